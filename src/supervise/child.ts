@@ -1,0 +1,58 @@
+// The contract of one running child process and everything below it. `upstream/stdio.ts` talks
+// through it, `supervise/spawn.ts` implements it with the operating system, and the simulation
+// implements it on a virtual clock. It carries bytes and signals and knows nothing of MCP.
+
+/** What holds a child's process tree together when the host dies. */
+export type Containment = 'pidns' | 'cgroup' | 'marker' | 'group';
+
+export interface ChildSpec {
+  /** Name in the config; used in messages and for the cgroup. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Declared variables, laid over the safe set. */
+  readonly env: Readonly<Record<string, string>>;
+  /** More variables to pass on: "NAME" or "PREFIX_*". */
+  readonly inheritEnv: readonly string[];
+  /** Absolute. */
+  readonly cwd: string;
+  readonly memoryMb: number | null;
+  readonly processes: number | null;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Set when we ended it for breaking a limit. */
+  readonly limit?: 'memoryMb' | 'processes';
+}
+
+/** Called by the child's shell; never before `spawn` has returned. */
+export interface ChildListener {
+  stdout(chunk: Buffer): void;
+  stderr(chunk: Buffer): void;
+  /** stdout has ended; the process may still be alive. */
+  ended(): void;
+  /** The process is gone. Called exactly once; nothing follows it. */
+  exited(exit: Exit): void;
+}
+
+export interface Child {
+  readonly pid: number;
+  readonly containment: Containment;
+  /** How its `limits` are kept: by the kernel, by polling, or not at all because none is set. */
+  readonly enforced: 'cgroup' | 'poll' | 'none';
+  /** One write at a time: the caller waits for `done` before the next. */
+  write(bytes: Uint8Array, done: (error: Error | null) => void): void;
+  closeStdin(): void;
+  /** Stops and resumes reading stdout, for back-pressure. */
+  pause(): void;
+  resume(): void;
+  /** Sends the signal to the whole tree that can be reached. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): void;
+  /** After the exit: ends what is left of the tree and forgets it. Resolves to how many there were. */
+  sweep(): Promise<number>;
+}
+
+/** Starts a child. Throws a Fault (`unavailable`, dispatched `no`) when it cannot be started. */
+export type Spawn = (spec: ChildSpec, listener: ChildListener) => Promise<Child>;

@@ -18,9 +18,11 @@ export interface Clock {
 /** Uniform in [0, 1). Injected like the clock, so that jitter can be replayed from a seed. */
 export type Random = () => number;
 
-/** Resolves after `ms` on the given clock. */
-export function elapsed(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(ms, resolve);
+/** Resolves when the work is done or the time is up, whichever comes first. */
+export async function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: Disposable | undefined;
+  const deadline = new Promise<void>((resolve) => {
+    timer = clock.after(ms, resolve);
   });
+  await Promise.race([work, deadline]).finally(() => timer?.[Symbol.dispose]());
 }

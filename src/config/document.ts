@@ -1,0 +1,167 @@
+// The text of a config file as a value and a map of places. Comments and trailing commas are allowed.
+// What JSON leaves open is refused here: a key given twice (which one counts?) and the three names that
+// reach an object's prototype. Objects have no prototype. What the keys mean is none of its business.
+
+import {
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
+import { Fault } from '../kernel/fault.ts';
+
+export type Path = readonly (string | number)[];
+
+/** Something wrong at a place of the configuration, as one line for a person. */
+export interface Problem {
+  readonly kind: 'unknown-key' | 'invalid';
+  readonly path: Path;
+  readonly text: string;
+}
+
+export interface Document {
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+  /** `line:column` of the key or item at the path, or of the nearest thing around it. */
+  placeOf(path: Path): string;
+}
+
+/** The deepest nesting any config needs, with room; guards every walk over it. */
+export const maxDepth = 64;
+
+const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+const expectation: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'expected text in double quotes, a number, true, false, null, { or [',
+  InvalidNumberFormat: 'this is not a number',
+  PropertyNameExpected: 'expected a key in double quotes',
+  ValueExpected: 'expected a value',
+  ColonExpected: 'expected ":" after the key',
+  CommaExpected: 'expected "," or the closing bracket',
+  CloseBraceExpected: 'expected "}"',
+  CloseBracketExpected: 'expected "]"',
+  EndOfFileExpected: 'expected the end of the file',
+  InvalidCommentToken: 'expected a comment of the form // or /* */',
+  UnexpectedEndOfComment: 'the comment is never closed',
+  UnexpectedEndOfString: 'the text is never closed: expected a double quote',
+  UnexpectedEndOfNumber: 'the number ends too early',
+  InvalidUnicode: 'expected four hexadecimal digits after \\u',
+  InvalidEscapeCharacter:
+    'expected one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\u after the backslash',
+  InvalidCharacter: 'control characters must be written as \\u escapes',
+};
+
+/** Reads the text; a syntax error is a fault that names the place in `file`. */
+export function parseDocument(text: string, file: string): Document {
+  const errors: ParseError[] = [];
+  const root = treeOf(text, errors, file);
+  // Only the first error is reported: what follows it is mostly its consequence.
+  const [error] = errors;
+  if (error !== undefined || root === undefined) {
+    const place = placeAt(text, error?.offset ?? 0);
+    const reason = error === undefined ? undefined : expectation[printParseErrorCode(error.error)];
+    throw new Fault('invalid_request', `${file}:${place}: ${reason ?? 'expected a JSON object'}`);
+  }
+  const problems: Problem[] = [];
+  const repeated = new Map<string, number>();
+  const value = plainValue(root, [], { problems, repeated });
+  return {
+    value,
+    problems,
+    placeOf: (path) => placeAt(text, repeated.get(JSON.stringify(path)) ?? offsetOf(root, path)),
+  };
+}
+
+/** A copy of a value given as an object by a program, under the same rules as a file's. */
+export function documentFrom(input: unknown): Document {
+  const problems: Problem[] = [];
+  return { value: plainCopy(input, [], problems), problems, placeOf: () => '' };
+}
+
+function treeOf(text: string, errors: ParseError[], file: string): Node | undefined {
+  try {
+    return parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: false });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    // The parser recurses: only a text nested many thousand times deep gets here.
+    throw new Fault('invalid_request', `${file}: nested too deeply to be read`);
+  }
+}
+
+interface Findings {
+  readonly problems: Problem[];
+  /** Where a key stands for the second time, by its path. */
+  readonly repeated: Map<string, number>;
+}
+
+function plainValue(node: Node, path: Path, found: Findings): unknown {
+  if (path.length > maxDepth) {
+    found.problems.push({ kind: 'invalid', path, text: `nested deeper than ${maxDepth} levels` });
+    return null;
+  }
+  if (node.type === 'array') {
+    return (node.children ?? []).map((item, index) => plainValue(item, [...path, index], found));
+  }
+  if (node.type !== 'object') return node.value;
+  const object: Record<string, unknown> = Object.create(null);
+  for (const property of node.children ?? []) {
+    const [keyNode, valueNode] = property.children ?? [];
+    if (keyNode === undefined || valueNode === undefined) continue;
+    const key = String(keyNode.value);
+    const at = [...path, key];
+    if (Object.hasOwn(object, key)) {
+      found.repeated.set(JSON.stringify(at), keyNode.offset);
+      found.problems.push({
+        kind: 'invalid',
+        path: at,
+        text: `the key "${key}" is given twice: remove one`,
+      });
+    }
+    refuseForbidden(key, at, found.problems);
+    object[key] = plainValue(valueNode, at, found);
+  }
+  return object;
+}
+
+function plainCopy(input: unknown, path: Path, problems: Problem[]): unknown {
+  if (typeof input !== 'object' || input === null) return input;
+  if (path.length > maxDepth) {
+    problems.push({ kind: 'invalid', path, text: `nested deeper than ${maxDepth} levels` });
+    return null;
+  }
+  if (Array.isArray(input)) {
+    return input.map((item, index) => plainCopy(item, [...path, index], problems));
+  }
+  const object: Record<string, unknown> = Object.create(null);
+  for (const [key, member] of Object.entries(input)) {
+    if (member === undefined) continue;
+    refuseForbidden(key, [...path, key], problems);
+    object[key] = plainCopy(member, [...path, key], problems);
+  }
+  return object;
+}
+
+function refuseForbidden(key: string, path: Path, problems: Problem[]): void {
+  if (!forbiddenKeys.has(key)) return;
+  problems.push({
+    kind: 'invalid',
+    path,
+    text: `the key "${key}" is not allowed anywhere: choose another name`,
+  });
+}
+
+/** The key or item at the path, or what is nearest around it. */
+function offsetOf(root: Node, path: Path): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const node = findNodeAtLocation(root, path.slice(0, length));
+    if (node === undefined) continue;
+    return node.parent?.type === 'property' ? node.parent.offset : node.offset;
+  }
+  return root.offset;
+}
+
+function placeAt(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split(/\r\n|\r|\n/);
+  return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
+}

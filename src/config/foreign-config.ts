@@ -1,0 +1,186 @@
+// A config file written for another client, used as it is: the `mcpServers` map of Claude, Cursor and
+// others, or VS Code's `servers`. Its author never thought of us, so nothing in it is an error but the
+// lack of servers and what no reader could be sure of (a key given twice). Keys without a meaning here
+// are one notice; a server that cannot be understood is disabled with the cause; names that are not
+// legal here are changed and said.
+
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { Fault } from '../kernel/fault.ts';
+import type { Document, Path, Problem } from './document.ts';
+import { inputDefaults, translatedEntry } from './foreign-entry.ts';
+import { interpolate, type Variables } from './interpolate.ts';
+import {
+  type Entries,
+  entriesOf,
+  finishedConfig,
+  type LoadedConfig,
+  switchedOff,
+} from './loaded.ts';
+import { pathText } from './path-text.ts';
+import { problemsOf } from './problems.ts';
+import { isReserved, isServerName, reservedServerName, safeNameFrom } from './server-name.ts';
+
+/** The text of a file, or the code of the error that kept it from being read. */
+export type ReadText = (
+  file: string,
+) =>
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'failed'; readonly code: string };
+
+export function foreignConfig(
+  document: Document,
+  file: string,
+  variables: Variables,
+  readText: ReadText,
+): LoadedConfig {
+  const { $schema: _, ...whole } = entriesOf(document.value);
+  const key = ['mcpServers', 'servers'].find((name) => isMap(whole[name]));
+  if (key === undefined) {
+    throw new Fault(
+      'invalid_request',
+      `${file} has no servers: expected a map "mcpServers" or "servers"`,
+    );
+  }
+  refuseAmbiguity(document, file, key);
+  const reading: Reading = {
+    key,
+    file,
+    disabled: new Map(),
+    notices: [],
+    names: new Map(),
+    written: {},
+  };
+  const inputs = inputDefaults(whole['inputs']);
+  const servers: Record<string, unknown> = {};
+  for (const [name, entry] of namedEntries(entriesOf(whole[key]), reading)) {
+    const complete = completed(name, entry, { ...variables, inputs }, reading, readText);
+    if (complete !== undefined) servers[name] = complete;
+  }
+  const { inputs: _inputs, servers: _servers, ...settings } = whole;
+  const input = sifted({ ...settings, mcpServers: servers }, reading);
+  const config = finishedConfig(input, variables.folder, reading.disabled);
+  return { file, config, disabled: reading.disabled, notices: reading.notices };
+}
+
+/** What accumulates while one file is read. */
+interface Reading {
+  readonly key: string;
+  readonly file: string;
+  readonly disabled: Map<string, string>;
+  readonly notices: string[];
+  /** From our names to the names in the file. */
+  readonly names: Map<string, string>;
+  /** The entries in our words before variables were replaced: what messages may show. */
+  readonly written: Record<string, unknown>;
+}
+
+function refuseAmbiguity(document: Document, file: string, key: string): void {
+  const lines = document.problems
+    .filter(({ path }) => path[0] === key)
+    .map(({ path, text }) => `${file}:${document.placeOf(path)}: ${text}`);
+  if (lines.length > 0) throw new Fault('invalid_request', lines.join('\n'));
+}
+
+/** The entries under names that are legal here. */
+function* namedEntries(entries: Entries, reading: Reading): Generator<[string, unknown]> {
+  const legal = Object.keys(entries).filter(isServerName);
+  const taken = new Set([reservedServerName, ...legal.map((name) => name.toLowerCase())]);
+  const used = new Set<string>();
+  for (const [original, entry] of Object.entries(entries)) {
+    if (isReserved(original)) {
+      // Most likely the very entry that points that client at us; running it would be a loop.
+      reading.disabled.set(original, `"${original}" is Holdfast's own name: rename the server`);
+      continue;
+    }
+    const fits = isServerName(original) && !used.has(original.toLowerCase());
+    const name = fits ? original : safeNameFrom(original, taken);
+    for (const set of [taken, used]) set.add(name.toLowerCase());
+    reading.names.set(name, original);
+    if (!fits)
+      reading.notices.push(`${reading.file}: the server "${original}" is called "${name}" here`);
+    yield [name, entry];
+  }
+}
+
+/** The entry in our words with all variables replaced; undefined when that disables it. */
+function completed(
+  name: string,
+  entry: unknown,
+  variables: Variables,
+  reading: Reading,
+  readText: ReadText,
+): unknown {
+  reading.written[name] = entry;
+  if (!isMap(entry)) return entry;
+  const path = [reading.key, reading.names.get(name) ?? name];
+  const translated = translatedEntry(entriesOf(entry));
+  reading.written[name] = translated;
+  if (translated['disabled'] === true) {
+    reading.disabled.set(name, switchedOff(path));
+    return undefined;
+  }
+  const { value, gaps } = interpolate(translated, path, variables);
+  const { envFile, ...said } = entriesOf(value);
+  const causes = gaps.map(({ cause }) => cause);
+  if (causes.length === 0 && typeof envFile === 'string') {
+    const read = readText(resolve(variables.folder, envFile));
+    if (read.kind === 'text')
+      return { ...said, env: { ...parseEnv(read.text), ...entriesOf(said['env']) } };
+    causes.push(
+      `${pathText([...path, 'envFile'])} names ${envFile}, which cannot be read (${read.code})`,
+    );
+  }
+  if (causes.length === 0) return said;
+  reading.disabled.set(name, causes.join('; '));
+  return undefined;
+}
+
+/** The input without what the schema does not take: it gets smaller with every round. */
+function sifted(input: Record<string, unknown>, reading: Reading): Entries {
+  const ignored: string[] = [];
+  let rest: Record<string, unknown> = input;
+  const check = () => problemsOf(rest, { ...rest, mcpServers: reading.written });
+  for (let found = check(); found.length > 0; found = check()) {
+    const unknown = found.filter(({ kind }) => kind === 'unknown-key');
+    const drop = unknown.length > 0 ? unknown : found.map((problem) => setAside(problem, reading));
+    if (unknown.length > 0)
+      ignored.push(...unknown.map(({ path }) => pathText(inFile(path, reading))));
+    for (const { path } of drop) rest = entriesOf(without(rest, path));
+  }
+  if (ignored.length > 0) {
+    const more = ignored.length > 8 ? ` and ${ignored.length - 8} more` : '';
+    reading.notices.push(
+      `${reading.file}: keys without a meaning here were left out: ${ignored.slice(0, 8).join(', ')}${more}`,
+    );
+  }
+  return rest;
+}
+
+/** A server that does not fit is disabled, a setting that does not fit is left out. */
+function setAside({ path, text }: Problem, reading: Reading): { readonly path: Path } {
+  const [section, name] = path;
+  if (section === 'mcpServers' && typeof name === 'string') {
+    reading.disabled.set(name, text);
+    return { path: [section, name] };
+  }
+  reading.notices.push(`${reading.file}: ${text}; it was left out`);
+  return { path: path.slice(0, 1) };
+}
+
+function inFile(path: Path, { key, names }: Reading): Path {
+  const [section, name, ...rest] = path;
+  if (section !== 'mcpServers' || typeof name !== 'string') return path;
+  return [key, names.get(name) ?? name, ...rest];
+}
+
+function without(value: unknown, path: Path): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined || !isMap(value)) return value;
+  const { [step]: member, ...others } = entriesOf(value);
+  return rest.length === 0 ? others : { ...others, [step]: without(member, rest) };
+}
+
+function isMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,67 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the subject
+
+import { describe, expect, it } from 'vitest';
+import { interpolate } from './interpolate.ts';
+
+const variables = {
+  env: { TOKEN: 's3cret', EMPTY: '', NESTED: '${TOKEN}' },
+  folder: '/work/project',
+  home: '/home/me',
+  inputs: new Map([['region', 'eu']]),
+};
+const path = ['mcpServers', 'docs', 'args', 0];
+const replaced = (text: string) => interpolate(text, path, variables);
+
+describe('variables in a config value', () => {
+  it.each([
+    ['Bearer ${env:TOKEN}', 'Bearer s3cret'],
+    ['${TOKEN}-${TOKEN}', 's3cret-s3cret'],
+    ['${NOPE:-plan b}', 'plan b'],
+    ['${env:NOPE:-}', ''],
+    ['${env:NOPE:-https://x:8080/?a=b}', 'https://x:8080/?a=b'],
+    ['${EMPTY:-full}', 'full'],
+    ['[${EMPTY}]', '[]'],
+    ['${workspaceFolder}/src', '/work/project/src'],
+    ['${workspaceFolderBasename}', 'project'],
+    ['${userHome}/x', '/home/me/x'],
+    ['${input:region}', 'eu'],
+    ['$${TOKEN}', '${TOKEN}'],
+    ['cost: $5, $TOKEN, {TOKEN}', 'cost: $5, $TOKEN, {TOKEN}'],
+  ])('turn %j into %j', (text, result) => {
+    expect(replaced(text)).toEqual({ value: result, gaps: [] });
+  });
+
+  it('are not looked for in what a variable brings in', () => {
+    expect(replaced('${NESTED}').value).toBe('${TOKEN}');
+  });
+
+  it('leave a gap that names the variable and the place when one is not set', () => {
+    const { gaps } = interpolate(
+      { headers: { Authorization: 'Bearer ${env:DOCS_TOKEN}' } },
+      ['mcpServers', 'docs'],
+      variables,
+    );
+    expect(gaps).toMatchObject([{ path: ['mcpServers', 'docs', 'headers', 'Authorization'] }]);
+    expect(gaps[0]?.cause).toContain('mcpServers.docs.headers.Authorization');
+    expect(gaps[0]?.cause).toContain('DOCS_TOKEN');
+  });
+
+  it('say of a question that nobody can be asked', () => {
+    expect(replaced('${input:api-key}').gaps[0]?.cause).toMatch(/"api-key".*nobody can be asked/);
+  });
+
+  it.each(['${command:pick}', '${A B}', '${', 'x ${unclosed', '${A:-${TOKEN}}', '${}', '${1A}'])(
+    'never pass %j on as a silent literal',
+    (text) => expect(replaced(text).gaps).toHaveLength(1),
+  );
+
+  it('are found by their own name only, not by an inherited one', () => {
+    expect(replaced('${constructor}').gaps).toHaveLength(1);
+  });
+
+  it('are replaced in values, not in keys', () => {
+    expect(interpolate({ '${TOKEN}': ['${TOKEN}', 1, null] }, path, variables).value).toEqual({
+      '${TOKEN}': ['s3cret', 1, null],
+    });
+  });
+});

@@ -1,0 +1,100 @@
+// From a place to a configuration: finds the file, reads it, and hands it to the rules for its kind. This
+// is the one file of config/ that touches the disk. Every refusal is a Fault `invalid_request` whose
+// detail names the file, the place and the next step, one line for each problem.
+
+import { readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname } from 'node:path';
+import { Fault } from '../kernel/fault.ts';
+import { documentFrom, parseDocument } from './document.ts';
+import { foreignConfig, type ReadText } from './foreign-config.ts';
+import type { LoadedConfig } from './loaded.ts';
+import { configFileName, isSafeToFind, locateConfig } from './locate.ts';
+import { ownConfig } from './own-config.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface LoadRequest {
+  /** What `--config` names, if it was given. */
+  readonly file?: string | undefined;
+  readonly cwd: string;
+  readonly env: Environment;
+}
+
+/** Finds and reads the config file. */
+export function loadConfig({ file: named, cwd, env }: LoadRequest): LoadedConfig {
+  const file = findFile(named, cwd, env);
+  const document = parseDocument(textOf(file), file);
+  const folder = dirname(file);
+  const variables = { env, folder, home: homeOf(env), inputs: new Map<string, string>() };
+  if (basename(file) === configFileName) return ownConfig(document, file, variables);
+  return foreignConfig(document, file, { ...variables, folder: projectOf(folder) }, readText);
+}
+
+/** The same for a program that gives its configuration as an object. */
+export function configFromObject(
+  input: unknown,
+  { baseDir, env }: { readonly baseDir: string; readonly env: Environment },
+): LoadedConfig {
+  const variables = { env, folder: baseDir, home: homeOf(env), inputs: new Map<string, string>() };
+  return ownConfig(documentFrom(input), null, variables);
+}
+
+/** The user's home: the environment's word, else the system's. */
+export function homeOf(env: Environment): string | undefined {
+  return env['HOME'] || homedir() || undefined;
+}
+
+function findFile(named: string | undefined, cwd: string, env: Environment): string {
+  const location = locateConfig(named, { cwd, env, home: homeOf(env) }, isFile);
+  if (location.kind === 'absent') {
+    throw new Fault(
+      'invalid_request',
+      `no ${configFileName} found: looked in ${cwd}, the folders above it and ${location.looked.at(-1)}; create one, or name a file with --config FILE`,
+    );
+  }
+  const { kind, file } = location;
+  if (kind === 'found' && !isSafeToFind(statSync(file), process.getuid?.())) {
+    throw new Fault(
+      'invalid_request',
+      `${file} belongs to another user or can be written by everyone, so it may not decide what runs: name it with --config ${file} if you trust it`,
+    );
+  }
+  return file;
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+function textOf(file: string): string {
+  const read = readText(file);
+  if (read.kind === 'text') return read.text;
+  const reason = reasons[read.code] ?? `it cannot be read (${read.code})`;
+  throw new Fault('invalid_request', `${file}: ${reason}`);
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file; check the path given by --config or HOLDFAST_CONFIG',
+  EISDIR: 'this is a directory; name the file in it',
+  EACCES: 'permission denied; make the file readable for this user',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text; save it as UTF-8',
+};
+
+const readText: ReadText = (file) => {
+  try {
+    return {
+      kind: 'text',
+      text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)),
+    };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    if (code === undefined) throw error;
+    return { kind: 'failed', code };
+  }
+};
+
+/** Clients keep a project's file in a folder such as .vscode or .cursor: the project is above it. */
+function projectOf(folder: string): string {
+  return basename(folder).startsWith('.') ? dirname(folder) : folder;
+}

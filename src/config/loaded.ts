@@ -1,0 +1,50 @@
+// What reading a configuration comes to. A server is either in `config.mcpServers`, complete and ready to
+// run, or in `disabled` with the cause; never in both. `notices` are lines for a person about what was
+// left out or understood differently; they stop nothing.
+
+import { resolve } from 'node:path';
+import type { Path } from './document.ts';
+import { frozen } from './frozen.ts';
+import { pathText } from './path-text.ts';
+import { type Config, configSchema } from './schema.ts';
+
+export interface LoadedConfig {
+  /** The file it came from; null when a program gave it as an object. */
+  readonly file: string | null;
+  readonly config: Config;
+  readonly disabled: ReadonlyMap<string, string>;
+  readonly notices: readonly string[];
+}
+
+/** The servers of an input, as the schema will see them. */
+export type Entries = Readonly<Record<string, unknown>>;
+
+/** The finished configuration from an input that has been checked, without its disabled servers. */
+export function finishedConfig(
+  input: Entries,
+  folder: string,
+  disabled: ReadonlyMap<string, string>,
+): Config {
+  const servers = Object.entries(entriesOf(input['mcpServers'])).filter(
+    ([name]) => !disabled.has(name),
+  );
+  const { $schema: _, ...config } = configSchema.parse({
+    ...input,
+    mcpServers: Object.fromEntries(servers),
+  });
+  for (const server of Object.values(config.mcpServers)) {
+    if (server.type === 'stdio') server.cwd = resolve(folder, server.cwd);
+  }
+  return frozen(config);
+}
+
+/** Why a server that says `disabled` does not run. */
+export function switchedOff(path: Path): string {
+  return `switched off by ${pathText(path)}.disabled in the config`;
+}
+
+/** The members of an object; of anything else, none. */
+export function entriesOf(value: unknown): Entries {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isMap ? { ...value } : {};
+}

@@ -1,0 +1,67 @@
+// A configuration written for Holdfast: a file called holdfast.json, or an object from a program. It is
+// taken strictly: whatever is unknown, misplaced or of the wrong type is an error, all of them at once,
+// one line each. The one thing that is not an error is a variable that is not set: it disables its own
+// server and leaves the others alone.
+
+import { Fault } from '../kernel/fault.ts';
+import type { Document, Problem } from './document.ts';
+import { type Gap, interpolate, type Variables } from './interpolate.ts';
+import {
+  type Entries,
+  entriesOf,
+  finishedConfig,
+  type LoadedConfig,
+  switchedOff,
+} from './loaded.ts';
+import { pathText } from './path-text.ts';
+import { problemsOf } from './problems.ts';
+
+export function ownConfig(
+  document: Document,
+  file: string | null,
+  variables: Variables,
+): LoadedConfig {
+  const { input, gaps } = interpolated(document.value, variables);
+  const troubled = new Set([...document.problems, ...gaps].map(({ path }) => pathText(path)));
+  const problems = [
+    ...document.problems,
+    // Where a variable is missing, the text it should complete cannot be judged.
+    ...problemsOf(input, document.value).filter(({ path }) => !troubled.has(pathText(path))),
+  ];
+  if (problems.length > 0) throw refusal(problems, document, file);
+  const checked = entriesOf(input);
+  const disabled = disabledServers(checked, gaps);
+  const config = finishedConfig(checked, variables.folder, disabled);
+  return { file, config, disabled, notices: [] };
+}
+
+interface Completed {
+  readonly input: unknown;
+  readonly gaps: readonly Gap[];
+}
+
+/** Variables are replaced in the servers' entries; nothing else takes text. */
+function interpolated(value: unknown, variables: Variables): Completed {
+  const servers = entriesOf(value)['mcpServers'];
+  if (servers === undefined) return { input: value, gaps: [] };
+  const replaced = interpolate(servers, ['mcpServers'], variables);
+  return { input: { ...entriesOf(value), mcpServers: replaced.value }, gaps: replaced.gaps };
+}
+
+function disabledServers(input: Entries, gaps: readonly Gap[]): Map<string, string> {
+  const disabled = new Map<string, string>();
+  for (const [name, entry] of Object.entries(entriesOf(input['mcpServers']))) {
+    const causes = gaps.filter(({ path }) => path[1] === name).map(({ cause }) => cause);
+    if (entriesOf(entry)['disabled'] === true)
+      disabled.set(name, switchedOff(['mcpServers', name]));
+    else if (causes.length > 0) disabled.set(name, causes.join('; '));
+  }
+  return disabled;
+}
+
+function refusal(problems: readonly Problem[], document: Document, file: string | null): Fault {
+  const lines = problems.map(({ path, text }) =>
+    file === null ? text : `${file}:${document.placeOf(path)}: ${text}`,
+  );
+  return new Fault('invalid_request', lines.join('\n'));
+}

@@ -1,0 +1,142 @@
+// What the schema finds wrong, in words for the person who wrote the file: the place, what stands there
+// and what is expected; for an unknown key the nearest known one. It decides by the issue's code, never
+// by its message. Values are shown only where they cannot be a secret: never in env, headers, args or url.
+
+import * as z from 'zod';
+import type { Path, Problem } from './document.ts';
+import { nearest } from './nearest.ts';
+import { pathText } from './path-text.ts';
+import { configSchema } from './schema.ts';
+import { serverNameRule } from './server-name.ts';
+
+/**
+ * Checks `input` against the schema. Values in messages are taken from `written`, the same document
+ * before variables were replaced, so that what a variable holds is never shown.
+ */
+export function problemsOf(input: unknown, written: unknown): Problem[] {
+  const parsed = configSchema.safeParse(input);
+  if (parsed.success) return [];
+  return parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => unknownKey(stepsOf(issue.path), key))
+      : [invalid(issue, written)],
+  );
+}
+
+function unknownKey(path: Path, key: string): Problem {
+  const known = keysAt(path);
+  const where = path.length === 0 ? 'at the top level' : `in ${pathText(path)}`;
+  const suggestion = nearest(key, known);
+  let text = `unknown key "${key}" ${where}`;
+  // Known, but to the other kind of server: a remote one has no process, a process no address.
+  if (known.includes(key)) text = `the key "${key}" ${where} does nothing for this type of server`;
+  else if (suggestion !== undefined) text += `: did you mean "${suggestion}"?`;
+  else text += `: known here are ${known.join(', ')}`;
+  return { kind: 'unknown-key', path: [...path, key], text };
+}
+
+function invalid(issue: z.core.$ZodIssue, written: unknown): Problem {
+  const path = stepsOf(issue.path);
+  return { kind: 'invalid', path, text: wording(issue, path, written) };
+}
+
+function wording(issue: z.core.$ZodIssue, path: Path, written: unknown): string {
+  if (issue.code === 'invalid_key') return keyWording(path);
+  const place = path.length === 0 ? 'the config' : pathText(path);
+  // The messages of `custom` issues are our own words, written in the schema.
+  if (issue.code === 'custom') return `${place} ${issue.message}`;
+  const value = valueAt(written, path);
+  if (value === undefined) return missingWording(path, place);
+  return `${place} is ${shown(value, path)}: expected ${expected(issue)}`;
+}
+
+function keyWording(path: Path): string {
+  const name = JSON.stringify(path.at(-1));
+  if (path.length === 2) return `${name} cannot be the name of a server: ${serverNameRule}`;
+  return `${name} cannot be a name in ${pathText(path.slice(0, -1))}`;
+}
+
+function missingWording(path: Path, place: string): string {
+  const owner = pathText(path.slice(0, -1));
+  if (path.at(-1) === 'command') {
+    return `${owner} needs a "command" (a program to run) or a "url" (an address to connect to)`;
+  }
+  if (path.at(-1) === 'url') return `${owner} needs a "url" (an address to connect to)`;
+  return `${place} is missing`;
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'text in double quotes',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a whole number',
+  object: 'an object { … }',
+  record: 'an object { … }',
+  array: 'a list [ … ]',
+};
+
+function expected(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeWords[issue.expected] ?? issue.expected;
+    case 'too_small':
+      return issue.origin === 'string' ? 'at least one character' : `at least ${issue.minimum}`;
+    case 'too_big':
+      return `at most ${issue.maximum}`;
+    case 'invalid_value':
+      return issue.values.map((value) => JSON.stringify(value)).join(' or ');
+    case 'invalid_union':
+      return '"stdio", "http" or "sse"';
+    case 'invalid_format':
+      return '"NAME" or "PREFIX_*"';
+    default:
+      return 'something else';
+  }
+}
+
+const secretive: ReadonlySet<string | number> = new Set(['env', 'headers', 'args', 'url']);
+
+function shown(value: unknown, path: Path): string {
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value !== 'string' && typeof value !== 'number') return String(value);
+  if (path[0] === 'mcpServers' && path.slice(2).some((step) => secretive.has(step))) {
+    return typeof value === 'string' ? 'a text' : 'a number';
+  }
+  const literal = JSON.stringify(value);
+  return literal.length <= 60 ? literal : `${literal.slice(0, 59)}…`;
+}
+
+function stepsOf(path: readonly PropertyKey[]): Path {
+  return path.map((step) => (typeof step === 'number' ? step : String(step)));
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
+      return undefined;
+    value = Reflect.get(value, step);
+  }
+  return value;
+}
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** The keys the schema knows at a place, for either type of server. */
+function keysAt(path: Path): string[] {
+  let places: JsonSchema[] = [z.toJSONSchema(configSchema, { io: 'input' })];
+  for (const step of path) {
+    places = places.flatMap(branches).flatMap(({ properties, additionalProperties }) => {
+      const next = properties?.[step] ?? additionalProperties;
+      return typeof next === 'object' ? [next] : [];
+    });
+  }
+  const keys = places.flatMap(branches).flatMap(({ properties }) => Object.keys(properties ?? {}));
+  return [...new Set(keys)].filter((key) => key !== '$schema');
+}
+
+function branches(schema: JsonSchema): JsonSchema[] {
+  const options = schema.oneOf ?? schema.anyOf ?? [schema];
+  return options.filter((option) => typeof option === 'object');
+}

@@ -1,0 +1,88 @@
+// The one truth about the configuration: names, types, defaults, limits and descriptions. The types,
+// the JSON Schema for editors and docs/configuration.md are derived from it (`npm run generate`), and
+// no default stands anywhere else. A key is here only when it does something. Reading files, replacing
+// variables and wording the errors are left to the neighbours; a server's entry is `server-schema.ts`.
+
+import * as z from 'zod';
+import type { Frozen } from './frozen.ts';
+import {
+  isReserved,
+  maxServerNameLength,
+  serverNamePattern,
+  serverNameRule,
+} from './server-name.ts';
+import { serverSchema } from './server-schema.ts';
+
+export const configSchema = z.strictObject({
+  $schema: z.string().optional().describe('The JSON Schema, for editors.'),
+  mcpServers: z
+    .record(z.string().max(maxServerNameLength).regex(serverNamePattern), serverSchema)
+    .superRefine(distinctNames)
+    .default({})
+    .describe(`The servers, by name: ${serverNameRule}.`),
+  maxIdle: z
+    .int()
+    .min(0)
+    .max(65_536)
+    .default(16)
+    .describe('Idle connections kept at most; the least recently used goes first.'),
+  cache: z
+    .strictObject({
+      entriesPerTool: z
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .default(64)
+        .describe('Results kept per tool; the oldest goes first.'),
+      maxBytes: z
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .default(67_108_864)
+        .describe('Bytes of all kept results together.'),
+    })
+    .prefault({})
+    .describe('The cache of results.'),
+  telemetry: z
+    .strictObject({
+      eventLog: z.boolean().default(true).describe('Write events.jsonl in the state directory.'),
+      maxBytes: z
+        .int()
+        .min(65_536)
+        .max(Number.MAX_SAFE_INTEGER)
+        .default(8_388_608)
+        .describe('Size at which the event log is rotated; one previous file is kept.'),
+    })
+    .prefault({})
+    .describe('What is written down about what happened.'),
+});
+
+export type {
+  RemoteServerConfig,
+  ServerConfig,
+  StdioServerConfig,
+  ToolConfig,
+} from './server-schema.ts';
+
+export type Config = Frozen<Omit<z.output<typeof configSchema>, '$schema'>>;
+
+function distinctNames(servers: Record<string, unknown>, context: z.RefinementCtx): void {
+  const seen = new Map<string, string>();
+  for (const name of Object.keys(servers)) {
+    const twin = seen.get(name.toLowerCase());
+    seen.set(name.toLowerCase(), name);
+    if (isReserved(name)) {
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: "is reserved for the gateway's own tools: choose another name",
+      });
+    } else if (twin !== undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: `differs from "${twin}" only in case: choose another name`,
+      });
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// What a server may be called. A name becomes half of `server__tool`, a word on a command line and
+// part of a path in messages, so it is plain ASCII, holds no `/` and no `__`, and cannot end in `_`
+// (`a_` + `__` + `b` could be read two ways). Names that differ only in case are refused too: people
+// cannot tell them apart. Other clients allow more; `safeNameFrom` finds a fitting name for theirs.
+
+export const maxServerNameLength = 64;
+
+/** `_` only between other characters, and never twice in a row. */
+export const serverNamePattern = /^[A-Za-z0-9](?:_?[A-Za-z0-9.-])*$/;
+
+/** The gateway's own tools appear under this name. */
+export const reservedServerName = 'holdfast';
+
+export const serverNameRule =
+  'use 1 to 64 ASCII letters, digits, ".", "-" or single "_" between them, starting with a letter or digit';
+
+export function isServerName(name: string): boolean {
+  return name.length <= maxServerNameLength && serverNamePattern.test(name);
+}
+
+export function isReserved(name: string): boolean {
+  return name.toLowerCase() === reservedServerName;
+}
+
+/** A legal name close to `name` that is not in `taken` (which holds lower-case names). */
+export function safeNameFrom(name: string, taken: ReadonlySet<string>): string {
+  const stem =
+    name
+      .replace(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/__+/g, '_')
+      .slice(0, maxServerNameLength - 4)
+      .replace(/^[._-]+|[._-]+$/g, '') || 'server';
+  let candidate = stem;
+  for (let count = 2; taken.has(candidate.toLowerCase()); count += 1) {
+    candidate = `${stem}-${count}`;
+  }
+  return candidate;
+}

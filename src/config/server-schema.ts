@@ -1,0 +1,244 @@
+// One entry of `mcpServers`: what may be said about a server, and what follows when it is left unsaid.
+// There are two kinds, a process with a `command` and a remote endpoint with a `url`; each knows only
+// the keys that do something for it. `restart` is always there for a process; for a remote server it is
+// null unless the operator sets it, because only then may that server be ejected.
+
+import * as z from 'zod';
+import type { Frozen } from './frozen.ts';
+
+/** Beyond this a Node timer fires at once instead of late. */
+const longestTimerMs = 2_147_483_647;
+
+/** These fetch the server before they start it, so the first start may take long. */
+const fetchingCommands: ReadonlySet<string> = new Set(['npx', 'uvx', 'bunx', 'pipx', 'docker']);
+
+const slowStartTimeoutMs = 120_000;
+
+const defaultMaxCallMs = 600_000;
+
+const durationMs = (min = 0) => z.int().min(min).max(longestTimerMs);
+/** Text the operating system takes as an argument: it cannot hold NUL. */
+const text = () => z.string().refine((value) => !value.includes('\0'), 'must not contain NUL');
+
+const restart = z
+  .strictObject({
+    max: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(5)
+      .describe('Restarts allowed within `windowMs`; one more ejects the server until `reload`.'),
+    windowMs: durationMs(1)
+      .default(300_000)
+      .describe('The sliding window in which restarts are counted.'),
+    minDelayMs: durationMs()
+      .default(100)
+      .describe('Delay before the first restart; doubled for each further one inside the window.'),
+    maxDelayMs: durationMs().default(5_000).describe('The delay never grows beyond this.'),
+  })
+  .refine(({ minDelayMs, maxDelayMs }) => minDelayMs <= maxDelayMs, {
+    path: ['minDelayMs'],
+    message: 'must not be more than maxDelayMs',
+  });
+
+const circuit = z.strictObject({
+  threshold: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(5)
+    .describe('Failures in a row that open the circuit.'),
+  resetMs: durationMs(1)
+    .default(30_000)
+    .describe('How long it stays open before one probe may go.'),
+});
+
+const frameBytes = z
+  .int()
+  .min(1_024)
+  .max(536_870_912)
+  .default(16_777_216)
+  .describe('The longest message accepted from the server.');
+
+const tool = z.strictObject({
+  replay: z
+    .enum(['never', 'safe'])
+    .nullable()
+    .default(null)
+    .describe(
+      'May a call run again after it may have reached the server? null: only if the server is trusted and says readOnlyHint.',
+    ),
+  cacheMs: durationMs()
+    .nullable()
+    .default(null)
+    .describe(
+      "How long a result is kept. 0: never. null: the server's own TTL, if it is trusted and the tool is read-only.",
+    ),
+  hidden: z.boolean().default(false).describe('Neither listed nor callable.'),
+  timeoutMs: durationMs(1)
+    .nullable()
+    .default(null)
+    .describe("Overrides the server's `callTimeoutMs` for this tool."),
+});
+
+/** What every server has, whatever carries it. */
+const common = {
+  disabled: z.boolean().default(false).describe('Keep the entry but do not run the server.'),
+  lazy: z.boolean().default(true).describe('false: started with the host and kept.'),
+  keepAliveMs: durationMs()
+    .default(300_000)
+    .describe('Idle time after the last lease before the connection ends; 0: at once.'),
+  trusted: z
+    .boolean()
+    .default(false)
+    .describe("May the server's readOnlyHint decide replay and caching?"),
+  startTimeoutMs: durationMs(1)
+    .default(30_000)
+    .describe(
+      `How long a start may take until the server is ready. ${slowStartTimeoutMs} when the command is ${[...fetchingCommands].join(', ')}.`,
+    ),
+  callTimeoutMs: durationMs(1)
+    .default(60_000)
+    .describe(
+      'How long a call may take, from first dispatch and over all attempts; progress extends it.',
+    ),
+  maxCallMs: durationMs(1)
+    .default(defaultMaxCallMs)
+    .describe('The end of every call, whatever its progress. Not set: at least `callTimeoutMs`.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(65_536)
+    .default(64)
+    .describe('Calls in flight at once; 1 for a server that cannot do two things.'),
+  queue: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(256)
+    .describe('Calls waiting for their turn; one more is refused as `overloaded`.'),
+  circuit: circuit
+    .prefault({})
+    .describe('The circuit breaker: stops traffic to a server that keeps failing.'),
+  tools: z
+    .record(z.string().min(1), tool)
+    .default({})
+    .describe('What the operator says about single tools, by the name the server gives them.'),
+};
+
+const patience = (server: { callTimeoutMs: number; maxCallMs: number }) =>
+  server.callTimeoutMs <= server.maxCallMs;
+const patienceRule = { path: ['maxCallMs'], message: 'must not be less than callTimeoutMs' };
+
+const stdioServer = z
+  .strictObject({
+    type: z
+      .literal('stdio')
+      .default('stdio')
+      .describe('A process that speaks MCP on its standard streams. Inferred from `command`.'),
+    command: text().min(1).describe('The program to run: a name looked up in PATH, or a path.'),
+    args: z.array(text()).default([]).describe('Its arguments, as a list; no shell is involved.'),
+    env: z
+      .record(z.string().regex(/^[^=\0]+$/), text())
+      .default({})
+      .describe('Variables for the process, beyond the small safe set it inherits.'),
+    cwd: text()
+      .default('.')
+      .describe("Its working directory, relative to the config file's folder."),
+    inheritEnv: z
+      .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*\*?$/))
+      .default([])
+      .describe('More variables to pass on: "NAME" or "PREFIX_*".'),
+    ...common,
+    restart: restart.prefault({}).describe('How often and how fast the process is restarted.'),
+    limits: z
+      .strictObject({
+        frameBytes,
+        memoryMb: z
+          .int()
+          .min(1)
+          .max(16_777_216)
+          .nullable()
+          .default(null)
+          .describe('Memory of the whole process tree; null: no limit.'),
+        processes: z
+          .int()
+          .min(1)
+          .max(1_000_000)
+          .nullable()
+          .default(null)
+          .describe('Processes in the tree; null: no limit.'),
+      })
+      .prefault({})
+      .describe('What the server may use up.'),
+  })
+  .refine(patience, patienceRule);
+
+const remoteServer = z
+  .strictObject({
+    type: z
+      .enum(['http', 'sse'])
+      .default('http')
+      .describe('`http`: Streamable HTTP, inferred from `url`. `sse`: the transport of 2024.'),
+    url: z
+      .string()
+      .refine(isHttpUrl, 'must be an http:// or https:// address')
+      .describe('The address of the MCP endpoint.'),
+    headers: z
+      .record(
+        z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/),
+        z.string().refine(isHeaderValue, 'must not contain line breaks or NUL'),
+      )
+      .default({})
+      .describe('Headers sent with every request.'),
+    ...common,
+    restart: restart
+      .nullable()
+      .default(null)
+      .describe(
+        'Set it to eject the server when the budget is spent. null: it is retried with growing delays for ever.',
+      ),
+    limits: z.strictObject({ frameBytes }).prefault({}).describe('What the server may use up.'),
+  })
+  .refine(patience, patienceRule);
+
+/** One entry of `mcpServers`. */
+export const serverSchema = z.preprocess(
+  inferred,
+  z.discriminatedUnion('type', [stdioServer, remoteServer]),
+);
+
+export type StdioServerConfig = Frozen<z.output<typeof stdioServer>>;
+export type RemoteServerConfig = Frozen<z.output<typeof remoteServer>>;
+export type ServerConfig = StdioServerConfig | RemoteServerConfig;
+export type ToolConfig = Frozen<z.output<typeof tool>>;
+
+/** Fills in what an entry leaves unsaid because it follows from what it says. */
+function inferred(entry: unknown): unknown {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return entry;
+  const said: Record<string, unknown> = { ...entry };
+  const { command, url, callTimeoutMs } = said;
+  const implied: Record<string, unknown> = {
+    type: url !== undefined && command === undefined ? 'http' : 'stdio',
+  };
+  if (typeof command === 'string' && fetchingCommands.has(programOf(command))) {
+    implied['startTimeoutMs'] = slowStartTimeoutMs;
+  }
+  if (typeof callTimeoutMs === 'number' && callTimeoutMs > defaultMaxCallMs) {
+    implied['maxCallMs'] = callTimeoutMs;
+  }
+  return { ...implied, ...said };
+}
+
+function programOf(command: string): string {
+  const name = command.slice(Math.max(command.lastIndexOf('/'), command.lastIndexOf('\\')) + 1);
+  return name.toLowerCase().replace(/\.(?:exe|cmd|bat|ps1)$/, '');
+}
+
+function isHttpUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}
+
+function isHeaderValue(value: string): boolean {
+  return !/[\r\n\0]/.test(value);
+}

@@ -1,0 +1,36 @@
+// A fingerprint of what makes one server process or connection different from another: what is run or
+// reached, with which environment and limits. Two entries with the same fingerprint may share a process,
+// and a verdict about a server is remembered under it. Policy (timeouts, queues, tools) is left out:
+// changing it restarts nothing. The fingerprint shows none of the values it is made of; it still belongs
+// only into the state directory, since a short secret could be guessed from it by trying.
+
+import { hash } from 'node:crypto';
+import type { ServerConfig } from './schema.ts';
+
+const version = 'holdfast-spec-1';
+
+export function specHash(server: ServerConfig): string {
+  return hash('sha256', JSON.stringify([version, ...identity(server)]), 'hex');
+}
+
+function identity(server: ServerConfig): readonly unknown[] {
+  const { type, limits } = server;
+  if (type !== 'stdio') {
+    // Header names do not care about case.
+    const headers = sortedPairs(server.headers, (name) => name.toLowerCase());
+    return [type, server.url, headers, limits.frameBytes];
+  }
+  const { command, args, env, cwd, inheritEnv } = server;
+  const { frameBytes, memoryMb, processes } = limits;
+  const inherited = [...new Set(inheritEnv)].sort();
+  return [type, command, args, sortedPairs(env), cwd, inherited, frameBytes, memoryMb, processes];
+}
+
+function sortedPairs(
+  map: Readonly<Record<string, string>>,
+  nameOf: (name: string) => string = (name) => name,
+): readonly (readonly [string, string])[] {
+  return Object.entries(map)
+    .map(([name, value]) => [nameOf(name), value] as const)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}

@@ -1,0 +1,70 @@
+// The cache as the pipeline uses it: is this call one whose result may be kept, is one kept, and
+// may the one that came be kept? A call that cannot be cached costs two look-ups and no hashing.
+
+import type { CacheMark, ResponseCache } from '../cache/cache.ts';
+import { freshness, mayBeCached, type Subject } from '../cache/freshness.ts';
+import { type CacheKey, cacheKey } from '../cache/key.ts';
+import { canonicalText } from '../wire/canonical.ts';
+import { booleanOf, numberOf, textOf } from '../wire/decode.ts';
+import type { EnvelopeKey } from '../wire/envelope-keys.ts';
+import type { Message } from '../wire/scan.ts';
+import type { CallRequest } from './call-parts.ts';
+import type { Server } from './server.ts';
+
+export interface Cacheable {
+  readonly key: CacheKey;
+  readonly subject: Subject;
+  readonly mark: CacheMark;
+  readonly hit: Buffer | undefined;
+}
+
+/** Undefined when no result of this call could be kept. */
+export function lookUp(
+  cache: ResponseCache,
+  server: Server,
+  request: CallRequest,
+): Cacheable | undefined {
+  const subject = subjectOf(server, request.tool);
+  if (subject === undefined) return undefined;
+  const args = typeof request.args === 'string' ? Buffer.from(request.args) : request.args;
+  const canonical = (json: Uint8Array) => canonicalText(json as Buffer);
+  const key = cacheKey(server.name, `tool:${request.tool}`, request.principal.id, args, canonical);
+  if (key === null) return undefined;
+  return { key, subject, mark: cache.mark(), hit: cache.get(key) };
+}
+
+function subjectOf(server: Server, tool: string): Subject | undefined {
+  const offered = server.catalogue.find(tool);
+  const cacheMs = server.config.tools[tool]?.cacheMs ?? null;
+  if (offered === undefined && cacheMs === null) return undefined;
+  const { trusted } = server.config;
+  const readOnlyHint = offered?.tool.annotations.readOnlyHint === true;
+  const subject: Subject = { kind: 'tool', readOnlyHint, trusted, cacheMs };
+  return mayBeCached(subject, false) ? subject : undefined;
+}
+
+export function keepResult(
+  cache: ResponseCache,
+  { key, subject, mark }: Cacheable,
+  message: Message,
+  result: Buffer,
+): void {
+  const hints = {
+    ttlMs: read(message, 'ttlMs', numberOf),
+    cacheScope: read(message, 'cacheScope', textOf),
+    isError: read(message, 'isError', booleanOf),
+    resultType: read(message, 'resultType', textOf),
+  };
+  const verdict = freshness(subject, hints, false);
+  if (verdict.cacheable) cache.put(key, result, verdict.ttlMs, verdict.scope, mark);
+}
+
+/** The member's value; null when it is there but of another type, so that it counts as a claim. */
+function read<T>(
+  message: Message,
+  key: EnvelopeKey,
+  decode: (bytes: Buffer, span: { start: number; end: number }) => T | undefined,
+): T | null | undefined {
+  const span = message.resultObject?.get(key);
+  return span === undefined ? undefined : (decode(message.bytes, span) ?? null);
+}

@@ -1,0 +1,96 @@
+// The words of the pipeline's own faults. Each names the server, the cause and what to do next;
+// what only the pipeline knows (attempts, generation, the last stderr lines) is added here to
+// faults that were raised below it.
+
+import { nearest } from '../catalog/nearest.ts';
+import { Fault } from '../kernel/fault.ts';
+import { isRecord } from '../upstream/classify.ts';
+import type { Connection } from '../upstream/connection.ts';
+import { valueOf as parsed } from '../wire/decode.ts';
+import type { Message } from '../wire/scan.ts';
+import type { Call } from './call-parts.ts';
+import type { OfferedTool } from './catalogue.ts';
+import type { Server } from './server.ts';
+
+/** The fault with everything the call knows about itself. */
+export function namedFault(fault: Fault, call: Call): Fault {
+  const { server, tool } = call.request;
+  return fault.with({
+    server,
+    tool,
+    attempts: call.attempts,
+    ...(call.generation === null ? {} : { generation: call.generation }),
+  });
+}
+
+export function cancelledFault(server: string): Fault {
+  return new Fault('cancelled', `the caller gave up on its call to ${server}`, { server });
+}
+
+export function timeoutFault(server: string, limitMs: number): Fault {
+  return new Fault(
+    'timeout',
+    `${server} did not answer within ${limitMs} ms; if the call needs longer, raise callTimeoutMs or the tool's timeoutMs`,
+    { server },
+  );
+}
+
+export function noResultFault(server: string): Fault {
+  return new Fault('protocol_violation', `${server} sent an answer without a result`, {
+    server,
+    dispatched: 'yes',
+  });
+}
+
+export function unknownTool(server: Server, tool: string): Fault {
+  const close = nearest(tool, server.catalogue.offered?.keys() ?? []);
+  const hint = close.length > 0 ? `did you mean ${close.join(' or ')}?` : '';
+  return new Fault(
+    'not_found',
+    `Unknown tool: ${server.name} has no tool '${tool}'; ${hint || `run: holdfast tools ${server.name}`}`,
+    { server: server.name, tool },
+  );
+}
+
+/** The server's own error, kept as it came. */
+export function rpcFault(connection: Connection, message: Message): Fault {
+  const error = message.error ? parsed(message.bytes, message.error) : undefined;
+  const code = isRecord(error) && typeof error['code'] === 'number' ? error['code'] : 0;
+  const text = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : '';
+  const rpc = {
+    code,
+    message: text,
+    ...(isRecord(error) && error['data'] !== undefined ? { data: error['data'] } : {}),
+  };
+  return new Fault('rpc_error', text || `the server answered with error ${code}`, {
+    dispatched: 'yes',
+    generation: connection.generation,
+    rpc,
+  });
+}
+
+/** It may have run, and it was not repeated. */
+export function unknownOutcome(
+  server: Server,
+  call: Call,
+  offered: OfferedTool | undefined,
+  why: string,
+  cause?: Fault,
+): Fault {
+  const { tool } = call.request;
+  const isReadOnly = offered?.tool.annotations.readOnlyHint === true;
+  const hint =
+    isReadOnly && !server.config.trusted
+      ? `; ${tool} says it only reads: set "trusted": true for ${server.name} to have such calls repeated`
+      : '; check its effect before you send it again';
+  return new Fault(
+    'outcome_unknown',
+    `${server.name}/${tool} was sent and may have run, then ${why}; it was not repeated${hint}`,
+    {
+      server: server.name,
+      dispatched: cause?.dispatched ?? 'maybe',
+      ...(cause?.record.stderr === undefined ? {} : { stderr: cause.record.stderr }),
+    },
+    cause,
+  );
+}

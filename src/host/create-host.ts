@@ -1,0 +1,120 @@
+// A host on the real world: the system clock, real processes, real sockets, and a state directory
+// if one is given. Without one nothing is written to disk, which is what a program that embeds the
+// library expects.
+
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { configFromObject, loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/loaded.ts';
+import type { ServerConfig } from '../config/schema.ts';
+import { Fault } from '../kernel/fault.ts';
+import { Scope } from '../kernel/scope.ts';
+import { systemClock } from '../kernel/system-clock.ts';
+import { openEventLog } from '../observe/event-log.ts';
+import { EventHub } from '../observe/events.ts';
+import { openFilesStore } from '../store/files.ts';
+import { MemoryStore } from '../store/memory.ts';
+import type { Store } from '../store/store.ts';
+import { type Environment, processEnvironment } from '../supervise/environment.ts';
+import { createSpawner } from '../supervise/spawn.ts';
+import { createHttpClient } from '../upstream/http-client.ts';
+import { Host } from './host.ts';
+import { ownIdentity } from './identity.ts';
+
+export interface HostOptions {
+  /** A config file; instead of the keys of one. */
+  readonly configFile?: string;
+  /** Where eras, events and the record against orphans are kept; nowhere if absent. */
+  readonly stateDir?: string;
+  /** What relative paths start from; the working directory if absent. */
+  readonly baseDir?: string;
+  /** Shown in status. */
+  readonly startedBy?: string;
+  /** Told of what could not be written to disk; standard error if absent. */
+  readonly report?: (line: string) => void;
+  /** The servers and every other key of the config file. */
+  readonly mcpServers?: Readonly<Record<string, unknown>>;
+  readonly [key: string]: unknown;
+}
+
+/** Makes a host. Lazy servers wait for their first call; the others are started at once. */
+export async function createHost(options: HostOptions = {}): Promise<Host> {
+  const { configFile, stateDir, baseDir, startedBy, report, ...input } = options;
+  const env = processEnvironment();
+  const folder = baseDir ?? process.cwd();
+  const loaded =
+    configFile === undefined
+      ? configFromObject(input, { baseDir: folder, env })
+      : loadConfig({ file: configFile, cwd: folder, env });
+  const host = await hostFrom(loaded, {
+    env,
+    folder,
+    stateDir: stateDir ?? null,
+    startedBy: startedBy ?? 'library',
+    report: report ?? ((line) => void process.stderr.write(`${line}\n`)),
+  });
+  host.startPinned();
+  return host;
+}
+
+export interface HostSurroundings {
+  readonly env: Environment;
+  readonly folder: string;
+  readonly stateDir: string | null;
+  readonly startedBy: string;
+  readonly report: (line: string) => void;
+}
+
+/** A host for a config that has been read; nothing is started yet. */
+export async function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Promise<Host> {
+  const { stateDir, env, report } = around;
+  const clock = systemClock;
+  const instance = randomBytes(8).toString('hex');
+  const scope = new Scope();
+  const events = new EventHub(clock.wallNow);
+  const store = scope.own(openStore(stateDir, report));
+  if (stateDir !== null && loaded.config.telemetry.eventLog) {
+    const { maxBytes } = loaded.config.telemetry;
+    const log = scope.own(await openEventLog({ stateDir, maxBytes, clock, report }));
+    const subscription = events.subscribe((event) => log.append(event));
+    scope.defer(() => subscription[Symbol.dispose]());
+  }
+  const http = scope.own(createHttpClient());
+  const spawner = scope.own(await createSpawner({ clock, instance, stateDir, sourceEnv: env }));
+  return new Host({
+    edges: { clock, random: Math.random, spawn: spawner.spawn, http },
+    config: loaded.config,
+    configFile: loaded.file,
+    disabled: loaded.disabled,
+    store,
+    identity: ownIdentity(),
+    instance,
+    startedBy: around.startedBy,
+    events,
+    readEntry: (name, entry) => readEntry(name, entry, around),
+    release: () => scope[Symbol.asyncDispose](),
+  });
+}
+
+function openStore(stateDir: string | null, report: (line: string) => void): Store {
+  if (stateDir === null) return new MemoryStore({ clock: systemClock });
+  return openFilesStore(join(stateDir, 'store'), {
+    clock: systemClock,
+    report: (problem) => report(problem.detail),
+  });
+}
+
+/** One server's entry, by the rules of the config file and with its messages. */
+function readEntry(
+  name: string,
+  entry: Readonly<Record<string, unknown>>,
+  { env, folder }: HostSurroundings,
+): ServerConfig {
+  const input = { mcpServers: { [name]: entry } };
+  const { config, disabled } = configFromObject(input, { baseDir: folder, env });
+  const server = config.mcpServers[name];
+  if (server) return server;
+  throw new Fault('invalid_request', `${name} cannot be run: ${disabled.get(name)}`, {
+    server: name,
+  });
+}

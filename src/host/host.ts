@@ -1,0 +1,392 @@
+// The host: every server a user has, under supervision, behind one object. It registers, starts,
+// stops and reloads servers, answers what exists and what state it is in, and sends every call
+// through the one pipeline. It is the library's face; the command line and the gateway stand on it.
+
+import { hash } from 'node:crypto';
+import { type CacheStats, ResponseCache } from '../cache/cache.ts';
+import { Flights } from '../cache/coalesce.ts';
+import { nearest } from '../catalog/nearest.ts';
+import type { SearchOutcome } from '../catalog/search.ts';
+import type { JsonObject } from '../catalog/tool.ts';
+import type { Config, ServerConfig } from '../config/schema.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { Fault, type FaultRecord } from '../kernel/fault.ts';
+import type { EventHub, HostEvent } from '../observe/events.ts';
+import { type BudgetLimits, Budgets } from '../policy/budget.ts';
+import { authorize, type Guard } from '../policy/guard.ts';
+import { IdempotencyKeys } from '../policy/idempotency.ts';
+import { KeyedMemory } from '../policy/keyed-memory.ts';
+import { localUser, type Principal } from '../policy/principal.ts';
+import type { Store } from '../store/store.ts';
+import type { Lease } from '../supervise/leases.ts';
+import type { Identity } from '../upstream/negotiate.ts';
+import { argumentsFromText, argumentsFromValue } from './arguments.ts';
+import { callTool } from './call.ts';
+import type { CallParts } from './call-parts.ts';
+import {
+  type Discovered,
+  type DiscoverOptions,
+  discoverAll,
+  searchAll,
+  toolsOf,
+} from './discovery.ts';
+import { IdlePool } from './idle-pool.ts';
+import { type Edges, Server, type ServerParts } from './server.ts';
+import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
+import { Tally } from './tally.ts';
+import { verdictMemory } from './verdict-memory.ts';
+
+/** A tool's answer as MCP defines it; what we do not know of it is kept as it came. */
+export interface CallResult {
+  readonly content?: readonly unknown[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly [key: string]: unknown;
+}
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+  readonly [key: string]: unknown;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly principal?: Principal;
+  readonly idempotencyKey?: string;
+}
+
+/** What a server is; the options are the other keys of its config entry. */
+export type ServerSpec = { readonly name: string } & Readonly<Record<string, unknown>>;
+
+export interface HostParts {
+  readonly edges: Edges;
+  readonly config: Config;
+  readonly configFile: string | null;
+  readonly disabled: ReadonlyMap<string, string>;
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly instance: string;
+  readonly startedBy: string;
+  readonly events: EventHub;
+  /** Reads one server's entry by the rules of the config file. */
+  readonly readEntry: (name: string, entry: Readonly<Record<string, unknown>>) => ServerConfig;
+  /** Ends what the host was given, after its servers have ended. */
+  readonly release: () => Promise<void>;
+}
+
+export class Host implements CallParts, AsyncDisposable {
+  readonly clock: Clock;
+  readonly budgets: Budgets;
+  readonly cache: ResponseCache;
+  readonly flights = new Flights<Buffer>();
+  readonly keys: IdempotencyKeys;
+  readonly tally: Tally;
+  readonly pool: IdlePool;
+  readonly #parts: HostParts;
+  readonly #serverParts: ServerParts;
+  readonly #servers = new Map<string, Server>();
+  readonly #startedAt: number;
+  readonly #ended = new AbortController();
+  #guard: Guard | null = null;
+  #ending: Promise<void> | undefined;
+
+  constructor(parts: HostParts) {
+    const { edges, config, events, store } = parts;
+    this.#parts = parts;
+    this.clock = edges.clock;
+    this.#startedAt = edges.clock.now();
+    this.budgets = new Budgets(edges.clock);
+    this.cache = new ResponseCache(edges.clock, config.cache);
+    this.keys = new IdempotencyKeys(new KeyedMemory(edges.clock), () => {});
+    this.tally = new Tally(edges.clock, events);
+    this.pool = new IdlePool(config.maxIdle, () => this.#servers.values());
+    this.#serverParts = {
+      ...edges,
+      events,
+      identity: parts.identity,
+      verdicts: verdictMemory(store.collection('verdicts')),
+      toolsChanged: (server, tools) => {
+        for (const tool of tools) this.cache.invalidate(server, `tool:${tool}`);
+      },
+      connected: () => this.pool.arrived(),
+    };
+    for (const [name, server] of Object.entries(config.mcpServers)) this.#register(name, server);
+  }
+
+  // --- calling -----------------------------------------------------------------------------
+
+  /** Calls a tool. An `isError` result is returned, not thrown; anything else throws a Fault. */
+  async call(
+    server: string,
+    tool: string,
+    args?: Readonly<Record<string, unknown>>,
+    options: CallOptions = {},
+  ): Promise<CallResult> {
+    const bytes = await this.#call(server, tool, argumentsFromValue(args), options);
+    return JSON.parse(bytes.toString('utf8')) as CallResult;
+  }
+
+  /** The same with the arguments as JSON text, giving the result's bytes as the server wrote them. */
+  async callRaw(
+    server: string,
+    tool: string,
+    args: string | Uint8Array = '{}',
+    options: CallOptions = {},
+  ): Promise<Buffer> {
+    return this.#call(server, tool, argumentsFromText(args), options);
+  }
+
+  #call(
+    server: string,
+    tool: string,
+    args: string | Buffer,
+    options: CallOptions,
+  ): Promise<Buffer> {
+    const { principal = localUser, onProgress, signal, timeoutMs, idempotencyKey } = options;
+    return callTool(this, {
+      principal,
+      server,
+      tool,
+      args,
+      signal,
+      timeoutMs,
+      idempotencyKey,
+      onProgress: onProgress && ((params) => onProgress(JSON.parse(params.toString('utf8')))),
+    });
+  }
+
+  /** Calls a tool of a server that is not in the config; its process is kept in the idle pool. */
+  async callCommand(
+    command: readonly string[],
+    tool: string,
+    args?: Readonly<Record<string, unknown>>,
+    options: CallOptions = {},
+  ): Promise<CallResult> {
+    const [program, ...rest] = command;
+    if (program === undefined || program === '') {
+      throw new Fault(
+        'invalid_request',
+        'the command is empty; give it as a list: [program, ...args]',
+      );
+    }
+    const name = `command.${hash('sha256', JSON.stringify(command)).slice(0, 16)}`;
+    const text = argumentsFromValue(args);
+    if (!this.#servers.has(name)) {
+      this.#register(name, this.#parts.readEntry(name, { command: program, args: rest }));
+    }
+    const bytes = await this.#call(name, tool, text, options);
+    return JSON.parse(bytes.toString('utf8')) as CallResult;
+  }
+
+  // --- servers -----------------------------------------------------------------------------
+
+  /**
+   * Registers a server, replacing one of the same name. Without `lazy` it is started at once, kept
+   * for good, and must come up. Returns its name.
+   */
+  async spawn(spec: ServerSpec, options: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { name, ...entry } = spec;
+    if (typeof name !== 'string') {
+      throw new Fault('invalid_request', 'the spec must include a `name` field');
+    }
+    if (name === '') throw new Fault('invalid_request', '`name` must be a non-empty string');
+    authorize(this.#guard, localUser, name, null, 'spawn');
+    const config = this.#parts.readEntry(name, { lazy: false, ...entry, ...options });
+    await this.#unregister(name);
+    const server = this.#register(name, config);
+    if (config.lazy) return name;
+    try {
+      const lease = await server.supervisor.lease('spawn');
+      lease.release();
+    } catch (error) {
+      await this.#unregister(name);
+      throw error;
+    }
+    return name;
+  }
+
+  #register(name: string, config: ServerConfig): Server {
+    const server = new Server(name, config, this.#serverParts);
+    this.#servers.set(name, server);
+    this.#parts.events.emit({ kind: 'registered', server: name, lazy: config.lazy });
+    if (!config.lazy) server.supervisor.leases.pin(true);
+    return server;
+  }
+
+  async #unregister(name: string): Promise<void> {
+    const server = this.#servers.get(name);
+    if (!server) return;
+    this.#servers.delete(name);
+    this.cache.invalidate(name);
+    await server.supervisor.end();
+    this.#parts.events.emit({ kind: 'removed', server: name });
+  }
+
+  /** Starts every server that is not lazy, without waiting for any. */
+  startPinned(): void {
+    for (const { config, supervisor } of this.#servers.values()) {
+      if (!config.lazy) supervisor.want();
+    }
+  }
+
+  /** Ends its process and forgets its past; a later call starts it again. */
+  async stop(name: string): Promise<void> {
+    const server = this.#hosted(name);
+    this.cache.invalidate(name);
+    await server.supervisor.stop();
+  }
+
+  /** Ends its process, clears an ejection, forgets cached results; it comes back when needed. */
+  async reload(name: string): Promise<void> {
+    const server = this.#hosted(name);
+    this.cache.invalidate(name);
+    server.catalogue.forget();
+    await server.supervisor.reload();
+  }
+
+  /** Keeps a server open for an owner until the lease is released. */
+  async lease(name: string, { owner }: { readonly owner: string }): Promise<Lease> {
+    authorize(this.#guard, localUser, name, null, 'lease');
+    const server = this.find(name);
+    server.supervisor.gate();
+    return server.supervisor.lease(owner);
+  }
+
+  #hosted(name: string): Server {
+    const server = this.#servers.get(name);
+    if (server) return server;
+    throw new Fault('not_found', `no server named '${name}' is hosted${this.#closest(name)}`, {
+      server: name,
+    });
+  }
+
+  /** The server of this name; throws `not_found`, or why it cannot be used. */
+  find(name: string): Server {
+    if (this.#ending !== undefined) {
+      throw new Fault('draining', 'the host is shutting down', { server: name });
+    }
+    const server = this.#servers.get(name);
+    if (server) return server;
+    const cause = this.#parts.disabled.get(name);
+    if (cause !== undefined) {
+      throw new Fault('invalid_request', `${name} is disabled: ${cause}`, { server: name });
+    }
+    const place = this.#parts.configFile ?? 'the config';
+    throw new Fault(
+      'not_found',
+      `no server named '${name}' is registered in ${place}${this.#closest(name)}`,
+      { server: name },
+    );
+  }
+
+  #closest(name: string): string {
+    const known = nearest(name, this.#servers.keys());
+    if (known.length > 0) return `; did you mean ${known.join(' or ')}?`;
+    const all = [...this.#servers.keys()].sort();
+    return all.length > 0 ? `; there are: ${all.join(', ')}` : '; there are no servers';
+  }
+
+  // --- what exists -------------------------------------------------------------------------
+
+  /** A server's tool definitions as it gave them, each with the name of its server. */
+  async tools(
+    name: string,
+    { principal = localUser }: { readonly principal?: Principal } = {},
+  ): Promise<readonly JsonObject[]> {
+    authorize(this.#guard, principal, name, null, 'list');
+    const tools = await toolsOf(this, this.find(name), principal);
+    return tools.map(({ definition }) => ({ _mcp_server: name, ...definition }));
+  }
+
+  /** Every tool of every server, in the order of the names; a failing server is one entry. */
+  discover(
+    options: DiscoverOptions & { readonly principal?: Principal } = {},
+  ): Promise<readonly Discovered[]> {
+    return discoverAll(this, this.#byName(), options.principal ?? localUser, options);
+  }
+
+  /** The tools that fit the words best, across all servers. */
+  search(
+    words: string,
+    options: { readonly limit?: number; readonly principal?: Principal } = {},
+  ): Promise<{ readonly outcome: SearchOutcome; readonly errors: readonly FaultRecord[] }> {
+    const { principal = localUser, limit } = options;
+    return searchAll(this, this.#byName(), principal, words, limit);
+  }
+
+  #byName(): readonly Server[] {
+    return [...this.#servers.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  // --- what state it is in -----------------------------------------------------------------
+
+  status(): HostStatus {
+    const { identity, instance, startedBy, configFile, disabled, store } = this.#parts;
+    const moment = { now: this.clock.now(), wallNow: this.clock.wallNow() };
+    const running = this.#byName().map((server) =>
+      serverStatus(server, this.cache.entriesOf(server.name), moment),
+    );
+    const off = [...disabled].map(([name, cause]) => disabledStatus(name, cause));
+    return {
+      version: identity.version,
+      instance,
+      startedBy,
+      config: configFile,
+      uptimeMs: Math.round(moment.now - this.#startedAt),
+      rollout: 'stable',
+      disk: store.health(),
+      servers: [...running, ...off].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      cache: this.cache.stats(),
+      calls: this.tally.counts,
+    };
+  }
+
+  cacheStats(): CacheStats {
+    return this.cache.stats();
+  }
+
+  /** Everything that happens from now on, until the host ends or the signal aborts. */
+  events(signal?: AbortSignal): AsyncGenerator<HostEvent, void, void> {
+    const until = signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal;
+    return this.#parts.events.stream(until);
+  }
+
+  // --- policy ------------------------------------------------------------------------------
+
+  get guard(): Guard | null {
+    return this.#guard;
+  }
+
+  /** Asked before every call, list and spawn; null lets the local user do everything. */
+  setGuard(guard: Guard | null): void {
+    this.#guard = guard;
+  }
+
+  /** Runs the work under ceilings; calls made from inside it are charged, cache hits too. */
+  withBudget<T>(limits: BudgetLimits, run: () => T): T {
+    return this.budgets.withBudget(limits, run);
+  }
+
+  // --- the end -----------------------------------------------------------------------------
+
+  /** Ends all servers and waits until nothing of them is left. A second call joins the first. */
+  close(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map(({ supervisor }) => supervisor.end()));
+    this.#ended.abort();
+    this.budgets[Symbol.dispose]();
+    await this.#parts.release();
+  }
+}

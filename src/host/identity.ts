@@ -1,0 +1,14 @@
+// Who we say we are: the name and version in our own package.json.
+
+import { readFileSync } from 'node:fs';
+import type { Identity } from '../upstream/negotiate.ts';
+
+let identity: Identity | undefined;
+
+export function ownIdentity(): Identity {
+  if (identity) return identity;
+  const file = new URL('../../package.json', import.meta.url);
+  const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as Identity;
+  identity = { name, version };
+  return identity;
+}

@@ -1,0 +1,48 @@
+// How long one call may take: from its first dispatch, over all its attempts. Progress extends the
+// time, but never beyond the call's absolute end. One timer per call, re-armed only when it fires
+// early; before the first dispatch there is nothing to time.
+
+import type { Clock } from '../kernel/clock.ts';
+
+export class Patience {
+  readonly #clock: Clock;
+  readonly #callTimeoutMs: number;
+  readonly #maxCallMs: number;
+  readonly #expired: () => void;
+  #timer: Disposable | undefined;
+  #endsAt = 0;
+  #latestEnd = 0;
+
+  constructor(clock: Clock, callTimeoutMs: number, maxCallMs: number, expired: () => void) {
+    this.#clock = clock;
+    this.#callTimeoutMs = callTimeoutMs;
+    this.#maxCallMs = maxCallMs;
+    this.#expired = expired;
+  }
+
+  /** The first dispatch starts the time; later ones change nothing. */
+  begin(): void {
+    if (this.#timer) return;
+    const now = this.#clock.now();
+    this.#endsAt = now + this.#callTimeoutMs;
+    this.#latestEnd = now + this.#maxCallMs;
+    this.#arm(this.#callTimeoutMs);
+  }
+
+  progressed(): void {
+    const extended = this.#clock.now() + this.#callTimeoutMs;
+    this.#endsAt = Math.min(Math.max(this.#endsAt, extended), this.#latestEnd);
+  }
+
+  end(): void {
+    this.#timer?.[Symbol.dispose]();
+  }
+
+  #arm(ms: number): void {
+    this.#timer = this.#clock.after(ms, () => {
+      const leftMs = this.#endsAt - this.#clock.now();
+      if (leftMs > 0) this.#arm(leftMs);
+      else this.#expired();
+    });
+  }
+}

@@ -1,0 +1,165 @@
+// What state everything is in, in the words of the contract. A reading, never an action: nothing
+// is started, asked or waited for.
+
+import type { CacheStats } from '../cache/cache.ts';
+import type { FaultRecord } from '../kernel/fault.ts';
+import type { StoreHealth } from '../store/store.ts';
+import type { Containment } from '../supervise/child.ts';
+import type { Server } from './server.ts';
+import type { CallCounts } from './tally.ts';
+
+export type ServerState =
+  | 'idle'
+  | 'starting'
+  | 'ready'
+  | 'degraded'
+  | 'cooling'
+  | 'ejected'
+  | 'stopping'
+  | 'disabled';
+
+export interface ServerStatus {
+  readonly name: string;
+  readonly state: ServerState;
+  /** Why it is in this state, in one line; null when there is nothing to explain. */
+  readonly cause: string | null;
+  readonly transport: 'stdio' | 'http' | 'sse';
+  readonly era: 'legacy' | 'modern' | null;
+  readonly protocolVersion: string | null;
+  readonly pid: number | null;
+  readonly children: readonly {
+    readonly pid: number;
+    readonly generation: number;
+    readonly client: string | null;
+  }[];
+  readonly generation: number;
+  readonly lazy: boolean;
+  readonly pinned: boolean;
+  readonly trusted: boolean;
+  readonly leases: readonly string[];
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly restarts: number;
+  readonly restartsLeft: number | null;
+  readonly consecutiveFailures: number;
+  readonly circuit: 'closed' | 'open' | 'half_open';
+  readonly ejected: boolean;
+  /** Milliseconds since the epoch. */
+  readonly nextAttemptAt: number | null;
+  readonly lastFault: (FaultRecord & { readonly at: number }) | null;
+  readonly cacheEntries: number;
+  readonly tools: number | null;
+  readonly containment: Containment | null;
+  readonly limitsEnforced: 'cgroup' | 'poll' | 'none' | null;
+  readonly stderr: readonly string[];
+}
+
+export interface HostStatus {
+  readonly version: string;
+  readonly instance: string;
+  readonly startedBy: string;
+  readonly config: string | null;
+  readonly uptimeMs: number;
+  readonly rollout: 'stable';
+  readonly disk: StoreHealth;
+  readonly servers: readonly ServerStatus[];
+  readonly cache: CacheStats;
+  readonly calls: CallCounts;
+}
+
+/** Monotonic and wall time of one moment, to show the one as the other. */
+export interface Moment {
+  readonly now: number;
+  readonly wallNow: number;
+}
+
+const shownStderrLines = 20;
+
+export function serverStatus(server: Server, cacheEntries: number, moment: Moment): ServerStatus {
+  const { supervisor, admission, config } = server;
+  const { connection, leases, breaker } = supervisor;
+  const { child } = connection ?? {};
+  const pid = connection?.pid ?? null;
+  const { lastFault } = supervisor;
+  return {
+    name: server.name,
+    state: stateOf(server),
+    cause: causeOf(server),
+    transport: config.type,
+    era: connection?.era ?? null,
+    protocolVersion: connection?.protocolVersion ?? null,
+    pid,
+    children: pid === null ? [] : [{ pid, generation: supervisor.generation, client: null }],
+    generation: supervisor.generation,
+    lazy: config.lazy,
+    pinned: leases.isPinned,
+    trusted: config.trusted,
+    leases: leases.owners,
+    inFlight: admission.inside,
+    queued: admission.queued,
+    restarts: supervisor.restarts,
+    restartsLeft: supervisor.restartsLeft,
+    consecutiveFailures: breaker.failures,
+    circuit: breaker.circuit,
+    ejected: supervisor.phase.kind === 'ejected',
+    nextAttemptAt: nextAttemptAt(server, moment),
+    lastFault: lastFault ? { ...lastFault.fault.record, at: lastFault.at } : null,
+    cacheEntries,
+    tools: server.catalogue.offered?.size ?? null,
+    containment: child?.containment ?? null,
+    limitsEnforced: child?.enforced ?? null,
+    stderr: server.stderr.slice(-shownStderrLines),
+  };
+}
+
+/** A server that the config names but that cannot be run. */
+export function disabledStatus(name: string, cause: string): ServerStatus {
+  return {
+    name,
+    state: 'disabled',
+    cause,
+    transport: 'stdio',
+    era: null,
+    protocolVersion: null,
+    pid: null,
+    children: [],
+    generation: 0,
+    lazy: true,
+    pinned: false,
+    trusted: false,
+    leases: [],
+    inFlight: 0,
+    queued: 0,
+    restarts: 0,
+    restartsLeft: null,
+    consecutiveFailures: 0,
+    circuit: 'closed',
+    ejected: false,
+    nextAttemptAt: null,
+    lastFault: null,
+    cacheEntries: 0,
+    tools: null,
+    containment: null,
+    limitsEnforced: null,
+    stderr: [],
+  };
+}
+
+function stateOf(server: Server): ServerState {
+  const { phase, breaker } = server.supervisor;
+  if (phase.kind === 'ended') return 'stopping';
+  if (phase.kind === 'ejected' || phase.kind === 'stopping') return phase.kind;
+  return breaker.circuit === 'closed' ? phase.kind : 'degraded';
+}
+
+function causeOf(server: Server): string | null {
+  const { phase, breaker, lastFault } = server.supervisor;
+  const isFine = phase.kind === 'ready' && breaker.circuit === 'closed';
+  return isFine || !lastFault ? null : lastFault.fault.message;
+}
+
+function nextAttemptAt(server: Server, { now, wallNow }: Moment): number | null {
+  const { phase, breaker } = server.supervisor;
+  const at = phase.kind === 'cooling' ? phase.until : breaker.probeAt;
+  return at === null || at <= now ? null : Math.round(wallNow + (at - now));
+}

@@ -1,0 +1,212 @@
+// The event log: what happened, one line of JSON each, in `events.jsonl` of the state directory, with a
+// line of aggregates every so often. Writing it down never costs a call more than a push to a list, and
+// never fails one: records are gathered for a few milliseconds and written together; a disk that fails is
+// reported once for each kind of error, the records wait (up to a limit, the oldest go first), and the
+// writing is tried again. The file itself, its rotation and its other writers are `log-file.ts`.
+
+import { join } from 'node:path';
+import type { Clock } from '../kernel/clock.ts';
+import { eventLine } from './event-line.ts';
+import { type LogFile, RotatedFile } from './log-file.ts';
+
+/** `detail` is one line that names the file and says what to do. */
+export interface EventLogProblem {
+  readonly kind: 'torn' | 'unwritable' | 'recovered' | 'dropped' | 'unsayable';
+  /** The system's error code, where there is one. */
+  readonly code: string | null;
+  readonly detail: string;
+}
+
+export interface EventLogOptions {
+  readonly clock: Clock;
+  readonly report: (problem: EventLogProblem) => void;
+  /** The totals so far; written as a line of its own after every `aggregateEvery` records. */
+  readonly aggregate?: () => object;
+  readonly aggregateEvery?: number;
+  /** How many records may wait while the disk fails. */
+  readonly maxWaiting?: number;
+}
+
+const gatherMs = 5;
+const retryMs = 1_000;
+const maxBatchBytes = 65_536;
+
+/** Opens the log in the state directory. Nothing is touched before the first record. */
+export function openEventLog(
+  stateDirectory: string,
+  maxBytes: number,
+  options: EventLogOptions,
+): EventLog {
+  const path = join(stateDirectory, 'events.jsonl');
+  const onTorn = (cutBytes: number) => {
+    const detail = `${path} ended in an unfinished line, left by a crash; ${cutBytes} bytes were cut off`;
+    options.report({ kind: 'torn', code: null, detail });
+  };
+  const { clock } = options;
+  return new EventLog(new RotatedFile({ path, maxBytes, clock, onTorn }), options);
+}
+
+export class EventLog implements AsyncDisposable {
+  readonly #file: LogFile;
+  readonly #clock: Clock;
+  readonly #report: (problem: EventLogProblem) => void;
+  readonly #aggregate: (() => object) | undefined;
+  readonly #aggregateEvery: number;
+  readonly #maxWaiting: number;
+  #records: object[] = [];
+  /** Lines that are ready but not written; at most one batch, unless the disk fails. */
+  #lines: string[] = [];
+  #sinceAggregate = 0;
+  #dropped = 0;
+  /** The kinds of failure that were reported and still hold. */
+  readonly #said = new Set<string>();
+  #timer: Disposable | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(file: LogFile, options: EventLogOptions) {
+    this.#file = file;
+    this.#clock = options.clock;
+    this.#report = options.report;
+    this.#aggregate = options.aggregate;
+    this.#aggregateEvery = options.aggregateEvery ?? 1_000;
+    this.#maxWaiting = options.maxWaiting ?? 10_000;
+  }
+
+  /** Takes a record, which must not change afterwards. After the end it is ignored. */
+  append(record: object): void {
+    if (this.#closing !== undefined) return;
+    this.#records.push(record);
+    if (this.#records.length > this.#maxWaiting) {
+      this.#records.shift();
+      this.#dropped += 1;
+    }
+    this.#timer ??= this.#wakeIn(gatherMs);
+  }
+
+  /** Writes what was taken so far, if the disk allows; never rejects for what the disk does. */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    await this.flush();
+    if (this.#sinceAggregate > 0) this.#addAggregate();
+    await this.flush();
+    this.#timer?.[Symbol.dispose]();
+    const lost = this.#lines.length + this.#records.length + this.#dropped;
+    if (lost > 0) this.#say('dropped', null, `${lost} events could not be written and are lost`);
+    await this.#file[Symbol.asyncDispose]();
+  }
+
+  #wakeIn(ms: number): Disposable {
+    return this.#clock.after(ms, () => void this.flush(), true);
+  }
+
+  async #write(): Promise<void> {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    for (;;) {
+      this.#gather();
+      const batch = this.#lines.splice(0, batchLength(this.#lines));
+      if (batch.length === 0) return;
+      const appended = await this.#file.append(Buffer.from(batch.join('')));
+      if (appended.kind === 'failed') {
+        this.#lines = [...unwritten(batch, appended.writtenBytes), ...this.#lines];
+        this.#failed(appended.code);
+        return;
+      }
+      this.#recovered();
+      this.#admitLoss();
+    }
+  }
+
+  /** The log itself says what is missing from it, as soon as it can. */
+  #admitLoss(): void {
+    if (this.#dropped === 0) return;
+    this.#addLine({ at: this.#clock.wallNow(), kind: 'events-dropped', count: this.#dropped });
+    this.#dropped = 0;
+  }
+
+  /** Turns records into lines. */
+  #gather(): void {
+    const records = this.#records;
+    this.#records = [];
+    for (const record of records) {
+      this.#addLine(record);
+      this.#sinceAggregate += 1;
+      if (this.#sinceAggregate >= this.#aggregateEvery) this.#addAggregate();
+    }
+    const excess = this.#lines.length - this.#maxWaiting;
+    if (excess > 0) this.#dropped += this.#lines.splice(0, excess).length;
+    if (this.#dropped === 0) return;
+    this.#say('dropped', null, 'more happens than can be written down; the oldest events are lost');
+  }
+
+  #addAggregate(): void {
+    this.#sinceAggregate = 0;
+    if (this.#aggregate !== undefined) this.#addLine(this.#aggregate);
+  }
+
+  /** A record that cannot be written down is a defect of ours; it must not fail what happened. */
+  #addLine(record: object | (() => object)): void {
+    try {
+      this.#lines.push(eventLine(typeof record === 'function' ? record() : record));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#say('unsayable', null, `an event could not be put into words: ${reason}`);
+    }
+  }
+
+  #failed(code: string): void {
+    const remedy = 'free or mend that disk, or set telemetry.eventLog to false';
+    this.#say(
+      'unwritable',
+      code,
+      `events cannot be written (${code}) and wait in memory: ${remedy}`,
+    );
+    // Records that came meanwhile have asked to be written soon; a disk that fails gets more time.
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#closing === undefined ? this.#wakeIn(retryMs) : undefined;
+  }
+
+  #recovered(): void {
+    if (![...this.#said].some((topic) => topic.startsWith('unwritable'))) return;
+    this.#said.clear();
+    const detail = `${this.#file.path}: events are written again`;
+    this.#report({ kind: 'recovered', code: null, detail });
+  }
+
+  #say(kind: 'unwritable' | 'dropped' | 'unsayable', code: string | null, text: string): void {
+    const topic = `${kind} ${code}`;
+    if (this.#said.has(topic)) return;
+    this.#said.add(topic);
+    this.#report({ kind, code, detail: `${this.#file.path}: ${text}` });
+  }
+}
+
+/** How many of the lines make up one batch. */
+function batchLength(lines: readonly string[]): number {
+  let bytes = 0;
+  const end = lines.findIndex((line) => {
+    bytes += Buffer.byteLength(line);
+    return bytes > maxBatchBytes;
+  });
+  return end === -1 ? lines.length : end;
+}
+
+/** The lines that did not get to the file as a whole. */
+function unwritten(lines: readonly string[], writtenBytes: number): readonly string[] {
+  let bytes = 0;
+  const first = lines.findIndex((line) => {
+    bytes += Buffer.byteLength(line);
+    return bytes > writtenBytes;
+  });
+  return first === -1 ? [] : lines.slice(first);
+}

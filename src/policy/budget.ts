@@ -1,0 +1,137 @@
+// Ceilings on what may be spent: calls, calls per minute, bytes. A Budget is one set of ceilings
+// with its counts; Budgets puts one around a piece of asynchronous work, so that every call made
+// from inside it is charged without anyone passing the budget along. A nested scope counts from
+// zero under its own ceilings, and afterwards the outer one goes on where it was. What is charged,
+// and when, is decided by the call pipeline; a refused charge counts nothing, except that bytes
+// have already moved when they are counted. Work without a scope is not counted at all.
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+
+/** An absent or null ceiling is no ceiling. */
+export interface BudgetLimits {
+  readonly calls?: number | null;
+  readonly perMinute?: number | null;
+  readonly bytes?: number | null;
+}
+
+const minuteMs = 60_000;
+
+export class Budgets implements Disposable {
+  readonly #clock: Clock;
+  // Made on first use: from then on every promise of the process pays for the context it carries.
+  #scopes: AsyncLocalStorage<Budget> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Runs under fresh ceilings; work it leaves running stays under them. */
+  withBudget<T>(limits: BudgetLimits, run: () => T): T {
+    const budget = new Budget(limits, this.#clock);
+    this.#scopes ??= new AsyncLocalStorage();
+    return this.#scopes.run(budget, run);
+  }
+
+  /** One call is about to be made, whether or not the cache will answer it. */
+  charge(): void {
+    this.#scopes?.getStore()?.charge();
+  }
+
+  chargeBytes(count: number): void {
+    this.#scopes?.getStore()?.chargeBytes(count);
+  }
+
+  /** Takes the context off the process's promises again. */
+  [Symbol.dispose](): void {
+    this.#scopes?.disable();
+    this.#scopes = undefined;
+  }
+}
+
+export class Budget {
+  readonly #clock: Clock;
+  readonly #maxCalls: number;
+  readonly #maxPerMinute: number;
+  readonly #maxBytes: number;
+  #calls = 0;
+  #bytes = 0;
+  // The last `perMinute` calls, as a ring: when it is full, the slot to be overwritten next is the
+  // oldest, and its age alone decides whether one more call fits into the sliding minute.
+  readonly #recent: number[] = [];
+  #oldest = 0;
+
+  constructor(limits: BudgetLimits, clock: Clock) {
+    refuseUnknown(limits);
+    this.#clock = clock;
+    this.#maxCalls = ceiling('calls', limits.calls);
+    this.#maxPerMinute = ceiling('perMinute', limits.perMinute);
+    this.#maxBytes = ceiling('bytes', limits.bytes);
+  }
+
+  /** All ceilings are asked before any count moves. Spent bytes refuse the next call, too. */
+  charge(): void {
+    if (this.#calls >= this.#maxCalls) throw exceeded('calls', this.#maxCalls, this.#calls);
+    if (this.#bytes >= this.#maxBytes) throw exceeded('bytes', this.#maxBytes, this.#bytes);
+    if (this.#maxPerMinute !== Infinity) this.#chargeMinute();
+    this.#calls += 1;
+  }
+
+  chargeBytes(count: number): void {
+    this.#bytes += count;
+    if (this.#bytes > this.#maxBytes) throw exceeded('bytes', this.#maxBytes, this.#bytes);
+  }
+
+  #chargeMinute(): void {
+    const now = this.#clock.now();
+    if (this.#recent.length < this.#maxPerMinute) {
+      this.#recent.push(now);
+      return;
+    }
+    const freeAt = (this.#recent[this.#oldest] ?? now) + minuteMs;
+    if (now < freeAt) throw exceededForNow(this.#maxPerMinute, Math.ceil(freeAt - now));
+    this.#recent[this.#oldest] = now;
+    this.#oldest = (this.#oldest + 1) % this.#maxPerMinute;
+  }
+}
+
+type LimitName = keyof BudgetLimits;
+
+const limitNames: readonly string[] = ['calls', 'perMinute', 'bytes'] satisfies LimitName[];
+
+/** A misspelt ceiling would be none at all. */
+function refuseUnknown(limits: BudgetLimits): void {
+  const unknown = Object.keys(limits).find((key) => !limitNames.includes(key));
+  if (unknown === undefined) return;
+  throw new Fault(
+    'invalid_request',
+    `a budget has no limit '${unknown}'; the limits are ${limitNames.join(', ')}`,
+  );
+}
+
+function ceiling(limit: LimitName, value: number | null | undefined): number {
+  if (value === undefined || value === null) return Infinity;
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new Fault(
+    'invalid_request',
+    `the budget limit '${limit}' must be a whole number of at least 0, not ${String(value)}`,
+  );
+}
+
+function exceeded(limit: LimitName, limitValue: number, spent: number): Fault {
+  return new Fault(
+    'budget_exceeded',
+    `the budget of ${limitValue} ${limit} is spent (${spent}); raise it or start a new scope`,
+    { limit, limitValue, spent },
+  );
+}
+
+/** The only ceiling that lifts by itself, hence the only refusal worth repeating. */
+function exceededForNow(limitValue: number, retryAfterMs: number): Fault {
+  return new Fault(
+    'budget_exceeded',
+    `the budget of ${limitValue} calls per minute is spent; try again in ${retryAfterMs} ms`,
+    { limit: 'perMinute', limitValue, spent: limitValue, retryable: true, retryAfterMs },
+  );
+}

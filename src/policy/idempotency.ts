@@ -1,0 +1,155 @@
+// A caller's idempotency key: the promise that a call repeated from outside (after a lost
+// connection, a crash of ours, an impatient client) runs once. The first use of a key claims it
+// before anything is executed; whoever comes later with the same key joins the run, or gets the
+// answer it ended with, for 24 hours. Only a fault that certainly never left us frees the key
+// again. The invariant: if a claim is found and its answer is not, the truth is "unknown", and
+// nothing runs. Where claims are kept is the store's business; what counts as the same request is
+// the fingerprint's, which the pipeline computes; giving up is each caller's own (no signal
+// reaches the execution, so one caller's disconnect does not end it for the others).
+
+import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
+import type { Principal } from './principal.ts';
+
+export type KeyedOutcome =
+  /** Claimed; no answer yet, or its process was lost before there was one. */
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'result'; readonly bytes: Buffer }
+  | { readonly kind: 'fault'; readonly record: FaultRecord }
+  /** It was answered, but the answer had to make room. */
+  | { readonly kind: 'dropped' };
+
+export interface KeyedRecord {
+  readonly fingerprint: string;
+  readonly outcome: KeyedOutcome;
+}
+
+/** What is needed of a store. Several processes may share one, so the claim must be atomic. */
+export interface KeyedStore {
+  /** Puts the record if the slot is free, and resolves to undefined; else to what is there. */
+  claim(slot: string, record: KeyedRecord, ttlMs: number): Promise<KeyedRecord | undefined>;
+  /** Replaces what is there; its time starts again. */
+  put(slot: string, record: KeyedRecord, ttlMs: number): Promise<void>;
+  free(slot: string): Promise<void>;
+}
+
+const keptMs = 24 * 60 * 60 * 1000;
+const maxKeyLength = 255;
+
+export class IdempotencyKeys {
+  readonly #store: KeyedStore;
+  readonly #report: (failure: unknown) => void;
+  readonly #running = new Map<string, Promise<Buffer>>();
+
+  /** `report` hears of a store that could not keep an answer; the caller still gets it. */
+  constructor(store: KeyedStore, report: (failure: unknown) => void) {
+    this.#store = store;
+    this.#report = report;
+  }
+
+  /** Resolves to the result's bytes, which all callers share and none may write to. */
+  run(
+    principal: Principal,
+    key: string,
+    fingerprint: string,
+    execute: () => Promise<Buffer>,
+  ): Promise<Buffer> {
+    if (key.length < 1 || key.length > maxKeyLength) return Promise.reject(badKey(key.length));
+    const slot = `${principal.id.length}:${principal.id}:${key}`;
+    // Only equal requests join here. Unequal ones meet at the store's claim, which alone knows
+    // whose fingerprint holds the key.
+    const flight = `${fingerprint.length}:${fingerprint}:${slot}`;
+    const running = this.#running.get(flight);
+    if (running !== undefined) return running;
+    const answer = this.#answer(slot, key, fingerprint, execute).finally(() => {
+      this.#running.delete(flight);
+    });
+    this.#running.set(flight, answer);
+    return answer;
+  }
+
+  async #answer(
+    slot: string,
+    key: string,
+    fingerprint: string,
+    execute: () => Promise<Buffer>,
+  ): Promise<Buffer> {
+    const begun: KeyedRecord = { fingerprint, outcome: { kind: 'begun' } };
+    const found = await this.#store.claim(slot, begun, keptMs);
+    if (found !== undefined) return replayed(found, key, fingerprint);
+    let bytes: Buffer;
+    try {
+      bytes = await execute();
+    } catch (thrown) {
+      const fault = terminalFault(thrown);
+      if (fault.dispatched === 'no') await this.#free(slot);
+      else await this.#keep(slot, fingerprint, { kind: 'fault', record: fault.record });
+      throw fault;
+    }
+    await this.#keep(slot, fingerprint, { kind: 'result', bytes });
+    return bytes;
+  }
+
+  // The call has its answer, and a store that fails must not take it away. The slot still says
+  // `begun`, so that a retry hears "unknown" instead of running a second time.
+  async #keep(slot: string, fingerprint: string, outcome: KeyedOutcome): Promise<void> {
+    try {
+      await this.#store.put(slot, { fingerprint, outcome }, keptMs);
+    } catch (failure) {
+      this.#report(failure);
+    }
+  }
+
+  async #free(slot: string): Promise<void> {
+    try {
+      await this.#store.free(slot);
+    } catch (failure) {
+      this.#report(failure);
+    }
+  }
+}
+
+/** A defect of ours says nothing about how far the request got, so it counts as dispatched. */
+function terminalFault(thrown: unknown): Fault {
+  if (thrown instanceof Fault) return thrown;
+  return faultFrom(thrown).with({ dispatched: 'maybe' });
+}
+
+function replayed(found: KeyedRecord, key: string, fingerprint: string): Buffer {
+  if (found.fingerprint !== fingerprint) {
+    throw new Fault(
+      'conflict',
+      `idempotency key ${quoted(key)} was used with another request; use a new key for a new request`,
+    );
+  }
+  const { outcome } = found;
+  switch (outcome.kind) {
+    case 'result':
+      return outcome.bytes;
+    case 'fault':
+      throw new Fault(outcome.record.code, outcome.record.detail, outcome.record);
+    case 'begun':
+      throw unknown(`the call with idempotency key ${quoted(key)} was begun and has no answer yet`);
+    case 'dropped':
+      throw unknown(`the answer of the call with idempotency key ${quoted(key)} is no longer kept`);
+  }
+}
+
+/** The caller chose its characters; the message stays one line. */
+function quoted(key: string): string {
+  return JSON.stringify(key);
+}
+
+function unknown(what: string): Fault {
+  return new Fault(
+    'outcome_unknown',
+    `${what}; it was not repeated: check its effect before you send it under a new key`,
+    { dispatched: 'maybe' },
+  );
+}
+
+function badKey(length: number): Fault {
+  return new Fault(
+    'invalid_request',
+    `an idempotency key has 1 to ${maxKeyLength} characters, this one has ${length}`,
+  );
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../kernel/clock.ts';
+import type { KeyedRecord } from './idempotency.ts';
+import { KeyedMemory } from './keyed-memory.ts';
+
+function clockAt(startMs: number): Clock & { ms: number } {
+  return {
+    ms: startMs,
+    now() {
+      return this.ms;
+    },
+    wallNow: () => 0,
+    after: () => ({ [Symbol.dispose]: () => {} }),
+  };
+}
+
+const begun: KeyedRecord = { fingerprint: 'f', outcome: { kind: 'begun' } };
+
+function result(text: string): KeyedRecord {
+  return { fingerprint: 'f', outcome: { kind: 'result', bytes: Buffer.from(text) } };
+}
+
+describe('idempotency keys in memory', () => {
+  it('give a free slot to the first claim and the record to the next', async () => {
+    const memory = new KeyedMemory(clockAt(0));
+    expect(await memory.claim('a', begun, 10)).toBeUndefined();
+    expect(await memory.claim('a', result('other'), 10)).toEqual(begun);
+    await memory.put('a', result('done'), 10);
+    expect(await memory.claim('a', begun, 10)).toEqual(result('done'));
+    await memory.free('a');
+    expect(await memory.claim('a', begun, 10)).toBeUndefined();
+  });
+
+  it('forget a record at the end of its time, counted from the last write', async () => {
+    const clock = clockAt(0);
+    const memory = new KeyedMemory(clock);
+    await memory.claim('a', begun, 10);
+    clock.ms = 5;
+    await memory.put('a', result('done'), 10);
+    clock.ms = 14;
+    expect(await memory.claim('a', begun, 10)).toEqual(result('done'));
+    clock.ms = 15;
+    expect(await memory.claim('a', begun, 10)).toBeUndefined();
+    expect(memory.bytes).toBe(0);
+  });
+
+  it('refuse a new key rather than forget one that is in its time', async () => {
+    const clock = clockAt(0);
+    const memory = new KeyedMemory(clock, { maxKeys: 2, maxBytes: 1_000 });
+    await memory.claim('a', begun, 10);
+    await memory.claim('b', begun, 20);
+    await expect(memory.claim('c', begun, 10)).rejects.toMatchObject({
+      code: 'overloaded',
+      record: { dispatched: 'no', retryable: true },
+    });
+    expect(await memory.claim('a', begun, 10)).toEqual(begun);
+    await memory.put('b', result('done'), 20);
+    clock.ms = 10;
+    expect(await memory.claim('c', begun, 10)).toBeUndefined();
+  });
+
+  it('weigh a replaced answer once', async () => {
+    const memory = new KeyedMemory(clockAt(0));
+    await memory.put('a', result('12345678'), 10);
+    await memory.put('a', result('1234'), 10);
+    expect(memory.bytes).toBe(4);
+  });
+
+  it('let the oldest answers go when they take too much, but keep their keys', async () => {
+    const memory = new KeyedMemory(clockAt(0), { maxKeys: 10, maxBytes: 10 });
+    for (const slot of ['a', 'b', 'c']) await memory.put(slot, result('1234'), 10);
+    expect(memory.bytes).toBe(8);
+    expect(await memory.claim('a', begun, 10)).toEqual({
+      fingerprint: 'f',
+      outcome: { kind: 'dropped' },
+    });
+    expect(await memory.claim('b', begun, 10)).toEqual(result('1234'));
+    await memory.put('d', result('far too much'), 10);
+    expect(memory.bytes).toBe(0);
+    expect((await memory.claim('d', begun, 10))?.outcome.kind).toBe('dropped');
+  });
+
+  it('do not keep the frame alive that a result was cut from', async () => {
+    const frame = Buffer.alloc(1_000_000, 'x');
+    const memory = new KeyedMemory(clockAt(0));
+    const bytes = frame.subarray(10, 20);
+    await memory.put('a', { fingerprint: 'f', outcome: { kind: 'result', bytes } }, 10);
+    const kept = await memory.claim('a', begun, 10);
+    expect(kept?.outcome.kind === 'result' && kept.outcome.bytes.buffer.byteLength).toBe(10);
+  });
+});

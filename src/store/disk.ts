@@ -1,0 +1,141 @@
+// The few things a store asks of a disk, and the real disk that does them. A file is only ever replaced as
+// a whole: written beside its place, forced to the disk, renamed over it, and the folder forced too. So at
+// every instant, and after every crash, a name holds either the old content or the new one. Files are for
+// this user alone (0600 in folders of 0700). Errors of the system come through as they are, with their code.
+
+import { randomUUID } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** Names are relative and use `/`. */
+export interface Disk {
+  /** The name as a person finds it. */
+  pathOf(name: string): string;
+  /** The file's bytes; undefined when there is no such file. */
+  read(name: string): Promise<Buffer | undefined>;
+  /** When this resolves, the content outlives a power cut. */
+  replace(name: string, bytes: Buffer): Promise<void>;
+  /** When this resolves, the file is gone for good; it need not have been there. */
+  remove(name: string): Promise<void>;
+  /** Moves a file out of the way and resolves to its new name. */
+  setAside(name: string): Promise<string>;
+  /** The names in a folder (`''` is the root); none when there is no such folder. */
+  list(folder: string): Promise<readonly string[]>;
+  /** Removes what a crash left half-written in the folder before the given time. */
+  tidy(folder: string, before: number): Promise<void>;
+}
+
+const unfinished = '.tmp';
+
+export function nodeDisk(root: string): Disk {
+  const prepared = new Set<string>();
+  const pathOf = (name: string) => join(root, name);
+
+  async function prepare(folder: string): Promise<void> {
+    if (prepared.has(folder)) return;
+    await makePrivate(root);
+    await makePrivate(folder);
+    await sync(root);
+    prepared.add(folder);
+  }
+
+  return {
+    pathOf,
+    read: (name) => readWhole(pathOf(name)),
+    async replace(name, bytes) {
+      const target = pathOf(name);
+      await prepare(dirname(target));
+      const draft = `${target}.${randomUUID()}${unfinished}`;
+      try {
+        await writeThrough(draft, bytes);
+        await rename(draft, target);
+      } catch (error) {
+        prepared.delete(dirname(target));
+        // The draft is rubbish now; if it cannot be removed either, `tidy` finds it later.
+        await rm(draft, { force: true }).catch(() => {});
+        throw error;
+      }
+      await sync(dirname(target));
+    },
+    async remove(name) {
+      if ((await statOf(pathOf(name))) === undefined) return;
+      await rm(pathOf(name), { force: true });
+      await sync(dirname(pathOf(name)));
+    },
+    async setAside(name) {
+      await rename(pathOf(name), pathOf(`${name}.damaged`));
+      return `${name}.damaged`;
+    },
+    async list(folder) {
+      return await unlessAbsent(readdir(pathOf(folder)), []);
+    },
+    async tidy(folder, before) {
+      for (const name of await unlessAbsent(readdir(pathOf(folder)), [])) {
+        if (!name.endsWith(unfinished)) continue;
+        const stats = await statOf(join(pathOf(folder), name));
+        if (stats !== undefined && stats.mtimeMs < before) {
+          await rm(join(pathOf(folder), name), { force: true });
+        }
+      }
+    },
+  };
+}
+
+/** The code of a system error, such as ENOSPC; undefined for anything else. */
+export function errnoOf(error: unknown): string | undefined {
+  const isSystemError = error instanceof Error && 'errno' in error && 'code' in error;
+  return isSystemError ? String(error.code) : undefined;
+}
+
+async function makePrivate(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const stats = await stat(folder);
+  if ((stats.mode & 0o077) !== 0) await chmod(folder, 0o700);
+}
+
+async function readWhole(path: string): Promise<Buffer | undefined> {
+  // A link put in our place must not lead us elsewhere. Windows has no such flag.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
+  const handle = await unlessAbsent(open(path, flags), undefined);
+  try {
+    return await handle?.readFile();
+  } finally {
+    await handle?.close();
+  }
+}
+
+async function writeThrough(path: string, bytes: Buffer): Promise<void> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Forces a folder's names to the disk; Windows neither offers nor needs that. */
+async function sync(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function statOf(path: string): Promise<Stats | undefined> {
+  return unlessAbsent(lstat(path), undefined);
+}
+
+async function unlessAbsent<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await work;
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return otherwise;
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+// What a store has to say to a person about its disk, each thing once. A problem that still holds is not
+// repeated with every call; when the disk works again, the slate is wiped, so that the next one is heard.
+
+import { errnoOf } from './disk.ts';
+
+/** Something a person should know; `detail` is one line that says what to do. */
+export interface StoreProblem {
+  readonly kind: 'damaged' | 'newer' | 'unreadable' | 'unwritable' | 'dropped' | 'recovered';
+  readonly file: string;
+  /** The system's error code, where there is one. */
+  readonly code: string | null;
+  readonly detail: string;
+}
+
+export class Complaints {
+  readonly #report: (problem: StoreProblem) => void;
+  readonly #said = new Set<string>();
+
+  constructor(report: (problem: StoreProblem) => void) {
+    this.#report = report;
+  }
+
+  /** Reports the problem unless it has been said; `subject` is what makes it the same problem. */
+  say(problem: StoreProblem, subject: string): void {
+    const topic = `${problem.kind} ${subject}`;
+    if (this.#said.has(topic)) return;
+    this.#said.add(topic);
+    this.#report(problem);
+  }
+
+  /** A disk that fails is one problem for each error code, however many files are met by it. */
+  failure(kind: 'unreadable' | 'unwritable', file: string, error: unknown): StoreProblem {
+    const code = errnoOf(error);
+    // Not the disk's doing but a defect of ours: that must not be hidden.
+    if (code === undefined) throw error;
+    const remedy = remedies[code] ?? 'check the disk';
+    const detail =
+      kind === 'unwritable'
+        ? `${file} cannot be written (${code}), so changes are kept in memory only: ${remedy}`
+        : `${file} cannot be read (${code}) and counts as absent: ${remedy}`;
+    const problem = { kind, file, code, detail };
+    this.say(problem, code);
+    return problem;
+  }
+
+  recovered(file: string): void {
+    this.#said.clear();
+    const detail = `${file} can be written again; what was kept in memory is saved`;
+    this.#report({ kind: 'recovered', file, code: null, detail });
+  }
+}
+
+const elsewhere = 'make it accessible for this user, or set HOLDFAST_STATE to another place';
+
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: 'free space on that disk',
+  EDQUOT: 'free space in your quota',
+  EROFS: 'the file system is read-only: set HOLDFAST_STATE to another place',
+  EACCES: elsewhere,
+  EPERM: elsewhere,
+  EMFILE: 'raise the limit of open files',
+};

@@ -1,0 +1,46 @@
+// One record as the bytes of one file: a first line with the format's version and a checksum of all that
+// follows, a line that says what the record is, and the value as it was given. A file that was cut short
+// or in which a single bit changed never reads as a record. Where files live is none of its business.
+
+import { createHash } from 'node:crypto';
+
+export interface StoredRecord {
+  readonly collection: string;
+  readonly key: string;
+  /** Milliseconds since the epoch; null: it does not expire. */
+  readonly expiresAt: number | null;
+  /** The value as JSON text. */
+  readonly text: string;
+}
+
+export type Decoded =
+  | { readonly kind: 'record'; readonly record: StoredRecord }
+  | { readonly kind: 'damaged'; readonly reason: string }
+  /** Whole, but written by a version of Holdfast that came after this one. */
+  | { readonly kind: 'newer'; readonly version: number };
+
+const version = 1;
+const firstLine = /^holdfast-record (\d{1,9}) ([0-9a-f]{64})$/;
+
+export function encodeRecord({ collection, key, expiresAt, text }: StoredRecord): Buffer {
+  const body = `${JSON.stringify({ collection, key, expiresAt })}\n${text}\n`;
+  return Buffer.from(`holdfast-record ${version} ${checksum(version, body)}\n${body}`);
+}
+
+export function decodeRecord(bytes: Buffer): Decoded {
+  const end = bytes.indexOf(0x0a);
+  const [, written, sum] = firstLine.exec(bytes.toString('latin1', 0, Math.max(0, end))) ?? [];
+  if (written === undefined) return { kind: 'damaged', reason: 'it does not begin as a record' };
+  const body = bytes.subarray(end + 1);
+  // The version is part of the sum, so that a damaged number is not taken for a newer version.
+  if (checksum(Number(written), body) !== sum) {
+    return { kind: 'damaged', reason: 'its checksum does not match' };
+  }
+  if (Number(written) !== version) return { kind: 'newer', version: Number(written) };
+  const [head = '', text = ''] = body.toString('utf8').split('\n', 2);
+  return { kind: 'record', record: { ...JSON.parse(head), text } };
+}
+
+function checksum(written: number, body: string | Buffer): string {
+  return createHash('sha256').update(`${written}\n`).update(body).digest('hex');
+}

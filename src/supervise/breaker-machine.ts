@@ -1,0 +1,120 @@
+// The circuit breaker as a pure machine. It opens after a number of failures in a row, refuses
+// everything while open, and then lets exactly one probe through. Every change of state begins a
+// new epoch, and a call carries the epoch in which it was admitted: that is how a late success
+// from before the opening is told from the probe's, and why no list of owners is needed.
+
+export interface BreakerPolicy {
+  readonly threshold: number;
+  readonly resetMs: number;
+  /** A probe that has not reported by then loses its slot to the next caller. */
+  readonly probeMs: number;
+}
+
+export type BreakerState =
+  | { readonly kind: 'closed'; readonly epoch: number; readonly failures: number }
+  | {
+      readonly kind: 'open';
+      readonly epoch: number;
+      readonly failures: number;
+      readonly until: number;
+    }
+  | {
+      readonly kind: 'half_open';
+      readonly epoch: number;
+      readonly failures: number;
+      /** When the running probe loses its slot; null while no probe runs. */
+      readonly probeUntil: number | null;
+    };
+
+export type BreakerEvent =
+  | { readonly kind: 'asked'; readonly at: number }
+  | { readonly kind: 'succeeded'; readonly pass: number }
+  | { readonly kind: 'failed'; readonly pass: number; readonly at: number }
+  /** The call ended without telling anything about the server, e.g. its caller gave up. */
+  | { readonly kind: 'withdrawn'; readonly pass: number }
+  | { readonly kind: 'reset' };
+
+export type BreakerEffect =
+  | { readonly kind: 'admit'; readonly pass: number }
+  | { readonly kind: 'refuse'; readonly retryAfterMs: number }
+  | { readonly kind: 'announce'; readonly circuit: BreakerState['kind'] };
+
+type Step = readonly [BreakerState, readonly BreakerEffect[]];
+
+export const closedBreaker: BreakerState = { kind: 'closed', epoch: 0, failures: 0 };
+
+/** What a reader sees: an open breaker whose time is over reads as half open, without a timer. */
+export function circuitAt(state: BreakerState, at: number): BreakerState['kind'] {
+  return state.kind === 'open' && at >= state.until ? 'half_open' : state.kind;
+}
+
+export function step(state: BreakerState, event: BreakerEvent, policy: BreakerPolicy): Step {
+  switch (event.kind) {
+    case 'asked':
+      return asked(state, event.at, policy);
+    case 'succeeded':
+      return succeeded(state, event.pass);
+    case 'failed':
+      return failed(state, event.pass, event.at, policy);
+    case 'withdrawn':
+      return withdrawn(state, event.pass);
+    case 'reset':
+      return [
+        { kind: 'closed', epoch: state.epoch + 1, failures: 0 },
+        state.kind === 'closed' ? [] : [{ kind: 'announce', circuit: 'closed' }],
+      ];
+  }
+}
+
+function asked(state: BreakerState, at: number, policy: BreakerPolicy): Step {
+  if (state.kind === 'closed') return [state, [{ kind: 'admit', pass: state.epoch }]];
+  const busyUntil = state.kind === 'open' ? state.until : state.probeUntil;
+  if (busyUntil !== null && at < busyUntil) {
+    return [state, [{ kind: 'refuse', retryAfterMs: busyUntil - at }]];
+  }
+  // The slot is free, or its holder is overdue: a new epoch makes the old holder a stranger.
+  const epoch = state.epoch + 1;
+  const next = {
+    kind: 'half_open',
+    epoch,
+    failures: state.failures,
+    probeUntil: at + policy.probeMs,
+  } as const;
+  const admit = { kind: 'admit', pass: epoch } as const;
+  return state.kind === 'open'
+    ? [next, [{ kind: 'announce', circuit: 'half_open' }, admit]]
+    : [next, [admit]];
+}
+
+function succeeded(state: BreakerState, pass: number): Step {
+  if (pass !== state.epoch || state.kind === 'open') return [state, []];
+  if (state.kind === 'closed') {
+    return [state.failures === 0 ? state : { ...state, failures: 0 }, []];
+  }
+  return [
+    { kind: 'closed', epoch: state.epoch + 1, failures: 0 },
+    [{ kind: 'announce', circuit: 'closed' }],
+  ];
+}
+
+function failed(state: BreakerState, pass: number, at: number, policy: BreakerPolicy): Step {
+  if (state.kind === 'open') {
+    // A straggler's failure is fresh evidence that the server is still bad.
+    return [{ ...state, failures: state.failures + 1, until: at + policy.resetMs }, []];
+  }
+  if (pass !== state.epoch) return [state, []];
+  const failures = state.failures + 1;
+  if (state.kind === 'closed' && failures < policy.threshold) {
+    return [{ ...state, failures }, []];
+  }
+  return [
+    { kind: 'open', epoch: state.epoch + 1, failures, until: at + policy.resetMs },
+    [{ kind: 'announce', circuit: 'open' }],
+  ];
+}
+
+function withdrawn(state: BreakerState, pass: number): Step {
+  return state.kind === 'half_open' && pass === state.epoch
+    ? [{ ...state, probeUntil: null }, []]
+    : [state, []];
+}

@@ -1,0 +1,88 @@
+// The breaker's shell: it owns the state, reads the clock, and turns a refusal into the fault that
+// a caller sees. The common case, a closed breaker without failures, costs one comparison.
+
+import type { Clock } from '../kernel/clock.ts';
+import {
+  type BreakerEvent,
+  type BreakerPolicy,
+  type BreakerState,
+  circuitAt,
+  closedBreaker,
+  step,
+} from './breaker-machine.ts';
+
+export type Admission =
+  | { readonly kind: 'admit'; readonly pass: number }
+  | { readonly kind: 'refuse'; readonly retryAfterMs: number };
+
+export class Breaker {
+  readonly #clock: Clock;
+  readonly #policy: BreakerPolicy;
+  readonly #announce: (circuit: BreakerState['kind']) => void;
+  #state: BreakerState = closedBreaker;
+
+  constructor(
+    clock: Clock,
+    policy: BreakerPolicy,
+    announce: (circuit: BreakerState['kind']) => void,
+  ) {
+    this.#clock = clock;
+    this.#policy = policy;
+    this.#announce = announce;
+  }
+
+  get circuit(): BreakerState['kind'] {
+    return circuitAt(this.#state, this.#clock.now());
+  }
+
+  get failures(): number {
+    return this.#state.failures;
+  }
+
+  /** When the next probe may go, on the monotonic clock; null while the breaker is closed. */
+  get probeAt(): number | null {
+    return this.#state.kind === 'open' ? this.#state.until : null;
+  }
+
+  /** The pass under which failures are counted that belong to no call, such as a failed start. */
+  get currentPass(): number {
+    return this.#state.epoch;
+  }
+
+  /** The pass of a closed breaker, or null: then `ask` decides. */
+  get openPass(): number | null {
+    return this.#state.kind === 'closed' ? this.#state.epoch : null;
+  }
+
+  ask(): Admission {
+    return this.#dispatch({ kind: 'asked', at: this.#clock.now() }) as Admission;
+  }
+
+  succeeded(pass: number): void {
+    if (this.#state.kind === 'closed' && this.#state.failures === 0) return;
+    this.#dispatch({ kind: 'succeeded', pass });
+  }
+
+  failed(pass: number): void {
+    this.#dispatch({ kind: 'failed', pass, at: this.#clock.now() });
+  }
+
+  withdrawn(pass: number): void {
+    if (this.#state.kind !== 'closed') this.#dispatch({ kind: 'withdrawn', pass });
+  }
+
+  reset(): void {
+    this.#dispatch({ kind: 'reset' });
+  }
+
+  #dispatch(event: BreakerEvent): Admission | undefined {
+    const [state, effects] = step(this.#state, event, this.#policy);
+    this.#state = state;
+    let admission: Admission | undefined;
+    for (const effect of effects) {
+      if (effect.kind === 'announce') this.#announce(effect.circuit);
+      else admission = effect;
+    }
+    return admission;
+  }
+}

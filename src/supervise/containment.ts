@@ -1,0 +1,113 @@
+// What can hold a child's tree together on this machine, best first, found out by trying the real
+// thing: a kernel setting, a container profile or an old `unshare` may each refuse it, and nothing
+// may be claimed that does not hold. From the finding follows how a command is started.
+//
+// - pidns   the kernel ends the tree with its first process; nothing escapes.
+// - cgroup  the kernel knows all members, and the reaper ends them at once. A process escapes only
+//           by moving itself into another cgroup that its user may write.
+// - marker  the reaper finds strays by session, parentage, noted pid and the marker in their
+//           environment. One that has left its session *and* cleared its environment is caught
+//           only if it was noted (about once a second) or its parent still lives.
+// - group   as above, but nobody can read environments here (no /proc): a process that has left its
+//           group is caught only if it was noted or its parent still lives.
+//
+// A parent-death signal ties the first process to us in every case where `setpriv` exists, in
+// addition to the reaper.
+
+import { spawn } from 'node:child_process';
+import type { Clock } from '../kernel/clock.ts';
+import { containingCgroup, removeCgroup } from './cgroup.ts';
+import type { Containment } from './child.ts';
+import { resolveCommand } from './command.ts';
+import { ownCgroups } from './own-cgroups.ts';
+import {
+  asOrdinaryUser,
+  inPidNamespace,
+  type NamespaceTools,
+  reportDescriptor,
+} from './pid-namespace.ts';
+import type { ProcessTable } from './process-table.ts';
+
+export type ContainmentPlan =
+  | {
+      readonly kind: 'pidns';
+      readonly tools: NamespaceTools;
+      readonly userArgs: readonly string[];
+    }
+  | { readonly kind: 'cgroup' | 'marker' | 'group'; readonly setpriv: string | null };
+
+export interface ContainmentQuery {
+  readonly clock: Clock;
+  readonly instance: string;
+  readonly table: ProcessTable;
+  readonly procDir: string;
+  /** Where to look for `unshare`, `setpriv` and `env`. */
+  readonly path: string | undefined;
+  /** Those that may be used; `group` always may. */
+  readonly allowed: readonly Containment[];
+}
+
+export async function strongestContainment(query: ContainmentQuery): Promise<ContainmentPlan> {
+  const [unshare, setpriv, env] = await Promise.all(
+    ['unshare', 'setpriv', 'env'].map((name) => program(name, query.path)),
+  );
+  const { allowed, table } = query;
+  if (allowed.includes('pidns') && table.seesEnvironments && unshare && setpriv && env) {
+    const tools = { unshare, setpriv, env };
+    for (const userArgs of process.geteuid?.() === 0 ? [[], asOrdinaryUser] : [asOrdinaryUser]) {
+      if (await works(inPidNamespace(tools, userArgs, probe), query.clock)) {
+        return { kind: 'pidns', tools, userArgs };
+      }
+    }
+  }
+  const deathSignal = setpriv && (await works([...tiedBy(setpriv), ...probe], query.clock));
+  return { kind: await weaker(query), setpriv: deathSignal ? setpriv : null };
+}
+
+/** The command line that runs `command` so contained. */
+export function contained(plan: ContainmentPlan, command: readonly string[]): readonly string[] {
+  if (plan.kind === 'pidns') return inPidNamespace(plan.tools, plan.userArgs, command);
+  return plan.setpriv === null ? command : [...tiedBy(plan.setpriv), ...command];
+}
+
+function tiedBy(setpriv: string): readonly string[] {
+  return [setpriv, '--pdeathsig', 'KILL', '--'];
+}
+
+async function weaker(query: ContainmentQuery): Promise<'cgroup' | 'marker' | 'group'> {
+  const { allowed, table, procDir, instance } = query;
+  if (allowed.includes('cgroup')) {
+    const cgroup = await containingCgroup(
+      await ownCgroups(procDir),
+      `holdfast-${instance}-probe`,
+    );
+    if (cgroup !== null && (await removeCgroup(cgroup))) return 'cgroup';
+  }
+  return allowed.includes('marker') && table.seesEnvironments ? 'marker' : 'group';
+}
+
+/** A missing tool is an answer, not a fault. */
+function program(name: string, path: string | undefined): Promise<string | null> {
+  return resolveCommand({ server: '', command: name, cwd: '/', path }).catch(() => null);
+}
+
+const probeCode = 7;
+const probe: readonly string[] = ['/bin/sh', '-c', `exit ${probeCode}`];
+
+/** A machine so busy that this takes longer gets a weaker hold, honestly reported. */
+const probeMs = 3000;
+
+/** Runs it once and sees whether the exit code of the probe comes through. */
+function works([file = '', ...args]: readonly string[], clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const stdio = Array.from({ length: reportDescriptor + 1 }, () => 'ignore' as const);
+    const trial = spawn(file, args, { stdio, detached: true, env: {}, cwd: '/' });
+    const alarm = clock.after(probeMs, () => trial.kill('SIGKILL'));
+    const answer = (isGood: boolean): void => {
+      alarm[Symbol.dispose]();
+      resolve(isGood);
+    };
+    trial.once('error', () => answer(false));
+    trial.once('exit', (code) => answer(code === probeCode));
+  });
+}

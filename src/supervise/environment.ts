@@ -1,0 +1,65 @@
+// What a child may see of our environment: the small safe set of the contract, what the operator
+// passes on (`inheritEnv`) and declares (`env`), and the marker by which a stray process can be
+// recognised as ours. Everything is a function of a given environment; only `processEnvironment`
+// reads the real one. Invariant: a variable nobody named never reaches a child.
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Names passed on to every child; a `*` at one end stands for anything. */
+const safeNames: readonly string[] = [
+  ...['PATH', 'HOME', 'USER', 'SHELL', 'TERM', 'LOGNAME', 'LANG', 'LC_*', 'TZ', 'TMPDIR'],
+  ...['*_PROXY', '*_proxy', 'SSL_CERT_*', 'NODE_EXTRA_CA_CERTS', 'XDG_*'],
+];
+
+/**
+ * The variable that marks a process as ours. Its value lists every host above the process, each as
+ * `instance.child;`, so that a Holdfast below a Holdfast stays recognisable to both.
+ */
+export const markerName = 'HOLDFAST_INSTANCE';
+
+/** Found in the environment of every process of one child, and of no other. */
+export function childToken(instance: string, child: number): string {
+  return `${instance}.${child};`;
+}
+
+/** Found in the environment of every process of one host. */
+export function instanceToken(instance: string): string {
+  return `${instance}.`;
+}
+
+export interface EnvironmentRequest {
+  readonly env: Readonly<Record<string, string>>;
+  readonly inheritEnv: readonly string[];
+  /** See `childToken`. */
+  readonly token: string;
+}
+
+/** The whole environment of one child. The marker comes last: a declared variable cannot hide it. */
+export function childEnvironment(
+  source: Environment,
+  request: EnvironmentRequest,
+): Record<string, string> {
+  const patterns = [...safeNames, ...request.inheritEnv];
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(source)) {
+    if (value !== undefined && patterns.some((pattern) => matches(pattern, name))) {
+      result[name] = value;
+    }
+  }
+  return {
+    ...result,
+    ...request.env,
+    [markerName]: `${source[markerName] ?? ''}${request.token}`,
+  };
+}
+
+/** The one place that reads the real environment. */
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+function matches(pattern: string, name: string): boolean {
+  if (pattern.endsWith('*')) return name.startsWith(pattern.slice(0, -1));
+  if (pattern.startsWith('*')) return name.endsWith(pattern.slice(1));
+  return pattern === name;
+}

@@ -1,0 +1,121 @@
+// What this host has running, on disk: a small private file per instance, from which the next start
+// learns what to sweep if we and our reaper both die. It is written whole and renamed into place.
+// A record that cannot be written is announced once and then done without: it is the last of three
+// safety nets, not a reason to refuse work.
+
+import { readFileSync, readlinkSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ProcessIdentity } from './process-table.ts';
+
+export interface InstanceFile {
+  readonly version: 1;
+  readonly instance: string;
+  /** Pids mean something only within one boot of one machine and one pid namespace. */
+  readonly boot: string;
+  readonly pidNamespace: string;
+  readonly host: ProcessIdentity;
+  readonly processes: readonly ProcessIdentity[];
+  readonly cgroups: readonly string[];
+}
+
+export function recordsDir(stateDir: string): string {
+  return join(stateDir, 'instances');
+}
+
+/** Identifies this boot, as far as the machine tells. */
+export function bootId(procDir: string): string {
+  try {
+    return readFileSync(`${procDir}/sys/kernel/random/boot_id`, 'latin1').trim();
+  } catch {
+    // Without it a record is told from that of another boot by the start times alone.
+    return '';
+  }
+}
+
+export function pidNamespaceId(procDir: string): string {
+  try {
+    return readlinkSync(`${procDir}/self/ns/pid`);
+  } catch {
+    return '';
+  }
+}
+
+export interface RecordOptions {
+  readonly stateDir: string | null;
+  readonly instance: string;
+  readonly procDir: string;
+  readonly host: ProcessIdentity;
+  readonly notice: (message: string) => void;
+}
+
+export class InstanceRecord implements AsyncDisposable {
+  readonly #options: RecordOptions;
+  readonly #file: string | null;
+  readonly #processes = new Set<ProcessIdentity>();
+  readonly #cgroups = new Set<string>();
+  #writing: Promise<void> = Promise.resolve();
+  #isDirty = false;
+  #hasFailed = false;
+
+  constructor(options: RecordOptions) {
+    this.#options = options;
+    const { stateDir, instance } = options;
+    this.#file = stateDir === null ? null : join(recordsDir(stateDir), `${instance}.json`);
+  }
+
+  /** Says that this host lives, before it has any process: its marker alone finds strays. */
+  open(): Promise<void> {
+    this.#save();
+    return this.#writing;
+  }
+
+  add(leader: ProcessIdentity, cgroups: readonly string[]): void {
+    this.#processes.add(leader);
+    for (const dir of cgroups) this.#cgroups.add(dir);
+    this.#save();
+  }
+
+  remove(leader: ProcessIdentity, cgroups: readonly string[]): void {
+    this.#processes.delete(leader);
+    for (const dir of cgroups) this.#cgroups.delete(dir);
+    this.#save();
+  }
+
+  /** After an orderly end there is nothing to remember. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writing;
+    if (this.#file !== null) await rm(this.#file, { force: true });
+  }
+
+  /** Changes of one moment share a write. */
+  #save(): void {
+    if (this.#file === null || this.#hasFailed || this.#isDirty) return;
+    this.#isDirty = true;
+    const file = this.#file;
+    this.#writing = this.#writing.then(() => this.#write(file));
+  }
+
+  async #write(file: string): Promise<void> {
+    this.#isDirty = false;
+    const { instance, procDir, host } = this.#options;
+    const content: InstanceFile = {
+      version: 1,
+      instance,
+      boot: bootId(procDir),
+      pidNamespace: pidNamespaceId(procDir),
+      host,
+      processes: [...this.#processes].map(({ pid, start }) => ({ pid, start })),
+      cgroups: [...this.#cgroups],
+    };
+    try {
+      await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
+      await writeFile(`${file}.new`, JSON.stringify(content), { mode: 0o600 });
+      await rename(`${file}.new`, file);
+    } catch (error) {
+      this.#hasFailed = true;
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+      this.#options.notice(`cannot write '${file}' (${code}): strays of a crash are not recorded`);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+// The start of a process, from a command line to a living pid: the leader of its own session, with
+// pipes for its streams. Every way in which that can fail becomes a Fault. It leaves the streams to
+// `child-streams.ts` and the tree to `process-tree.ts`.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import { ChildStreams } from './child-streams.ts';
+import { reportDescriptor } from './pid-namespace.ts';
+
+export interface LaunchPlan {
+  /** The server's name, for the fault. */
+  readonly server: string;
+  /** What the user asked for, for the fault. */
+  readonly command: string;
+  /** The whole command line, its first word absolute. */
+  readonly line: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Does a wrapper report the server's pid? */
+  readonly reportsPid: boolean;
+}
+
+export interface Launched {
+  /** The process we started; it leads the group. */
+  readonly pid: number;
+  readonly streams: ChildStreams;
+  /** Where a wrapper reports the server's pid. */
+  readonly report: Readable | null;
+}
+
+/** Throws a Fault `unavailable` when the process cannot be started. */
+export async function launch(plan: LaunchPlan, clock: Clock): Promise<Launched> {
+  const started = start(plan);
+  const { pid, stdin, stdout, stderr } = started;
+  if (pid === undefined) {
+    // The error is on its way as an event.
+    const [cause] = await once(started, 'error');
+    throw refusal(plan, cause);
+  }
+  if (stdin === null || stdout === null || stderr === null) {
+    throw new Fault('internal', `'${plan.command}' was started without its pipes`);
+  }
+  const report = (started.stdio[reportDescriptor] ?? null) as Readable | null;
+  const streams = new ChildStreams({ process: started, stdin, stdout, stderr }, clock);
+  return { pid, streams, report };
+}
+
+/** The pid that a wrapper reports; null when it ended without a word. */
+export async function reportedPid(report: Readable): Promise<number | null> {
+  let text = '';
+  try {
+    for await (const chunk of report) text += String(chunk);
+  } catch {
+    // A broken pipe says the same as an empty one.
+  }
+  const pid = Number.parseInt(text, 10);
+  return Number.isNaN(pid) ? null : pid;
+}
+
+function start(plan: LaunchPlan): ChildProcess {
+  const [file = '', ...args] = plan.line;
+  try {
+    return spawn(file, args, {
+      env: plan.env,
+      cwd: plan.cwd,
+      // Its own session and group: our signals reach all of it, and those of our terminal do not.
+      detached: true,
+      shell: false,
+      stdio: plan.reportsPid ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+    });
+  } catch (cause) {
+    // Some errors are thrown (E2BIG, a NUL byte in an argument), the others come as an event.
+    throw refusal(plan, cause);
+  }
+}
+
+function refusal({ server, command }: LaunchPlan, cause: unknown): Fault {
+  const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
+  const detail = `the command '${command}' could not be started: ${reasons[code] ?? code}`;
+  return new Fault('unavailable', detail, { server, dispatched: 'no' }, cause);
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  E2BIG: 'its arguments and environment are too long (E2BIG)',
+  EACCES: 'permission denied (EACCES)',
+  EAGAIN: 'this user may not start more processes (EAGAIN)',
+  EMFILE: 'this host has too many open files (EMFILE)',
+  ENFILE: 'this machine has too many open files (ENFILE)',
+  ENOENT: 'it was removed meanwhile (ENOENT)',
+  ENOEXEC: 'it is not a program for this machine (ENOEXEC)',
+  ENOMEM: 'out of memory (ENOMEM)',
+  ERR_INVALID_ARG_VALUE: 'a NUL byte in its arguments or environment',
+};

@@ -1,0 +1,103 @@
+// The shell of the lease machine: it counts the holders of one server, keeps the labels of the
+// named ones for status, and runs the keep-alive timer. What follows from nobody needing the
+// server any more is not decided here.
+
+import type { Clock } from '../kernel/clock.ts';
+import { isWanted, type LeaseEvent, type LeaseState, noLeases, step } from './lease-machine.ts';
+
+/** A named hold on a server. Releasing twice is the same as once. */
+export interface Lease extends AsyncDisposable {
+  readonly server: string;
+  readonly owner: string;
+  release(): void;
+}
+
+export class Leases {
+  readonly #clock: Clock;
+  readonly #keepAliveMs: number;
+  readonly #unwanted: () => void;
+  readonly #owners = new Map<symbol, string>();
+  #state: LeaseState = noLeases;
+  #timer: Disposable | undefined;
+
+  constructor(clock: Clock, keepAliveMs: number, unwanted: () => void) {
+    this.#clock = clock;
+    this.#keepAliveMs = keepAliveMs;
+    this.#unwanted = unwanted;
+  }
+
+  get isWanted(): boolean {
+    return isWanted(this.#state);
+  }
+
+  get isPinned(): boolean {
+    return this.#state.pinned;
+  }
+
+  get held(): number {
+    return this.#state.held;
+  }
+
+  /** When the last holder let go; null while somebody holds it or nobody ever did. */
+  get idleSince(): number | null {
+    return this.#state.idleSince;
+  }
+
+  get owners(): readonly string[] {
+    return [...this.#owners.values()];
+  }
+
+  /** Holds the server for one call. Every `hold` needs one `release`. */
+  hold(): void {
+    this.#dispatch({ kind: 'taken' });
+  }
+
+  release(): void {
+    this.#dispatch({ kind: 'released', at: this.#clock.now() });
+  }
+
+  /** Turns a hold that was taken before into a named lease. */
+  name(server: string, owner: string): Lease {
+    const key = Symbol(owner);
+    this.#owners.set(key, owner);
+    const release = () => {
+      if (this.#owners.delete(key)) this.release();
+    };
+    return {
+      server,
+      owner,
+      release,
+      [Symbol.asyncDispose]: () => Promise.resolve(release()),
+    };
+  }
+
+  pin(pinned: boolean): void {
+    if (pinned !== this.#state.pinned) {
+      this.#dispatch({ kind: 'pinned', pinned, at: this.#clock.now() });
+    }
+  }
+
+  end(): void {
+    this.#timer?.[Symbol.dispose]();
+  }
+
+  #dispatch(event: LeaseEvent): void {
+    const [state, effects] = step(this.#state, event, { keepAliveMs: this.#keepAliveMs });
+    this.#state = state;
+    for (const effect of effects) {
+      if (effect.kind === 'unwanted') this.#unwanted();
+      else this.#wake(effect.afterMs);
+    }
+  }
+
+  // One timer, never moved: when it fires the machine says how much is left. Arming and cancelling
+  // one for every call would cost more than the call's whole bookkeeping.
+  #wake(afterMs: number): void {
+    if (this.#timer) return;
+    const fire = () => {
+      this.#timer = undefined;
+      this.#dispatch({ kind: 'elapsed', at: this.#clock.now() });
+    };
+    this.#timer = this.#clock.after(afterMs, fire, true);
+  }
+}

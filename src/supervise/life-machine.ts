@@ -1,0 +1,287 @@
+// The life of one server as a pure machine: asleep until wanted, started once for any number of
+// callers, restarted after a loss only while somebody needs it, ejected when its restart budget is
+// spent. Everything is keyed by generation, so that an answer, an exit or a connection of an old
+// process can never touch the new one. Sockets and processes belong to the shell (supervisor.ts).
+
+import {
+  freshRestarts,
+  type RestartPolicy,
+  type RestartState,
+  step as restart,
+} from './restart-machine.ts';
+
+export type Phase =
+  /** No process. It may not be started again before `notBefore`. */
+  | { readonly kind: 'idle'; readonly notBefore: number }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'ready'; readonly since: number }
+  | { readonly kind: 'cooling'; readonly until: number }
+  /** The connection is being closed; what follows was decided when that began. */
+  | { readonly kind: 'stopping'; readonly then: Afterwards }
+  | { readonly kind: 'ejected' }
+  /** The registration is gone; final. */
+  | { readonly kind: 'ended' };
+
+type Afterwards =
+  | { readonly kind: 'rest' }
+  | { readonly kind: 'cool'; readonly until: number }
+  | { readonly kind: 'eject' }
+  | { readonly kind: 'end' };
+
+export interface LifeState {
+  /** Of the current or the last process; 0 before the first. Never goes down. */
+  readonly generation: number;
+  readonly phase: Phase;
+  readonly restarts: RestartState;
+}
+
+/** `wanted`: is it pinned or held by anyone, at the moment of the event? */
+export type LifeEvent =
+  | { readonly kind: 'wanted'; readonly at: number }
+  | { readonly kind: 'started'; readonly generation: number; readonly at: number }
+  | ({ readonly kind: 'start-failed'; readonly generation: number } & Failure)
+  | ({ readonly kind: 'lost'; readonly generation: number; readonly wanted: boolean } & Failure)
+  /** A timeout was followed by a probe that failed too: alive, perhaps, but of no use. */
+  | ({ readonly kind: 'hung'; readonly generation: number } & Failure)
+  | { readonly kind: 'elapsed'; readonly at: number; readonly wanted: boolean }
+  | { readonly kind: 'unwanted' }
+  | { readonly kind: 'reload' }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'end' }
+  | {
+      readonly kind: 'closed';
+      readonly generation: number;
+      readonly at: number;
+      readonly wanted: boolean;
+    };
+
+interface Failure {
+  readonly at: number;
+  readonly random: number;
+}
+
+export type StopReason = 'idle' | 'reload' | 'stop' | 'hung' | 'end';
+
+export type LifeEffect =
+  | { readonly kind: 'start'; readonly generation: number }
+  /** Close it and report `closed`. */
+  | { readonly kind: 'close'; readonly generation: number; readonly reason: StopReason }
+  /** It is dead or a stranger: clean up behind it, nobody waits for that. */
+  | { readonly kind: 'discard'; readonly generation: number }
+  | { readonly kind: 'wake'; readonly afterMs: number }
+  /** Give the connection to all who wait. */
+  | { readonly kind: 'serve' }
+  /** Turn all who wait away. */
+  | { readonly kind: 'refuse'; readonly why: 'start-failed' | 'ejected' | 'stopped' }
+  | {
+      readonly kind: 'announce';
+      readonly news: 'cooling' | 'ejected' | 'idle';
+      readonly delayMs: number;
+    };
+
+type Step = readonly [LifeState, readonly LifeEffect[]];
+
+export const unborn: LifeState = {
+  generation: 0,
+  phase: { kind: 'idle', notBefore: Number.NEGATIVE_INFINITY },
+  restarts: freshRestarts,
+};
+
+const rested: Phase = { kind: 'idle', notBefore: Number.NEGATIVE_INFINITY };
+
+export function step(state: LifeState, event: LifeEvent, policy: RestartPolicy): Step {
+  if (state.phase.kind === 'ended') return afterTheEnd(state, event);
+  switch (event.kind) {
+    case 'wanted':
+      return wanted(state, event.at);
+    case 'started':
+      return started(state, event.generation, event.at);
+    case 'start-failed':
+      return startFailed(state, event, policy);
+    case 'lost':
+      return lost(state, event, policy);
+    case 'hung':
+      return hung(state, event, policy);
+    case 'elapsed':
+      return elapsed(state, event.at, event.wanted);
+    case 'unwanted':
+      return state.phase.kind === 'ready' ? close(state, 'idle', { kind: 'rest' }) : [state, []];
+    case 'reload':
+      return dismiss({ ...state, restarts: freshRestarts }, 'reload', { kind: 'rest' });
+    case 'stop':
+      return refusing(
+        'stopped',
+        dismiss({ ...state, restarts: freshRestarts }, 'stop', { kind: 'rest' }),
+      );
+    case 'end':
+      return refusing('stopped', dismiss(state, 'end', { kind: 'end' }));
+    case 'closed':
+      return closed(state, event.generation, event.at, event.wanted);
+  }
+}
+
+function wanted(state: LifeState, at: number): Step {
+  const { phase } = state;
+  if (phase.kind === 'ejected') return [state, [{ kind: 'refuse', why: 'ejected' }]];
+  if (phase.kind === 'ready') return [state, [{ kind: 'serve' }]];
+  if (phase.kind !== 'idle') return [state, []];
+  return at < phase.notBefore ? cool(state, phase.notBefore, at) : start(state);
+}
+
+function start(state: LifeState): Step {
+  const generation = state.generation + 1;
+  return [{ ...state, generation, phase: { kind: 'starting' } }, [{ kind: 'start', generation }]];
+}
+
+function cool(state: LifeState, until: number, at: number): Step {
+  const delayMs = Math.max(0, until - at);
+  return [
+    { ...state, phase: { kind: 'cooling', until } },
+    [
+      { kind: 'announce', news: 'cooling', delayMs },
+      { kind: 'wake', afterMs: delayMs },
+    ],
+  ];
+}
+
+function started(state: LifeState, generation: number, at: number): Step {
+  // It was stopped or replaced while it connected: the late connection is never installed.
+  if (generation !== state.generation || state.phase.kind !== 'starting') {
+    return [state, [{ kind: 'discard', generation }]];
+  }
+  return [{ ...state, phase: { kind: 'ready', since: at } }, [{ kind: 'serve' }]];
+}
+
+function startFailed(
+  state: LifeState,
+  event: { readonly generation: number } & Failure,
+  policy: RestartPolicy,
+): Step {
+  if (event.generation !== state.generation || state.phase.kind !== 'starting') return [state, []];
+  const [next, verdict] = fail(state, event, 0, policy);
+  const [after, effects] =
+    verdict.kind === 'eject' ? eject(next) : cool(next, verdict.until, event.at);
+  return [after, [{ kind: 'refuse', why: 'start-failed' }, ...effects]];
+}
+
+function lost(
+  state: LifeState,
+  event: { readonly generation: number; readonly wanted: boolean } & Failure,
+  policy: RestartPolicy,
+): Step {
+  const discard = { kind: 'discard', generation: event.generation } as const;
+  if (event.generation !== state.generation || state.phase.kind !== 'ready') {
+    // Its end was expected, or it is long replaced.
+    return [state, state.phase.kind === 'stopping' ? [] : [discard]];
+  }
+  const [next, verdict] = fail(state, event, event.at - state.phase.since, policy);
+  const [after, effects] = rest(next, verdict, event.at, event.wanted);
+  return [after, [discard, ...effects]];
+}
+
+function hung(
+  state: LifeState,
+  event: { readonly generation: number } & Failure,
+  policy: RestartPolicy,
+): Step {
+  if (event.generation !== state.generation || state.phase.kind !== 'ready') return [state, []];
+  const [next, verdict] = fail(state, event, event.at - state.phase.since, policy);
+  return close(
+    next,
+    'hung',
+    verdict.kind === 'eject' ? verdict : { kind: 'cool', until: verdict.until },
+  );
+}
+
+function elapsed(state: LifeState, at: number, isWanted: boolean): Step {
+  if (state.phase.kind !== 'cooling') return [state, []];
+  if (at < state.phase.until) {
+    return [state, [{ kind: 'wake', afterMs: state.phase.until - at }]];
+  }
+  if (isWanted) return start(state);
+  return [{ ...state, phase: rested }, [{ kind: 'announce', news: 'idle', delayMs: 0 }]];
+}
+
+function closed(state: LifeState, generation: number, at: number, isWanted: boolean): Step {
+  if (generation !== state.generation || state.phase.kind !== 'stopping') return [state, []];
+  const { then } = state.phase;
+  if (then.kind === 'end') return [{ ...state, phase: { kind: 'ended' } }, []];
+  if (then.kind !== 'rest') return rest(state, then, at, isWanted);
+  if (isWanted) return start(state);
+  return [{ ...state, phase: rested }, [{ kind: 'announce', news: 'idle', delayMs: 0 }]];
+}
+
+/** After a failure: ejected, or waiting for the next start, or asleep if nobody needs it. */
+function rest(
+  state: LifeState,
+  verdict: { readonly kind: 'eject' } | { readonly kind: 'cool'; readonly until: number },
+  at: number,
+  isWanted: boolean,
+): Step {
+  if (verdict.kind === 'eject') return eject(state);
+  if (isWanted) return cool(state, verdict.until, at);
+  return [
+    { ...state, phase: { kind: 'idle', notBefore: verdict.until } },
+    [{ kind: 'announce', news: 'idle', delayMs: 0 }],
+  ];
+}
+
+function eject(state: LifeState): Step {
+  return [
+    { ...state, phase: { kind: 'ejected' } },
+    [
+      { kind: 'announce', news: 'ejected', delayMs: 0 },
+      { kind: 'refuse', why: 'ejected' },
+    ],
+  ];
+}
+
+function fail(
+  state: LifeState,
+  failure: Failure,
+  readyMs: number,
+  policy: RestartPolicy,
+): readonly [
+  LifeState,
+  { readonly kind: 'eject' } | { readonly kind: 'cool'; readonly until: number },
+] {
+  const [restarts, [verdict]] = restart(
+    state.restarts,
+    { kind: 'failed', at: failure.at, readyMs, random: failure.random },
+    policy,
+  );
+  const next = { ...state, restarts };
+  return verdict?.kind === 'restart-after'
+    ? [next, { kind: 'cool', until: failure.at + verdict.delayMs }]
+    : [next, { kind: 'eject' }];
+}
+
+/** Whatever it is doing, it shall stop doing it. */
+function dismiss(state: LifeState, reason: StopReason, then: Afterwards): Step {
+  switch (state.phase.kind) {
+    case 'starting':
+    case 'ready':
+      return close(state, reason, then);
+    case 'stopping':
+      return [{ ...state, phase: { kind: 'stopping', then } }, []];
+    default:
+      return [{ ...state, phase: then.kind === 'end' ? { kind: 'ended' } : rested }, []];
+  }
+}
+
+function close(state: LifeState, reason: StopReason, then: Afterwards): Step {
+  return [
+    { ...state, phase: { kind: 'stopping', then } },
+    [{ kind: 'close', generation: state.generation, reason }],
+  ];
+}
+
+function refusing(why: 'stopped', [state, effects]: Step): Step {
+  return [state, [{ kind: 'refuse', why }, ...effects]];
+}
+
+function afterTheEnd(state: LifeState, event: LifeEvent): Step {
+  if (event.kind === 'wanted') return [state, [{ kind: 'refuse', why: 'stopped' }]];
+  if (event.kind === 'started') return [state, [{ kind: 'discard', generation: event.generation }]];
+  return [state, []];
+}

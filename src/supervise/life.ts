@@ -1,0 +1,326 @@
+// The shell of the life machine: it makes, keeps and closes the connections of one server. One
+// start serves any number of waiters; a connection that arrives too late is closed, never
+// installed; and nothing is forgotten while it is still being cleaned up. What a connection is and
+// how it is made comes from outside.
+
+import type { Clock, Random } from '../kernel/clock.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
+import {
+  type LifeEffect,
+  type LifeEvent,
+  type LifeState,
+  type Phase,
+  type StopReason,
+  step,
+  unborn,
+} from './life-machine.ts';
+import { type RestartPolicy, restartsLeft, withinWindow } from './restart-machine.ts';
+
+/** What supervision needs to know of a connection. */
+export interface Supervised {
+  /** Ends it and everything that belongs to it. Resolves to how many strays had to be swept. */
+  close(reason: StopReason | 'lost'): Promise<number>;
+  /** Is it still answering? Must settle by itself. */
+  probe(): Promise<boolean>;
+}
+
+/**
+ * Makes the connection of a generation. When the signal aborts it must clean up completely and
+ * reject. `lost` reports the end of a connection that had been made.
+ */
+export type Connect<C extends Supervised> = (
+  generation: number,
+  signal: AbortSignal,
+  lost: (cause: Fault) => void,
+) => Promise<C>;
+
+export interface LifePolicy {
+  readonly restart: RestartPolicy;
+  readonly startTimeoutMs: number;
+}
+
+/** Told of everything that happens, in order. */
+export interface LifeListener<C> {
+  starting(generation: number): void;
+  ready(generation: number, connection: C, startMs: number): void;
+  startFailed(generation: number, fault: Fault): void;
+  lost(generation: number, cause: Fault): void;
+  stopping(generation: number, reason: StopReason): void;
+  stopped(generation: number, swept: number): void;
+  news(news: 'cooling' | 'ejected' | 'idle', delayMs: number): void;
+  /** The fault with which waiters are turned away. */
+  refusal(why: 'start-failed' | 'ejected' | 'stopped'): Fault;
+  isWanted(): boolean;
+}
+
+interface Waiter<C> {
+  serve(connection: C): void;
+  refuse(fault: Fault): void;
+}
+
+interface Start {
+  readonly generation: number;
+  readonly abort: AbortController;
+  readonly settled: Promise<void>;
+  /** Set when the connection was reported lost before it could be installed. */
+  lostEarly: Fault | undefined;
+}
+
+export class Life<C extends Supervised> {
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #policy: LifePolicy;
+  readonly #connect: Connect<C>;
+  readonly #listener: LifeListener<C>;
+  readonly #waiters = new Set<Waiter<C>>();
+  /** What is being closed or cleaned up; an end must wait for it. */
+  readonly #closing = new Set<Promise<void>>();
+  #state: LifeState = unborn;
+  #connection: C | undefined;
+  #start: Start | undefined;
+  #timer: Disposable | undefined;
+
+  constructor(
+    name: string,
+    edges: { readonly clock: Clock; readonly random: Random },
+    policy: LifePolicy,
+    connect: Connect<C>,
+    listener: LifeListener<C>,
+  ) {
+    this.#name = name;
+    this.#clock = edges.clock;
+    this.#random = edges.random;
+    this.#policy = policy;
+    this.#connect = connect;
+    this.#listener = listener;
+  }
+
+  get phase(): Phase {
+    return this.#state.phase;
+  }
+
+  get generation(): number {
+    return this.#state.generation;
+  }
+
+  /** The live connection, if there is one now. */
+  get connection(): C | undefined {
+    return this.#connection;
+  }
+
+  get restarts(): number {
+    return withinWindow(this.#state.restarts, this.#clock.now(), this.#policy.restart).length;
+  }
+
+  get restartsLeft(): number | null {
+    return restartsLeft(this.#state.restarts, this.#clock.now(), this.#policy.restart);
+  }
+
+  /** The connection, started if need be; shared by all who wait for it. */
+  acquire(): Promise<C> {
+    return new Promise<C>((serve, refuse) => {
+      this.#waiters.add({ serve, refuse });
+      this.want();
+    });
+  }
+
+  /** Starts it, if it is not running and may be started. */
+  want(): void {
+    this.#dispatch({ kind: 'wanted', at: this.#clock.now() });
+  }
+
+  unwanted(): void {
+    this.#dispatch({ kind: 'unwanted' });
+  }
+
+  hung(generation: number, cause: Fault): void {
+    if (!this.#isCurrent(generation, 'ready')) return;
+    this.#listener.lost(generation, cause);
+    this.#dispatch({ kind: 'hung', generation, at: this.#clock.now(), random: this.#random() });
+  }
+
+  /** Ends what runs. Resolves when nothing of ours is being cleaned up any more. */
+  async end(kind: 'reload' | 'stop' | 'end'): Promise<void> {
+    this.#dispatch({ kind });
+    if (kind === 'end') this.#timer?.[Symbol.dispose]();
+    while (this.#closing.size > 0) await Promise.allSettled([...this.#closing]);
+  }
+
+  #dispatch(event: LifeEvent): void {
+    const [state, effects] = step(this.#state, event, this.#policy.restart);
+    this.#state = state;
+    for (const effect of effects) this.#perform(effect);
+  }
+
+  #perform(effect: LifeEffect): void {
+    switch (effect.kind) {
+      case 'start':
+        return this.#begin(effect.generation);
+      case 'close':
+        return this.#close(effect.generation, effect.reason);
+      case 'discard':
+        return this.#discard(effect.generation);
+      case 'wake':
+        return this.#wake(effect.afterMs);
+      case 'serve':
+        return this.#settleWaiters((waiter, connection) => waiter.serve(connection));
+      case 'refuse':
+        return this.#refuse(effect.why);
+      case 'announce':
+        return this.#listener.news(effect.news, effect.delayMs);
+    }
+  }
+
+  // --- starting ----------------------------------------------------------------------------
+
+  #begin(generation: number): void {
+    const abort = new AbortController();
+    const startedAt = this.#clock.now();
+    this.#listener.starting(generation);
+    const timer = this.#clock.after(this.#policy.startTimeoutMs, () =>
+      abort.abort(startTimeoutFault(this.#name, this.#policy.startTimeoutMs)),
+    );
+    const settled = this.#connect(generation, abort.signal, (cause) =>
+      this.#lost(generation, cause),
+    )
+      .then(
+        (connection) => this.#arrived(generation, connection, startedAt),
+        (error: unknown) => this.#startFailed(generation, faultFrom(error)),
+      )
+      .finally(() => timer[Symbol.dispose]());
+    this.#start = { generation, abort, settled, lostEarly: undefined };
+  }
+
+  #arrived(generation: number, connection: C, startedAt: number): void {
+    const lostEarly = this.#start?.lostEarly;
+    this.#start = undefined;
+    if (!this.#isCurrent(generation, 'starting')) {
+      this.#clean(generation, connection, 'lost', () => this.#closed(generation));
+    } else if (lostEarly) {
+      this.#clean(generation, connection, 'lost', () => {});
+      this.#startFailed(generation, lostEarly);
+    } else {
+      this.#connection = connection;
+      this.#listener.ready(generation, connection, this.#clock.now() - startedAt);
+      this.#dispatch({ kind: 'started', generation, at: this.#clock.now() });
+    }
+  }
+
+  #startFailed(generation: number, fault: Fault): void {
+    this.#start = undefined;
+    // A start that was called off has ended as it should.
+    if (!this.#isCurrent(generation, 'starting')) return this.#closed(generation);
+    this.#listener.startFailed(generation, fault);
+    const at = this.#clock.now();
+    this.#dispatch({ kind: 'start-failed', generation, at, random: this.#random() });
+  }
+
+  #lost(generation: number, cause: Fault): void {
+    if (this.#start?.generation === generation) {
+      this.#start.lostEarly ??= cause;
+      return;
+    }
+    if (this.#isCurrent(generation, 'ready')) this.#listener.lost(generation, cause);
+    this.#dispatch({
+      kind: 'lost',
+      generation,
+      at: this.#clock.now(),
+      random: this.#random(),
+      wanted: this.#listener.isWanted(),
+    });
+  }
+
+  // --- ending ------------------------------------------------------------------------------
+
+  #close(generation: number, reason: StopReason): void {
+    this.#listener.stopping(generation, reason);
+    if (this.#start?.generation === generation) {
+      this.#start.abort.abort(
+        new Fault('unavailable', `${this.#name} was stopped while it started`),
+      );
+      this.#track(this.#start.settled);
+      return;
+    }
+    const connection = this.#takeConnection();
+    if (connection) this.#clean(generation, connection, reason, () => this.#closed(generation));
+    else this.#closed(generation);
+  }
+
+  #discard(generation: number): void {
+    const connection = generation === this.#state.generation ? this.#takeConnection() : undefined;
+    if (connection) this.#clean(generation, connection, 'lost', () => {});
+  }
+
+  #clean(generation: number, connection: C, reason: StopReason | 'lost', then: () => void): void {
+    const cleaning = connection.close(reason).then((swept) => {
+      this.#listener.stopped(generation, swept);
+      then();
+    });
+    this.#track(cleaning);
+  }
+
+  #closed(generation: number): void {
+    this.#dispatch({
+      kind: 'closed',
+      generation,
+      at: this.#clock.now(),
+      wanted: this.#listener.isWanted(),
+    });
+  }
+
+  #takeConnection(): C | undefined {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    return connection;
+  }
+
+  #track(closing: Promise<void>): void {
+    this.#closing.add(closing);
+    const done = () => this.#closing.delete(closing);
+    closing.then(done, done);
+  }
+
+  // --- waiting -----------------------------------------------------------------------------
+
+  #wake(afterMs: number): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#clock.after(afterMs, () =>
+      this.#dispatch({
+        kind: 'elapsed',
+        at: this.#clock.now(),
+        wanted: this.#listener.isWanted(),
+      }),
+    );
+  }
+
+  #refuse(why: 'start-failed' | 'ejected' | 'stopped'): void {
+    if (this.#waiters.size === 0) return;
+    const fault = this.#listener.refusal(why);
+    for (const waiter of this.#takeWaiters()) waiter.refuse(fault);
+  }
+
+  #settleWaiters(settle: (waiter: Waiter<C>, connection: C) => void): void {
+    const connection = this.#connection;
+    if (!connection) return;
+    for (const waiter of this.#takeWaiters()) settle(waiter, connection);
+  }
+
+  #takeWaiters(): readonly Waiter<C>[] {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    return waiters;
+  }
+
+  #isCurrent(generation: number, phase: Phase['kind']): boolean {
+    return generation === this.#state.generation && this.#state.phase.kind === phase;
+  }
+}
+
+function startTimeoutFault(server: string, startTimeoutMs: number): Fault {
+  return new Fault(
+    'start_timeout',
+    `${server} started but was not ready within ${startTimeoutMs} ms; raise startTimeoutMs or look at its stderr`,
+    { server },
+  );
+}

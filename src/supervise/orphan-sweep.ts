@@ -1,0 +1,100 @@
+// At the start, before the first child: ends what hosts that died have left behind. Each record in
+// the state directory names a host and its processes; if that host no longer lives, everything of
+// it is swept by the same rules as ever, and the record is removed. A living host, and a host in
+// another pid namespace (a container that shares the directory), are left alone.
+
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../kernel/clock.ts';
+import { killMembers, membersOf, removeCgroup } from './cgroup.ts';
+import { instanceToken } from './environment.ts';
+import { bootId, type InstanceFile, pidNamespaceId, recordsDir } from './instance-record.ts';
+import { isSame, type ProcessIdentity, type ProcessTable } from './process-table.ts';
+import { sweepTree } from './sweep.ts';
+
+export interface OrphanSweepOptions {
+  readonly stateDir: string;
+  readonly procDir: string;
+  readonly table: ProcessTable;
+  readonly clock: Clock;
+}
+
+/** How many processes were ended. */
+export async function sweepOrphans(options: OrphanSweepOptions): Promise<number> {
+  const dir = recordsDir(options.stateDir);
+  // No directory: nobody has ever recorded anything here.
+  const names = await readdir(dir).catch(() => []);
+  let ended = 0;
+  for (const name of names.filter((candidate) => candidate.endsWith('.json'))) {
+    ended += await sweepRecord(join(dir, name), options);
+  }
+  return ended;
+}
+
+/** A record from elsewhere is kept so long; its host may live where we cannot see it. */
+const foreignRecordMs = 7 * 24 * 3_600_000;
+
+async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<number> {
+  const { procDir, table, clock } = options;
+  const record = await readRecord(file);
+  if (record === null || record.boot !== bootId(procDir)) {
+    // Damaged, or from before the machine was restarted: nothing of it can be alive.
+    await rm(file, { force: true });
+    return 0;
+  }
+  if (record.pidNamespace !== pidNamespaceId(procDir)) {
+    const { mtimeMs } = await stat(file);
+    if (clock.wallNow() - mtimeMs > foreignRecordMs) await rm(file, { force: true });
+    return 0;
+  }
+  if (isSame(record.host, await table.find(record.host.pid))) return 0;
+  await killMembers(record.cgroups);
+  const ended = await sweepTree(table, clock, {
+    known: record.processes,
+    token: instanceToken(record.instance),
+    since: record.host.start,
+    members: () => membersOf(record.cgroups),
+  });
+  await removeCgroup({ dirs: record.cgroups });
+  await rm(file, { force: true });
+  return ended;
+}
+
+/** Null when it is not one of ours. What it says decides whom we kill, so every field is checked. */
+async function readRecord(file: string): Promise<InstanceFile | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    return isInstanceFile(value) ? value : null;
+  } catch {
+    // Unreadable or not JSON: it was not written by us to the end.
+    return null;
+  }
+}
+
+function isInstanceFile(value: unknown): value is InstanceFile {
+  const record = value as Partial<Record<keyof InstanceFile, unknown>> | null;
+  return (
+    typeof record === 'object' &&
+    record !== null &&
+    record.version === 1 &&
+    typeof record.instance === 'string' &&
+    record.instance !== '' &&
+    typeof record.boot === 'string' &&
+    typeof record.pidNamespace === 'string' &&
+    isIdentity(record.host) &&
+    Array.isArray(record.processes) &&
+    record.processes.every(isIdentity) &&
+    Array.isArray(record.cgroups) &&
+    record.cgroups.every((dir) => typeof dir === 'string' && dir.includes('/holdfast-'))
+  );
+}
+
+function isIdentity(value: unknown): value is ProcessIdentity {
+  const identity = value as Partial<ProcessIdentity> | null;
+  return (
+    typeof identity === 'object' &&
+    identity !== null &&
+    Number.isInteger(identity.pid) &&
+    typeof identity.start === 'string'
+  );
+}

@@ -1,0 +1,120 @@
+// One child as the rest of Holdfast sees it: its streams, its tree and its limits behind the
+// contract of `child.ts`. It adds the reading of the exit: through the shells of a pid namespace a
+// death by signal arrives as 128 + n, and a limit that was broken is named.
+
+import { constants } from 'node:os';
+import type { Limits, TreeCgroup } from './cgroup.ts';
+import type { Child, ChildListener, Containment, Exit } from './child.ts';
+import type { ChildStreams, RawExit } from './child-streams.ts';
+import {
+  type BrokenLimit,
+  exitWithLimit,
+  hasLimits,
+  limitBrokenByCount,
+  limitBrokenInCgroup,
+} from './limits.ts';
+import type { ProcessTable } from './process-table.ts';
+import type { ProcessTree } from './process-tree.ts';
+import type { Rounds } from './rounds.ts';
+
+export interface PosixChildParts {
+  /** The process that a user sees and may kill: the server's own, also inside a namespace. */
+  readonly pid: number;
+  readonly streams: ChildStreams;
+  readonly tree: ProcessTree;
+  readonly table: ProcessTable;
+  readonly containment: Containment;
+  readonly limits: Limits;
+  /** The groups that keep the limits; null when they are kept by measurement. */
+  readonly limiting: TreeCgroup | null;
+}
+
+export class PosixChild implements Child {
+  readonly pid: number;
+  readonly containment: Containment;
+  readonly enforced: Child['enforced'];
+  readonly #parts: PosixChildParts;
+  readonly #streams: ChildStreams;
+  /** Set when we have ended it for this. */
+  #brokenLimit: BrokenLimit | null = null;
+
+  constructor(parts: PosixChildParts) {
+    this.#parts = parts;
+    this.#streams = parts.streams;
+    this.pid = parts.pid;
+    this.containment = parts.containment;
+    const measured = hasLimits(parts.limits) ? 'poll' : 'none';
+    this.enforced = parts.limiting === null ? measured : 'cgroup';
+  }
+
+  /** From here on the listener hears of it. */
+  begin(listener: ChildListener, rounds: Rounds): void {
+    const needsVisits = this.enforced !== 'none' || this.containment !== 'pidns';
+    const visits = needsVisits ? rounds.add(() => this.#visit()) : undefined;
+    this.#streams.begin(listener, (raw) => {
+      visits?.[Symbol.dispose]();
+      return this.#exitFrom(raw);
+    });
+  }
+
+  write(bytes: Uint8Array, done: (error: Error | null) => void): void {
+    this.#streams.write(bytes, done);
+  }
+
+  closeStdin(): void {
+    // Whom it leaves behind when it ends must be known before.
+    void this.#parts.tree.note().then(() => this.#streams.closeStdin());
+  }
+
+  pause(): void {
+    this.#streams.pause();
+  }
+
+  resume(): void {
+    this.#streams.resume();
+  }
+
+  signal(name: 'SIGTERM' | 'SIGKILL'): void {
+    void this.#parts.tree.signal(name);
+  }
+
+  sweep(): Promise<number> {
+    return this.#parts.tree.sweep();
+  }
+
+  /** At once and for good; resolves when the listener has been told, or it cannot be ended. */
+  async destroy(): Promise<void> {
+    await this.#parts.tree.signal('SIGKILL');
+    await this.#parts.tree.sweep();
+  }
+
+  async #visit(): Promise<void> {
+    const { tree, table, limits, limiting } = this.#parts;
+    await tree.note();
+    const broken =
+      limiting !== null
+        ? limitBrokenInCgroup(limiting, limits)
+        : hasLimits(limits)
+          ? await limitBrokenByCount(table, await tree.processes(), limits)
+          : null;
+    if (broken === null || this.#brokenLimit !== null) return;
+    this.#brokenLimit = broken;
+    await tree.signal('SIGKILL');
+  }
+
+  #exitFrom({ code, signal }: RawExit): Exit {
+    const { limiting, tree } = this.#parts;
+    const translated = this.containment === 'pidns' ? signalFrom(code) : undefined;
+    const exit = translated === undefined ? { code, signal } : { code: null, signal: translated };
+    return exitWithLimit(exit, this.#brokenLimit, limiting, tree.wasKilled);
+  }
+}
+
+/**
+ * A server that exits by itself with such a code, as shells do, is read as killed too: the code was
+ * chosen to say just that.
+ */
+function signalFrom(code: number | null): string | undefined {
+  const number = code === null ? 0 : code - 128;
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
+}

@@ -1,0 +1,163 @@
+// One child and everything below it, as something to signal, to watch and to end. It keeps the
+// books that make this safe: who leads the group, who was seen below it (with start times, told to
+// the reaper), which cgroup holds it. After the leader's exit no signal goes to the group any more,
+// since its number may be given to a stranger; what is left is ended by the sweep.
+
+import { type Clock, elapsed } from '../kernel/clock.ts';
+import { killMembers, membersOf, removeCgroup } from './cgroup.ts';
+import type { Containment } from './child.ts';
+import type { InstanceRecord } from './instance-record.ts';
+import { isSame, type ProcessIdentity, type ProcessTable } from './process-table.ts';
+import type { Reaper } from './reaper.ts';
+import { sendSignal, sweepTree } from './sweep.ts';
+
+export interface TreeParts {
+  readonly containment: Containment;
+  readonly table: ProcessTable;
+  readonly clock: Clock;
+  readonly reaper: Reaper;
+  readonly record: InstanceRecord;
+  /** The process we started; its pid is the number of the group. */
+  readonly leader: ProcessIdentity;
+  /** See `childToken`. */
+  readonly token: string;
+  readonly cgroups: readonly string[];
+}
+
+/** What has to be gone for a namespace to be empty, and who is the server in it. */
+export interface NamespaceMembers {
+  readonly init: ProcessIdentity;
+  readonly server: ProcessIdentity;
+}
+
+export class ProcessTree {
+  readonly #parts: TreeParts;
+  #namespace: NamespaceMembers | null = null;
+  #noted = new Map<number, ProcessIdentity>();
+  #hasExited = false;
+  #wasKilled = false;
+  #sweeping: Promise<number> | undefined;
+
+  constructor(parts: TreeParts) {
+    this.#parts = parts;
+    parts.reaper.add(parts.leader);
+    for (const dir of parts.cgroups) parts.reaper.addCgroup(dir);
+    parts.record.add(parts.leader, parts.cgroups);
+  }
+
+  /** Did we send SIGKILL? */
+  get wasKilled(): boolean {
+    return this.#wasKilled;
+  }
+
+  entered(namespace: NamespaceMembers): void {
+    this.#namespace = namespace;
+  }
+
+  exited(): void {
+    this.#hasExited = true;
+  }
+
+  /** Writes down who is below, so that who breaks away is still known. The kernel may do it for us. */
+  async note(): Promise<void> {
+    const { containment, table, reaper, leader } = this.#parts;
+    if (containment === 'pidns' || this.#sweeping !== undefined) return;
+    const seen = new Map<number, ProcessIdentity>();
+    for (const root of [leader, ...this.#noted.values()]) {
+      // A root may have ended, and its pid may be a stranger's.
+      if (seen.has(root.pid) || !isSame(root, await table.find(root.pid))) continue;
+      if (root !== leader) seen.set(root.pid, root);
+      for (const { pid, start } of await table.descendants(root.pid)) {
+        const known = this.#noted.get(pid);
+        seen.set(pid, known?.start === start ? known : { pid, start });
+      }
+    }
+    if (this.#sweeping !== undefined) return;
+    for (const [pid, one] of this.#noted) if (seen.get(pid) !== one) reaper.remove(one);
+    for (const one of seen.values()) reaper.add(one);
+    this.#noted = seen;
+  }
+
+  /** The server's processes now, without those that only wrap it. */
+  async processes(): Promise<readonly ProcessIdentity[]> {
+    const { table, leader } = this.#parts;
+    if (this.#namespace !== null) return table.descendants(this.#namespace.init.pid);
+    await this.note();
+    return [leader, ...this.#noted.values()];
+  }
+
+  /** To the whole group; those who would be lost from sight by a death are noted first. */
+  async signal(name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const { leader, cgroups, containment } = this.#parts;
+    if (name === 'SIGKILL') this.#wasKilled = true;
+    await this.note();
+    if (this.#hasExited) return;
+    if (name === 'SIGKILL' && containment === 'cgroup') await killMembers(cgroups);
+    if (name === 'SIGTERM') await this.#signalServer(name);
+    sendSignal(-leader.pid, name);
+  }
+
+  /** Ends and forgets what is left. A second call joins the first. */
+  sweep(): Promise<number> {
+    this.#sweeping ??= this.#sweep();
+    return this.#sweeping;
+  }
+
+  /** A server that has left the group is still to be asked politely. */
+  async #signalServer(name: 'SIGTERM'): Promise<void> {
+    if (this.#namespace === null) return;
+    const { server } = this.#namespace;
+    const row = await this.#parts.table.find(server.pid);
+    if (row !== null && isSame(server, row) && row.group !== this.#parts.leader.pid) {
+      sendSignal(server.pid, name);
+    }
+  }
+
+  async #sweep(): Promise<number> {
+    const { table, clock, reaper, record, leader, token, cgroups } = this.#parts;
+    const before = membersOf(cgroups).length;
+    await killMembers(cgroups);
+    const swept =
+      this.#namespace === null
+        ? await sweepTree(table, clock, {
+            known: [leader, ...this.#noted.values()],
+            token,
+            since: leader.start,
+            members: () => membersOf(cgroups),
+          })
+        : await this.#endNamespace(this.#namespace.init);
+    await this.#removeCgroups();
+    for (const one of [leader, ...this.#noted.values()]) reaper.remove(one);
+    for (const dir of cgroups) reaper.removeCgroup(dir);
+    record.remove(leader, cgroups);
+    return Math.max(before, swept);
+  }
+
+  /** Once pid 1 of a namespace has ended, so has everybody in it: the kernel waits for the last. */
+  async #endNamespace(init: ProcessIdentity): Promise<number> {
+    const { table, clock, leader } = this.#parts;
+    let left: number | undefined;
+    for (const deadline = clock.now() + endMs; clock.now() < deadline; ) {
+      const row = await table.find(init.pid);
+      if (row === null || row.isZombie || !isSame(init, row)) break;
+      left ??= (await table.descendants(init.pid)).length;
+      sendSignal(init.pid, 'SIGKILL');
+      if (!this.#hasExited) sendSignal(-leader.pid, 'SIGKILL');
+      await elapsed(clock, retryMs);
+    }
+    return left ?? 0;
+  }
+
+  /** A directory stays busy for a moment after its last member has ended. */
+  async #removeCgroups(): Promise<void> {
+    const { clock, cgroups } = this.#parts;
+    for (const deadline = clock.now() + endMs; clock.now() < deadline; ) {
+      if (await removeCgroup({ dirs: cgroups })) return;
+      await elapsed(clock, retryMs);
+    }
+  }
+}
+
+/** What has not ended by then hangs in the kernel. */
+const endMs = 2000;
+const retryMs = 10;

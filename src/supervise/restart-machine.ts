@@ -1,0 +1,84 @@
+// The restart budget and the backoff as a pure machine. A failure of a process or connection is
+// remembered for a sliding window; one more than the budget ejects the server until somebody
+// reloads it. The delay before the next start doubles with each failure in a row, with jitter, and
+// starts over after a healthy period: health shortens the wait, never the window.
+
+export interface RestartPolicy {
+  /** How many failures the window forgives; null: never eject (remote servers). */
+  readonly max: number | null;
+  readonly windowMs: number;
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+  /** Ready for this long, a server counts as healthy again and the delay starts over. */
+  readonly healthyMs: number;
+}
+
+export interface RestartState {
+  /** When the failures inside the window happened, oldest first. */
+  readonly failures: readonly number[];
+  /** Failures since the last healthy period: the exponent of the delay. */
+  readonly streak: number;
+  readonly ejected: boolean;
+}
+
+export type RestartEvent =
+  | {
+      readonly kind: 'failed';
+      readonly at: number;
+      /** How long it had been ready before it failed; 0 for a failed start. */
+      readonly readyMs: number;
+      /** Uniform in [0, 1): the jitter. */
+      readonly random: number;
+    }
+  | { readonly kind: 'reset' };
+
+export type RestartEffect =
+  | { readonly kind: 'restart-after'; readonly delayMs: number }
+  | { readonly kind: 'eject' };
+
+export const freshRestarts: RestartState = { failures: [], streak: 0, ejected: false };
+
+export function step(
+  state: RestartState,
+  event: RestartEvent,
+  policy: RestartPolicy,
+): readonly [RestartState, readonly RestartEffect[]] {
+  if (event.kind === 'reset') return [freshRestarts, []];
+  if (state.ejected) return [state, []];
+  const failures = [...withinWindow(state, event.at, policy), event.at];
+  const streak = event.readyMs >= policy.healthyMs ? 1 : state.streak + 1;
+  if (policy.max !== null && failures.length > policy.max) {
+    return [{ failures, streak, ejected: true }, [{ kind: 'eject' }]];
+  }
+  const delayMs = backoffMs(streak, event.random, policy);
+  return [{ failures, streak, ejected: false }, [{ kind: 'restart-after', delayMs }]];
+}
+
+/** The failures that still count at a given time; one exactly as old as the window does. */
+export function withinWindow(
+  state: RestartState,
+  at: number,
+  policy: RestartPolicy,
+): readonly number[] {
+  return state.failures.filter((failedAt) => at - failedAt <= policy.windowMs);
+}
+
+/** How many more failures the window forgives; null without a budget. */
+export function restartsLeft(
+  state: RestartState,
+  at: number,
+  policy: RestartPolicy,
+): number | null {
+  if (policy.max === null) return null;
+  return Math.max(0, policy.max - withinWindow(state, at, policy).length);
+}
+
+// Jitter only shortens: the documented maximum is never passed, and fifty servers that died
+// together do not start together.
+const jitterShare = 0.2;
+
+function backoffMs(streak: number, random: number, policy: RestartPolicy): number {
+  const doubled = policy.minDelayMs * 2 ** Math.min(streak - 1, 30);
+  const delay = Math.min(doubled, policy.maxDelayMs);
+  return Math.round(delay * (1 - jitterShare * random));
+}

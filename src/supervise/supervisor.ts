@@ -1,0 +1,263 @@
+// One supervised server: its life, its breaker and its leases behind one face. A call passes the
+// gate, holds the server, takes the connection, and reports how it went; an operator pins, stops
+// and reloads; a reader asks what state it is in. Each incident counts once: a lost process is one
+// failure however many calls it carried, and a failed start is one however many waited for it.
+
+import type { Clock, Random } from '../kernel/clock.ts';
+import { Fault, faultTable } from '../kernel/fault.ts';
+import type { EventHub, Happening } from '../observe/events.ts';
+import { Breaker } from './breaker.ts';
+import type { BreakerPolicy } from './breaker-machine.ts';
+import { type Lease, Leases } from './leases.ts';
+import { type Connect, Life, type LifeListener, type LifePolicy, type Supervised } from './life.ts';
+import type { Phase } from './life-machine.ts';
+
+export interface SupervisorPolicy extends LifePolicy {
+  readonly circuit: BreakerPolicy;
+  readonly keepAliveMs: number;
+}
+
+/** What a `ready` event says about a connection. */
+export interface Described extends Supervised {
+  readonly era: 'legacy' | 'modern';
+  readonly protocolVersion: string;
+  readonly pid: number | null;
+}
+
+export interface SupervisorParts<C extends Described> {
+  readonly server: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: EventHub;
+  readonly policy: SupervisorPolicy;
+  readonly connect: Connect<C>;
+}
+
+export class Supervisor<C extends Described> implements LifeListener<C> {
+  readonly breaker: Breaker;
+  readonly leases: Leases;
+  readonly #parts: SupervisorParts<C>;
+  readonly #life: Life<C>;
+  #probing = 0;
+  #lastFault: { readonly fault: Fault; readonly at: number } | undefined;
+
+  constructor(parts: SupervisorParts<C>) {
+    const { server, clock, policy } = parts;
+    this.#parts = parts;
+    this.breaker = new Breaker(clock, policy.circuit, (circuit) =>
+      this.#emit({ kind: 'circuit', server, circuit }),
+    );
+    this.#life = new Life(server, parts, policy, parts.connect, this);
+    this.leases = new Leases(clock, policy.keepAliveMs, () => this.#life.unwanted());
+  }
+
+  // --- what a call needs -------------------------------------------------------------------
+
+  /** Passes or throws, without waiting: ejected first, then the breaker. */
+  gate(): number {
+    if (this.#life.phase.kind === 'ejected') throw this.#ejectedFault();
+    const pass = this.breaker.openPass;
+    if (pass !== null) return pass;
+    const admission = this.breaker.ask();
+    if (admission.kind === 'admit') return admission.pass;
+    throw this.#circuitFault(admission.retryAfterMs);
+  }
+
+  /** The live connection, if there is one now. */
+  get connection(): C | undefined {
+    return this.#life.connection;
+  }
+
+  /** The connection, started if need be. The caller must hold a lease. */
+  acquire(): Promise<C> {
+    return this.#life.acquire();
+  }
+
+  /** A call on this generation timed out: restart the server only if a probe fails too. */
+  suspect(generation: number): void {
+    const connection = this.#life.connection;
+    if (!connection || generation !== this.#life.generation || this.#probing === generation) return;
+    this.#probing = generation;
+    const judge = (isAlive: boolean) => {
+      if (this.#probing === generation) this.#probing = 0;
+      if (!isAlive) this.#life.hung(generation, hungFault(this.#parts.server));
+    };
+    connection.probe().then(judge, () => judge(false));
+  }
+
+  /** Remembers the latest fault for status, whoever met it. */
+  noteFault(fault: Fault): void {
+    this.#lastFault = { fault, at: this.#parts.clock.wallNow() };
+  }
+
+  // --- what an operator needs --------------------------------------------------------------
+
+  /** Keeps the server for an owner, booting it if it is lazy. */
+  async lease(owner: string): Promise<Lease> {
+    this.leases.hold();
+    try {
+      if (!this.connection) await this.acquire();
+    } catch (error) {
+      this.leases.release();
+      throw error;
+    }
+    return this.leases.name(this.#parts.server, owner);
+  }
+
+  /** Ends the process, forgives the past, and starts again if somebody needs it. */
+  async reload(): Promise<void> {
+    this.#forgive();
+    this.#emit({ kind: 'reloaded', server: this.#parts.server });
+    await this.#life.end('reload');
+    if (this.leases.isPinned) this.#life.want();
+  }
+
+  /** Ends the process and forgives the past. A later call starts it again. */
+  async stop(): Promise<void> {
+    this.#forgive();
+    this.leases.pin(false);
+    await this.#life.end('stop');
+  }
+
+  /** Ends the process if nobody needs it now: the idle pool wants its place. */
+  evict(): void {
+    if (!this.leases.isWanted) this.#life.unwanted();
+  }
+
+  /** Starts it without waiting: for pinned servers. */
+  want(): void {
+    this.#life.want();
+  }
+
+  /** For good. */
+  async end(): Promise<void> {
+    this.leases.end();
+    await this.#life.end('end');
+  }
+
+  #forgive(): void {
+    this.breaker.reset();
+    this.#lastFault = undefined;
+  }
+
+  // --- what a reader sees ------------------------------------------------------------------
+
+  get phase(): Phase {
+    return this.#life.phase;
+  }
+
+  get generation(): number {
+    return this.#life.generation;
+  }
+
+  get restarts(): number {
+    return this.#life.restarts;
+  }
+
+  get restartsLeft(): number | null {
+    return this.#life.restartsLeft;
+  }
+
+  get lastFault(): { readonly fault: Fault; readonly at: number } | undefined {
+    return this.#lastFault;
+  }
+
+  // --- what its life tells it --------------------------------------------------------------
+
+  isWanted(): boolean {
+    return this.leases.isWanted;
+  }
+
+  starting(generation: number): void {
+    this.#emit({ kind: 'starting', server: this.#parts.server, generation });
+  }
+
+  ready(generation: number, connection: C, startMs: number): void {
+    const { era, protocolVersion, pid } = connection;
+    const { server } = this.#parts;
+    this.#emit({ kind: 'ready', server, generation, era, protocolVersion, pid, startMs });
+  }
+
+  startFailed(generation: number, fault: Fault): void {
+    const { server } = this.#parts;
+    const named = fault.with({ server, generation });
+    this.noteFault(named);
+    if (faultTable[named.code].trips) this.breaker.failed(this.breaker.currentPass);
+    const { code, message } = named;
+    this.#emit({ kind: 'start-failed', server, generation, code, detail: message });
+  }
+
+  lost(generation: number, cause: Fault): void {
+    const { server } = this.#parts;
+    this.noteFault(cause.with({ server, generation }));
+    // An exit while nobody used it spends the restart budget, but no call has failed by it.
+    if (this.leases.held > 0) this.breaker.failed(this.breaker.currentPass);
+    this.#emit({ kind: 'lost', server, generation, detail: cause.message });
+  }
+
+  stopping(generation: number, reason: string): void {
+    this.#emit({ kind: 'stopping', server: this.#parts.server, generation, reason });
+  }
+
+  stopped(generation: number, swept: number): void {
+    this.#emit({ kind: 'stopped', server: this.#parts.server, generation, swept });
+  }
+
+  news(news: 'cooling' | 'ejected' | 'idle', delayMs: number): void {
+    const { server } = this.#parts;
+    if (news === 'cooling') {
+      this.#emit({ kind: news, server, delayMs, restartsLeft: this.restartsLeft });
+    } else if (news === 'ejected') {
+      this.#emit({ kind: news, server, detail: this.#ejectedFault().message });
+    } else {
+      this.#emit({ kind: news, server });
+    }
+  }
+
+  refusal(why: 'start-failed' | 'ejected' | 'stopped'): Fault {
+    const { server } = this.#parts;
+    if (why === 'start-failed' && this.#lastFault) return this.#lastFault.fault;
+    if (why === 'ejected') return this.#ejectedFault();
+    return new Fault('unavailable', `${server} was stopped; call it again to start it`, { server });
+  }
+
+  #emit(happening: Happening): void {
+    this.#parts.events.emit(happening);
+  }
+
+  // --- faults ------------------------------------------------------------------------------
+
+  #ejectedFault(): Fault {
+    const { server, policy } = this.#parts;
+    const { max, windowMs } = policy.restart;
+    return new Fault(
+      'ejected',
+      `${server} failed more than ${max} times within ${windowMs / 1000} s, so its restart budget is exhausted${this.#lastCause()}; ` +
+        `fix it, then run: holdfast reload ${server}`,
+      { server, generation: this.#life.generation },
+    );
+  }
+
+  #circuitFault(retryAfterMs: number): Fault {
+    const { server } = this.#parts;
+    const seconds = Math.ceil(retryAfterMs / 1000);
+    return new Fault(
+      'circuit_open',
+      `${server} failed ${this.breaker.failures} times in a row${this.#lastCause()}; ` +
+        `retry after ${seconds} s, or run: holdfast reload ${server}`,
+      { server, retryAfterMs: Math.ceil(retryAfterMs) },
+    );
+  }
+
+  #lastCause(): string {
+    return this.#lastFault ? ` (last: ${this.#lastFault.fault.message})` : '';
+  }
+}
+
+function hungFault(server: string): Fault {
+  return new Fault(
+    'timeout',
+    `${server} answers neither its calls nor a probe; it is being restarted`,
+    { server, dispatched: 'maybe' },
+  );
+}

@@ -1,0 +1,86 @@
+// Which era does a server speak? A pure judgement of what it did with the modern probe
+// (`server/discover`): closed union in, closed union out. Anything that is not a modern answer
+// means legacy, except what says nothing about the era at all, such as a refused connection, a
+// missing login or a crashed backend; those never select one.
+
+import { Fault } from '../kernel/fault.ts';
+import { legacyVersions, modernVersion, rpcCodes } from '../wire/eras.ts';
+
+export type ProbeOutcome =
+  | { readonly kind: 'result'; readonly result: unknown }
+  | { readonly kind: 'rpc-error'; readonly code: number; readonly data: unknown }
+  | { readonly kind: 'http-status'; readonly status: number }
+  | { readonly kind: 'silence' }
+  /** The process ended while the probe was open. */
+  | { readonly kind: 'exit' }
+  /** The frame never arrived, or the server is out of reach. */
+  | { readonly kind: 'unreachable'; readonly fault: Fault };
+
+export type ProbeVerdict =
+  | { readonly kind: 'modern'; readonly discovery: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'legacy' }
+  /** Start it again and go straight to `initialize`: the probe itself ended it. */
+  | { readonly kind: 'legacy-afresh' }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
+const legacy: ProbeVerdict = { kind: 'legacy' };
+
+export function classifyProbe(outcome: ProbeOutcome): ProbeVerdict {
+  switch (outcome.kind) {
+    case 'result':
+      return classifyResult(outcome.result);
+    case 'rpc-error':
+      return outcome.code === rpcCodes.unsupportedProtocolVersion
+        ? classifyVersions(supportedFrom(outcome.data))
+        : legacy;
+    case 'http-status':
+      return classifyStatus(outcome.status);
+    case 'silence':
+      return legacy;
+    case 'exit':
+      return { kind: 'legacy-afresh' };
+    case 'unreachable':
+      return { kind: 'fault', fault: outcome.fault };
+  }
+}
+
+function classifyResult(result: unknown): ProbeVerdict {
+  if (!isRecord(result)) return legacy;
+  const supported = supportedFrom({ supported: result['supportedVersions'] });
+  return supported.includes(modernVersion) ? { kind: 'modern', discovery: result } : legacy;
+}
+
+function classifyVersions(supported: readonly string[]): ProbeVerdict {
+  const known: readonly string[] = legacyVersions;
+  if (supported.length === 0 || supported.some((version) => known.includes(version))) return legacy;
+  return {
+    kind: 'fault',
+    fault: new Fault(
+      'protocol_violation',
+      `the server speaks only MCP ${supported.join(', ')}; holdfast speaks ${modernVersion} and ${legacyVersions.join(', ')}`,
+      { dispatched: 'yes' },
+    ),
+  };
+}
+
+function classifyStatus(status: number): ProbeVerdict {
+  if (status === 401 || status === 403) {
+    return {
+      kind: 'fault',
+      fault: new Fault('auth_required', `the server answered HTTP ${status}`),
+    };
+  }
+  if (status === 429 || status >= 500) {
+    return { kind: 'fault', fault: new Fault('unavailable', `the server answered HTTP ${status}`) };
+  }
+  return legacy;
+}
+
+function supportedFrom(data: unknown): readonly string[] {
+  const supported = isRecord(data) ? data['supported'] : undefined;
+  return Array.isArray(supported) ? supported.filter((v) => typeof v === 'string') : [];
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

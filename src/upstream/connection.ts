@@ -1,0 +1,56 @@
+// The contract of one live connection to one server, whatever carries it. A connection belongs to
+// one generation, speaks one era, and never comes back once it is lost. It moves frames and says
+// truthfully how far each went; whether a call may be repeated is not its business.
+
+import type { Fault } from '../kernel/fault.ts';
+import type { Noise } from '../observe/events.ts';
+import type { Child } from '../supervise/child.ts';
+import type { Described } from '../supervise/supervisor.ts';
+import type { Era } from '../wire/eras.ts';
+import type { Message } from '../wire/scan.ts';
+import type { Exchange, ExchangeOptions } from './exchange.ts';
+
+/** What a server said of itself when the connection was made. */
+export interface Greeting {
+  readonly era: Era;
+  readonly protocolVersion: string;
+  readonly serverInfo: unknown;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly instructions: string | undefined;
+}
+
+/**
+ * The parameters of a request as JSON text, written into the frame as they are: the members
+ * without the braces, and those of `_meta` apart, because the connection adds its own to them.
+ */
+export interface Params {
+  readonly members: string | Buffer;
+  readonly meta?: string;
+}
+
+export const noParams: Params = { members: '' };
+
+export interface RequestOptions extends ExchangeOptions {
+  /** HTTP, modern: headers that mirror parts of the body (`Mcp-Name`, `Mcp-Param-*`). */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Connection extends Described {
+  readonly generation: number;
+  readonly greeting: Greeting;
+  /** No new request will be taken. Set before the exchanges that it carried are failed. */
+  readonly isLost: boolean;
+  /** The last lines of stderr; empty where there is none. */
+  readonly stderr: readonly string[];
+  /** The process behind it; undefined for a remote server. */
+  readonly child: Child | undefined;
+  request(method: string, params: Params, options?: RequestOptions): Exchange;
+  notify(method: string, params: Params): void;
+}
+
+/** Told what the server says on its own account. */
+export interface ConnectionListener {
+  lost(cause: Fault): void;
+  notification(message: Message): void;
+  noise(noise: Noise): void;
+}

@@ -1,0 +1,134 @@
+// The JSON-RPC conversation with one server over any transport: ids of our own making, matched by
+// type and value; progress by token; everything that belongs to no call counted and dropped, never
+// logged with its payload. Transports feed it messages and ask it for exchanges.
+
+import { Fault } from '../kernel/fault.ts';
+import type { Noise } from '../observe/events.ts';
+import { numberOf } from '../wire/decode.ts';
+import type { Message } from '../wire/scan.ts';
+import type { RequestOptions } from './connection.ts';
+import { Exchange } from './exchange.ts';
+
+export interface ConversationListener {
+  notification(message: Message): void;
+  /** A request of the server to the client. */
+  request(message: Message): void;
+  noise(noise: Noise): void;
+  /** The caller gave up on an exchange that is still open. */
+  abandoned(exchange: Exchange): void;
+}
+
+/** How many ended ids are kept to tell a late answer from an invented one. */
+const rememberedIds = 1024;
+
+export class Conversation {
+  readonly #listener: ConversationListener;
+  readonly #open = new Map<number, Exchange>();
+  readonly #givenUp = new Set<number>();
+  readonly #abandon: (exchange: Exchange) => void;
+  #nextId = 1;
+
+  constructor(listener: ConversationListener) {
+    this.#listener = listener;
+    this.#abandon = (exchange) => {
+      this.#forget(exchange.id);
+      this.#listener.abandoned(exchange);
+    };
+  }
+
+  begin(options: RequestOptions | undefined): Exchange {
+    const exchange = new Exchange(this.#nextId++, options, this.#abandon);
+    this.#open.set(exchange.id, exchange);
+    return exchange;
+  }
+
+  /** Resolves when no call is open any more; subscriptions do not count. */
+  async whenEmpty(): Promise<void> {
+    const calls = [...this.#open.values()].filter((exchange) => !exchange.isBackground);
+    await Promise.allSettled(calls.map((exchange) => exchange.answer));
+  }
+
+  receive(message: Message): void {
+    switch (message.kind) {
+      case 'result':
+      case 'error':
+        return this.#answer(message);
+      case 'notification':
+        return this.#notification(message);
+      case 'request':
+        return this.#listener.request(message);
+    }
+  }
+
+  /** Ends one exchange whose answer can no longer come, or cannot be used. */
+  fail(id: number, fault: Fault): boolean {
+    const exchange = this.#open.get(id);
+    if (!exchange) return false;
+    this.#forget(id);
+    exchange.fail(fault);
+    return true;
+  }
+
+  /** Ends all: the transport is gone. */
+  failAll(fault: Fault): void {
+    const exchanges = [...this.#open.values()];
+    this.#open.clear();
+    for (const exchange of exchanges) exchange.fail(fault);
+  }
+
+  /** An answer to this id was seen in a frame that could not be read. */
+  damaged(id: number, fault: Fault): boolean {
+    const exchange = this.#open.get(id);
+    if (exchange) exchange.dispatched = 'yes';
+    return this.fail(id, fault);
+  }
+
+  #answer(message: Message): void {
+    const { id } = message;
+    const exchange = typeof id === 'number' ? this.#open.get(id) : undefined;
+    // A frame we have not written cannot have been answered: the id was guessed.
+    if (exchange && exchange.dispatched !== 'no') {
+      this.#open.delete(exchange.id);
+      exchange.answered(message);
+      return;
+    }
+    this.#listener.noise(this.#strangerKind(id));
+  }
+
+  #strangerKind(id: Message['id']): Noise {
+    if (typeof id !== 'number' || id < 1 || id >= this.#nextId) return 'unknown-id';
+    if (this.#open.has(id)) return 'unknown-id';
+    return this.#givenUp.has(id) ? 'late-answer' : 'duplicate-answer';
+  }
+
+  #notification(message: Message): void {
+    if (message.method === 'notifications/progress' && this.#progress(message)) return;
+    this.#listener.notification(message);
+  }
+
+  #progress(message: Message): boolean {
+    const span = message.paramsObject?.get('progressToken');
+    const token = span ? numberOf(message.bytes, span) : undefined;
+    const exchange = token === undefined ? undefined : this.#open.get(token);
+    if (!exchange?.onProgress || !message.params) return false;
+    exchange.dispatched = 'yes';
+    exchange.onProgress(message.bytes.subarray(message.params.start, message.params.end));
+    return true;
+  }
+
+  #forget(id: number): void {
+    this.#open.delete(id);
+    this.#givenUp.add(id);
+    if (this.#givenUp.size > rememberedIds) {
+      for (const oldest of this.#givenUp) {
+        this.#givenUp.delete(oldest);
+        break;
+      }
+    }
+  }
+}
+
+/** The fault of a server that went away. */
+export function goneFault(detail: string): Fault {
+  return new Fault('unavailable', detail);
+}

@@ -1,0 +1,60 @@
+// One request and its one answer. An exchange knows how far its frame went, which is the fact that
+// every later decision about repeating it rests on, and it settles exactly once.
+
+import type { Dispatched, Fault } from '../kernel/fault.ts';
+import type { Message } from '../wire/scan.ts';
+
+export interface ExchangeOptions {
+  /** Asks for progress; called with the parameters of each progress notification. */
+  readonly onProgress?: (params: Buffer) => void;
+  /** A subscription: it stays open, and nobody waits for it when the connection is drained. */
+  readonly background?: boolean;
+}
+
+export class Exchange {
+  readonly id: number;
+  /** The response as it came; a JSON-RPC error is an answer too. Rejects only with a Fault. */
+  readonly answer: Promise<Message>;
+  readonly onProgress: ((params: Buffer) => void) | undefined;
+  readonly isBackground: boolean;
+  dispatched: Dispatched = 'no';
+  isSettled = false;
+  #resolve!: (message: Message) => void;
+  #reject!: (fault: Fault) => void;
+  readonly #abandon: (exchange: Exchange) => void;
+
+  constructor(
+    id: number,
+    options: ExchangeOptions | undefined,
+    abandon: (exchange: Exchange) => void,
+  ) {
+    this.id = id;
+    this.onProgress = options?.onProgress;
+    this.isBackground = options?.background ?? false;
+    this.#abandon = abandon;
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  answered(message: Message): void {
+    this.isSettled = true;
+    this.dispatched = 'yes';
+    this.#resolve(message);
+  }
+
+  /** Ends it without an answer; the fault learns how far the frame went. */
+  fail(fault: Fault): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    this.#reject(fault.with({ dispatched: this.dispatched }));
+  }
+
+  /** The caller no longer wants the answer: the server is told, if it may have heard of it. */
+  cancel(fault: Fault): void {
+    if (this.isSettled) return;
+    this.#abandon(this);
+    this.fail(fault);
+  }
+}

@@ -1,0 +1,124 @@
+// Reading what came back for one POST: a JSON body or a stream of events, in either case messages;
+// or a status that says why there are none. The limit is kept while the bytes arrive.
+
+import { Fault } from '../kernel/fault.ts';
+import { type Message, scanMessage } from '../wire/scan.ts';
+import { WireError } from '../wire/wire-error.ts';
+import { EventStreamReader, type StreamEvent } from './event-stream.ts';
+import type { HttpHeaders, HttpListener } from './http-client.ts';
+import { statusFault } from './http-status.ts';
+
+export interface AnswerListener {
+  sent(): void;
+  headers(status: number, headers: HttpHeaders): void;
+  message(message: Message): void;
+  /** The exchange is over without (another) message; the status or the fault says how. */
+  over(status: number, fault: Fault | undefined): void;
+  /** The network failed; the request may or may not have arrived. */
+  broken(error: Error): void;
+}
+
+type Body =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'json'; readonly chunks: Buffer[]; bytes: number }
+  | { readonly kind: 'events'; readonly reader: EventStreamReader };
+
+export class HttpAnswer implements HttpListener {
+  readonly #server: string;
+  readonly #limitBytes: number;
+  readonly #listener: AnswerListener;
+  #body: Body = { kind: 'none' };
+  #refusal: Fault | undefined;
+  #status = 0;
+  #isOver = false;
+
+  constructor(server: string, limitBytes: number, listener: AnswerListener) {
+    this.#server = server;
+    this.#limitBytes = limitBytes;
+    this.#listener = listener;
+  }
+
+  sent(): void {
+    this.#listener.sent();
+  }
+
+  response(status: number, headers: HttpHeaders): void {
+    this.#status = status;
+    this.#listener.headers(status, headers);
+    if (status < 200 || status >= 300) {
+      this.#refusal = statusFault(
+        this.#server,
+        status,
+        headers.get('retry-after'),
+        headers.get('location'),
+      );
+    }
+    const type = headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
+    if (type === 'text/event-stream') {
+      this.#body = { kind: 'events', reader: this.#eventReader() };
+    } else if (type === 'application/json') {
+      this.#body = { kind: 'json', chunks: [], bytes: 0 };
+    }
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#isOver) return;
+    const body = this.#body;
+    if (body.kind === 'events') return body.reader.push(chunk);
+    if (body.kind === 'none') return;
+    body.bytes += chunk.length;
+    if (body.bytes > this.#limitBytes) this.#finish(this.#tooLarge());
+    else body.chunks.push(chunk);
+  }
+
+  ended(): void {
+    if (this.#isOver) return;
+    const body = this.#body;
+    if (body.kind === 'json' && body.bytes > 0) this.#message(Buffer.concat(body.chunks));
+    this.#finish(this.#refusal);
+  }
+
+  failed(error: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#listener.broken(error);
+  }
+
+  #eventReader(): EventStreamReader {
+    return new EventStreamReader(this.#limitBytes, {
+      event: (event: StreamEvent) => this.#message(event.data),
+      oversized: () => this.#finish(this.#tooLarge()),
+    });
+  }
+
+  #message(bytes: Buffer): void {
+    try {
+      this.#listener.message(scanMessage(bytes));
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      // A refusal may carry a page for people; only an answer must be a message.
+      if (this.#refusal) return;
+      this.#finish(
+        new Fault(
+          'protocol_violation',
+          `${this.#server} sent an answer that is not valid MCP (${error.reason})`,
+          { server: this.#server, dispatched: 'yes' },
+        ),
+      );
+    }
+  }
+
+  #finish(fault: Fault | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#listener.over(this.#status, fault);
+  }
+
+  #tooLarge(): Fault {
+    return new Fault(
+      'frame_too_large',
+      `${this.#server} answered with more than ${this.#limitBytes} bytes; the call did run. Raise limits.frameBytes to accept it`,
+      { server: this.#server, dispatched: 'yes' },
+    );
+  }
+}

@@ -1,0 +1,42 @@
+// What an HTTP status says about a request, as a table: which fault it is, and whether the server
+// can have acted on it. Statuses that a server gives before it looks at the message prove that
+// nothing ran.
+
+import { type Dispatched, Fault } from '../kernel/fault.ts';
+
+/** Statuses with which a server turns a request away unread (contract.md 4). */
+const unread = new Set([401, 405, 413, 415, 421, 429]);
+
+export function statusFault(
+  server: string,
+  status: number,
+  retryAfter: string | undefined,
+  location: string | undefined,
+): Fault {
+  const dispatched: Dispatched = unread.has(status) ? 'no' : 'maybe';
+  if (status === 401 || status === 403) {
+    return new Fault(
+      'auth_required',
+      `${server} answered HTTP ${status}: put a valid credential into its headers in the config`,
+      { server, dispatched },
+    );
+  }
+  if (status >= 300 && status < 400) {
+    return new Fault(
+      'protocol_violation',
+      `${server} redirects to ${location ?? 'another place'}; redirects are not followed, put the new url into the config`,
+      { server, dispatched },
+    );
+  }
+  const retryAfterMs = secondsFrom(retryAfter);
+  return new Fault('unavailable', `${server} answered HTTP ${status}`, {
+    server,
+    dispatched,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+function secondsFrom(header: string | undefined): number | undefined {
+  const seconds = header === undefined ? Number.NaN : Number(header);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.round(seconds * 1000) : undefined;
+}

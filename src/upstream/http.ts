@@ -1,0 +1,381 @@
+// A connection to a server over Streamable HTTP, in either era. Modern: every POST stands alone and
+// closing its stream is the cancellation. Legacy: a session with an id, a stream of its own for
+// what the server says unasked, and an end that is announced. One broken exchange retires the
+// connection for new calls, but the calls it carries go on: they have sockets of their own.
+
+import { type Clock, within } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import type { StopReason } from '../supervise/life-machine.ts';
+import type { Era } from '../wire/eras.ts';
+import type { Message } from '../wire/scan.ts';
+import type { ProbeOutcome } from './classify.ts';
+import type {
+  Connection,
+  ConnectionListener,
+  Greeting,
+  Params,
+  RequestOptions,
+} from './connection.ts';
+import { Conversation } from './conversation.ts';
+import type { Exchange } from './exchange.ts';
+import { notificationText, requestText, withProgress } from './frame.ts';
+import { HttpAnswer } from './http-answer.ts';
+import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
+import { type Identity, modernEnvelope, negotiate, type Verdicts } from './negotiate.ts';
+import { answerTo } from './server-requests.ts';
+
+export interface HttpParts {
+  readonly server: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly specHash: string;
+  readonly frameBytes: number;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly identity: Identity;
+  readonly verdicts: Verdicts;
+}
+
+const probeAnswerMs = 5_000;
+/** Calls still running when a server is replaced get this long to finish. */
+const drainMs = 5_000;
+const firstReopenMs = 1_000;
+const longestReopenMs = 30_000;
+
+/** Thrown when the endpoint turns out to speak the HTTP+SSE transport of 2024. */
+export class NotStreamable extends Error {
+  override readonly name = 'NotStreamable';
+}
+
+export async function connectHttp(
+  parts: HttpParts,
+  generation: number,
+  signal: AbortSignal,
+  listener: ConnectionListener,
+): Promise<Connection> {
+  const remembered = await parts.verdicts.get(parts.specHash);
+  const connection = new HttpConnection(parts, generation, listener);
+  try {
+    await connection.start(signal, remembered);
+  } catch (error) {
+    await connection.close('hung');
+    throw error;
+  }
+  const { era } = connection.greeting;
+  if (era !== remembered) await parts.verdicts.put(parts.specHash, era);
+  return connection;
+}
+
+class HttpConnection implements Connection {
+  readonly generation: number;
+  readonly pid = null;
+  readonly child = undefined;
+  readonly stderr: readonly string[] = [];
+  readonly #parts: HttpParts;
+  readonly #listener: ConnectionListener;
+  readonly #conversation: Conversation;
+  readonly #inFlight = new Map<Exchange | symbol, HttpInFlight>();
+  #greeting: Greeting | undefined;
+  #envelope = '';
+  #session: string | undefined;
+  #startStatus = 0;
+  #isClosed = false;
+  isLost = false;
+
+  constructor(parts: HttpParts, generation: number, listener: ConnectionListener) {
+    this.#parts = parts;
+    this.generation = generation;
+    this.#listener = listener;
+    this.#conversation = new Conversation({
+      notification: (message) => this.#listener.notification(message),
+      request: (message) => this.#serverRequest(message),
+      noise: (noise) => this.#listener.noise(noise),
+      abandoned: (exchange) => this.#abandoned(exchange),
+    });
+  }
+
+  // --- starting ----------------------------------------------------------------------------
+
+  async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
+    const { identity, clock } = this.#parts;
+    signal.throwIfAborted();
+    const abort = () => this.#conversation.failAll(signal.reason as Fault);
+    signal.addEventListener('abort', abort);
+    try {
+      const talk = {
+        request: (method: string, params: Params, talkEra: Era) =>
+          this.#post(method, params, talkEra === 'modern' ? modernEnvelope(identity) : '', talkEra),
+        notify: (method: string, params: Params) =>
+          this.#postMessage(notificationText(method, params, '')),
+        outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
+      };
+      this.#greeting = await negotiate(talk, era, identity, clock);
+    } catch (error) {
+      // The 2024 transport has no POST at its address.
+      if (this.#startStatus === 404 || this.#startStatus === 405) throw new NotStreamable();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+    if (this.#greeting.era === 'modern') this.#envelope = modernEnvelope(identity);
+    else this.#openStream(firstReopenMs);
+  }
+
+  #outcomeOf(fault: Fault): ProbeOutcome {
+    return this.#startStatus === 0
+      ? { kind: 'unreachable', fault }
+      : { kind: 'http-status', status: this.#startStatus };
+  }
+
+  // --- what it is --------------------------------------------------------------------------
+
+  get greeting(): Greeting {
+    if (!this.#greeting) throw new Error('the connection is not open yet');
+    return this.#greeting;
+  }
+
+  get era(): Era {
+    return this.greeting.era;
+  }
+
+  get protocolVersion(): string {
+    return this.greeting.protocolVersion;
+  }
+
+  // --- talking -----------------------------------------------------------------------------
+
+  request(method: string, params: Params, options?: RequestOptions): Exchange {
+    return this.#post(method, params, this.#envelope, this.era, options);
+  }
+
+  #post(
+    method: string,
+    params: Params,
+    envelope: string,
+    era: Era,
+    options?: RequestOptions,
+  ): Exchange {
+    const exchange = this.#conversation.begin(options);
+    if (this.#isClosed) {
+      this.#conversation.fail(exchange.id, this.#fault('is gone'));
+      return exchange;
+    }
+    const meta = options?.onProgress ? withProgress(envelope, exchange.id) : envelope;
+    const body = requestText(exchange.id, method, params, meta);
+    const headers = {
+      ...this.#headers(era),
+      ...(era === 'modern' ? { 'mcp-method': method } : {}),
+      ...(era === 'modern' ? options?.headers : {}),
+    };
+    const answer = new HttpAnswer(this.#parts.server, this.#parts.frameBytes, {
+      sent: () => {
+        exchange.dispatched = 'maybe';
+      },
+      headers: (status, received) => this.#answerHeaders(method, status, received),
+      message: (message) => this.#message(message, exchange),
+      over: (status, fault) => this.#over(exchange, status, fault),
+      broken: (error) => this.#broken(exchange, error),
+    });
+    const { url, http } = this.#parts;
+    this.#inFlight.set(exchange, http.send({ url, method: 'POST', headers, body }, answer));
+    return exchange;
+  }
+
+  notify(method: string, params: Params): void {
+    void this.#postMessage(notificationText(method, params, ''));
+  }
+
+  /** A message that expects no answer. Resolves when the server has taken it, or never will. */
+  #postMessage(body: string | Buffer): Promise<void> {
+    const { url, http } = this.#parts;
+    const key = Symbol('message');
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#inFlight.delete(key);
+        resolve();
+      };
+      const headers = this.#headers('legacy');
+      const taken = {
+        sent: () => {},
+        response: () => {},
+        data: () => {},
+        ended: done,
+        failed: done,
+      };
+      this.#inFlight.set(key, http.send({ url, method: 'POST', headers, body }, taken));
+    });
+  }
+
+  #headers(era: Era): Record<string, string> {
+    const version = this.#greeting?.protocolVersion;
+    return {
+      ...this.#parts.headers,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(era === 'modern' ? { 'mcp-protocol-version': '2026-07-28' } : {}),
+      ...(era === 'legacy' && version ? { 'mcp-protocol-version': version } : {}),
+      ...(this.#session === undefined ? {} : { 'mcp-session-id': this.#session }),
+    };
+  }
+
+  async probe(): Promise<boolean> {
+    const method = this.era === 'modern' ? 'server/discover' : 'ping';
+    const exchange = this.request(method, { members: '' });
+    using _deadline = this.#parts.clock.after(probeAnswerMs, () =>
+      exchange.cancel(new Fault('timeout', `${this.#parts.server} does not answer a probe`)),
+    );
+    return exchange.answer.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #abandoned(exchange: Exchange): void {
+    this.#stopExchange(exchange);
+    if (this.#greeting?.era === 'legacy' && exchange.dispatched !== 'no') {
+      this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
+    }
+  }
+
+  #stopExchange(exchange: Exchange): void {
+    this.#inFlight.get(exchange)?.abort();
+    this.#inFlight.delete(exchange);
+  }
+
+  // --- listening ---------------------------------------------------------------------------
+
+  #answerHeaders(method: string, status: number, headers: HttpHeaders): void {
+    if (!this.#greeting) this.#startStatus = status;
+    const session = headers.get('mcp-session-id');
+    if (method === 'initialize' && session !== undefined) this.#session = session;
+  }
+
+  #message(message: Message, exchange: Exchange): void {
+    const isAnswer = message.kind === 'result' || message.kind === 'error';
+    // An answer counts only on the stream of its own request.
+    if (isAnswer && message.id !== exchange.id) this.#listener.noise('unknown-id');
+    else this.#conversation.receive(message);
+    if (exchange.isSettled) this.#stopExchange(exchange);
+  }
+
+  #over(exchange: Exchange, status: number, fault: Fault | undefined): void {
+    this.#inFlight.delete(exchange);
+    if (exchange.isSettled) return;
+    if (this.#session !== undefined && status === 404) return this.#sessionLost(exchange);
+    if (fault) {
+      if (fault.dispatched !== 'maybe') exchange.dispatched = fault.dispatched;
+      this.#conversation.fail(exchange.id, fault);
+    } else {
+      this.#conversation.fail(exchange.id, this.#fault('ended its answer without a result'));
+    }
+  }
+
+  /** The server has forgotten us: nothing was run, and a new session is needed. */
+  #sessionLost(exchange: Exchange): void {
+    exchange.dispatched = 'no';
+    this.#session = undefined;
+    const fault = this.#fault('has ended the session');
+    this.#lose(fault);
+    this.#conversation.fail(exchange.id, fault);
+  }
+
+  #broken(exchange: Exchange, error: Error): void {
+    this.#inFlight.delete(exchange);
+    const code = (error as NodeJS.ErrnoException).code ?? error.name;
+    const fault = this.#fault(
+      exchange.dispatched === 'no'
+        ? `cannot be reached (${code})`
+        : `broke off the connection (${code})`,
+    );
+    this.#lose(fault);
+    this.#conversation.fail(exchange.id, fault);
+  }
+
+  #serverRequest(message: Message): void {
+    if (this.era === 'modern') return this.#listener.noise('unanswerable-request');
+    void this.#postMessage(answerTo(message));
+  }
+
+  // --- the legacy stream for what the server says unasked ----------------------------------
+
+  #openStream(reopenMs: number): void {
+    if (this.#isClosed) return;
+    const { url, http, server, frameBytes, clock } = this.#parts;
+    const key = Symbol('stream');
+    let isOffered = false;
+    const reopen = () => {
+      this.#inFlight.delete(key);
+      const nextMs = Math.min(reopenMs * 2, longestReopenMs);
+      if (isOffered && !this.#isClosed) clock.after(reopenMs, () => this.#openStream(nextMs), true);
+    };
+    const answer = new HttpAnswer(server, frameBytes, {
+      sent: () => {},
+      headers: (status) => {
+        isOffered = status === 200;
+      },
+      message: (message) => this.#conversation.receive(message),
+      over: reopen,
+      broken: reopen,
+    });
+    const headers = { ...this.#headers('legacy'), accept: 'text/event-stream' };
+    this.#inFlight.set(key, http.send({ url, method: 'GET', headers, body: null }, answer));
+  }
+
+  // --- ending ------------------------------------------------------------------------------
+
+  #lose(cause: Fault): void {
+    if (this.isLost) return;
+    this.isLost = true;
+    this.#listener.lost(cause);
+  }
+
+  async close(reason: StopReason | 'lost'): Promise<number> {
+    if (this.#isClosed) return 0;
+    this.isLost = true;
+    if (reason === 'lost') {
+      // The calls it still carries have sockets of their own; nobody waits for the last of them.
+      void this.#conversation.whenEmpty().then(() => this.close('end'));
+      return 0;
+    }
+    if (reason === 'reload' || reason === 'idle') await this.#drain();
+    this.#isClosed = true;
+    this.#conversation.failAll(this.#fault('was stopped'));
+    for (const inFlight of this.#inFlight.values()) inFlight.abort();
+    this.#inFlight.clear();
+    if (this.#session !== undefined) await this.#sayGoodbye();
+    return 0;
+  }
+
+  async #drain(): Promise<void> {
+    await within(this.#parts.clock, drainMs, this.#conversation.whenEmpty());
+  }
+
+  /** A legacy session is ended politely, but nobody waits long for the answer. */
+  #sayGoodbye(): Promise<void> {
+    const { url, http, clock } = this.#parts;
+    return new Promise((resolve) => {
+      const headers = this.#headers('legacy');
+      const settled = {
+        sent: () => {},
+        response: () => {},
+        data: () => {},
+        ended: resolve,
+        failed: () => resolve(),
+      };
+      const inFlight = http.send({ url, method: 'DELETE', headers, body: null }, settled);
+      clock.after(
+        1_000,
+        () => {
+          inFlight.abort();
+          resolve();
+        },
+        true,
+      );
+    });
+  }
+
+  #fault(what: string): Fault {
+    const { server } = this.#parts;
+    return new Fault('unavailable', `${server} ${what}`, { server, generation: this.generation });
+  }
+}

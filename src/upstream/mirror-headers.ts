@@ -1,0 +1,57 @@
+// Modern HTTP mirrors parts of the body in headers, so that what stands between can route without
+// reading it: the method, the name of what is called, and the arguments a tool's schema marks with
+// `x-mcp-header`. A value that a header cannot carry as it is goes in base64 with a marker.
+
+import { isRecord } from './classify.ts';
+
+/** A header value: plain where that is unambiguous, otherwise `=?base64?…?=`. */
+export function headerValue(text: string): string {
+  const isPlain =
+    /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?.*\?=$/.test(text);
+  return isPlain ? text : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;
+}
+
+/** The `Mcp-Param-*` headers for these arguments, as the tool's input schema asks for them. */
+export function paramHeaders(
+  inputSchema: unknown,
+  args: unknown,
+): Readonly<Record<string, string>> | undefined {
+  const headers: Record<string, string> = {};
+  collect(inputSchema, args, headers, 0);
+  return Object.keys(headers).length > 0 ? headers : undefined;
+}
+
+/** Does the schema mark anything at all? Most do not, and then the arguments are never parsed. */
+export function hasParamHeaders(inputSchema: unknown, depth = 0): boolean {
+  if (!isRecord(inputSchema) || depth > 16) return false;
+  if (typeof inputSchema['x-mcp-header'] === 'string') return true;
+  const { properties } = inputSchema;
+  return (
+    isRecord(properties) &&
+    Object.values(properties).some((property) => hasParamHeaders(property, depth + 1))
+  );
+}
+
+function collect(
+  schema: unknown,
+  value: unknown,
+  headers: Record<string, string>,
+  depth: number,
+): void {
+  if (!isRecord(schema) || depth > 16 || value === undefined) return;
+  const name = schema['x-mcp-header'];
+  if (typeof name === 'string' && /^[A-Za-z0-9-]+$/.test(name)) {
+    const text = scalarText(value);
+    if (text !== undefined) headers[`mcp-param-${name.toLowerCase()}`] = headerValue(text);
+    return;
+  }
+  if (!isRecord(schema['properties']) || !isRecord(value)) return;
+  for (const [key, property] of Object.entries(schema['properties'])) {
+    if (Object.hasOwn(value, key)) collect(property, value[key], headers, depth + 1);
+  }
+}
+
+function scalarText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'boolean' || Number.isInteger(value) ? String(value) : undefined;
+}

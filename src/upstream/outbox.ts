@@ -1,0 +1,117 @@
+// Our own queue in front of one pipe. One write is outstanding at a time and everything behind it
+// is still ours: that is what makes `dispatched: no` a fact instead of a guess. Frames that gather
+// while a write is under way go out joined, in one write.
+
+import type { Clock } from '../kernel/clock.ts';
+import type { Exchange } from './exchange.ts';
+
+interface Frame {
+  readonly text: string | Buffer;
+  /** Absent for notifications and answers. */
+  readonly exchange: Exchange | undefined;
+}
+
+export interface Pipe {
+  write(bytes: Uint8Array, done: (error: Error | null) => void): void;
+}
+
+export interface OutboxListener {
+  /** The pipe is broken, or the reader has not taken a byte for too long. */
+  stuck(cause: 'broken' | 'not-reading', error: Error | null): void;
+}
+
+/** A joined write stays below this, so that little is "maybe" when a pipe breaks. */
+const joinBytes = 64 * 1024;
+
+export class Outbox {
+  readonly #pipe: Pipe;
+  readonly #clock: Clock;
+  readonly #writeDeadlineMs: number;
+  readonly #listener: OutboxListener;
+  #queue: Frame[] = [];
+  #head = 0;
+  #writing = false;
+  #writes = 0;
+  #watch: Disposable | undefined;
+  #isClosed = false;
+  readonly #written = (error: Error | null) => this.#done(error);
+
+  constructor(pipe: Pipe, clock: Clock, writeDeadlineMs: number, listener: OutboxListener) {
+    this.#pipe = pipe;
+    this.#clock = clock;
+    this.#writeDeadlineMs = writeDeadlineMs;
+    this.#listener = listener;
+  }
+
+  push(text: string | Buffer, exchange: Exchange | undefined): void {
+    if (this.#isClosed) return;
+    this.#queue.push({ text, exchange });
+    if (!this.#writing) this.#flush();
+    else if (!this.#watch) this.#watchWrite();
+  }
+
+  /** Nothing more is written; what is queued stays undispatched. */
+  close(): void {
+    this.#isClosed = true;
+    this.#queue = [];
+    this.#head = 0;
+    this.#watch?.[Symbol.dispose]();
+    this.#watch = undefined;
+  }
+
+  #flush(): void {
+    const bytes = this.#take();
+    if (!bytes) return;
+    this.#writing = true;
+    this.#writes += 1;
+    this.#pipe.write(bytes, this.#written);
+  }
+
+  #done(error: Error | null): void {
+    this.#writing = false;
+    if (this.#isClosed) return;
+    if (error) this.#listener.stuck('broken', error);
+    else this.#flush();
+  }
+
+  /** The next frames as one piece of bytes; from here on they may have left us. */
+  #take(): Uint8Array | undefined {
+    let text = '';
+    const parts: Buffer[] = [];
+    let size = 0;
+    while (this.#head < this.#queue.length && size < joinBytes) {
+      const frame = this.#queue[this.#head++] as Frame;
+      if (frame.exchange) {
+        if (frame.exchange.isSettled) continue; // cancelled while it was still ours
+        frame.exchange.dispatched = 'maybe';
+      }
+      size += frame.text.length;
+      if (typeof frame.text === 'string') text += frame.text;
+      else {
+        if (text !== '') parts.push(Buffer.from(text));
+        text = '';
+        parts.push(frame.text);
+      }
+    }
+    if (this.#head === this.#queue.length) {
+      this.#queue = [];
+      this.#head = 0;
+    }
+    if (text !== '') parts.push(Buffer.from(text));
+    if (parts.length === 0) return undefined;
+    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+  }
+
+  // Armed only when frames pile up behind a write, and looked at again only when it fires: a
+  // healthy pipe never pays for it.
+  #watchWrite(): void {
+    const seen = this.#writes;
+    const look = () => {
+      this.#watch = undefined;
+      if (!this.#writing || this.#isClosed) return;
+      if (this.#writes === seen) this.#listener.stuck('not-reading', null);
+      else this.#watchWrite();
+    };
+    this.#watch = this.#clock.after(this.#writeDeadlineMs, look, true);
+  }
+}

@@ -1,0 +1,255 @@
+// A connection over the HTTP+SSE transport of 2024-11-05: one long GET carries everything the
+// server says, and its first event names the address that takes our messages. When that stream
+// ends, the connection is lost with everything open on it.
+
+import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import type { StopReason } from '../supervise/life-machine.ts';
+import { scanMessage } from '../wire/scan.ts';
+import { WireError } from '../wire/wire-error.ts';
+import type {
+  Connection,
+  ConnectionListener,
+  Greeting,
+  Params,
+  RequestOptions,
+} from './connection.ts';
+import { Conversation } from './conversation.ts';
+import { EventStreamReader, type StreamEvent } from './event-stream.ts';
+import type { Exchange } from './exchange.ts';
+import { notificationText, requestText, withProgress } from './frame.ts';
+import type { HttpParts } from './http.ts';
+import type { HttpInFlight } from './http-client.ts';
+import { statusFault } from './http-status.ts';
+import { negotiate } from './negotiate.ts';
+import { answerTo } from './server-requests.ts';
+
+const probeAnswerMs = 5_000;
+
+export async function connectSse(
+  parts: HttpParts,
+  generation: number,
+  signal: AbortSignal,
+  listener: ConnectionListener,
+): Promise<Connection> {
+  const connection = new SseConnection(parts, generation, listener);
+  try {
+    await connection.start(signal);
+    return connection;
+  } catch (error) {
+    await connection.close('hung');
+    throw error;
+  }
+}
+
+class SseConnection implements Connection {
+  readonly generation: number;
+  readonly era = 'legacy';
+  readonly pid = null;
+  readonly child = undefined;
+  readonly stderr: readonly string[] = [];
+  readonly #parts: HttpParts;
+  readonly #clock: Clock;
+  readonly #listener: ConnectionListener;
+  readonly #conversation: Conversation;
+  readonly #posts = new Set<HttpInFlight>();
+  #stream: HttpInFlight | undefined;
+  #endpoint: URL | undefined;
+  #opened: { resolve: () => void; reject: (fault: Fault) => void } | undefined;
+  #greeting: Greeting | undefined;
+  isLost = false;
+
+  constructor(parts: HttpParts, generation: number, listener: ConnectionListener) {
+    this.#parts = parts;
+    this.#clock = parts.clock;
+    this.generation = generation;
+    this.#listener = listener;
+    this.#conversation = new Conversation({
+      notification: (message) => this.#listener.notification(message),
+      request: (message) => void this.#post(answerTo(message), undefined),
+      noise: (noise) => this.#listener.noise(noise),
+      abandoned: (exchange) => this.#abandoned(exchange),
+    });
+  }
+
+  // --- starting ----------------------------------------------------------------------------
+
+  async start(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const abort = () => this.#end(signal.reason as Fault);
+    signal.addEventListener('abort', abort);
+    try {
+      await this.#open();
+      const talk = {
+        request: (method: string, params: Params) => this.request(method, params),
+        notify: (method: string, params: Params) =>
+          this.#post(notificationText(method, params, ''), undefined),
+        outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
+      };
+      this.#greeting = await negotiate(talk, 'legacy', this.#parts.identity, this.#clock);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  #open(): Promise<void> {
+    const { url, http, server, frameBytes } = this.#parts;
+    const reader = new EventStreamReader(frameBytes, {
+      event: (event) => this.#event(event),
+      oversized: () => this.#end(this.#fault('sent an event beyond limits.frameBytes')),
+    });
+    const headers = { ...this.#parts.headers, accept: 'text/event-stream' };
+    return new Promise((resolve, reject) => {
+      this.#opened = { resolve, reject };
+      this.#stream = http.send(
+        { url, method: 'GET', headers, body: null },
+        {
+          sent: () => {},
+          response: (status) => {
+            if (status !== 200) this.#end(statusFault(server, status, undefined, undefined));
+          },
+          data: (chunk) => reader.push(chunk),
+          ended: () => this.#end(this.#fault('ended its stream')),
+          failed: (error) => this.#end(this.#unreachable(error)),
+        },
+      );
+    });
+  }
+
+  #event(event: StreamEvent): void {
+    if (this.isLost) return;
+    if (event.event === 'endpoint') return this.#endpointNamed(event.data.toString('utf8'));
+    try {
+      this.#conversation.receive(scanMessage(event.data));
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.#listener.noise('invalid-message');
+    }
+  }
+
+  #endpointNamed(address: string): void {
+    const { url } = this.#parts;
+    const endpoint = URL.canParse(address, url.href) ? new URL(address, url) : undefined;
+    // Credentials must not follow a server's word to another origin.
+    if (!endpoint || endpoint.origin !== url.origin) {
+      return this.#end(this.#fault('named an endpoint on another origin'));
+    }
+    this.#endpoint = endpoint;
+    this.#opened?.resolve();
+  }
+
+  // --- what it is --------------------------------------------------------------------------
+
+  get greeting(): Greeting {
+    if (!this.#greeting) throw new Error('the connection is not open yet');
+    return this.#greeting;
+  }
+
+  get protocolVersion(): string {
+    return this.greeting.protocolVersion;
+  }
+
+  // --- talking -----------------------------------------------------------------------------
+
+  request(method: string, params: Params, options?: RequestOptions): Exchange {
+    const exchange = this.#conversation.begin(options);
+    const meta = options?.onProgress ? withProgress('', exchange.id) : '';
+    void this.#post(requestText(exchange.id, method, params, meta), exchange);
+    return exchange;
+  }
+
+  notify(method: string, params: Params): void {
+    void this.#post(notificationText(method, params, ''), undefined);
+  }
+
+  #post(body: string | Buffer, exchange: Exchange | undefined): Promise<void> {
+    const { http, server } = this.#parts;
+    const url = this.#endpoint;
+    if (this.isLost || !url) {
+      if (exchange) this.#conversation.fail(exchange.id, this.#fault('is gone'));
+      return Promise.resolve();
+    }
+    const version = this.#greeting?.protocolVersion;
+    const headers = {
+      ...this.#parts.headers,
+      'content-type': 'application/json',
+      ...(version === undefined ? {} : { 'mcp-protocol-version': version }),
+    };
+    const failExchange = (fault: Fault) => {
+      if (!exchange) return;
+      if (fault.dispatched === 'no' && exchange.dispatched === 'maybe') exchange.dispatched = 'no';
+      this.#conversation.fail(exchange.id, fault);
+    };
+    return new Promise((resolve) => {
+      const inFlight = http.send(
+        { url, method: 'POST', headers, body },
+        {
+          sent: () => {
+            if (exchange) exchange.dispatched = 'maybe';
+          },
+          response: (status, received) => {
+            if (status >= 300) {
+              failExchange(statusFault(server, status, received.get('retry-after'), undefined));
+            }
+          },
+          data: () => {},
+          ended: () => {
+            this.#posts.delete(inFlight);
+            resolve();
+          },
+          failed: (error) => {
+            this.#posts.delete(inFlight);
+            if (exchange) this.#conversation.fail(exchange.id, this.#unreachable(error));
+            resolve();
+          },
+        },
+      );
+      this.#posts.add(inFlight);
+    });
+  }
+
+  async probe(): Promise<boolean> {
+    const exchange = this.request('ping', { members: '' });
+    using _deadline = this.#clock.after(probeAnswerMs, () =>
+      exchange.cancel(new Fault('timeout', `${this.#parts.server} does not answer a probe`)),
+    );
+    return exchange.answer.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #abandoned(exchange: Exchange): void {
+    if (exchange.dispatched === 'no') return;
+    this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
+  }
+
+  // --- ending ------------------------------------------------------------------------------
+
+  #end(cause: Fault): void {
+    if (this.isLost) return;
+    this.isLost = true;
+    this.#stream?.abort();
+    this.#opened?.reject(cause);
+    this.#conversation.failAll(cause);
+    this.#listener.lost(cause);
+  }
+
+  async close(_reason: StopReason | 'lost'): Promise<number> {
+    this.isLost = true;
+    this.#stream?.abort();
+    for (const post of this.#posts) post.abort();
+    this.#conversation.failAll(this.#fault('was stopped'));
+    return 0;
+  }
+
+  #unreachable(error: Error): Fault {
+    const code = (error as NodeJS.ErrnoException).code ?? error.name;
+    return this.#fault(`cannot be reached (${code})`);
+  }
+
+  #fault(what: string): Fault {
+    const { server } = this.#parts;
+    return new Fault('unavailable', `${server} ${what}`, { server, generation: this.generation });
+  }
+}

@@ -1,0 +1,370 @@
+// A connection to a server that runs as our child and speaks on its pipes. The child is a stranger:
+// it may print banners, flood stderr, stop reading, answer what was never asked or die at any
+// byte. This file turns all of that into messages, noise counts and typed faults, and keeps the one
+// promise everything else rests on: whether a frame had left our own queue.
+
+import { type Clock, within } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import type { Noise } from '../observe/events.ts';
+import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';
+import type { StopReason } from '../supervise/life-machine.ts';
+import { type StopPolicy, stopChild } from '../supervise/stop.ts';
+import type { Era } from '../wire/eras.ts';
+import { LineReader } from '../wire/line-reader.ts';
+import { type Message, scanMessage } from '../wire/scan.ts';
+import { WireError } from '../wire/wire-error.ts';
+import type { ProbeOutcome } from './classify.ts';
+import type {
+  Connection,
+  ConnectionListener,
+  Greeting,
+  Params,
+  RequestOptions,
+} from './connection.ts';
+import { Conversation } from './conversation.ts';
+import type { Exchange } from './exchange.ts';
+import { asLine, notificationText, requestText, withProgress } from './frame.ts';
+import {
+  type Identity,
+  modernEnvelope,
+  negotiate,
+  ProbeEndedServer,
+  type Verdicts,
+} from './negotiate.ts';
+import { NoiseLimit } from './noise-limit.ts';
+import { Outbox } from './outbox.ts';
+import { answerTo } from './server-requests.ts';
+import { StderrRing } from './stderr-ring.ts';
+
+export interface StdioParts {
+  readonly server: string;
+  readonly spec: ChildSpec;
+  readonly specHash: string;
+  readonly frameBytes: number;
+  readonly spawn: Spawn;
+  readonly clock: Clock;
+  readonly identity: Identity;
+  readonly verdicts: Verdicts;
+}
+
+/** A child that takes no byte for this long is hung. */
+const writeDeadlineMs = 10_000;
+/** After a broken pipe the exit that explains it is usually on its way. */
+const exitGraceMs = 250;
+/** Calls still running when a server is replaced get this long to finish. */
+const drainMs = 5_000;
+const probeAnswerMs = 5_000;
+const politeStop: StopPolicy = { stdinGraceMs: 2_000, termGraceMs: 3_000 };
+
+/** Starts the server and makes its acquaintance. Rejects with a Fault, leaving nothing behind. */
+export async function connectStdio(
+  parts: StdioParts,
+  generation: number,
+  signal: AbortSignal,
+  listener: ConnectionListener,
+): Promise<Connection> {
+  const remembered = await parts.verdicts.get(parts.specHash);
+  const connection = await open(parts, generation, signal, listener, remembered);
+  const { era } = connection.greeting;
+  if (era !== remembered) await parts.verdicts.put(parts.specHash, era);
+  return connection;
+}
+
+async function open(
+  parts: StdioParts,
+  generation: number,
+  signal: AbortSignal,
+  listener: ConnectionListener,
+  era: Era | undefined,
+): Promise<StdioConnection> {
+  const connection = new StdioConnection(parts, generation, listener);
+  try {
+    await connection.start(signal, era);
+    return connection;
+  } catch (error) {
+    await connection.close('hung');
+    // Only a process that the probe itself has ended is started once more, without the probe.
+    if (error instanceof ProbeEndedServer)
+      return open(parts, generation, signal, listener, 'legacy');
+    throw error;
+  }
+}
+
+class StdioConnection implements Connection {
+  readonly generation: number;
+  readonly #parts: StdioParts;
+  readonly #listener: ConnectionListener;
+  readonly #conversation: Conversation;
+  readonly #reader: LineReader;
+  readonly #noise: NoiseLimit;
+  readonly #stderr = new StderrRing();
+  readonly #exited: Promise<Exit>;
+  #reportExit!: (exit: Exit) => void;
+  #exit: Exit | undefined;
+  #child: Child | undefined;
+  #outbox: Outbox | undefined;
+  #greeting: Greeting | undefined;
+  #envelope = '';
+  #closing: Promise<number> | undefined;
+  isLost = false;
+
+  constructor(parts: StdioParts, generation: number, listener: ConnectionListener) {
+    this.#parts = parts;
+    this.generation = generation;
+    this.#listener = listener;
+    this.#exited = new Promise((resolve) => {
+      this.#reportExit = resolve;
+    });
+    this.#noise = new NoiseLimit(parts.clock, () =>
+      this.#end(
+        this.#fault('protocol_violation', 'writes what is not MCP to its stdout, too often'),
+      ),
+    );
+    this.#reader = new LineReader(parts.frameBytes, {
+      line: (bytes) => this.#line(bytes),
+      oversized: (head, limit) => this.#oversized(head, limit),
+    });
+    this.#conversation = new Conversation({
+      notification: (message) => this.#listener.notification(message),
+      request: (message) => this.#serverRequest(message),
+      noise: (noise) => this.#listener.noise(noise),
+      abandoned: (exchange) => this.#abandoned(exchange),
+    });
+  }
+
+  // --- starting ----------------------------------------------------------------------------
+
+  async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
+    const { spawn, spec, clock, identity } = this.#parts;
+    signal.throwIfAborted();
+    const child = await spawn(spec, {
+      stdout: (chunk) => this.#stdout(chunk),
+      stderr: (chunk) => this.#stderr.push(chunk),
+      ended: () => this.#ended(),
+      exited: (exit) => this.#exitedWith(exit),
+    });
+    this.#child = child;
+    this.#outbox = new Outbox(child, clock, writeDeadlineMs, {
+      stuck: (cause) => this.#stuck(cause),
+    });
+    const abort = () => this.#conversation.failAll(signal.reason as Fault);
+    signal.addEventListener('abort', abort);
+    try {
+      signal.throwIfAborted();
+      if (this.#exit) throw this.#exitFault(this.#exit);
+      const talk = {
+        request: (method: string, params: Params, talkEra: Era) =>
+          this.#send(method, params, talkEra === 'modern' ? modernEnvelope(identity) : ''),
+        notify: (method: string, params: Params) => Promise.resolve(this.notify(method, params)),
+        outcomeOf: (fault: Fault): ProbeOutcome =>
+          this.#exit && fault.dispatched !== 'no'
+            ? { kind: 'exit' }
+            : { kind: 'unreachable', fault },
+      };
+      this.#greeting = await negotiate(talk, era, identity, clock);
+      if (this.#greeting.era === 'modern') this.#envelope = modernEnvelope(identity);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  // --- what it is --------------------------------------------------------------------------
+
+  get greeting(): Greeting {
+    if (!this.#greeting) throw new Error('the connection is not open yet');
+    return this.#greeting;
+  }
+
+  get era(): Era {
+    return this.greeting.era;
+  }
+
+  get protocolVersion(): string {
+    return this.greeting.protocolVersion;
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  get child(): Child | undefined {
+    return this.#child;
+  }
+
+  get stderr(): readonly string[] {
+    return this.#stderr.lines;
+  }
+
+  // --- talking -----------------------------------------------------------------------------
+
+  request(method: string, params: Params, options?: RequestOptions): Exchange {
+    return this.#send(method, params, this.#envelope, options);
+  }
+
+  #send(method: string, params: Params, envelope: string, options?: RequestOptions): Exchange {
+    const exchange = this.#conversation.begin(options);
+    if (this.isLost || !this.#outbox) {
+      this.#conversation.fail(exchange.id, this.#fault('unavailable', 'is gone'));
+      return exchange;
+    }
+    const meta = options?.onProgress ? withProgress(envelope, exchange.id) : envelope;
+    this.#outbox.push(asLine(requestText(exchange.id, method, params, meta)), exchange);
+    return exchange;
+  }
+
+  notify(method: string, params: Params): void {
+    this.#outbox?.push(asLine(notificationText(method, params, '')), undefined);
+  }
+
+  /** Any answer at all, even an error, shows that it is alive. */
+  async probe(): Promise<boolean> {
+    const method = this.era === 'modern' ? 'server/discover' : 'ping';
+    const exchange = this.request(method, { members: '' });
+    using _deadline = this.#parts.clock.after(probeAnswerMs, () =>
+      exchange.cancel(this.#fault('timeout', 'does not answer a probe')),
+    );
+    return exchange.answer.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #abandoned(exchange: Exchange): void {
+    if (exchange.dispatched === 'no') return;
+    this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
+  }
+
+  // --- listening ---------------------------------------------------------------------------
+
+  #stdout(chunk: Buffer): void {
+    if (!this.isLost) this.#reader.push(chunk);
+  }
+
+  #line(bytes: Buffer): void {
+    if (this.isLost) return;
+    let message: Message;
+    try {
+      message = scanMessage(bytes);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      return this.#unreadable(bytes, error);
+    }
+    this.#conversation.receive(message);
+  }
+
+  /** A banner is noise; a damaged answer ends the call it belongs to, if that can be read. */
+  #unreadable(bytes: Buffer, error: WireError): void {
+    const id = idIn(bytes);
+    const fault = this.#fault(
+      'protocol_violation',
+      `sent an answer that is not valid MCP (${error.reason})`,
+    );
+    if (id !== undefined && this.#conversation.damaged(id, fault)) this.#count('invalid-message');
+    else this.#count('not-json');
+  }
+
+  #oversized(head: Buffer, limitBytes: number): void {
+    const id = idIn(head);
+    const detail = `answered with more than ${limitBytes} bytes; the call did run. Raise limits.frameBytes to accept it`;
+    if (id !== undefined) this.#conversation.damaged(id, this.#fault('frame_too_large', detail));
+    this.#count('oversized-frame');
+  }
+
+  #count(noise: Noise): void {
+    this.#listener.noise(noise);
+    this.#noise.count(noise);
+  }
+
+  #serverRequest(message: Message): void {
+    // The modern era has no requests from a server: one that comes has no one to answer it.
+    if (this.#greeting?.era === 'modern') return this.#count('unanswerable-request');
+    this.#outbox?.push(asLine(answerTo(message)), undefined);
+  }
+
+  // --- ending ------------------------------------------------------------------------------
+
+  #ended(): void {
+    this.#afterGrace(() => this.#end(this.#fault('unavailable', 'closed its stdout')));
+  }
+
+  #exitedWith(exit: Exit): void {
+    this.#exit = exit;
+    this.#reportExit(exit);
+    this.#end(this.#exitFault(exit));
+  }
+
+  #stuck(cause: 'broken' | 'not-reading'): void {
+    if (cause === 'broken') {
+      this.#afterGrace(() => this.#end(this.#fault('unavailable', 'closed its stdin')));
+    } else {
+      this.#end(this.#fault('unavailable', `has not read its stdin for ${writeDeadlineMs} ms`));
+    }
+  }
+
+  #afterGrace(task: () => void): void {
+    if (!this.isLost) this.#parts.clock.after(exitGraceMs, task, true);
+  }
+
+  #end(cause: Fault): void {
+    if (this.isLost) return;
+    this.isLost = true;
+    this.#outbox?.close();
+    this.#conversation.failAll(cause);
+    this.#listener.lost(cause);
+  }
+
+  close(reason: StopReason | 'lost'): Promise<number> {
+    this.#closing ??= this.#close(reason);
+    return this.#closing;
+  }
+
+  async #close(reason: StopReason | 'lost'): Promise<number> {
+    const { clock } = this.#parts;
+    if (reason === 'reload' || reason === 'idle') await this.#drain();
+    this.isLost = true;
+    this.#outbox?.close();
+    this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));
+    if (!this.#child) return 0;
+    const stop = stopChild(this.#child, this.#exited, clock, politeStop);
+    if (reason === 'hung') stop.hurry();
+    return stop.swept;
+  }
+
+  /** Lets running calls finish, for a while. */
+  async #drain(): Promise<void> {
+    if (this.isLost) return;
+    await within(this.#parts.clock, drainMs, this.#conversation.whenEmpty());
+  }
+
+  // --- faults ------------------------------------------------------------------------------
+
+  #exitFault(exit: Exit): Fault {
+    if (exit.limit) return this.#fault('unavailable', `was ended for passing limits.${exit.limit}`);
+    return this.#fault(
+      'unavailable',
+      exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`,
+    );
+  }
+
+  #fault(
+    code: 'unavailable' | 'timeout' | 'protocol_violation' | 'frame_too_large',
+    what: string,
+  ): Fault {
+    const { server } = this.#parts;
+    const lastLine = this.#stderr.lastLine;
+    return new Fault(code, `${server} ${what}`, {
+      server,
+      generation: this.generation,
+      ...(lastLine === undefined ? {} : { stderr: lastLine }),
+    });
+  }
+}
+
+// Only the two orders that servers really write; anything else ends by its deadline.
+const idFirst = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*[,}]/;
+
+/** The id of a response whose frame as a whole cannot be used. */
+function idIn(head: Buffer): number | undefined {
+  const digits = idFirst.exec(head.toString('latin1', 0, 4096))?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}

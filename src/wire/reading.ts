@@ -1,0 +1,163 @@
+// One reading of the objects we look into. Beyond the grammar, an object that is read must be
+// readable in only one way: no key twice (compared after unescaping), none of our keys in disguise.
+// Otherwise a scanner could authorise one `name` while the server runs another. What breaks this
+// rule is noted, not thrown: the rest of the frame is still checked, so that broken JSON is
+// always reported as broken JSON, wherever it breaks. Objects below (arguments, content) are only
+// passed over, and keep their duplicates.
+
+import { isDisguised } from './envelope-keys.ts';
+import {
+  skipColon,
+  skipSpace,
+  skipValue,
+  unexpected,
+} from './grammar.ts';
+import { keyOf, type Member, ObjectSpan, spells } from './span.ts';
+import { skipString } from './strings.ts';
+import { type RefusalReason, WireError } from './wire-error.ts';
+
+/**
+ * More members than this in one object that is read are refused: telling them apart costs memory
+ * and time that a frame of the allowed size should not be able to claim.
+ */
+export const maxMembers = 65_536;
+
+/** Up to here keys are compared in pairs, without making strings. */
+const fewMembers = 16;
+
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** What an object is to us, which decides which of its members are read as objects too. */
+export type Role = 'message' | 'carrier' | 'leaf';
+
+export interface Complaint {
+  readonly reason: RefusalReason;
+  readonly offset: number;
+}
+
+export class Reading {
+  readonly #bytes: Buffer;
+  readonly #maxDepth: number;
+  #complaint: Complaint | undefined;
+
+  constructor(bytes: Buffer, maxDepth: number) {
+    this.#bytes = bytes;
+    this.#maxDepth = maxDepth;
+    this.#complaint = undefined;
+  }
+
+  /** The first thing that could be read in more than one way, if there is one. */
+  get complaint(): Complaint | undefined {
+    return this.#complaint;
+  }
+
+  /** Reads the object whose brace stands at `start`, inside `depth` open containers. */
+  object(start: number, role: Role, depth: number): ObjectSpan {
+    const bytes = this.#bytes;
+    if (depth >= this.#maxDepth) throw new WireError('too-deep', start);
+    let last: Member | undefined;
+    let count = 0;
+    let seen: Set<string> | undefined;
+    let at = skipSpace(bytes, start + 1);
+    if (bytes[at] === closeBrace) return new ObjectSpan(bytes, start, at + 1, undefined);
+    for (;;) {
+      if (bytes[at] !== quote) throw unexpected(bytes, at);
+      const member = this.#member(at + 1, role, depth + 1, last);
+      count++;
+      if (count <= fewMembers) {
+        if (isTaken(bytes, member)) this.#complain('duplicate-key', member.keyStart);
+        last = member;
+      } else if (count <= maxMembers) {
+        seen ??= keysUpTo(bytes, last);
+        const key = keyOf(bytes, member);
+        if (seen.has(key)) this.#complain('duplicate-key', member.keyStart);
+        seen.add(key);
+        last = member;
+      } else this.#complain('too-many-members', member.keyStart);
+      at = skipSpace(bytes, member.end);
+      const next = bytes[at];
+      if (next === closeBrace) return new ObjectSpan(bytes, start, at + 1, last);
+      if (next !== comma) throw unexpected(bytes, at);
+      at = skipSpace(bytes, at + 1);
+    }
+  }
+
+  #member(keyStart: number, role: Role, depth: number, previous: Member | undefined): Member {
+    const bytes = this.#bytes;
+    let keyEnd = plainEnd(bytes, keyStart);
+    let unescaped: string | undefined;
+    if (bytes[keyEnd] !== quote) {
+      keyEnd = skipString(bytes, keyStart) - 1;
+      unescaped = this.#unescape(keyStart, keyEnd, role);
+    }
+    const start = skipColon(bytes, keyEnd + 1);
+    const inner = bytes[start] === openBrace ? roleOf(role, bytes, keyStart, keyEnd) : undefined;
+    const object = inner === undefined ? undefined : this.object(start, inner, depth);
+    const end = object === undefined ? skipValue(bytes, start, depth, this.#maxDepth) : object.end;
+    return { start, end, keyStart, keyEnd, unescaped, object, previous };
+  }
+
+  #unescape(start: number, end: number, role: Role): string {
+    const spelling = this.#bytes.toString('utf8', start, end);
+    const key = JSON.parse(`"${spelling}"`) as string;
+    if (role === 'message' || isDisguised(spelling, key)) this.#complain('escaped-key', start);
+    return key;
+  }
+
+  #complain(reason: RefusalReason, offset: number): void {
+    this.#complaint ??= { reason, offset };
+  }
+}
+
+function roleOf(role: Role, bytes: Buffer, keyStart: number, keyEnd: number): Role | undefined {
+  if (role === 'message') {
+    if (spells(bytes, keyStart, keyEnd, 'params')) return 'carrier';
+    if (spells(bytes, keyStart, keyEnd, 'result')) return 'carrier';
+    if (spells(bytes, keyStart, keyEnd, 'error')) return 'leaf';
+  }
+  if (role === 'carrier' && spells(bytes, keyStart, keyEnd, '_meta')) return 'leaf';
+  return undefined;
+}
+
+/** The first byte that ends the plain part of a string: its quote, or something to look at. */
+function plainEnd(bytes: Buffer, start: number): number {
+  const end = bytes.length;
+  let at = start;
+  while (at < end) {
+    const byte = bytes[at] as number;
+    if (byte === quote || byte === backslash || byte < 0x20) break;
+    at++;
+  }
+  return at;
+}
+
+/** Does one of the members before it have the same key? */
+function isTaken(bytes: Buffer, member: Member): boolean {
+  let earlier = member.previous;
+  while (earlier !== undefined && !isSameKey(bytes, earlier, member)) earlier = earlier.previous;
+  return earlier !== undefined;
+}
+
+function isSameKey(bytes: Buffer, one: Member, other: Member): boolean {
+  if (one.unescaped !== undefined || other.unescaped !== undefined) {
+    return keyOf(bytes, one) === keyOf(bytes, other);
+  }
+  const length = one.keyEnd - one.keyStart;
+  if (other.keyEnd - other.keyStart !== length) return false;
+  for (let index = 0; index < length; index++) {
+    if (bytes[one.keyStart + index] !== bytes[other.keyStart + index]) return false;
+  }
+  return true;
+}
+
+function keysUpTo(bytes: Buffer, last: Member | undefined): Set<string> {
+  const keys = new Set<string>();
+  for (let member = last; member !== undefined; member = member.previous) {
+    keys.add(keyOf(bytes, member));
+  }
+  return keys;
+}

@@ -109,6 +109,7 @@ describe('a flight', () => {
 
     const newcomer = flights.join('k', second.launch);
     first.fail(new Fault('cancelled', 'called off'));
+    await new Promise<void>((resolve) => setImmediate(resolve));
     const joined = flights.join('k', second.launch);
     second.answer('two');
     expect(await Promise.all([newcomer, joined])).toEqual(['two', 'two']);

@@ -44,8 +44,7 @@ function slipsBetween(a: string, b: string, bound: number): number {
       const swapped = isSwap ? at(beforeLast, j - 2) + 1 : Infinity;
       row.push(Math.min(changed, swapped, at(last, j) + 1, at(row, j - 1) + 1));
     }
-    // A swap can reach back one row further, so both must be out of reach.
-    if (Math.min(...row) > bound && Math.min(...last) > bound) return Infinity;
+    if (Math.min(...row) > bound) return Infinity;
     beforeLast = last;
     last = row;
   }

@@ -3,8 +3,7 @@
 // becomes a space; values are written down once, here.
 
 import { Fault } from '../kernel/fault.ts';
-import { isObjectText } from '../wire/decode.ts';
-import { checkValue } from '../wire/json-text.ts';
+import { checkValue, isObjectText } from '../wire/json-text.ts';
 import { oneLine } from '../wire/splice.ts';
 import { WireError } from '../wire/wire-error.ts';
 

@@ -46,7 +46,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
     configFile === undefined
       ? configFromObject(input, { baseDir: folder, env })
       : loadConfig({ file: configFile, cwd: folder, env });
-  const host = await hostFrom(loaded, {
+  const host = hostFrom(loaded, {
     env,
     folder,
     stateDir: stateDir ?? null,
@@ -66,7 +66,7 @@ export interface HostSurroundings {
 }
 
 /** A host for a config that has been read; nothing is started yet. */
-export async function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Promise<Host> {
+export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
   const { stateDir, env, report } = around;
   const clock = systemClock;
   const instance = randomBytes(8).toString('hex');
@@ -75,12 +75,15 @@ export async function hostFrom(loaded: LoadedConfig, around: HostSurroundings): 
   const store = scope.own(openStore(stateDir, report));
   if (stateDir !== null && loaded.config.telemetry.eventLog) {
     const { maxBytes } = loaded.config.telemetry;
-    const log = scope.own(await openEventLog({ stateDir, maxBytes, clock, report }));
+    const complain = ({ detail }: { readonly detail: string }) => report(detail);
+    const log = scope.own(openEventLog(stateDir, maxBytes, { clock, report: complain }));
     const subscription = events.subscribe((event) => log.append(event));
     scope.defer(() => subscription[Symbol.dispose]());
   }
   const http = scope.own(createHttpClient());
-  const spawner = scope.own(await createSpawner({ clock, instance, stateDir, sourceEnv: env }));
+  const spawner = scope.own(
+    createSpawner({ clock, instance, stateDir, sourceEnv: env, notice: report }),
+  );
   return new Host({
     edges: { clock, random: Math.random, spawn: spawner.spawn, http },
     config: loaded.config,

@@ -2,10 +2,18 @@
 // process under its containment, and enters it into the books. Whatever fails on the way leaves
 // nothing behind.
 
+import type { Readable } from 'node:stream';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
-import { containingCgroup, joining, limitingCgroup, removeCgroup, type TreeCgroup } from './cgroup.ts';
-import type { ChildSpec } from './child.ts';
+import {
+  containingCgroup,
+  isContaining,
+  joining,
+  limitingCgroup,
+  removeCgroup,
+  type TreeCgroup,
+} from './cgroup.ts';
+import type { ChildListener, ChildSpec, Containment } from './child.ts';
 import type { ChildStreams } from './child-streams.ts';
 import { resolveCommand } from './command.ts';
 import { type ContainmentPlan, contained } from './containment.ts';
@@ -59,10 +67,80 @@ interface Groups {
   readonly dirs: readonly string[];
   /** Those that keep the limits. */
   readonly limiting: TreeCgroup | null;
+  readonly containment: Containment;
 }
 
 async function makeGroups({ plan, own }: Nursery, spec: ChildSpec, name: string): Promise<Groups> {
-  const limiting = hasLimits(spec) ? await limitingCgroup(own, `${name}-limits`, spec) : null;
-  const containing = plan.kind === 'cgroup' ? await containingCgroup(own, name) : null;
-  return { dirs: [...(limiting?.dirs ?? []), ...(containing?.dirs ?? [])], limiting };
+  const limiting = hasLimits(spec) ? await limitingCgroup(own, name, spec) : null;
+  if (plan.kind !== 'cgroup' || isContaining(limiting)) {
+    return { dirs: limiting?.dirs ?? [], limiting, containment: plan.kind };
+  }
+  const containing = await containingCgroup(own, name);
+  return {
+    dirs: [...(limiting?.dirs ?? []), ...(containing?.dirs ?? [])],
+    limiting,
+    // The kernel may refuse this one although it gave the first.
+    containment: containing === null ? 'marker' : 'cgroup',
+  };
+}
+
+/** From here on the process is in the books, whatever happens. */
+async function raise(
+  nursery: Nursery,
+  spec: ChildSpec,
+  { dirs: cgroups, limiting, containment }: Groups,
+  { pid, streams, report }: Launched,
+  token: string,
+): Promise<PosixChild> {
+  const { table, clock, reaper, record } = nursery;
+  const leader = await identify(table, pid);
+  const parts = { containment, table, clock, reaper, record, leader, token, cgroups };
+  const tree = new ProcessTree(parts);
+  void streams.exit.then(() => tree.exited());
+  const server = report === null ? pid : await enterNamespace(tree, table, report);
+  if (server === null) {
+    const cause = await lastWords(streams);
+    await tree.sweep();
+    throw new Fault(
+      'unavailable',
+      `the command '${spec.command}' could not be started in a pid namespace: ${cause}`,
+      { server: spec.name, dispatched: 'no' },
+    );
+  }
+  return new PosixChild({ pid: server, streams, tree, table, containment, limits: spec, limiting });
+}
+
+/** The server's pid, once it has one. */
+async function enterNamespace(
+  tree: ProcessTree,
+  table: ProcessTable,
+  report: Readable,
+): Promise<number | null> {
+  const pid = await reportedPid(report);
+  const server = pid === null ? null : await table.find(pid);
+  // Born and gone within a moment is no failure: its exit will tell.
+  if (server !== null) tree.entered({ server, init: await identify(table, server.parent) });
+  return pid;
+}
+
+/** A process that is gone already gets a start time that matches nobody's. */
+async function identify(table: ProcessTable, pid: number): Promise<ProcessIdentity> {
+  return { pid, start: (await table.find(pid))?.start ?? 'gone' };
+}
+
+/** The last line on stderr of a wrapper that failed, or its exit. */
+function lastWords(streams: ChildStreams): Promise<string> {
+  let text = '';
+  return new Promise((resolve) => {
+    const listener: ChildListener = {
+      stdout: () => {},
+      stderr: (chunk) => {
+        text = `${text}${chunk}`.slice(-1000);
+      },
+      ended: () => {},
+      exited: ({ code, signal }) =>
+        resolve(text.trim().split('\n').at(-1) || `exit ${code ?? signal}`),
+    };
+    streams.begin(listener, (raw) => raw);
+  });
 }

@@ -25,9 +25,15 @@ export interface TreeCgroup {
 export async function containingCgroup(own: OwnCgroups, name: string): Promise<TreeCgroup | null> {
   const dir = await make(own.unified, name, {});
   if (dir === null) return null;
-  if (existsSync(`${dir}/cgroup.kill`)) return { dirs: [dir], memory: null, pids: null };
+  const group = { dirs: [dir], memory: null, pids: null };
+  if (isContaining(group)) return group;
   await removeDir(dir);
   return null;
+}
+
+/** Can the kernel end all of its members at once? */
+export function isContaining(group: TreeCgroup | null): boolean {
+  return group?.dirs.some((dir) => existsSync(`${dir}/cgroup.kill`)) === true;
 }
 
 /** Groups that keep all of the limits. Null when the kernel will not keep every one of them. */
@@ -115,7 +121,8 @@ export function membersOf(dirs: readonly string[]): readonly number[] {
 /** What the kernel has had to do to keep the limits. */
 export function interventions(group: TreeCgroup): { oomKills: number; refusedForks: number } {
   const { memory, pids } = group;
-  const oomFiles = memory === null ? [] : [`${memory}/memory.events`, `${memory}/memory.oom_control`];
+  const oomFiles =
+    memory === null ? [] : [`${memory}/memory.events`, `${memory}/memory.oom_control`];
   return {
     oomKills: oomFiles.reduce((sum, file) => sum + counter(file, 'oom_kill'), 0),
     refusedForks: pids === null ? 0 : counter(`${pids}/pids.events`, 'max'),

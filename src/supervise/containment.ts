@@ -77,10 +77,7 @@ function tiedBy(setpriv: string): readonly string[] {
 async function weaker(query: ContainmentQuery): Promise<'cgroup' | 'marker' | 'group'> {
   const { allowed, table, procDir, instance } = query;
   if (allowed.includes('cgroup')) {
-    const cgroup = await containingCgroup(
-      await ownCgroups(procDir),
-      `holdfast-${instance}-probe`,
-    );
+    const cgroup = await containingCgroup(await ownCgroups(procDir), `holdfast-${instance}-probe`);
     if (cgroup !== null && (await removeCgroup(cgroup))) return 'cgroup';
   }
   return allowed.includes('marker') && table.seesEnvironments ? 'marker' : 'group';

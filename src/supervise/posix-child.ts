@@ -33,8 +33,11 @@ export class PosixChild implements Child {
   readonly pid: number;
   readonly containment: Containment;
   readonly enforced: Child['enforced'];
+  /** Nothing of it is left. */
+  readonly swept: Promise<void>;
   readonly #parts: PosixChildParts;
   readonly #streams: ChildStreams;
+  #resolveSwept: () => void = () => {};
   /** Set when we have ended it for this. */
   #brokenLimit: BrokenLimit | null = null;
 
@@ -45,6 +48,14 @@ export class PosixChild implements Child {
     this.containment = parts.containment;
     const measured = hasLimits(parts.limits) ? 'poll' : 'none';
     this.enforced = parts.limiting === null ? measured : 'cgroup';
+    this.swept = new Promise((resolve) => {
+      this.#resolveSwept = resolve;
+    });
+  }
+
+  /** Resolves when the listener has been told of the exit. */
+  get told(): Promise<void> {
+    return this.#streams.told;
   }
 
   /** From here on the listener hears of it. */
@@ -78,14 +89,16 @@ export class PosixChild implements Child {
     void this.#parts.tree.signal(name);
   }
 
-  sweep(): Promise<number> {
-    return this.#parts.tree.sweep();
+  async sweep(): Promise<number> {
+    const count = await this.#parts.tree.sweep();
+    this.#resolveSwept();
+    return count;
   }
 
-  /** At once and for good; resolves when the listener has been told, or it cannot be ended. */
+  /** At once and for good. */
   async destroy(): Promise<void> {
     await this.#parts.tree.signal('SIGKILL');
-    await this.#parts.tree.sweep();
+    await this.sweep();
   }
 
   async #visit(): Promise<void> {

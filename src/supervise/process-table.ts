@@ -30,11 +30,7 @@ export interface ProcessTable {
   find(pid: number): Promise<ProcessRow | null>;
   rows(): Promise<readonly ProcessRow[]>;
   /** Which of these, if they are not older than `since`, carry the token in their environment. */
-  carrying(
-    token: string,
-    rows: readonly ProcessRow[],
-    since: string,
-  ): Promise<ReadonlySet<number>>;
+  carrying(token: string, rows: readonly ProcessRow[], since: string): Promise<ReadonlySet<number>>;
   /** The processes below this one, itself not included. */
   descendants(pid: number): Promise<readonly ProcessIdentity[]>;
   /** The resident memory of these processes together, in bytes. */

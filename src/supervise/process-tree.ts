@@ -3,13 +3,13 @@
 // the reaper), which cgroup holds it. After the leader's exit no signal goes to the group any more,
 // since its number may be given to a stranger; what is left is ended by the sweep.
 
-import { type Clock, elapsed } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { killMembers, membersOf, removeCgroup } from './cgroup.ts';
 import type { Containment } from './child.ts';
 import type { InstanceRecord } from './instance-record.ts';
 import { isSame, type ProcessIdentity, type ProcessTable } from './process-table.ts';
 import type { Reaper } from './reaper.ts';
-import { sendSignal, sweepTree } from './sweep.ts';
+import { sendSignal, settled, sweepTree } from './sweep.ts';
 
 export interface TreeParts {
   readonly containment: Containment;
@@ -143,7 +143,7 @@ export class ProcessTree {
       left ??= (await table.descendants(init.pid)).length;
       sendSignal(init.pid, 'SIGKILL');
       if (!this.#hasExited) sendSignal(-leader.pid, 'SIGKILL');
-      await elapsed(clock, retryMs);
+      await settled(clock);
     }
     return left ?? 0;
   }
@@ -153,11 +153,10 @@ export class ProcessTree {
     const { clock, cgroups } = this.#parts;
     for (const deadline = clock.now() + endMs; clock.now() < deadline; ) {
       if (await removeCgroup({ dirs: cgroups })) return;
-      await elapsed(clock, retryMs);
+      await settled(clock);
     }
   }
 }
 
 /** What has not ended by then hangs in the kernel. */
 const endMs = 2000;
-const retryMs = 10;

@@ -5,6 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { Fault } from '../kernel/fault.ts';
 import { type Environment, instanceToken } from './environment.ts';
 import type { ProcessIdentity } from './process-table.ts';
@@ -84,7 +85,8 @@ export class Reaper implements AsyncDisposable {
   }
 
   #untell(what: string, verb: string, opposite: string): void {
-    if (this.#told.delete(`${verb} ${what}\n`)) this.#process?.stdin?.write(`${opposite} ${what}\n`);
+    if (this.#told.delete(`${verb} ${what}\n`))
+      this.#process?.stdin?.write(`${opposite} ${what}\n`);
   }
 
   #launch(): ChildProcess {
@@ -105,7 +107,7 @@ export class Reaper implements AsyncDisposable {
     for (const line of this.#told) reaper.stdin?.write(line);
     // It waits for us; we never wait for it.
     reaper.unref();
-    (reaper.stdin as (NodeJS.WritableStream & { unref(): void }) | null)?.unref();
+    if (reaper.stdin instanceof Socket) reaper.stdin.unref();
     return reaper;
   }
 

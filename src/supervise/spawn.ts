@@ -1,26 +1,22 @@
 // Starts children and answers for them: the one door between Holdfast and the processes of the
 // operating system. Before the first child it ends the orphans of dead hosts, finds out what can
 // hold a tree together here, and starts the reaper; when it is disposed everything it started is
-// gone. The parts are told in their own files; this one puts them together.
+// gone. The birth of a child is told in `birth.ts`, its life in `posix-child.ts`.
 //
 // POSIX only. Windows has neither sessions nor /proc, but job objects: it would be another
 // implementation of `Spawner`, and everything above this file stays as it is.
 
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, within } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
-import { containingCgroup, joining, limitingCgroup, type TreeCgroup } from './cgroup.ts';
+import { giveBirth, type Nursery } from './birth.ts';
 import type { Child, ChildListener, ChildSpec, Containment, Spawn } from './child.ts';
-import { resolveCommand } from './command.ts';
-import { type ContainmentPlan, contained, strongestContainment } from './containment.ts';
-import { childEnvironment, childToken, type Environment } from './environment.ts';
+import { strongestContainment } from './containment.ts';
+import type { Environment } from './environment.ts';
 import { InstanceRecord } from './instance-record.ts';
-import { type Launched, launch, reportedPid } from './launch.ts';
-import { hasLimits } from './limits.ts';
 import { sweepOrphans } from './orphan-sweep.ts';
-import { type OwnCgroups, ownCgroups } from './own-cgroups.ts';
-import { PosixChild } from './posix-child.ts';
-import { type ProcessIdentity, type ProcessTable, processTable } from './process-table.ts';
-import { ProcessTree } from './process-tree.ts';
+import { ownCgroups } from './own-cgroups.ts';
+import type { PosixChild } from './posix-child.ts';
+import { type ProcessTable, processTable } from './process-table.ts';
 import { Reaper } from './reaper.ts';
 import { Rounds } from './rounds.ts';
 
@@ -40,6 +36,9 @@ export interface SpawnerOptions {
   readonly notice?: (message: string) => void;
 }
 
+/** A process that hangs in the kernel has no exit to tell. */
+const toldMs = 2000;
+
 export interface Spawner extends AsyncDisposable {
   readonly spawn: Spawn;
   /** What holds the tree of the next child together when we die. */
@@ -53,28 +52,15 @@ export function createSpawner(options: SpawnerOptions): Spawner {
   return new PosixSpawner(options);
 }
 
-/** What must be known and done before the first child. */
-interface Ready {
-  readonly plan: ContainmentPlan;
-  readonly own: OwnCgroups;
-  readonly record: InstanceRecord;
-}
-
-/** The groups of a child: those that contain it and those that limit it may be the same. */
-interface Groups {
-  readonly dirs: readonly string[];
-  readonly limiting: TreeCgroup | null;
-}
-
 class PosixSpawner implements Spawner {
   readonly #options: SpawnerOptions;
   readonly #procDir: string;
   readonly #table: ProcessTable;
   readonly #rounds: Rounds;
   readonly #reaper: Reaper;
-  readonly #living = new Set<{ readonly tree: ProcessTree; readonly told: Promise<void> }>();
-  readonly #births = new Set<Promise<unknown>>();
-  #ready: Promise<Ready> | undefined;
+  readonly #children = new Set<PosixChild>();
+  readonly #births = new Set<Promise<Child>>();
+  #nursery: Promise<Nursery> | undefined;
   #ending: Promise<void> | undefined;
   #count = 0;
 
@@ -87,101 +73,87 @@ class PosixSpawner implements Spawner {
       instance: options.instance,
       procDir: this.#procDir,
       sourceEnv: options.sourceEnv,
-      notice: (message) => this.#notice(message),
+      notice: this.#notice,
     });
   }
 
   readonly spawn: Spawn = (spec, listener) => {
     const birth = this.#spawn(spec, listener);
     this.#births.add(birth);
-    const born = (): boolean => this.#births.delete(birth);
-    birth.then(born, born);
+    const settled = (): boolean => this.#births.delete(birth);
+    birth.then(settled, settled);
     return birth;
   };
 
   async containment(): Promise<Containment> {
-    return (await this.#prepare()).plan.kind;
+    return (await this.#prepared()).plan.kind;
   }
 
-  /** Ends every child at once; a caller with patience has stopped them before. Idempotent. */
+  /** Ends every child at once: a caller with patience has stopped them before. Idempotent. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
   }
 
-  /** Once; but a failure is not remembered. */
-  #prepare(): Promise<Ready> {
-    this.#ready ??= this.#makeReady().catch((error: unknown) => {
-      this.#ready = undefined;
-      throw error;
-    });
-    return this.#ready;
-  }
-
-  async #makeReady(): Promise<Ready> {
-    const { clock, instance, stateDir, sourceEnv, containments } = this.#options;
-    const [table, procDir] = [this.#table, this.#procDir];
-    const host = await table.find(process.pid);
-    if (host === null) throw new Fault('unavailable', 'neither /proc nor ps shows this process');
-    if (stateDir !== null) {
-      const ended = await sweepOrphans({ stateDir, procDir, table, clock });
-      if (ended > 0) this.#notice(`${ended} processes of a host that died were still running: ended`);
-    }
-    const identity = { pid: host.pid, start: host.start };
-    const notice = (message: string): void => this.#notice(message);
-    const record = new InstanceRecord({ stateDir, instance, procDir, host: identity, notice });
-    const [own, plan] = await Promise.all([
-      ownCgroups(procDir),
-      strongestContainment({
-        clock,
-        instance,
-        table,
-        procDir,
-        path: sourceEnv['PATH'],
-        allowed: containments ?? ['pidns', 'cgroup', 'marker', 'group'],
-      }),
-      this.#reaper.start(),
-      record.open(),
-    ]);
-    return { plan, own, record };
-  }
-
   async #spawn(spec: ChildSpec, listener: ChildListener): Promise<Child> {
     this.#assertOpen(spec);
-    const { instance, sourceEnv } = this.#options;
     const number = ++this.#count;
-    const token = childToken(instance, number);
-    const env = childEnvironment(sourceEnv, { env: spec.env, inheritEnv: spec.inheritEnv, token });
-    const { name: server, command, cwd } = spec;
-    const [ready, file] = await Promise.all([
-      this.#prepare(),
-      resolveCommand({ server, command, cwd, path: env['PATH'] }),
-    ]);
-    const groups = await makeGroups(ready, spec, `holdfast-${instance}-${number}`);
-    const line = contained(ready.plan, joining(groups.dirs, [file, ...spec.args]));
-    const reportsPid = ready.plan.kind === 'pidns';
-    const launched = await launch({ server, command, line, env, cwd, reportsPid });
-    return this.#raise(spec, listener, ready, groups, launched, token);
-  }
-
-  /** From a process to a child: from here on it is in the books, whatever happens. */
-  async #raise(
-    spec: ChildSpec,
-    listener: ChildListener,
-    { plan, record }: Ready,
-    { dirs: cgroups, limiting }: Groups,
-    launched: Launched,
-    token: string,
-  ): Promise<Child> {
-    const { clock } = this.#options;
-    const [table, reaper, containment] = [this.#table, this.#reaper, plan.kind];
-    const leader = identityOf(await table.find(launched.pid), launched.pid);
-    const tree = new ProcessTree({
-      ...{ containment, table, clock, reaper, record, leader, token, cgroups },
-    });
-    const child = new PosixChild({
-      ...{ launched, tree, table, clock, containment, limits: spec, limiting },
-    });
+    const child = await giveBirth(await this.#prepared(), spec, number);
+    this.#children.add(child);
+    void child.swept.then(() => this.#children.delete(child));
+    // The caller gets his child first, and hears of it afterwards.
+    setImmediate(() => child.begin(listener, this.#rounds));
     return child;
   }
+
+  #assertOpen(spec: ChildSpec): void {
+    if (this.#ending === undefined) return;
+    const facts = { server: spec.name, dispatched: 'no' } as const;
+    throw new Fault('unavailable', `'${spec.name}' is not started: the host is ending`, facts);
+  }
+
+  /** Prepares once; a failure is not remembered. */
+  #prepared(): Promise<Nursery> {
+    this.#nursery ??= this.#prepare().catch((error: unknown) => {
+      this.#nursery = undefined;
+      throw error;
+    });
+    return this.#nursery;
+  }
+
+  async #prepare(): Promise<Nursery> {
+    const { clock, instance, stateDir, sourceEnv, containments } = this.#options;
+    const [table, procDir, reaper] = [this.#table, this.#procDir, this.#reaper];
+    const self = await table.find(process.pid);
+    if (self === null) throw new Fault('unavailable', 'neither /proc nor ps shows our own process');
+    if (stateDir !== null) {
+      const ended = await sweepOrphans({ stateDir, procDir, table, clock });
+      if (ended > 0) this.#notice(`ended ${ended} processes that a dead host had left running`);
+    }
+    const host = { pid: self.pid, start: self.start };
+    const record = new InstanceRecord({ stateDir, instance, procDir, host, notice: this.#notice });
+    const allowed = containments ?? ['pidns', 'cgroup', 'marker', 'group'];
+    const path = sourceEnv['PATH'];
+    const [own, plan] = await Promise.all([
+      ownCgroups(procDir),
+      strongestContainment({ clock, instance, table, procDir, path, allowed }),
+      reaper.start(),
+      record.open(),
+    ]);
+    return { clock, instance, sourceEnv, table, plan, own, reaper, record };
+  }
+
+  async #end(): Promise<void> {
+    await Promise.allSettled(this.#births);
+    const children = [...this.#children];
+    await Promise.all(children.map((child) => child.destroy()));
+    // They are gone; their listeners may have to hear it still.
+    await within(this.#options.clock, toldMs, Promise.all(children.map((child) => child.told)));
+    this.#rounds[Symbol.dispose]();
+    await this.#reaper[Symbol.asyncDispose]();
+    const nursery = await this.#nursery?.catch(() => undefined);
+    await nursery?.record[Symbol.asyncDispose]();
+  }
+
+  readonly #notice = (message: string): void => this.#options.notice?.(message);
 }

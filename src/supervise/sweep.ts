@@ -4,8 +4,13 @@
 // only. Passes repeat until two in a row find nothing, because a process may fork while it is
 // being looked for. `reaper-script.ts` keeps the same rules for the time when we are dead.
 
-import { type Clock, elapsed } from '../kernel/clock.ts';
-import { isSame, type ProcessIdentity, type ProcessRow, type ProcessTable } from './process-table.ts';
+import type { Clock } from '../kernel/clock.ts';
+import {
+  isSame,
+  type ProcessIdentity,
+  type ProcessRow,
+  type ProcessTable,
+} from './process-table.ts';
 
 export interface SweepTarget {
   readonly known: readonly ProcessIdentity[];
@@ -32,7 +37,7 @@ export async function sweepTree(
     const ours = claim(rows, target.known, marked).filter((row) => !row.isZombie);
     for (const row of ours) if (await kill(table, row)) ended.add(`${row.pid}:${row.start}`);
     emptyPasses = ours.length === 0 ? emptyPasses + 1 : 0;
-    if (ours.length > 0) await elapsed(clock, settleMs);
+    if (ours.length > 0) await settled(clock);
   }
   return ended.size;
 }
@@ -41,7 +46,11 @@ export async function sweepTree(
 const sweepMs = 2000;
 
 /** Between a kill and the next look. */
-const settleMs = 10;
+export function settled(clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(10, resolve);
+  });
+}
 
 /** The rules above, as a closure over the rows of one moment. */
 export function claim(

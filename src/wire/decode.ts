@@ -8,6 +8,7 @@ import type { Span } from './span.ts';
 const quote = 0x22;
 const minus = 0x2d;
 const backslash = 0x5c;
+const openBrace = 0x7b;
 
 /** A JSON-RPC id, type-strict: 1 and "1" are different ids. */
 export type Id = number | string;
@@ -39,6 +40,7 @@ export function isNull(bytes: Buffer, span: Span): boolean {
 }
 
 /** The whole value, parsed. Costs what parsing costs: never on the way of a call. */
+// biome-ignore lint/suspicious/noShadowRestrictedNames: it belongs to textOf and numberOf, and nothing here means the method of Object
 export function valueOf(bytes: Buffer, span: Span): unknown {
   return JSON.parse(bytes.toString('utf8', span.start, span.end));
 }
@@ -60,7 +62,7 @@ export function idOf(bytes: Buffer, span: Span): Id | undefined {
   return isNegative ? -number : number;
 }
 
-/** Is the text an object? Only its first byte is looked at: check it with `checkValue` before. */
+/** Is the text an object? Only its first byte is looked at: `checkValue` comes before. */
 export function isObjectText(bytes: Buffer): boolean {
-  return bytes[skipSpace(bytes, 0)] === 0x7b;
+  return bytes[skipSpace(bytes, 0)] === openBrace;
 }

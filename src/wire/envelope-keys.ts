@@ -4,7 +4,7 @@
 // is refused for exactly these (docs/envelope.md): a peer that compares raw bytes must never read
 // another document than we do. All are ASCII.
 
-export const envelopeKeys = [
+export const knownKeys = [
   // the message
   'jsonrpc',
   'id',
@@ -86,9 +86,9 @@ export const envelopeKeys = [
   'holdfast/fault',
 ] as const;
 
-export type EnvelopeKey = (typeof envelopeKeys)[number];
+export type EnvelopeKey = (typeof knownKeys)[number];
 
-const known: ReadonlySet<string> = new Set(envelopeKeys);
+const known: ReadonlySet<string> = new Set(knownKeys);
 
 /**
  * Is this spelling of a key, between its quotes, one that must not carry escapes? `\/` does not

@@ -100,7 +100,9 @@ export function skipColon(bytes: Buffer, start: number): number {
 
 /** Most often there is no space; this much is inlined, the loop is not. */
 export function skipSpace(bytes: Buffer, start: number): number {
-  return start < bytes.length && (bytes[start] as number) <= 0x20 ? skipSpaces(bytes, start) : start;
+  return start < bytes.length && (bytes[start] as number) <= 0x20
+    ? skipSpaces(bytes, start)
+    : start;
 }
 
 function skipSpaces(bytes: Buffer, start: number): number {

@@ -6,12 +6,7 @@
 // passed over, and keep their duplicates.
 
 import { isDisguised } from './envelope-keys.ts';
-import {
-  skipColon,
-  skipSpace,
-  skipValue,
-  unexpected,
-} from './grammar.ts';
+import { skipColon, skipSpace, skipValue, unexpected } from './grammar.ts';
 import { keyOf, type Member, ObjectSpan, spells } from './span.ts';
 import { skipString } from './strings.ts';
 import { type RefusalReason, WireError } from './wire-error.ts';

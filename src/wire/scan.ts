@@ -75,7 +75,7 @@ function messageFrom(bytes: Buffer, object: ObjectSpan): Message {
   const kind = kindOf(methodSpan, idSpan, result, error);
   if (kind === undefined) throw refusal('bad-shape', bytes, object, undefined);
   const id = idSpan === undefined ? undefined : readId(bytes, idSpan, kind);
-  const carrier = params?.object ?? result?.object;
+  const carrier = methodSpan === undefined ? result : params;
   return {
     bytes,
     kind,
@@ -88,7 +88,7 @@ function messageFrom(bytes: Buffer, object: ObjectSpan): Message {
     resultObject: result?.object,
     error: error?.object ?? error,
     errorObject: error?.object,
-    meta: carrier?.object('_meta'),
+    meta: carrier?.object?.object('_meta'),
   };
 }
 

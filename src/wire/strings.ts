@@ -56,8 +56,8 @@ function skipRest(bytes: Buffer, from: number): number {
       // a long text with many escapes quadratic.
       if (nextQuote < at) nextQuote = bytes.indexOf(quote, at);
       if (nextQuote < 0) throw new WireError('unexpected-end', end);
-      const escape = bytes.subarray(at, nextQuote).indexOf(backslash);
-      const stop = escape < 0 ? nextQuote : at + escape;
+      const nextEscape = bytes.subarray(at, nextQuote).indexOf(backslash);
+      const stop = nextEscape < 0 ? nextQuote : at + nextEscape;
       assertPrintable(bytes, at, stop);
       at = stop;
     }

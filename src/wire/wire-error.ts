@@ -22,7 +22,7 @@ export const refusals = {
   'control-character': { rpcCode: -32700, says: 'a control character in a string is not escaped' },
   batch: { rpcCode: -32600, says: 'it is a batch, not one message' },
   'not-a-batch': { rpcCode: -32600, says: 'it is not an array' },
-  'too-many-elements': { rpcCode: -32600, says: 'the batch has too many messages' },
+  'too-many-elements': { rpcCode: -32600, says: 'this array has too many elements' },
   'not-an-object': { rpcCode: -32600, says: 'it is not an object' },
   'bad-version': { rpcCode: -32600, says: 'the member "jsonrpc" must be "2.0"' },
   'bad-id': { rpcCode: -32600, says: 'the id must be a string or an integer below 2^53' },

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { openFilesStore } from '../../src/store/files.ts';
+import type { StoreProblem } from '../../src/store/problem.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { storeContract } from '../support/store-contract.ts';
+
+let root: string;
+let problems: StoreProblem[];
+const report = (problem: StoreProblem) => void problems.push(problem);
+const open = (folder = join(root, 'state')) =>
+  openFilesStore(folder, { clock: systemClock, report });
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+const recordsIn = (collection: string) =>
+  readdirSync(join(root, 'state', collection)).map((name) => join(root, 'state', collection, name));
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'holdfast-store-'));
+  problems = [];
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+let stores = 0;
+storeContract('the files store on a real disk', (clock) => {
+  stores += 1;
+  return openFilesStore(join(root, `state-${stores}`), { clock, report });
+});
+
+describe('the files of a store', () => {
+  it('are for this user alone, even in a folder that was open to others', async () => {
+    mkdirSync(join(root, 'state'));
+    chmodSync(join(root, 'state'), 0o755);
+    await using store = open();
+    await store.collection('verdicts').put('key', 1);
+    expect(modeOf(join(root, 'state'))).toBe('700');
+    expect(modeOf(join(root, 'state/verdicts'))).toBe('700');
+    expect(recordsIn('verdicts').map(modeOf)).toEqual(['600']);
+  });
+
+  it('are seen by another process that shares the folder', async () => {
+    await using one = open();
+    await using other = open();
+    await one.collection('verdicts').put('key', 1);
+    expect(await other.collection('verdicts').get('key')).toBe(1);
+    await other.collection('verdicts').put('key', 2);
+    expect(await one.collection('verdicts').get('key')).toBe(2);
+  });
+
+  it('are moved aside when they are damaged, with a report of where to', async () => {
+    await using store = open();
+    await store.collection('verdicts').put('key', 1);
+    const [file = ''] = recordsIn('verdicts');
+    writeFileSync(file, readFileSync(file).subarray(0, 40));
+    expect(await store.collection('verdicts').get('key')).toBeUndefined();
+    expect(existsSync(`${file}.damaged`)).toBe(true);
+    expect(problems).toMatchObject([{ kind: 'damaged', file }]);
+  });
+
+  it('are not read through a link', async () => {
+    await using store = open();
+    await store.collection('verdicts').put('key', 1);
+    const [file = ''] = recordsIn('verdicts');
+    renameSync(file, join(root, 'elsewhere'));
+    symlinkSync(join(root, 'elsewhere'), file);
+    expect(await store.collection('verdicts').get('key')).toBeUndefined();
+    expect(problems).toMatchObject([{ kind: 'unreadable', code: 'ELOOP' }]);
+  });
+
+  it('stay in memory while the folder cannot be made, and follow when it can', async () => {
+    writeFileSync(join(root, 'state'), 'in the way');
+    await using store = open();
+    const verdicts = store.collection('verdicts');
+    await verdicts.put('a', 1);
+    expect(await verdicts.get('a')).toBe(1);
+    expect(store.health().ok).toBe(false);
+    rmSync(join(root, 'state'));
+    await verdicts.put('b', 2);
+    await store.close();
+    expect(store.health()).toEqual({ ok: true });
+    expect(recordsIn('verdicts')).toHaveLength(2);
+  });
+
+  it('that a crash left half-written are cleared away after a while', async () => {
+    const clock = new ManualClock(Date.now() + 7_200_000);
+    await using store = openFilesStore(join(root, 'state'), { clock, report });
+    const verdicts = store.collection('verdicts');
+    await verdicts.put('key', 1);
+    const [file = ''] = recordsIn('verdicts');
+    writeFileSync(`${file}.draft.tmp`, 'half');
+    clock.advance(600_000);
+    await verdicts.put('key', 2);
+    expect(recordsIn('verdicts')).toEqual([file]);
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('a process killed while it writes to its store', () => {
+  // Each put is acknowledged on stdout only after it resolved; two keys take turns.
+  const program = `
+    import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/files.ts', import.meta.url).href)};
+    import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
+    const store = openFilesStore(process.argv[1], { clock: systemClock, report: () => process.exit(9) });
+    const collection = store.collection('verdicts');
+    for (let count = Number(process.argv[2]); ; count += 1) {
+      await collection.put('key-' + (count % 2), { count, pad: 'x'.repeat(count % 5000) });
+      process.stdout.write(count + '\\n');
+    }`;
+
+  it('loses nothing that was acknowledged and leaves nothing damaged', async () => {
+    const folder = join(root, 'state');
+    let acknowledged = 0;
+    for (const patience of [1, 2, 3, 7, 20, 55]) {
+      const args = ['--import', 'tsx', '--input-type=module', '-e', program, folder];
+      const child = spawn(process.execPath, [...args, String(acknowledged + 1)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const exited = once(child, 'exit');
+      let heard = 0;
+      for await (const line of createInterface({ input: child.stdout })) {
+        acknowledged = Number(line);
+        heard += 1;
+        if (heard === patience) child.kill('SIGKILL');
+      }
+      expect(await exited).toEqual([null, 'SIGKILL']);
+      await using store = open(folder);
+      const counts = await Promise.all(
+        ['key-0', 'key-1'].map(async (key) => {
+          const value = (await store.collection('verdicts').get(key)) ?? { count: 0 };
+          return (value as { count: number }).count;
+        }),
+      );
+      const newest = Math.max(...counts);
+      expect(newest === acknowledged || newest === acknowledged + 1).toBe(true);
+      if (acknowledged > 1) expect(Math.abs((counts[0] ?? 0) - (counts[1] ?? 0))).toBe(1);
+      expect(problems).toEqual([]);
+      acknowledged = newest;
+    }
+  });
+});

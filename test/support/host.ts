@@ -1,0 +1,45 @@
+// A host for a test: real processes, nothing on disk, and the questions tests ask of it.
+
+import { createHost } from '../../src/host/create-host.ts';
+import type { CallResult, Host } from '../../src/host/host.ts';
+import type { ServerStatus } from '../../src/host/status.ts';
+import { Fault } from '../../src/kernel/fault.ts';
+
+export function hostWith(
+  mcpServers: Readonly<Record<string, unknown>>,
+  rest: Readonly<Record<string, unknown>> = {},
+): Promise<Host> {
+  return createHost({ ...rest, mcpServers });
+}
+
+export function statusOf(host: Host, name: string): ServerStatus {
+  const row = host.status().servers.find((server) => server.name === name);
+  if (!row) throw new Error(`no status for ${name}`);
+  return row;
+}
+
+/** The first text block of a result. */
+export function textOf(result: CallResult): string {
+  const [block] = result.content as { text: string }[];
+  return block?.text ?? '';
+}
+
+/** The fault a call ends in; a call that succeeds fails the test. */
+export async function faultOf(call: Promise<unknown>): Promise<Fault> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error('the call succeeded, but a fault was expected');
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+// Loaded before every integration test file: when the file is done, no process that it started may
+// be left, alive or as a zombie. Counted are the descendants of this worker and, wherever they have
+// gone, the processes that carry its mark; other workers and other people's processes are not ours.
+// The mark travels in HOLDFAST_INSTANCE, which every Holdfast hands on to its children.
+
+import { readFileSync } from 'node:fs';
+import { afterAll } from 'vitest';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { below, type ProcessRow, processTable } from '../../src/supervise/process-table.ts';
+
+const patienceMs = 5000;
+const table = processTable();
+const token = `test-${process.pid}.`;
+process.env['HOLDFAST_INSTANCE'] = `${token}0;`;
+
+/** What the test runner itself had running before. */
+const bystanders = new Set((await survivors()).map(identify));
+
+afterAll(async () => {
+  let left = await newSurvivors();
+  for (const deadline = systemClock.now() + patienceMs; left.length > 0; ) {
+    if (systemClock.now() > deadline) break;
+    await new Promise((resolve) => systemClock.after(25, () => resolve(undefined)));
+    left = await newSurvivors();
+  }
+  if (left.length === 0) return;
+  const descriptions = left.map(describe);
+  for (const { pid, isZombie } of left) if (!isZombie) end(pid);
+  throw new Error(`processes outlived this test file:\n${descriptions.join('\n')}`);
+});
+
+async function newSurvivors(): Promise<ProcessRow[]> {
+  return (await survivors()).filter((row) => !bystanders.has(identify(row)));
+}
+
+/** A zombie counts only if it is our own child: that of another parent is not ours to collect. */
+async function survivors(): Promise<ProcessRow[]> {
+  const rows = await table.rows();
+  const carriers = await table.carrying(token, rows, '0');
+  const ours = new Set([...below(process.pid, rows).map(({ pid }) => pid), ...carriers]);
+  ours.delete(process.pid);
+  return rows.filter((row) => ours.has(row.pid) && (!row.isZombie || row.parent === process.pid));
+}
+
+function identify({ pid, start }: ProcessRow): string {
+  return `${pid}:${start}`;
+}
+
+function describe({ pid, parent, isZombie }: ProcessRow): string {
+  let command = '';
+  try {
+    command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').slice(0, 200);
+  } catch {
+    // It has ended just now, or there is no /proc.
+  }
+  return `  ${pid} (parent ${parent})${isZombie ? ' zombie' : ''} ${command}`;
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}

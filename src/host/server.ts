@@ -91,14 +91,13 @@ export class Server {
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
     const connection = await this.#open(generation, signal, {
-      lost: (cause) => {
-        this.#lastStderr = opened?.stderr ?? [];
-        lost(cause);
+      lost,
+      lastWords: (stderr) => {
+        this.#lastStderr = stderr;
       },
       notification: (message) => this.#notification(message),
       noise: (noise) => this.#countNoise(noise),
     });
-    const opened: Connection | undefined = connection;
     const abort = () => void connection.close('hung');
     signal.addEventListener('abort', abort);
     await this.catalogue.tryLoad(connection);

@@ -96,9 +96,12 @@ export class Fault extends Error {
     return this.record.dispatched;
   }
 
-  /** The same fault with more of the facts filled in. */
+  /** The same fault with more of the facts filled in. Whether to retry follows the new facts. */
   with(facts: FaultFacts): Fault {
-    return new Fault(this.code, this.record.detail, { ...this.record, ...facts }, this.cause);
+    const { retryable, ...known } = this.record;
+    const isRejudged = facts.dispatched !== undefined && facts.dispatched !== this.dispatched;
+    const kept = isRejudged ? known : { ...known, retryable };
+    return new Fault(this.code, this.record.detail, { ...kept, ...facts }, this.cause);
   }
 
   toJSON(): FaultRecord {

@@ -126,9 +126,8 @@ describe('the files store on a full disk', () => {
     await verdicts.put('a', 1);
     delete disk.failing.replace;
     clock.advance(600_000);
-    // A change of something else waits behind the retry in the same lane.
-    await verdicts.remove('nothing');
-    await verdicts.remove('nothing');
+    // The fake disk only ever waits for microtasks: they are all done before the next turn.
+    await new Promise(setImmediate);
     expect(store.health()).toEqual({ ok: true });
     expect(disk.files.size).toBe(1);
   });

@@ -109,6 +109,7 @@ while [ "$count" -gt 0 ]; do
   count=$((count - 1))
 done
 shift
+unset PWD OLDPWD SHLVL
 exec "$@"
 `;
 

@@ -35,6 +35,7 @@ export class ChildStreams {
   readonly #early: ((listener: ChildListener) => void)[] = [];
   #listener: ChildListener | null = null;
   #done: ((error: Error | null) => void) | null = null;
+  #isPaused = false;
   #isOver = false;
   #hasClosed = false;
   #resolveTold: () => void = () => {};
@@ -58,7 +59,7 @@ export class ChildStreams {
   begin(listener: ChildListener, exitFrom: (raw: RawExit) => Exit): void {
     this.#listener = listener;
     for (const tell of this.#early.splice(0)) tell(listener);
-    this.#pipes.stdout.resume();
+    if (!this.#isPaused) this.#pipes.stdout.resume();
     this.#pipes.stderr.resume();
     void this.exit.then((raw) => {
       this.#failWrite();
@@ -84,11 +85,13 @@ export class ChildStreams {
   }
 
   pause(): void {
+    this.#isPaused = true;
     this.#pipes.stdout.pause();
   }
 
   resume(): void {
-    this.#pipes.stdout.resume();
+    this.#isPaused = false;
+    if (this.#listener !== null) this.#pipes.stdout.resume();
   }
 
   #listen(): void {

@@ -19,7 +19,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { containingCgroup, removeCgroup } from './cgroup.ts';
 import type { Containment } from './child.ts';
 import { resolveCommand } from './command.ts';
-import { ownCgroups } from './own-cgroups.ts';
+import type { OwnCgroups } from './own-cgroups.ts';
 import {
   asOrdinaryUser,
   inPidNamespace,
@@ -40,7 +40,7 @@ export interface ContainmentQuery {
   readonly clock: Clock;
   readonly instance: string;
   readonly table: ProcessTable;
-  readonly procDir: string;
+  readonly own: OwnCgroups;
   /** Where to look for `unshare`, `setpriv` and `env`. */
   readonly path: string | undefined;
   /** Those that may be used; `group` always may. */
@@ -75,10 +75,10 @@ function tiedBy(setpriv: string): readonly string[] {
 }
 
 async function weaker(query: ContainmentQuery): Promise<'cgroup' | 'marker' | 'group'> {
-  const { allowed, table, procDir, instance } = query;
+  const { allowed, table, own, instance } = query;
   if (allowed.includes('cgroup')) {
-    const cgroup = await containingCgroup(await ownCgroups(procDir), `holdfast-${instance}-probe`);
-    if (cgroup !== null && (await removeCgroup(cgroup))) return 'cgroup';
+    const group = await containingCgroup(own, `holdfast-${instance}-probe`);
+    if (group !== null && (await removeCgroup(group))) return 'cgroup';
   }
   return allowed.includes('marker') && table.seesEnvironments ? 'marker' : 'group';
 }

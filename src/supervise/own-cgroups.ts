@@ -13,6 +13,8 @@ export interface OwnCgroups {
   readonly pids: string | null;
 }
 
+export const noCgroups: OwnCgroups = { unified: null, memory: null, pids: null };
+
 export async function ownCgroups(procDir: string): Promise<OwnCgroups> {
   try {
     const memberships = await readFile(`${procDir}/self/cgroup`, 'utf8');
@@ -20,7 +22,7 @@ export async function ownCgroups(procDir: string): Promise<OwnCgroups> {
     return cgroupsFrom(memberships, mounts);
   } catch {
     // No /proc, or a kernel without cgroups.
-    return { unified: null, memory: null, pids: null };
+    return noCgroups;
   }
 }
 

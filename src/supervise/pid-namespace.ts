@@ -15,6 +15,8 @@
 //   the server makes is hidden from the user and a volume that the user unmounts stays busy; and in
 //   many containers it is forbidden. The price: the server's own pid (getpid) is not its number in
 //   /proc; /proc/self is right. And as in any pid namespace it cannot signal processes outside.
+// - A shell adds variables of its own to the environment; they are taken out again (all but `_`,
+//   where /bin/sh is bash).
 // - The server's pid outside is what it reads in /proc/self/stat, before it becomes the server; it
 //   is reported on descriptor 3.
 
@@ -50,6 +52,7 @@ exec 4<&0 5>&1 </dev/null >/dev/null
 {
   read -r pid rest </proc/self/stat
   echo "$pid" >&3
+  unset PWD OLDPWD SHLVL
   exec "$env" --default-signal=TERM,INT,HUP,QUIT -- "$@" 3>&-
 } <&4 >&5 4<&- 5>&- &
 exec 3>&- 4<&- 5>&- 2>/dev/null

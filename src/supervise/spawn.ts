@@ -14,7 +14,7 @@ import { strongestContainment } from './containment.ts';
 import type { Environment } from './environment.ts';
 import { InstanceRecord } from './instance-record.ts';
 import { sweepOrphans } from './orphan-sweep.ts';
-import { ownCgroups } from './own-cgroups.ts';
+import { noCgroups, ownCgroups } from './own-cgroups.ts';
 import type { PosixChild } from './posix-child.ts';
 import { type ProcessTable, processTable } from './process-table.ts';
 import { Reaper } from './reaper.ts';
@@ -30,6 +30,8 @@ export interface SpawnerOptions {
   readonly sourceEnv: Environment;
   /** The containments that may be used; all of them if left out. `group` always may. */
   readonly containments?: readonly Containment[];
+  /** May cgroups be made, for containment and for limits? Yes if left out. */
+  readonly useCgroups?: boolean;
   /** Another place for /proc. */
   readonly procDir?: string;
   /** What the operator should know although nothing has failed; one line each. */
@@ -133,10 +135,9 @@ class PosixSpawner implements Spawner {
     const host = { pid: self.pid, start: self.start };
     const record = new InstanceRecord({ stateDir, instance, procDir, host, notice: this.#notice });
     const allowed = containments ?? ['pidns', 'cgroup', 'marker', 'group'];
-    const path = sourceEnv['PATH'];
-    const [own, plan] = await Promise.all([
-      ownCgroups(procDir),
-      strongestContainment({ clock, instance, table, procDir, path, allowed }),
+    const own = this.#options.useCgroups === false ? noCgroups : await ownCgroups(procDir);
+    const [plan] = await Promise.all([
+      strongestContainment({ clock, instance, table, own, path: sourceEnv['PATH'], allowed }),
       reaper.start(),
       record.open(),
     ]);

@@ -180,7 +180,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
   startFailed(generation: number, fault: Fault): void {
     const { server } = this.#parts;
-    const named = fault.with({ server, generation });
+    // Whatever was said to the server so far, it was nobody's call.
+    const named = fault.with({ server, generation, dispatched: 'no' });
     this.noteFault(named);
     if (faultTable[named.code].trips) this.breaker.failed(this.breaker.currentPass);
     const { code, message } = named;

@@ -50,7 +50,10 @@ export interface Connection extends Described {
 
 /** Told what the server says on its own account. */
 export interface ConnectionListener {
+  /** The end of a connection that had been made. */
   lost(cause: Fault): void;
+  /** The last lines of a process that is gone, also of one that never became a connection. */
+  lastWords(stderr: readonly string[]): void;
   notification(message: Message): void;
   noise(noise: Noise): void;
 }

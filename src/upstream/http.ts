@@ -224,7 +224,7 @@ class HttpConnection implements Connection {
     using _deadline = this.#parts.clock.after(probeAnswerMs, () =>
       exchange.cancel(new Fault('timeout', `${this.#parts.server} does not answer a probe`)),
     );
-    return exchange.answer.then(
+    return await exchange.answer.then(
       () => true,
       () => false,
     );
@@ -326,7 +326,7 @@ class HttpConnection implements Connection {
   #lose(cause: Fault): void {
     if (this.isLost) return;
     this.isLost = true;
-    this.#listener.lost(cause);
+    if (this.#greeting) this.#listener.lost(cause);
   }
 
   async close(reason: StopReason | 'lost'): Promise<number> {

@@ -213,7 +213,7 @@ class SseConnection implements Connection {
     using _deadline = this.#clock.after(probeAnswerMs, () =>
       exchange.cancel(new Fault('timeout', `${this.#parts.server} does not answer a probe`)),
     );
-    return exchange.answer.then(
+    return await exchange.answer.then(
       () => true,
       () => false,
     );
@@ -232,7 +232,7 @@ class SseConnection implements Connection {
     this.#stream?.abort();
     this.#opened?.reject(cause);
     this.#conversation.failAll(cause);
-    this.#listener.lost(cause);
+    if (this.#greeting) this.#listener.lost(cause);
   }
 
   async close(_reason: StopReason | 'lost'): Promise<number> {

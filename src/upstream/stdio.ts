@@ -223,7 +223,7 @@ class StdioConnection implements Connection {
     using _deadline = this.#parts.clock.after(probeAnswerMs, () =>
       exchange.cancel(this.#fault('timeout', 'does not answer a probe')),
     );
-    return exchange.answer.then(
+    return await exchange.answer.then(
       () => true,
       () => false,
     );
@@ -289,6 +289,7 @@ class StdioConnection implements Connection {
 
   #exitedWith(exit: Exit): void {
     this.#exit = exit;
+    this.#listener.lastWords(this.stderr);
     this.#reportExit(exit);
     this.#end(this.#exitFault(exit));
   }
@@ -310,7 +311,8 @@ class StdioConnection implements Connection {
     this.isLost = true;
     this.#outbox?.close();
     this.#conversation.failAll(cause);
-    this.#listener.lost(cause);
+    // Before the greeting it is a failed start, which whoever starts it hears as a rejection.
+    if (this.#greeting) this.#listener.lost(cause);
   }
 
   close(reason: StopReason | 'lost'): Promise<number> {

@@ -2,13 +2,11 @@
 // expects bytes that the scanner has accepted; a span of another kind than asked for gives
 // undefined, because a peer may put any value anywhere.
 
-import { skipSpace } from './grammar.ts';
 import type { Span } from './span.ts';
 
 const quote = 0x22;
 const minus = 0x2d;
 const backslash = 0x5c;
-const openBrace = 0x7b;
 
 /** A JSON-RPC id, type-strict: 1 and "1" are different ids. */
 export type Id = number | string;
@@ -60,9 +58,4 @@ export function idOf(bytes: Buffer, span: Span): Id | undefined {
   }
   if (!Number.isSafeInteger(number) || (isNegative && number === 0)) return undefined;
   return isNegative ? -number : number;
-}
-
-/** Is the text an object? Only its first byte is looked at: `checkValue` comes before. */
-export function isObjectText(bytes: Buffer): boolean {
-  return bytes[skipSpace(bytes, 0)] === openBrace;
 }

@@ -10,6 +10,8 @@ import {
 } from './grammar.ts';
 import { WireError } from './wire-error.ts';
 
+const openBrace = 0x7b;
+
 /** The bytes from `start` to `end` must be one value; space around it is allowed. */
 export function checkValue(bytes: Buffer, start = 0, end = bytes.length): void {
   const text = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
@@ -20,4 +22,9 @@ export function checkValue(bytes: Buffer, start = 0, end = bytes.length): void {
     if (!(error instanceof WireError) || start === 0) throw error;
     throw new WireError(error.reason, start + error.offset);
   }
+}
+
+/** Is the value an object? Only its first byte is looked at: `checkValue` comes before. */
+export function isObjectText(bytes: Buffer): boolean {
+  return bytes[skipSpace(bytes, 0)] === openBrace;
 }

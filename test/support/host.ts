@@ -1,5 +1,6 @@
 // A host for a test: real processes, nothing on disk, and the questions tests ask of it.
 
+import { readdirSync, readFileSync } from 'node:fs';
 import { createHost } from '../../src/host/create-host.ts';
 import type { CallResult, Host } from '../../src/host/host.ts';
 import type { ServerStatus } from '../../src/host/status.ts';
@@ -33,6 +34,22 @@ export async function faultOf(call: Promise<unknown>): Promise<Fault> {
     throw error;
   }
   throw new Error('the call succeeded, but a fault was expected');
+}
+
+/** The processes whose command line holds the text, by the pid under which we see them. */
+export function processesWith(text: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => commandLine(pid).includes(text))
+    .map(Number);
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return ''; // it has ended meanwhile
+  }
 }
 
 export function isAlive(pid: number): boolean {

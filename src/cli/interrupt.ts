@@ -1,0 +1,43 @@
+// Ctrl-C, and its kin. The first time it is a request: whatever runs is cancelled, the servers are
+// stopped properly, and the command ends with the signal's exit code. The second time it is an order:
+// the process ends at once, and the reaper ends what it had running.
+
+import { signalExitCodes } from './exit-codes.ts';
+
+type SignalName = keyof typeof signalExitCodes;
+
+const signalNames = Object.keys(signalExitCodes) as SignalName[];
+
+export class Interrupt {
+  readonly #controller = new AbortController();
+  #exitCode: number | undefined;
+
+  /** Takes the signals of the process over for the rest of its life. */
+  listen(from: NodeJS.Process): void {
+    for (const name of signalNames) {
+      from.on(name, () => {
+        if (this.signal.aborted) from.exit(signalExitCodes[name]);
+        this.#exitCode = signalExitCodes[name];
+        this.#controller.abort();
+      });
+    }
+  }
+
+  /** Aborted by the first signal. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Undefined as long as there was no signal. */
+  get exitCode(): number | undefined {
+    return this.#exitCode;
+  }
+
+  /** Resolves with the first signal; never without one. */
+  get arrived(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.signal.aborted) resolve();
+      this.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { printableLine, printableText } from './printable.ts';
+
+describe('text of strangers', () => {
+  it('keeps ordinary text of any script, tabs and line breaks', () => {
+    const text = 'naïve\tтекст 日本語 👩‍👩‍👧\nsecond line';
+    expect(printableText(text)).toBe(text);
+  });
+
+  it('shows what would drive a terminal as its escape', () => {
+    expect(printableText('\u001b[2Jgone\u0007')).toBe('\\x1b[2Jgone\\x07');
+    expect(printableText('\u009b31mred')).toBe('\\x9b31mred');
+    expect(printableText('over\rwritten')).toBe('over\\x0dwritten');
+  });
+
+  it('shows changes of direction and invisible tags', () => {
+    expect(printableText('a\u202eb')).toBe('a\\u202eb');
+    expect(printableText('a\u{e0041}b')).toBe('a\\u{e0041}b');
+  });
+
+  it('takes the line ends of Windows as line ends', () => {
+    expect(printableText('a\r\nb')).toBe('a\nb');
+  });
+
+  it('makes one line of many', () => {
+    expect(printableLine('  a\r\n\tb\u2028c\u0000 ')).toBe('a b c\\x00');
+  });
+});

@@ -1,0 +1,24 @@
+// Text of strangers made harmless to look at. What a server writes ends up on somebody's terminal
+// and in somebody's log: a control character there can move the cursor, change the title, turn the
+// reading direction or hide words from a person that a model still reads. Each such character is
+// shown as its escape instead; ordinary text, in any script, is left as it is.
+
+/** Controls (but not tab and line feed), line separators, changes of direction, invisible tags. */
+const unruly =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;
+
+/** Text of any number of lines; tabs and line breaks stay. */
+export function printableText(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(unruly, escaped);
+}
+
+/** The same as one line: every run of white space becomes one space. */
+export function printableLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim().replace(unruly, escaped);
+}
+
+function escaped(character: string): string {
+  const hex = (character.codePointAt(0) ?? 0).toString(16);
+  if (hex.length <= 2) return `\\x${hex.padStart(2, '0')}`;
+  return hex.length <= 4 ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
+}

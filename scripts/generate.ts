@@ -67,16 +67,25 @@ function withTables(page: string): string {
   );
 }
 
+type Row = readonly [key: string, type: string, fallback: string, meaning: string];
+
 /** The keys of a place, without those that `known` has in the same words. */
-function tableOf(place: JsonSchema, known?: JsonSchema): string {
-  const seen = new Set(known === undefined ? [] : rowsOf(known, ''));
-  const rows = rowsOf(place, '').filter((row) => !seen.has(row));
-  return ['| key | type | default | meaning |', '| --- | --- | --- | --- |', ...rows, ''].join(
-    '\n',
-  );
+function tableOf(place: JsonSchema, known: JsonSchema = {}): string {
+  const seen = new Set(rowsOf(known, '').map(String));
+  const rows = rowsOf(place, '').filter((row) => !seen.has(String(row)));
+  const head: Row = ['key', 'type', 'default', 'meaning'];
+  // The columns are aligned because the formatter of the repository wants them so.
+  const widths = head.map((_, column) => {
+    return Math.max(...[head, ...rows].map((row) => (row[column] ?? '').length));
+  });
+  const line = (cells: readonly string[], fill: string) => {
+    return `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(' | ')} |`;
+  };
+  const rule = line(['', '', '', ''], '-');
+  return [line(head, ' '), rule, ...rows.map((row) => line(row, ' ')), ''].join('\n');
 }
 
-function rowsOf(place: JsonSchema, prefix: string): string[] {
+function rowsOf(place: JsonSchema, prefix: string): Row[] {
   const required = new Set(place.required);
   return Object.entries(place.properties ?? {}).flatMap(([key, value]) => {
     if (typeof value === 'boolean') return [];
@@ -90,12 +99,11 @@ function rowsOf(place: JsonSchema, prefix: string): string[] {
   });
 }
 
-function rowOf(name: string, value: JsonSchema, isRequired: boolean): string {
+function rowOf(name: string, value: JsonSchema, isRequired: boolean): Row {
   const fallback = isRequired ? 'required' : `\`${JSON.stringify(value.default)}\``;
   const isSection = branches(value).some(({ properties }) => properties !== undefined);
   const shown = isSection && value.default !== null ? '' : fallback;
-  const cells = [`\`${name}\``, typeOf(value), shown, value.description ?? ''];
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [`\`${name}\``, typeOf(value), shown, value.description ?? ''];
 }
 
 function typeOf(value: JsonSchema): string {

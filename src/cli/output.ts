@@ -41,9 +41,7 @@ export class Output {
 
   /** Infinite where nobody sees lines wrap. */
   get columns(): number {
-    return this.isTerminal
-      ? (this.#stream.columns ?? assumedColumns)
-      : Number.POSITIVE_INFINITY;
+    return this.isTerminal ? (this.#stream.columns ?? assumedColumns) : Number.POSITIVE_INFINITY;
   }
 
   get rows(): number {

@@ -28,7 +28,7 @@ export interface Document {
 }
 
 /** The deepest nesting any config needs, with room; guards every walk over it. */
-export const maxDepth = 64;
+const maxDepth = 64;
 
 const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 

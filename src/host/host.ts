@@ -178,8 +178,14 @@ export class Host implements CallParts, AsyncDisposable {
     if (!this.#servers.has(name)) {
       this.#register(name, this.#parts.readEntry(name, { command: program, args: rest }));
     }
-    const bytes = await this.#call(name, tool, text, options);
-    return JSON.parse(bytes.toString('utf8')) as CallResult;
+    try {
+      const bytes = await this.#call(name, tool, text, options);
+      return JSON.parse(bytes.toString('utf8')) as CallResult;
+    } catch (error) {
+      // A command that never came up is not worth remembering.
+      if (this.#servers.get(name)?.greeting === undefined) await this.#unregister(name);
+      throw error;
+    }
   }
 
   // --- servers -----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import type { EventHub, Noise } from '../observe/events.ts';
 import { Admission } from '../supervise/admission.ts';
 import type { Spawn } from '../supervise/child.ts';
 import { Supervisor, type SupervisorPolicy } from '../supervise/supervisor.ts';
-import type { Connection, ConnectionListener } from '../upstream/connection.ts';
+import type { Connection, ConnectionListener, Greeting } from '../upstream/connection.ts';
 import { connectHttp, type HttpParts, NotStreamable } from '../upstream/http.ts';
 import type { HttpClient } from '../upstream/http-client.ts';
 import type { Identity, Verdicts } from '../upstream/negotiate.ts';
@@ -52,6 +52,7 @@ export class Server {
   readonly #noise = new Map<Noise, number>();
   /** The last lines of the last process, kept for status when it is gone. */
   #lastStderr: readonly string[] = [];
+  #greeting: Greeting | undefined;
 
   constructor(name: string, config: ServerConfig, parts: ServerParts) {
     this.name = name;
@@ -72,11 +73,20 @@ export class Server {
       events: parts.events,
       policy: policyOf(config),
       connect: (generation, signal, lost) => this.#connect(generation, signal, lost),
+      connected: ({ greeting }) => {
+        this.#greeting = greeting;
+        parts.connected();
+      },
     });
   }
 
   get stderr(): readonly string[] {
     return this.supervisor.connection?.stderr ?? this.#lastStderr;
+  }
+
+  /** What it said of itself when it was last connected. */
+  get greeting(): Greeting | undefined {
+    return this.#greeting;
   }
 
   get noise(): ReadonlyMap<Noise, number> {
@@ -107,7 +117,6 @@ export class Server {
       throw signal.reason;
     }
     this.#subscribe(connection);
-    this.#parts.connected();
     return connection;
   }
 

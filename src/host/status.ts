@@ -24,6 +24,7 @@ export interface ServerStatus {
   /** Why it is in this state, in one line; null when there is nothing to explain. */
   readonly cause: string | null;
   readonly transport: 'stdio' | 'http' | 'sse';
+  /** As last seen; null before the first connection. */
   readonly era: 'legacy' | 'modern' | null;
   readonly protocolVersion: string | null;
   readonly pid: number | null;
@@ -86,8 +87,8 @@ export function serverStatus(server: Server, cacheEntries: number, moment: Momen
     state: stateOf(server),
     cause: causeOf(server),
     transport: config.type,
-    era: connection?.era ?? null,
-    protocolVersion: connection?.protocolVersion ?? null,
+    era: server.greeting?.era ?? null,
+    protocolVersion: server.greeting?.protocolVersion ?? null,
     pid,
     children: pid === null ? [] : [{ pid, generation: supervisor.generation, client: null }],
     generation: supervisor.generation,

@@ -4,11 +4,12 @@
 
 export class Scope implements AsyncDisposable {
   readonly #cleanups: (() => void | Promise<void>)[] = [];
+  #isOpen = true;
   #ending: Promise<void> | undefined;
 
   /** Registers what to do when the scope ends; last in, first out. */
   defer(cleanup: () => void | Promise<void>): void {
-    if (this.#ending !== undefined) throw new Error('the scope has already ended');
+    if (!this.#isOpen) throw new Error('the scope has already ended');
     this.#cleanups.push(cleanup);
   }
 
@@ -24,6 +25,7 @@ export class Scope implements AsyncDisposable {
 
   /** Ends the scope. A second call joins the first. All cleanups run; the first error is thrown. */
   [Symbol.asyncDispose](): Promise<void> {
+    this.#isOpen = false;
     this.#ending ??= this.#end();
     return this.#ending;
   }

@@ -48,10 +48,17 @@ export class Admission {
         ),
       );
     }
+    if (signal?.aborted) return Promise.reject(this.#cancelled());
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { admit: resolve, refuse: reject };
+      const giveUp = () => this.#giveUp(waiting);
+      // A signal may outlive thousands of calls: it must not gather listeners.
+      const admit = () => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve();
+      };
+      const waiting: Waiting = { admit, refuse: reject };
       this.#queue.push(waiting);
-      signal?.addEventListener('abort', () => this.#giveUp(waiting), { once: true });
+      signal?.addEventListener('abort', giveUp, { once: true });
     });
   }
 
@@ -66,10 +73,12 @@ export class Admission {
     const index = this.#queue.indexOf(waiting);
     if (index === -1) return;
     this.#queue.splice(index, 1);
-    waiting.refuse(
-      new Fault('cancelled', 'the caller gave up while the call waited in the queue', {
-        server: this.#server,
-      }),
-    );
+    waiting.refuse(this.#cancelled());
+  }
+
+  #cancelled(): Fault {
+    return new Fault('cancelled', 'the caller gave up while the call waited in the queue', {
+      server: this.#server,
+    });
   }
 }

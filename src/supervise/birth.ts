@@ -2,7 +2,6 @@
 // process under its containment, and enters it into the books. Whatever fails on the way leaves
 // nothing behind.
 
-import type { Readable } from 'node:stream';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import {
@@ -19,9 +18,10 @@ import { resolveCommand } from './command.ts';
 import { type ContainmentPlan, contained } from './containment.ts';
 import { childEnvironment, childToken, type Environment } from './environment.ts';
 import type { InstanceRecord } from './instance-record.ts';
-import { type Launched, launch, reportedPid } from './launch.ts';
+import { hasReported, type Launched, launch } from './launch.ts';
 import { hasLimits } from './limits.ts';
 import type { OwnCgroups } from './own-cgroups.ts';
+import { namespaceMembers } from './pid-namespace.ts';
 import { PosixChild } from './posix-child.ts';
 import type { ProcessIdentity, ProcessTable } from './process-table.ts';
 import { ProcessTree } from './process-tree.ts';
@@ -52,9 +52,9 @@ export async function giveBirth(
   const file = await resolveCommand({ server, command, cwd, path: env['PATH'] });
   const groups = await makeGroups(nursery, spec, `holdfast-${instance}-${number}`);
   const line = contained(plan, joining(groups.dirs, [file, ...spec.args]));
-  const reportsPid = plan.kind === 'pidns';
+  const hasReport = plan.kind === 'pidns';
   try {
-    const launched = await launch({ server, command, line, env, cwd, reportsPid }, clock);
+    const launched = await launch({ server, command, line, env, cwd, hasReport }, clock);
     return await raise(nursery, spec, groups, launched, token);
   } catch (error) {
     await removeCgroup(groups);
@@ -97,30 +97,27 @@ async function raise(
   const parts = { containment, table, clock, reaper, record, leader, token, cgroups };
   const tree = new ProcessTree(parts);
   void streams.exit.then(() => tree.exited());
-  const server = report === null ? pid : await enterNamespace(tree, table, report);
-  if (server === null) {
+  if (report !== null && !(await hasReported(report))) {
     const cause = await lastWords(streams);
     await tree.sweep();
-    throw new Fault(
-      'unavailable',
-      `the command '${spec.command}' could not be started in a pid namespace: ${cause}`,
-      { server: spec.name, dispatched: 'no' },
-    );
+    const detail = `'${spec.command}' could not be started in a pid namespace: ${cause}`;
+    throw new Fault('unavailable', detail, { server: spec.name, dispatched: 'no' });
   }
-  return new PosixChild({ pid: server, streams, tree, table, containment, limits: spec, limiting });
+  const serverPid = report === null ? pid : await enterNamespace(tree, table, pid);
+  const of = { streams, tree, table, containment, limits: spec, limiting };
+  return new PosixChild({ ...of, pid: serverPid });
 }
 
-/** The server's pid, once it has one. */
+/** The server's pid as we see it; that of its wrapper if it was born and gone within a moment. */
 async function enterNamespace(
   tree: ProcessTree,
   table: ProcessTable,
-  report: Readable,
-): Promise<number | null> {
-  const pid = await reportedPid(report);
-  const server = pid === null ? null : await table.find(pid);
-  // Born and gone within a moment is no failure: its exit will tell.
-  if (server !== null) tree.entered({ server, init: await identify(table, server.parent) });
-  return pid;
+  outer: number,
+): Promise<number> {
+  const members = namespaceMembers(outer, await table.descendants(outer));
+  if (members === null) return outer;
+  tree.entered(members);
+  return members.server.pid;
 }
 
 /** A process that is gone already gets a start time that matches nobody's. */

@@ -11,8 +11,8 @@
 // - group   as above, but nobody can read environments here (no /proc): a process that has left its
 //           group is caught only if it was noted or its parent still lives.
 //
-// A parent-death signal ties the first process to us in every case where `setpriv` exists, in
-// addition to the reaper.
+// Outside a namespace no parent-death signal is set: it reaches only the first process, and by its
+// death hides from the reaper whose child a stray was.
 
 import { spawn } from 'node:child_process';
 import type { Clock } from '../kernel/clock.ts';
@@ -21,8 +21,8 @@ import type { Containment } from './child.ts';
 import { resolveCommand } from './command.ts';
 import type { OwnCgroups } from './own-cgroups.ts';
 import {
-  asOrdinaryUser,
   inPidNamespace,
+  type NamespaceMaker,
   type NamespaceTools,
   reportDescriptor,
 } from './pid-namespace.ts';
@@ -32,9 +32,9 @@ export type ContainmentPlan =
   | {
       readonly kind: 'pidns';
       readonly tools: NamespaceTools;
-      readonly userArgs: readonly string[];
+      readonly maker: NamespaceMaker;
     }
-  | { readonly kind: 'cgroup' | 'marker' | 'group'; readonly setpriv: string | null };
+  | { readonly kind: 'cgroup' | 'marker' | 'group' };
 
 export interface ContainmentQuery {
   readonly clock: Clock;
@@ -54,24 +54,23 @@ export async function strongestContainment(query: ContainmentQuery): Promise<Con
   const { allowed, table } = query;
   if (allowed.includes('pidns') && table.seesEnvironments && unshare && setpriv && env) {
     const tools = { unshare, setpriv, env };
-    for (const userArgs of process.geteuid?.() === 0 ? [[], asOrdinaryUser] : [asOrdinaryUser]) {
-      if (await works(inPidNamespace(tools, userArgs, probe), query.clock)) {
-        return { kind: 'pidns', tools, userArgs };
+    for (const maker of makers()) {
+      if (await works(inPidNamespace(tools, maker, probe), query.clock)) {
+        return { kind: 'pidns', tools, maker };
       }
     }
   }
-  const deathSignal = setpriv && (await works([...tiedBy(setpriv), ...probe], query.clock));
-  return { kind: await weaker(query), setpriv: deathSignal ? setpriv : null };
+  return { kind: await weaker(query) };
 }
 
 /** The command line that runs `command` so contained. */
 export function contained(plan: ContainmentPlan, command: readonly string[]): readonly string[] {
-  if (plan.kind === 'pidns') return inPidNamespace(plan.tools, plan.userArgs, command);
-  return plan.setpriv === null ? command : [...tiedBy(plan.setpriv), ...command];
+  return plan.kind === 'pidns' ? inPidNamespace(plan.tools, plan.maker, command) : command;
 }
 
-function tiedBy(setpriv: string): readonly string[] {
-  return [setpriv, '--pdeathsig', 'KILL', '--'];
+/** In a container even root may need a user namespace. */
+function makers(): readonly NamespaceMaker[] {
+  return process.geteuid?.() === 0 ? ['root', 'ordinary user'] : ['ordinary user'];
 }
 
 async function weaker(query: ContainmentQuery): Promise<'cgroup' | 'marker' | 'group'> {

@@ -19,15 +19,15 @@ export interface LaunchPlan {
   readonly line: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Does a wrapper report the server's pid? */
-  readonly reportsPid: boolean;
+  /** Does a wrapper report that the server exists? */
+  readonly hasReport: boolean;
 }
 
 export interface Launched {
   /** The process we started; it leads the group. */
   readonly pid: number;
   readonly streams: ChildStreams;
-  /** Where a wrapper reports the server's pid. */
+  /** Where a wrapper reports that the server exists. */
   readonly report: Readable | null;
 }
 
@@ -48,16 +48,15 @@ export async function launch(plan: LaunchPlan, clock: Clock): Promise<Launched> 
   return { pid, streams, report };
 }
 
-/** The pid that a wrapper reports; null when it ended without a word. */
-export async function reportedPid(report: Readable): Promise<number | null> {
-  let text = '';
+/** Waits until the server exists; false when its wrapper ended without a word. */
+export async function hasReported(report: Readable): Promise<boolean> {
+  let isThere = false;
   try {
-    for await (const chunk of report) text += String(chunk);
+    for await (const _ of report) isThere = true;
   } catch {
     // A broken pipe says the same as an empty one.
   }
-  const pid = Number.parseInt(text, 10);
-  return Number.isNaN(pid) ? null : pid;
+  return isThere;
 }
 
 function start(plan: LaunchPlan): ChildProcess {
@@ -69,7 +68,7 @@ function start(plan: LaunchPlan): ChildProcess {
       // Its own session and group: our signals reach all of it, and those of our terminal do not.
       detached: true,
       shell: false,
-      stdio: plan.reportsPid ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+      stdio: plan.hasReport ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     });
   } catch (cause) {
     // Some errors are thrown (E2BIG, a NUL byte in an argument), the others come as an event.

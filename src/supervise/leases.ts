@@ -19,6 +19,7 @@ export class Leases {
   readonly #owners = new Map<symbol, string>();
   #state: LeaseState = noLeases;
   #timer: Disposable | undefined;
+  #hasEnded = false;
 
   constructor(clock: Clock, keepAliveMs: number, unwanted: () => void) {
     this.#clock = clock;
@@ -78,6 +79,7 @@ export class Leases {
   }
 
   end(): void {
+    this.#hasEnded = true;
     this.#timer?.[Symbol.dispose]();
   }
 
@@ -93,7 +95,7 @@ export class Leases {
   // One timer, never moved: when it fires the machine says how much is left. Arming and cancelling
   // one for every call would cost more than the call's whole bookkeeping.
   #wake(afterMs: number): void {
-    if (this.#timer) return;
+    if (this.#timer || this.#hasEnded) return;
     const fire = () => {
       this.#timer = undefined;
       this.#dispatch({ kind: 'elapsed', at: this.#clock.now() });

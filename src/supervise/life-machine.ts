@@ -23,7 +23,10 @@ export type Phase =
   | { readonly kind: 'ended' };
 
 type Afterwards =
+  /** It starts again if somebody needs it by then. */
   | { readonly kind: 'rest' }
+  /** It was stopped: it starts again only if somebody asks for it anew. */
+  | { readonly kind: 'sleep' }
   | { readonly kind: 'cool'; readonly until: number }
   | { readonly kind: 'eject' }
   | { readonly kind: 'end' };
@@ -105,13 +108,13 @@ export function step(state: LifeState, event: LifeEvent, policy: RestartPolicy):
     case 'elapsed':
       return elapsed(state, event.at, event.wanted);
     case 'unwanted':
-      return state.phase.kind === 'ready' ? close(state, 'idle', { kind: 'rest' }) : [state, []];
+      return unwanted(state);
     case 'reload':
       return dismiss({ ...state, restarts: freshRestarts }, 'reload', { kind: 'rest' });
     case 'stop':
       return refusing(
         'stopped',
-        dismiss({ ...state, restarts: freshRestarts }, 'stop', { kind: 'rest' }),
+        dismiss({ ...state, restarts: freshRestarts }, 'stop', { kind: 'sleep' }),
       );
     case 'end':
       return refusing('stopped', dismiss(state, 'end', { kind: 'end' }));
@@ -124,8 +127,15 @@ function wanted(state: LifeState, at: number): Step {
   const { phase } = state;
   if (phase.kind === 'ejected') return [state, [{ kind: 'refuse', why: 'ejected' }]];
   if (phase.kind === 'ready') return [state, [{ kind: 'serve' }]];
+  if (phase.kind === 'stopping') return wantedMeanwhile(state, phase.then);
   if (phase.kind !== 'idle') return [state, []];
   return at < phase.notBefore ? cool(state, phase.notBefore, at) : start(state);
+}
+
+function wantedMeanwhile(state: LifeState, then: Afterwards): Step {
+  if (then.kind === 'end') return [state, [{ kind: 'refuse', why: 'stopped' }]];
+  if (then.kind !== 'sleep') return [state, []];
+  return dismiss(state, 'stop', { kind: 'rest' });
 }
 
 function start(state: LifeState): Step {
@@ -193,6 +203,12 @@ function hung(
   );
 }
 
+/** A start that nobody waits for any more is called off, or its process would be kept for nobody. */
+function unwanted(state: LifeState): Step {
+  const isRunning = state.phase.kind === 'ready' || state.phase.kind === 'starting';
+  return isRunning ? close(state, 'idle', { kind: 'rest' }) : [state, []];
+}
+
 function elapsed(state: LifeState, at: number, isWanted: boolean): Step {
   if (state.phase.kind !== 'cooling') return [state, []];
   if (at < state.phase.until) {
@@ -206,8 +222,8 @@ function closed(state: LifeState, generation: number, at: number, isWanted: bool
   if (generation !== state.generation || state.phase.kind !== 'stopping') return [state, []];
   const { then } = state.phase;
   if (then.kind === 'end') return [{ ...state, phase: { kind: 'ended' } }, []];
-  if (then.kind !== 'rest') return rest(state, then, at, isWanted);
-  if (isWanted) return start(state);
+  if (then.kind === 'cool' || then.kind === 'eject') return rest(state, then, at, isWanted);
+  if (isWanted && then.kind === 'rest') return start(state);
   return [{ ...state, phase: rested }, [{ kind: 'announce', news: 'idle', delayMs: 0 }]];
 }
 
@@ -263,9 +279,14 @@ function dismiss(state: LifeState, reason: StopReason, then: Afterwards): Step {
     case 'ready':
       return close(state, reason, then);
     case 'stopping':
+      // The end is final, whatever is asked for while it comes.
+      if (state.phase.then.kind === 'end') return [state, []];
       return [{ ...state, phase: { kind: 'stopping', then } }, []];
     default:
-      return [{ ...state, phase: then.kind === 'end' ? { kind: 'ended' } : rested }, []];
+      return [
+        { ...state, phase: then.kind === 'end' ? { kind: 'ended' } : rested },
+        state.phase.kind === 'idle' ? [] : [{ kind: 'announce', news: 'idle', delayMs: 0 }],
+      ];
   }
 }
 

@@ -61,7 +61,7 @@ interface Waiter<C> {
 interface Start {
   readonly generation: number;
   readonly abort: AbortController;
-  readonly settled: Promise<void>;
+  settled: Promise<void>;
   /** Set when the connection was reported lost before it could be installed. */
   lostEarly: Fault | undefined;
 }
@@ -177,11 +177,13 @@ export class Life<C extends Supervised> {
   #begin(generation: number): void {
     const abort = new AbortController();
     const startedAt = this.#clock.now();
-    this.#listener.starting(generation);
+    // In place before the connect begins: that may report a loss within the very call.
+    const start: Start = { generation, abort, settled: Promise.resolve(), lostEarly: undefined };
+    this.#start = start;
     const timer = this.#clock.after(this.#policy.startTimeoutMs, () =>
       abort.abort(startTimeoutFault(this.#name, this.#policy.startTimeoutMs)),
     );
-    const settled = this.#connect(generation, abort.signal, (cause) =>
+    start.settled = this.#connect(generation, abort.signal, (cause) =>
       this.#lost(generation, cause),
     )
       .then(
@@ -189,7 +191,7 @@ export class Life<C extends Supervised> {
         (error: unknown) => this.#startFailed(generation, faultFrom(error)),
       )
       .finally(() => timer[Symbol.dispose]());
-    this.#start = { generation, abort, settled, lostEarly: undefined };
+    this.#listener.starting(generation);
   }
 
   #arrived(generation: number, connection: C, startedAt: number): void {
@@ -253,10 +255,12 @@ export class Life<C extends Supervised> {
   }
 
   #clean(generation: number, connection: C, reason: StopReason | 'lost', then: () => void): void {
-    const cleaning = connection.close(reason).then((swept) => {
+    const done = (swept: number) => {
       this.#listener.stopped(generation, swept);
       then();
-    });
+    };
+    // A close that fails has closed all it could: the server must not be stuck in stopping for it.
+    const cleaning = connection.close(reason).then(done, () => done(0));
     this.#track(cleaning);
   }
 

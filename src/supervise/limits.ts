@@ -36,14 +36,20 @@ export async function limitBrokenByCount(
   return (await table.residentBytes(tree)) > memoryMb * 1024 * 1024 ? 'memoryMb' : null;
 }
 
-/** The exit as it is told: with the limit that we, or the kernel for us, ended the child for. */
+/**
+ * The exit as it is told: with the limit for which we ended the child, or for which the kernel did
+ * before we saw it. A wrapper that failed because its process was killed, and one that gave up
+ * because it could not fork, were ended by the limit as well.
+ */
 export function exitWithLimit(
   exit: Exit,
-  ended: BrokenLimit | null,
+  endedFor: BrokenLimit | null,
   group: TreeCgroup | null,
   wasKilledByUs: boolean,
 ): Exit {
-  if (ended !== null) return { ...exit, limit: ended };
-  const wasOom = exit.signal === 'SIGKILL' && !wasKilledByUs && group !== null;
-  return wasOom && interventions(group).oomKills > 0 ? { ...exit, limit: 'memoryMb' } : exit;
+  if (endedFor !== null) return { ...exit, limit: endedFor };
+  if (group === null || wasKilledByUs || exit.code === 0) return exit;
+  const { oomKills, refusedForks } = interventions(group);
+  if (oomKills > 0) return { ...exit, limit: 'memoryMb' };
+  return refusedForks > 0 ? { ...exit, limit: 'processes' } : exit;
 }

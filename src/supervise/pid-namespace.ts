@@ -1,9 +1,9 @@
 // The strongest hold on a tree: a pid namespace of its own. When its first process dies the kernel
 // ends all others in it, whatever they have done to their session, their environment or their
-// parents, and the death of that first process is tied to ours by a parent-death signal. This file
+// parents, and the death of that first process is tied to ours by parent-death signals. This file
 // knows the commands that build it; `containment.ts` finds out whether they work here.
 //
-//   setpriv, unshare -> sh (outside: waits)  ->  setpriv, sh (inside: pid 1, waits)  ->  the server
+//   setpriv, unshare -> sh (outside, waits) -> unshare, setpriv, sh (inside, pid 1, waits) -> server
 //
 // - The server is not pid 1: the kernel ignores SIGTERM for a pid 1 that has no handler, and nobody
 //   would collect the zombies it inherits. The shell in that place collects them while it waits.
@@ -11,14 +11,17 @@
 //   stdout; then the end of a stream would never be seen. Both shells close theirs.
 // - The shells ignore the signals of the stop ladder, which go to the whole group; and a shell
 //   makes its background jobs ignore SIGINT and SIGQUIT. `env` gives the server the defaults back.
-// - /proc stays that of the machine. Mounting another takes a mount namespace, in which a mount that
-//   the server makes is hidden from the user and a volume that the user unmounts stays busy; and in
-//   many containers it is forbidden. The price: the server's own pid (getpid) is not its number in
-//   /proc; /proc/self is right. And as in any pid namespace it cannot signal processes outside.
 // - A shell adds variables of its own to the environment; they are taken out again (all but `_`,
 //   where /bin/sh is bash).
-// - The server's pid outside is what it reads in /proc/self/stat, before it becomes the server; it
-//   is reported on descriptor 3.
+// - It has its own /proc. With that of the machine every look-up of a pid would be wrong: `pgrep -P`
+//   answers with strangers, whose numbers a kill-tree then signals. The price is a mount namespace.
+//   Propagation is left as it is, so that where mounts are shared (systemd) the server goes on seeing
+//   what the user mounts, and lets go of what he unmounts; only our /proc is private. As in any pid
+//   namespace, processes outside can be neither seen nor signalled.
+// - An ordinary user gets the right to mount from a user namespace in which he stays himself. It is
+//   given up again before the first shell inside.
+
+import type { ProcessRow } from './process-table.ts';
 
 /** Absolute paths. */
 export interface NamespaceTools {
@@ -28,32 +31,27 @@ export interface NamespaceTools {
   readonly env: string;
 }
 
-/** For a user who may not make a pid namespace alone: a user namespace, in which he stays himself. */
-export const asOrdinaryUser: readonly string[] = ['--user', '--map-current-user'];
+/** Who makes the namespace: one who may, or one who needs a user namespace for it. */
+export type NamespaceMaker = 'root' | 'ordinary user';
 
-/** The descriptor on which the pid is reported. */
+/** The server's process says on this descriptor that it exists, before it becomes the server. */
 export const reportDescriptor = 3;
 
 const outside = `
 trap '' TERM INT HUP QUIT
 exec 4<&0 5>&1 </dev/null >/dev/null
-setpriv=$1 env=$2 inside=$3
-shift 3
-"$setpriv" --pdeathsig KILL /bin/sh -c "$inside" holdfast "$env" "$@" <&4 >&5 4<&- 5>&- &
+"$@" <&4 >&5 4<&- 5>&- &
 exec 3>&- 4<&- 5>&- 2>/dev/null
 wait $!
 exit $?
 `;
 
 const inside = `
-env=$1
-shift
 exec 4<&0 5>&1 </dev/null >/dev/null
 {
-  read -r pid rest </proc/self/stat
-  echo "$pid" >&3
+  echo here >&3
   unset PWD OLDPWD SHLVL
-  exec "$env" --default-signal=TERM,INT,HUP,QUIT -- "$@" 3>&-
+  exec "$@" 3>&-
 } <&4 >&5 4<&- 5>&- &
 exec 3>&- 4<&- 5>&- 2>/dev/null
 wait $!
@@ -62,15 +60,34 @@ exit $?
 
 /** The whole command line that runs `command` in a pid namespace. */
 export function inPidNamespace(
-  tools: NamespaceTools,
-  userArgs: readonly string[],
+  { unshare, setpriv, env }: NamespaceTools,
+  maker: NamespaceMaker,
   command: readonly string[],
 ): readonly string[] {
-  const { unshare, setpriv, env } = tools;
+  const tie = [setpriv, '--pdeathsig', 'KILL'];
+  const [asUser, asBefore] =
+    maker === 'root'
+      ? [[], []]
+      : [
+          ['--user', '--map-current-user', '--keep-caps'],
+          ['--ambient-caps=-all', '--inh-caps=-all'],
+        ];
   // To `env` a first word with an equals sign is a variable; `setpriv` just executes it.
   const guarded = command[0]?.includes('=') === true ? [setpriv, '--', ...command] : command;
   return [
-    ...[setpriv, '--pdeathsig', 'KILL', '--', unshare, ...userArgs, '--pid', '--'],
-    ...['/bin/sh', '-c', outside, 'holdfast', setpriv, env, inside, ...guarded],
+    ...[...tie, '--', unshare, ...asUser, '--pid', '--', '/bin/sh', '-c', outside, 'holdfast'],
+    ...[unshare, '--mount-proc', '--propagation', 'unchanged', '--'],
+    ...[...tie, ...asBefore, '--', '/bin/sh', '-c', inside, 'holdfast'],
+    ...[env, '--default-signal=TERM,INT,HUP,QUIT', '--', ...guarded],
   ];
+}
+
+/** Pid 1 of the namespace and the server, among the descendants of the outer shell. */
+export function namespaceMembers(
+  outer: number,
+  descendants: readonly ProcessRow[],
+): { readonly init: ProcessRow; readonly server: ProcessRow } | null {
+  const init = descendants.find((row) => row.parent === outer);
+  const server = descendants.find((row) => row.parent === init?.pid);
+  return init === undefined || server === undefined ? null : { init, server };
 }

@@ -5,7 +5,7 @@
 // Nothing here sends a signal.
 
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 export interface ProcessIdentity {
@@ -32,7 +32,7 @@ export interface ProcessTable {
   /** Which of these, if they are not older than `since`, carry the token in their environment. */
   carrying(token: string, rows: readonly ProcessRow[], since: string): Promise<ReadonlySet<number>>;
   /** The processes below this one, itself not included. */
-  descendants(pid: number): Promise<readonly ProcessIdentity[]>;
+  descendants(pid: number): Promise<readonly ProcessRow[]>;
   /** The resident memory of these processes together, in bytes. */
   residentBytes(processes: readonly ProcessIdentity[]): Promise<number>;
 }
@@ -40,6 +40,16 @@ export interface ProcessTable {
 /** `procDir` is an argument for the sake of tests on machines that have it. */
 export function processTable(procDir = '/proc'): ProcessTable {
   return existsSync(`${procDir}/self/stat`) ? procfsTable(procDir) : psTable;
+}
+
+/** Inside a pid namespace without a /proc of its own every number in /proc is somebody else's. */
+export function isForeign(procDir = '/proc'): boolean {
+  try {
+    return readlinkSync(`${procDir}/self`) !== String(process.pid);
+  } catch {
+    // There is none.
+    return false;
+  }
 }
 
 export function isSame(a: ProcessIdentity, b: ProcessIdentity | null): boolean {
@@ -83,7 +93,7 @@ function procfsTable(dir: string): ProcessTable {
     find: async (pid) => row(pid),
     rows,
     carrying: async (token, candidates, since) => {
-      const young = candidates.filter(({ start }) => Number(start) >= Number(since));
+      const young = candidates.filter(({ start }) => !(Number(start) < Number(since)));
       const carriers = await sliced(young, ({ pid }) =>
         readProc(`${dir}/${pid}/environ`)?.includes(token) === true ? pid : null,
       );

@@ -16,7 +16,7 @@ import { InstanceRecord } from './instance-record.ts';
 import { sweepOrphans } from './orphan-sweep.ts';
 import { noCgroups, ownCgroups } from './own-cgroups.ts';
 import type { PosixChild } from './posix-child.ts';
-import { type ProcessTable, processTable } from './process-table.ts';
+import { isForeign, type ProcessTable, processTable } from './process-table.ts';
 import { Reaper } from './reaper.ts';
 import { Rounds } from './rounds.ts';
 
@@ -128,6 +128,10 @@ class PosixSpawner implements Spawner {
     const [table, procDir, reaper] = [this.#table, this.#procDir, this.#reaper];
     const self = await table.find(process.pid);
     if (self === null) throw new Fault('unavailable', 'neither /proc nor ps shows our own process');
+    if (isForeign(procDir)) {
+      const remedy = "mount one for ours, for example with 'unshare --mount-proc'";
+      throw new Fault('unavailable', `/proc is that of another pid namespace: ${remedy}`);
+    }
     if (stateDir !== null) {
       const ended = await sweepOrphans({ stateDir, procDir, table, clock });
       if (ended > 0) this.#notice(`ended ${ended} processes that a dead host had left running`);

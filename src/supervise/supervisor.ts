@@ -31,6 +31,8 @@ export interface SupervisorParts<C extends Described> {
   readonly events: EventHub;
   readonly policy: SupervisorPolicy;
   readonly connect: Connect<C>;
+  /** The connection has been made and is the one that everybody gets from now on. */
+  readonly connected: (connection: C) => void;
 }
 
 export class Supervisor<C extends Described> implements LifeListener<C> {
@@ -176,6 +178,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     const { era, protocolVersion, pid } = connection;
     const { server } = this.#parts;
     this.#emit({ kind: 'ready', server, generation, era, protocolVersion, pid, startMs });
+    this.#parts.connected(connection);
   }
 
   startFailed(generation: number, fault: Fault): void {

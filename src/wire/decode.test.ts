@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { booleanOf, idOf, isNull, numberOf, textOf, valueOf } from './decode.ts';
+import { booleanOf, idOf, isNull, numberOf, valueOf as parsed, textOf } from './decode.ts';
 
 /** Hands over the token surrounded by other bytes, so that offsets matter. */
 function on<T>(read: (bytes: Buffer, span: { start: number; end: number }) => T, token: string): T {
@@ -34,7 +34,7 @@ describe('decoding a span', () => {
   });
 
   test('parses a whole value', () => {
-    expect(on(valueOf, '{"a":[1,"ü"]}')).toEqual({ a: [1, 'ü'] });
+    expect(on(parsed, '{"a":[1,"ü"]}')).toEqual({ a: [1, 'ü'] });
   });
 
   test('takes strings and safe integers as ids, and keeps their types apart', () => {

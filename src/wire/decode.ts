@@ -14,10 +14,14 @@ export type Id = number | string;
 /** The decoded string, undefined if the value is not one. */
 export function textOf(bytes: Buffer, span: Span): string | undefined {
   if (bytes[span.start] !== quote) return undefined;
-  for (let at = span.start + 1; at < span.end - 1; at++) {
-    if (bytes[at] === backslash) return valueOf(bytes, span) as string;
-  }
+  if (hasEscapes(bytes, span)) return valueOf(bytes, span) as string;
   return bytes.toString('utf8', span.start + 1, span.end - 1);
+}
+
+function hasEscapes(bytes: Buffer, span: Span): boolean {
+  if (span.end - span.start > 64) return bytes.subarray(span.start, span.end).includes(backslash);
+  for (let at = span.start; at < span.end; at++) if (bytes[at] === backslash) return true;
+  return false;
 }
 
 /** The number, undefined if the value is not one or is beyond a double (1e400). */

@@ -63,8 +63,9 @@ export class LineReader {
       this.#discardedTail = undefined;
       this.#sink.oversizedEnd?.(tail);
     } else if (this.#heldBytes + rest.length > this.#limitBytes) {
+      const tail = this.#tailWith(rest);
       this.#sink.oversized(this.#takeHead(rest), this.#limitBytes);
-      this.#sink.oversizedEnd?.(lastBytes(Buffer.alloc(0), rest));
+      this.#sink.oversizedEnd?.(tail);
     } else {
       const line = this.#heldBytes === 0 ? rest : this.#join(rest);
       if (!isBlank(line)) this.#sink.line(line);
@@ -75,7 +76,7 @@ export class LineReader {
     if (this.#discardedTail !== undefined) {
       this.#discardedTail = lastBytes(this.#discardedTail, piece);
     } else if (this.#heldBytes + piece.length > this.#limitBytes) {
-      this.#discardedTail = lastBytes(Buffer.alloc(0), piece);
+      this.#discardedTail = this.#tailWith(piece);
       this.#sink.oversized(this.#takeHead(piece), this.#limitBytes);
     } else {
       this.#append(piece);
@@ -121,6 +122,12 @@ export class LineReader {
     return line;
   }
 
+  /** A copy of the end of what is held and this piece. */
+  #tailWith(piece: Buffer): Buffer {
+    this.#sealBlock();
+    return lastBytes(this.#pieces.at(-1) ?? Buffer.alloc(0), piece);
+  }
+
   /** A copy of the line's beginning; nothing is held afterwards. */
   #takeHead(rest: Buffer): Buffer {
     this.#sealBlock();
@@ -139,7 +146,7 @@ export class LineReader {
 /** The last bytes of the two in a row, copied. */
 function lastBytes(before: Buffer, after: Buffer): Buffer {
   if (after.length >= tailBytes) return Buffer.from(after.subarray(after.length - tailBytes));
-  return Buffer.concat([before, after]).subarray(-tailBytes);
+  return Buffer.concat([before.subarray(-tailBytes), after]).subarray(-tailBytes);
 }
 
 /** Nothing but space; also what `\r\n` leaves of an empty line. */

@@ -15,10 +15,11 @@ import { type RefusalReason, WireError } from './wire-error.ts';
  * More members than this in one object that is read are refused: telling them apart costs memory
  * and time that a frame of the allowed size should not be able to claim.
  */
-export const maxMembers = 65_536;
+export const maxMembers = 16_384;
 
-/** Up to here keys are compared in pairs, without making strings. */
+/** A few short plain keys are compared in pairs, without making strings; others in a set. */
 const fewMembers = 16;
+const shortKeyBytes = 64;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -61,19 +62,24 @@ export class Reading {
     if (bytes[at] === closeBrace) return new ObjectSpan(bytes, start, at + 1, undefined);
     for (;;) {
       if (bytes[at] !== quote) throw unexpected(bytes, at);
-      const member = this.#member(at + 1, role, depth + 1, last);
-      count++;
-      if (count <= fewMembers) {
-        if (isTaken(bytes, member)) this.#complain('duplicate-key', member.keyStart);
+      let end: number;
+      if (count < maxMembers) {
+        const member = this.#member(at + 1, role, depth + 1, last);
+        count++;
+        if (seen === undefined && (count > fewMembers || !isShort(member))) {
+          seen = keysUpTo(bytes, last);
+        }
+        const isTwin =
+          seen === undefined ? isTaken(bytes, member) : isIn(seen, keyOf(bytes, member));
+        if (isTwin) this.#complain('duplicate-key', member.keyStart);
         last = member;
-      } else if (count <= maxMembers) {
-        seen ??= keysUpTo(bytes, last);
-        const key = keyOf(bytes, member);
-        if (seen.has(key)) this.#complain('duplicate-key', member.keyStart);
-        seen.add(key);
-        last = member;
-      } else this.#complain('too-many-members', member.keyStart);
-      at = skipSpace(bytes, member.end);
+        end = member.end;
+      } else {
+        this.#complain('too-many-members', at);
+        const value = skipColon(bytes, skipString(bytes, at + 1));
+        end = skipValue(bytes, value, depth + 1, this.#maxDepth);
+      }
+      at = skipSpace(bytes, end);
       const next = bytes[at];
       if (next === closeBrace) return new ObjectSpan(bytes, start, at + 1, last);
       if (next !== comma) throw unexpected(bytes, at);
@@ -91,7 +97,9 @@ export class Reading {
     }
     const start = skipColon(bytes, keyEnd + 1);
     const inner = bytes[start] === openBrace ? roleOf(role, bytes, keyStart, keyEnd) : undefined;
-    const object = inner === undefined ? undefined : this.object(start, inner, depth);
+    // After a complaint nothing further is read: repeating `params` must not repeat the work.
+    const isRead = inner !== undefined && this.#complaint === undefined;
+    const object = isRead ? this.object(start, inner, depth) : undefined;
     const end = object === undefined ? skipValue(bytes, start, depth, this.#maxDepth) : object.end;
     return { start, end, keyStart, keyEnd, unescaped, object, previous };
   }
@@ -130,7 +138,11 @@ function plainEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Does one of the members before it have the same key? */
+function isShort(member: Member): boolean {
+  return member.unescaped === undefined && member.keyEnd - member.keyStart <= shortKeyBytes;
+}
+
+/** Does one of the members before it, all short, have the same key? */
 function isTaken(bytes: Buffer, member: Member): boolean {
   let earlier = member.previous;
   while (earlier !== undefined && !isSameKey(bytes, earlier, member)) earlier = earlier.previous;
@@ -138,15 +150,18 @@ function isTaken(bytes: Buffer, member: Member): boolean {
 }
 
 function isSameKey(bytes: Buffer, one: Member, other: Member): boolean {
-  if (one.unescaped !== undefined || other.unescaped !== undefined) {
-    return keyOf(bytes, one) === keyOf(bytes, other);
-  }
   const length = one.keyEnd - one.keyStart;
   if (other.keyEnd - other.keyStart !== length) return false;
   for (let index = 0; index < length; index++) {
     if (bytes[one.keyStart + index] !== bytes[other.keyStart + index]) return false;
   }
   return true;
+}
+
+/** Was it in the set before? Now it is. */
+function isIn(seen: Set<string>, key: string): boolean {
+  const before = seen.size;
+  return seen.add(key).size === before;
 }
 
 function keysUpTo(bytes: Buffer, last: Member | undefined): Set<string> {

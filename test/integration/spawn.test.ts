@@ -1,7 +1,6 @@
 // The life of real children, under every containment that this machine offers.
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, cp, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import type { Spawner } from '../../src/supervise/spawn.ts';
 import { stopChild } from '../../src/supervise/stop.ts';
 import type { StopPolicy, StopReport } from '../../src/supervise/stop-ladder.ts';
 import {
+  cgroupsNamed,
   newSpawner,
   offeredContainments,
   type RecordedChild,
@@ -20,22 +20,10 @@ import {
   shell,
   until,
 } from '../support/recorded-child.ts';
+import { identified, newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
 
-const sleeper = new URL('../fixtures/processes/sleeper.sh', import.meta.url).pathname;
 const table = processTable();
 const offered = await offeredContainments();
-
-async function isAlive(pid: number): Promise<boolean> {
-  const row = await table.find(pid);
-  return row !== null && !row.isZombie;
-}
-
-/** The pids that sleepers below the child have printed. */
-async function sleepers(subject: RecordedChild, count: number): Promise<number[]> {
-  const lines = () => subject.stdout().toString().trim().split('\n').filter(Boolean);
-  await until(() => lines().length === count, `${count} sleepers have started`);
-  return lines().map(Number);
-}
 
 function stop(subject: RecordedChild, policy: Partial<StopPolicy> = {}): Promise<StopReport> {
   const whole = { stdinGraceMs: 10_000, termGraceMs: 10_000, ...policy };
@@ -79,12 +67,13 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
   });
 
   it('is told dead although a grandchild holds its pipes', async () => {
-    const subject = await shell(spawner, `sh ${sleeper} & exit 4`);
+    const tag = newTag();
+    const subject = await shell(spawner, `sh ${sleeper} ${tag} & read -r go; exit 4`);
+    const left = await sleepersWith(tag);
+    await subject.write('go\n');
     expect(await subject.exited).toEqual({ code: 4, signal: null });
     await subject.child.sweep();
-    for (const line of subject.stdout().toString().trim().split('\n').filter(Boolean)) {
-      expect(await isAlive(Number(line))).toBe(false);
-    }
+    expect(await stillAlive(left)).toEqual([]);
   });
 
   it('reports the signal that killed it', async () => {
@@ -94,9 +83,9 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
   });
 
   it('has the pid by which a user can kill it', async () => {
-    const subject = await recorded(spawner, sleeper);
-    const [pid] = await sleepers(subject, 1);
-    expect(subject.child.pid).toBe(pid);
+    const tag = newTag();
+    const subject = await recorded(spawner, sleeper, [tag]);
+    expect(await sleepersWith(tag)).toMatchObject([{ pid: subject.child.pid }]);
     process.kill(subject.child.pid, 'SIGKILL');
     expect(await subject.exited).toEqual({ code: null, signal: 'SIGKILL' });
     await subject.child.sweep();
@@ -107,12 +96,12 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
     await until(() => subject.told.includes('ended'), 'stdout has ended');
     expect(await subject.write('into the void')).toMatchObject({ code: 'EPIPE' });
     expect(await subject.write('again')).toBeInstanceOf(Error);
-    expect(await isAlive(subject.child.pid)).toBe(true);
+    expect(await identified([subject.child.pid])).toHaveLength(1);
     await stop(subject, { stdinGraceMs: 0 });
   });
 
   it('fails a write that the child did not live to read', async () => {
-    const holder = `sh ${sleeper} <&0 & read -r line; exit 0`;
+    const holder = `sh ${sleeper} ${newTag()} <&0 & read -r line; exit 0`;
     const subject = await shell(spawner, holder);
     const written = subject.write(Buffer.concat([Buffer.from('go\n'), Buffer.alloc(5_000_000)]));
     expect(await written).toMatchObject({ code: 'EPIPE' });
@@ -165,7 +154,7 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
   });
 
   it('ends by SIGTERM when it does not read', async () => {
-    const subject = await recorded(spawner, sleeper);
+    const subject = await recorded(spawner, sleeper, [newTag()]);
     const report = await stop(subject, { stdinGraceMs: 0 });
     expect(report).toMatchObject({ exit: { signal: 'SIGTERM' }, rung: 'term' });
   });
@@ -182,32 +171,37 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
   });
 
   it('ends by SIGKILL when it is deaf', async () => {
-    const subject = await shell(spawner, `trap '' TERM INT HUP; sh ${sleeper}; :`);
-    const [pid = 0] = await sleepers(subject, 1);
+    const tag = newTag();
+    const subject = await shell(spawner, `trap '' TERM INT HUP; sh ${sleeper} ${tag}; :`);
+    const deaf = await sleepersWith(tag);
     const report = await stop(subject, { stdinGraceMs: 0, termGraceMs: 50 });
     expect(report).toMatchObject({ exit: { signal: 'SIGKILL' }, rung: 'kill' });
-    expect(await isAlive(pid)).toBe(false);
+    expect(await stillAlive(deaf)).toEqual([]);
   });
 
   it('takes its grandchildren along, in whatever session they are', async () => {
+    const tag = newTag();
+    const one = `sh ${sleeper} ${tag}`;
     const subject = await shell(
       spawner,
-      `sh ${sleeper} & setsid sh ${sleeper} & setsid env -i /bin/sh ${sleeper} & cat; exit 0`,
+      `${one} & setsid ${one} & setsid env -i /bin/${one} & cat; exit 0`,
     );
-    const pids = await sleepers(subject, 3);
+    const below = await sleepersWith(tag, 3);
     const report = await stop(subject);
     expect(report).toMatchObject({ exit: { code: 0 }, rung: 'stdin' });
     if (kind !== 'pidns') expect(report.swept).toBe(3);
-    expect(await Promise.all(pids.map(isAlive))).toEqual([false, false, false]);
+    expect(await stillAlive(below)).toEqual([]);
   });
 
   it('is gone with its spawner', async () => {
     const own = newSpawner({ containments: [kind] });
-    const subject = await shell(own, `trap '' TERM; setsid sh ${sleeper} & sh ${sleeper}; :`);
-    const pids = await sleepers(subject, 2);
+    const tag = newTag();
+    const one = `sh ${sleeper} ${tag}`;
+    const subject = await shell(own, `trap '' TERM; setsid ${one} & ${one}; :`);
+    const below = await sleepersWith(tag, 2);
     await own[Symbol.asyncDispose]();
     expect(await subject.exited).toMatchObject({ signal: 'SIGKILL' });
-    expect(await Promise.all(pids.map(isAlive))).toEqual([false, false]);
+    expect(await stillAlive(below)).toEqual([]);
   });
 
   it('leaves neither descriptors nor cgroups behind in a hundred lives', async () => {
@@ -220,18 +214,9 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
     const before = readdirSync('/proc/self/fd').length;
     for (let life = 0; life < 100; life++) await live();
     expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before);
-    expect(cgroupsOf('holdfast-t')).toEqual([]);
+    expect(cgroupsNamed(`holdfast-t${process.pid}-`)).toEqual([]);
   });
 });
-
-/** The cgroups of this worker that are left. */
-function cgroupsOf(prefix: string): string[] {
-  if (!existsSync('/sys/fs/cgroup')) return [];
-  const name = `${prefix}${process.pid}-*`;
-  return execFileSync('find', ['/sys/fs/cgroup', '-type', 'd', '-name', name], { encoding: 'utf8' })
-    .split('\n')
-    .filter(Boolean);
-}
 
 describe('a spawner', () => {
   it('gives a child the safe environment, what is declared, and its mark', async () => {
@@ -270,8 +255,9 @@ describe('a spawner', () => {
     const dir = await mkdtemp(join(tmpdir(), 'holdfast a=b '));
     await cp(sleeper, join(dir, 'c=d'));
     await chmod(join(dir, 'c=d'), 0o755);
-    const subject = await recorded(spawner, './c=d', [], { cwd: dir });
-    expect(await sleepers(subject, 1)).toEqual([subject.child.pid]);
+    const tag = newTag();
+    const subject = await recorded(spawner, './c=d', [tag], { cwd: dir });
+    expect(await sleepersWith(tag)).toMatchObject([{ pid: subject.child.pid }]);
     await stop(subject, { stdinGraceMs: 0 });
     await rm(dir, { recursive: true });
   });
@@ -332,13 +318,22 @@ describe('a spawner', () => {
     await rm(stateDir, { recursive: true });
   });
 
+  it('claims no namespace where the tools for it are missing', async () => {
+    await using spawner = newSpawner({ sourceEnv: { PATH: '/nowhere' } });
+    expect(['cgroup', 'marker']).toContain(await spawner.containment());
+    const subject = await recorded(spawner, '/bin/cat');
+    expect(['cgroup', 'marker']).toContain(subject.child.containment);
+  });
+
   it('does its work without /proc, by ps', async () => {
     await using spawner = newSpawner({ procDir: '/nowhere' });
     expect(await spawner.containment()).toBe('group');
-    const subject = await shell(spawner, `setsid sh ${sleeper} & sh ${sleeper} & cat; exit 0`);
-    const pids = await sleepers(subject, 2);
+    const tag = newTag();
+    const one = `sh ${sleeper} ${tag}`;
+    const subject = await shell(spawner, `setsid ${one} & ${one} & cat; exit 0`);
+    const below = await sleepersWith(tag, 2);
     expect(await stop(subject)).toMatchObject({ rung: 'stdin', swept: 2 });
-    expect(await Promise.all(pids.map(isAlive))).toEqual([false, false]);
+    expect(await stillAlive(below)).toEqual([]);
   });
 });
 

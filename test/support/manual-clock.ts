@@ -1,5 +1,7 @@
-// A clock that moves only when a test says so. Timers run in the order of their times, and a timer that
-// is set while time moves still runs if its time has come.
+// A clock that moves only when a test says so. Timers run in the order of their times, and of their
+// setting where the times are equal; a timer that is set while time moves still runs if its time has
+// come. Wall time is another number than monotonic time, and jumps when told to, so that code that
+// mixes the two up fails here and not in production.
 
 import type { Clock } from '../../src/kernel/clock.ts';
 
@@ -10,11 +12,12 @@ interface Timer {
 
 export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>();
-  #now = 0;
+  #now: number;
   #wallOffset: number;
 
-  constructor(wallStart = 1_700_000_000_000) {
-    this.#wallOffset = wallStart;
+  constructor(wallStart = 1_700_000_000_000, start = 0) {
+    this.#wallOffset = wallStart - start;
+    this.#now = start;
   }
 
   now(): number {
@@ -26,24 +29,34 @@ export class ManualClock implements Clock {
   }
 
   after(ms: number, task: () => void): Disposable {
-    const timer = { at: this.#now + ms, task };
+    const timer = { at: this.#now + Math.max(0, ms), task };
     this.#timers.add(timer);
     return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
   }
 
-  /** How many timers wait. */
+  /** How many timers are set. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  /** The same as `pending`. */
   get waiting(): number {
     return this.#timers.size;
   }
 
   advance(ms: number): void {
     const end = this.#now + ms;
-    for (let next = this.#due(end); next !== undefined; next = this.#due(end)) {
-      this.#now = next.at;
-      this.#timers.delete(next);
-      next.task();
-    }
+    while (this.#runNext(end));
     this.#now = end;
+  }
+
+  /** The same, with everything that waits for a promise brought to rest before and after each timer. */
+  async advanceAsync(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await settled();
+    while (this.#runNext(end)) await settled();
+    this.#now = end;
+    await settled();
   }
 
   /** Somebody sets the wall clock; monotonic time does not notice. */
@@ -51,11 +64,30 @@ export class ManualClock implements Clock {
     this.#wallOffset += ms;
   }
 
-  #due(end: number): Timer | undefined {
-    let first: Timer | undefined;
+  #runNext(end: number): boolean {
+    let next: Timer | undefined;
     for (const timer of this.#timers) {
-      if (timer.at <= end && (first === undefined || timer.at < first.at)) first = timer;
+      if (timer.at <= end && (next === undefined || timer.at < next.at)) next = timer;
     }
-    return first;
+    if (next === undefined) return false;
+    this.#now = next.at;
+    this.#timers.delete(next);
+    next.task();
+    return true;
   }
+}
+
+/** A clock whose monotonic time begins at `start`. */
+export function manualClock(start = 0): ManualClock {
+  return new ManualClock(1_700_000_000_000, start);
+}
+
+/**
+ * Resolves when every promise that can settle has settled, with all that follows from it. An
+ * immediate runs only after the queue of microtasks is empty, so this is exact, not a guess.
+ */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

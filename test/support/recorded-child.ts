@@ -1,5 +1,7 @@
 // A real child whose whole life is written down, for tests that ask in which order it was told.
 
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Child, ChildSpec, Containment, Exit } from '../../src/supervise/child.ts';
 import { processEnvironment } from '../../src/supervise/environment.ts';
@@ -83,6 +85,15 @@ export function shell(
   more: Partial<ChildSpec> = {},
 ): Promise<RecordedChild> {
   return recorded(spawner, '/bin/sh', ['-c', script], more);
+}
+
+/** The cgroups whose names begin so. */
+export function cgroupsNamed(prefix: string): string[] {
+  const root = '/sys/fs/cgroup';
+  if (!existsSync(root)) return [];
+  // A group may vanish while they are listed; then find complains and exits with 1.
+  const { stdout } = spawnSync('find', [root, '-type', 'd', '-name', `${prefix}*`]);
+  return String(stdout).split('\n').filter(Boolean);
 }
 
 /** Looks again and again until it is so. Throws after ten seconds. */

@@ -1,0 +1,49 @@
+// Checks of the config file: is there one, is everything in it understood, and does every server have
+// what it needs to run? One that its owner has switched off is as it should be.
+
+import type { LoadedConfig } from '../../config/loaded.ts';
+import { switchedOff } from '../../config/loaded.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { type Check, finding, note, ok } from './check.ts';
+
+export type ConfigReading =
+  | { readonly kind: 'read'; readonly loaded: LoadedConfig; readonly checks: readonly Check[] }
+  | { readonly kind: 'unread'; readonly checks: readonly Check[] };
+
+export function checkConfig(load: () => LoadedConfig): ConfigReading {
+  try {
+    const loaded = load();
+    return { kind: 'read', loaded, checks: checksOf(loaded) };
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'invalid_request') throw error;
+    return { kind: 'unread', checks: error.message.split('\n').map(problem) };
+  }
+}
+
+/** A problem of the config names its place, its cause and what to do, all in one line. */
+function problem(text: string): Check {
+  return finding('config', text, 'correct it, then run: holdfast doctor');
+}
+
+function checksOf({ file, config, disabled, notices }: LoadedConfig): Check[] {
+  const count = Object.keys(config.mcpServers).length + disabled.size;
+  const summary =
+    count === 0
+      ? finding('config', `${file} has no servers`, 'add one under "mcpServers"')
+      : ok('config', `${file} · ${count} ${count === 1 ? 'server' : 'servers'}`);
+  return [
+    summary,
+    ...notices.map((text) => note('config', text)),
+    ...[...disabled].map(([name, cause]) => checkDisabled(name, cause)),
+  ];
+}
+
+function checkDisabled(name: string, cause: string): Check {
+  const isWanted = ['mcpServers', 'servers'].some((key) => switchedOff([key, name]) === cause);
+  if (isWanted) return note(name, cause);
+  return finding(
+    name,
+    `disabled: ${cause}`,
+    'complete it, or set "disabled": true for this server',
+  );
+}

@@ -1,0 +1,73 @@
+// Checks of who may read and write our files. The config decides which programs run, and the state
+// directory holds what was said about servers: neither may be in other people's hands.
+
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Check, finding, ok } from './check.ts';
+
+export async function checkConfigFile(file: string): Promise<readonly Check[]> {
+  const { mode } = await stat(file);
+  if ((mode & 0o022) === 0) return [];
+  const whom = (mode & 0o002) === 0 ? 'its group' : 'everyone';
+  return [
+    finding(
+      'config',
+      `${file} can be written by ${whom}, and it decides what runs`,
+      `chmod go-w '${file}'`,
+    ),
+  ];
+}
+
+export async function checkStateDirectory(
+  folder: string,
+  ownUid: number | undefined,
+): Promise<Check> {
+  const stats = await stat(folder).catch(unlessMissing);
+  if (stats === undefined) return await checkFutureDirectory(folder);
+  if (!stats.isDirectory()) {
+    return finding(
+      'state',
+      `${folder} is not a directory`,
+      'move it away, or set HOLDFAST_STATE to a directory',
+    );
+  }
+  if (ownUid !== undefined && stats.uid !== ownUid) {
+    return finding(
+      'state',
+      `${folder} belongs to another user`,
+      'set HOLDFAST_STATE to a directory of your own',
+    );
+  }
+  if ((await writable(folder)) === false) {
+    return finding('state', `${folder} cannot be written`, `chmod u+rwx '${folder}'`);
+  }
+  if (ownUid !== undefined && (stats.mode & 0o077) !== 0) {
+    return finding('state', `${folder} is open to other users`, `chmod 700 '${folder}'`);
+  }
+  return ok('state', folder);
+}
+
+/** It is made when it is first needed; can it be? */
+async function checkFutureDirectory(folder: string): Promise<Check> {
+  let above = dirname(folder);
+  while ((await stat(above).catch(unlessMissing)) === undefined) above = dirname(above);
+  if (await writable(above)) return ok('state', `${folder} (made when it is needed)`);
+  return finding(
+    'state',
+    `${folder} cannot be made, because ${above} cannot be written`,
+    'set HOLDFAST_STATE to a directory that can be made',
+  );
+}
+
+function writable(folder: string): Promise<boolean> {
+  return access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whatever keeps us from seeing it keeps us from using it. */
+function unlessMissing(): undefined {
+  return undefined;
+}

@@ -1,0 +1,45 @@
+// Checks of the machine itself: is Node new enough, and what can hold a server's processes together
+// here when we die? A weak hold is a note and no finding: everything works, one promise is smaller.
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { Containment } from '../../supervise/child.ts';
+import { createSpawner } from '../../supervise/spawn.ts';
+import { type Check, finding, note, ok } from './check.ts';
+
+const oldestNode = [20, 19] as const;
+
+export function checkNode(version: string): Check {
+  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
+  const [oldestMajor, oldestMinor] = oldestNode;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
+    return ok('node', version);
+  }
+  return finding(
+    'node',
+    `this is Node ${version}`,
+    `install Node ${oldestNode.join('.')} or later`,
+  );
+}
+
+const holds: Readonly<Record<Containment, string>> = {
+  pidns: 'pidns: the kernel ends all processes of a server with it',
+  cgroup: 'cgroup: the kernel knows all processes of a server, and they are ended together',
+  marker: 'marker: processes that a server leaves behind are found by a mark in their environment',
+  group: 'group: processes that leave the process group of a server may outlive it',
+};
+
+export async function checkContainment(
+  clock: Clock,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Check> {
+  await using spawner = createSpawner({
+    clock,
+    instance: `doctor-${process.pid}`,
+    stateDir: null,
+    sourceEnv: env,
+  });
+  const kind = await spawner.containment();
+  return kind === 'group'
+    ? note('processes', `${holds[kind]}; Linux with /proc or pid namespaces holds more`)
+    : ok('processes', holds[kind]);
+}

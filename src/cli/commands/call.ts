@@ -1,0 +1,155 @@
+// holdfast call: one call of one tool. The answer's text goes to standard output and nothing else
+// does, so that it can be piped; with --json it is the server's result, byte for byte. While the
+// answer is awaited, a terminal shows what is being waited for.
+
+import { type Command, InvalidArgumentError } from 'commander';
+import type { CallOptions, Progress } from '../../host/host.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { HostEvent } from '../../observe/events.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Invocation, Perform } from '../invocation.ts';
+import { LiveLine } from '../render/live-line.ts';
+import { durationText } from '../render/quantity.ts';
+import { complain, type Shell } from '../shell.ts';
+import { withHost } from '../standalone.ts';
+import { type ToolAddress, toolAddress } from '../tool-address.ts';
+import { type ArgumentSource, argumentSource } from '../tool-arguments.ts';
+
+const help = `
+The arguments are one JSON object, sent byte for byte; or key=value pairs, where a value
+that is JSON counts as JSON (limit=5, all=true, tags='["a"]') and anything else as a string;
+or - to read a JSON object from standard input. Nested keys need the JSON form.
+
+Text is printed as it is, other content as one line each; --json prints the server's whole
+result unchanged, or {"fault": …} if there is none.
+
+Examples:
+  holdfast call files/read_text_file path=README.md
+  holdfast call git/log '{"max": 3}' --json
+  jq '{path: .file}' job.json | holdfast call files/read_text_file -`;
+
+export function addCall(program: Command, perform: Perform): void {
+  program
+    .command('call')
+    .summary('call a tool')
+    .description('Call a tool of a server and print what it answers.')
+    .argument('<SERVER/TOOL>', 'the tool')
+    .argument('[ARGUMENTS...]', "JSON, key=value pairs, or '-'")
+    .option('--timeout <MS>', 'how long the answer may take', milliseconds)
+    .addHelpText('after', help)
+    .action((address: string, words: string[], options: { timeout?: number }, command: Command) =>
+      perform(command, (invocation) => call(invocation, address, words, options.timeout)),
+    );
+}
+
+const longestTimerMs = 2_147_483_647;
+
+function milliseconds(text: string): number {
+  const ms = Number(text);
+  if (/^\d+$/.test(text) && ms >= 1 && ms <= longestTimerMs) return ms;
+  throw new InvalidArgumentError('Expected a whole number of milliseconds, such as 30000');
+}
+
+async function call(
+  invocation: Invocation,
+  addressText: string,
+  words: readonly string[],
+  timeoutMs: number | undefined,
+): Promise<number> {
+  const { shell, configFile, isJson } = invocation;
+  const address = toolAddress(addressText);
+  const args = await argumentsFrom(shell, argumentSource(words), address);
+  using live = new LiveLine(shell.err, shell.clock);
+  const result = await withHost(
+    shell,
+    { configFile, onEvent: (event) => live.show(waitText(event, address)) },
+    async ({ host }) => {
+      const bytes = await host.callRaw(address.server, address.tool, args, {
+        signal: shell.interrupt.signal,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        ...progressOptions(shell, live, address),
+      });
+      live.clear();
+      return bytes;
+    },
+  );
+  if (isJson) return printRaw(shell, result);
+  return await printShown(shell, result, address);
+}
+
+/** Checked here, so that what is wrong is said before anything is started. */
+async function argumentsFrom(
+  shell: Shell,
+  source: ArgumentSource,
+  { server, tool }: ToolAddress,
+): Promise<Uint8Array> {
+  const { argumentsFromText } = await import('../../host/arguments.ts');
+  try {
+    return argumentsFromText(source.kind === 'text' ? source.text : await everythingFrom(shell));
+  } catch (error) {
+    throw error instanceof Fault ? error.with({ server, tool }) : error;
+  }
+}
+
+async function everythingFrom({ stdin, interrupt }: Shell): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const reading = (async () => {
+    for await (const chunk of stdin) chunks.push(chunk);
+  })();
+  await Promise.race([reading, interrupt.arrived]);
+  if (interrupt.signal.aborted) throw new Fault('cancelled', 'interrupted');
+  return Buffer.concat(chunks);
+}
+
+/** Asking for progress changes the request, so it is asked for only if somebody sees it. */
+function progressOptions(
+  { err }: Shell,
+  live: LiveLine,
+  { server, tool }: ToolAddress,
+): Pick<CallOptions, 'onProgress'> {
+  if (!err.isTerminal) return {};
+  return { onProgress: (progress) => live.show(`${server}/${tool}: ${progressText(progress)}`) };
+}
+
+function progressText({ progress, total, message }: Progress): string {
+  const share = typeof total === 'number' && total > 0 ? ` of ${total}` : '';
+  return `${progress}${share}${typeof message === 'string' ? ` · ${message}` : ''}`;
+}
+
+function waitText(event: HostEvent, { server, tool }: ToolAddress): string {
+  if (event.kind === 'starting') return `starting ${server}`;
+  if (event.kind === 'cooling') {
+    return `${server} did not start; trying again in ${durationText(event.delayMs)}`;
+  }
+  return event.kind === 'stopping' ? `stopping ${server}` : `waiting for ${server}/${tool}`;
+}
+
+function printRaw({ out }: Shell, result: Buffer): number {
+  out.write(result);
+  out.write('\n');
+  const { isError } = JSON.parse(result.toString('utf8')) as { isError?: unknown };
+  return isError === true ? exitCodes.failed : exitCodes.ok;
+}
+
+async function printShown(
+  shell: Shell,
+  result: Buffer,
+  { server, tool }: ToolAddress,
+): Promise<number> {
+  const { shownResult } = await import('../render/content.ts');
+  const { text, isError, resultType } = shownResult(result, shell.out.isTerminal);
+  shell.out.write(text);
+  if (resultType !== undefined && resultType !== 'complete') {
+    complain(
+      shell,
+      `${server}/${tool} answered with "${resultType}", which a command line cannot go on with; see it with --json`,
+    );
+    return exitCodes.failed;
+  }
+  if (!isError) return exitCodes.ok;
+  complain(
+    shell,
+    `${server}/${tool} says that this is an error · next: holdfast tools ${server}/${tool}`,
+  );
+  return exitCodes.failed;
+}

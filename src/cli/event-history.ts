@@ -1,0 +1,80 @@
+// The past, read back from the event log in the state directory. Other processes are writing to it,
+// and older or newer versions may have: a line that is not an event of ours is passed over. Only the
+// end of the log is read, so that looking costs the same however long it has become.
+
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { HostEvent } from '../observe/events.ts';
+
+/** Several thousand events. */
+const maxBytes = 2 * 1024 * 1024;
+
+/** The latest events, the oldest first. */
+export async function eventHistory(stateDir: string): Promise<readonly HostEvent[]> {
+  const path = join(stateDir, 'events.jsonl');
+  const recent = await tailOf(path, maxBytes);
+  const older = await tailOf(`${path}.1`, maxBytes - recent.length);
+  return [older, recent].flatMap((text) => text.split('\n').flatMap(eventFrom));
+}
+
+/** Whole lines from the end of a file; none if it is not there. */
+async function tailOf(path: string, bytes: number): Promise<string> {
+  if (bytes <= 0) return '';
+  try {
+    await using file = await open(path, 'r');
+    const { size } = await file.stat();
+    const start = Math.max(0, size - bytes);
+    const { buffer, bytesRead } = await file.read(
+      Buffer.alloc(size - start),
+      0,
+      size - start,
+      start,
+    );
+    const text = buffer.toString('utf8', 0, bytesRead);
+    return start === 0 ? text : text.slice(text.indexOf('\n') + 1);
+  } catch (error) {
+    // No log yet, or none that we may read: then there is no past to tell. Doctor says why.
+    if (error instanceof Error && 'code' in error) return '';
+    throw error;
+  }
+}
+
+function eventFrom(line: string): HostEvent[] {
+  try {
+    const record: unknown = JSON.parse(line);
+    return isEvent(record) ? [record] : [];
+  } catch {
+    // An unfinished line, or the empty one at the end.
+    return [];
+  }
+}
+
+const kinds: Readonly<Record<HostEvent['kind'], true>> = {
+  registered: true,
+  starting: true,
+  ready: true,
+  'start-failed': true,
+  lost: true,
+  cooling: true,
+  ejected: true,
+  stopping: true,
+  stopped: true,
+  idle: true,
+  reloaded: true,
+  removed: true,
+  circuit: true,
+  tools: true,
+  noise: true,
+  call: true,
+};
+
+function isEvent(record: unknown): record is HostEvent {
+  if (typeof record !== 'object' || record === null) return false;
+  const { at, server, kind } = record as Partial<Record<string, unknown>>;
+  return (
+    typeof at === 'number' &&
+    typeof server === 'string' &&
+    typeof kind === 'string' &&
+    Object.hasOwn(kinds, kind)
+  );
+}

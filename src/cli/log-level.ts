@@ -1,0 +1,23 @@
+// HOLDFAST_LOG: how much a command says besides its answer. By default only what went wrong on the
+// side (a log that cannot be written); with `info` also what happens to servers; with `debug` also
+// single calls and the stack of a fault. All of it goes to standard error.
+
+import { Fault } from '../kernel/fault.ts';
+
+const levels = ['error', 'warn', 'info', 'debug'] as const;
+
+export type LogLevel = (typeof levels)[number];
+
+export function logLevelFrom(text: string | undefined): LogLevel {
+  if (text === undefined || text === '') return 'warn';
+  const level = levels.find((name) => name === text.toLowerCase());
+  if (level !== undefined) return level;
+  throw new Fault(
+    'invalid_request',
+    `HOLDFAST_LOG is ${JSON.stringify(text)}: set it to one of ${levels.join(', ')}`,
+  );
+}
+
+export function includes(level: LogLevel, asked: LogLevel): boolean {
+  return levels.indexOf(level) >= levels.indexOf(asked);
+}

@@ -1,0 +1,78 @@
+// The command line as a whole: which commands and options there are, and what is said when it is
+// used wrongly. Each command describes and does itself in its own file; nothing here loads the host,
+// so that help and mistakes are answered at once.
+
+import { Command, CommanderError } from 'commander';
+import { Fault } from '../kernel/fault.ts';
+import { addCall } from './commands/call.ts';
+import { addDemo } from './commands/demo.ts';
+import { addDoctor } from './commands/doctor.ts';
+import { addSearch } from './commands/search.ts';
+import { addStatus } from './commands/status.ts';
+import { addTools } from './commands/tools.ts';
+import type { Perform } from './invocation.ts';
+import type { Shell } from './shell.ts';
+
+const help = `
+Examples:
+  holdfast tools                                     every tool of every server
+  holdfast call files/read_text_file path=README.md  call one
+  holdfast status                                    what state everything is in
+
+Exit codes: 0 ok · 1 the tool or a check found an error · 2 usage, config, unknown name
+3 unavailable · 4 denied or over budget · 5 outcome unknown · 130 interrupted
+
+Environment: HOLDFAST_CONFIG, HOLDFAST_STATE, HOLDFAST_LOG (error, warn, info, debug), NO_COLOR`;
+
+export function createProgram(shell: Shell, version: string, perform: Perform): Command {
+  const { out } = shell;
+  const program = new Command('holdfast')
+    .description('Runs your MCP servers, keeps them alive, and never runs an unsafe call twice.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [COMMAND]', 'print help for a command')
+    .option('--config <FILE>', 'the config file, instead of the holdfast.json found from here')
+    .option('--json', 'print JSON, in a shape that stays')
+    .exitOverride()
+    .showSuggestionAfterError(true)
+    .configureOutput({
+      writeOut: (text) => out.write(text),
+      // Mistakes become one line of our own; see `usageFault`.
+      writeErr: () => {},
+      getOutHelpWidth: () => Math.min(out.columns, 100),
+    })
+    .configureHelp({
+      showGlobalOptions: true,
+      sortSubcommands: false,
+      styleTitle: (text) => out.style('bold', text),
+      styleCommandText: (text) => out.style('cyan', text),
+      styleSubcommandText: (text) => out.style('cyan', text),
+      styleOptionText: (text) => out.style('cyan', text),
+    })
+    .addHelpText('after', help);
+  for (const add of [addCall, addTools, addSearch, addStatus, addDoctor, addDemo]) {
+    add(program, perform);
+  }
+  return program;
+}
+
+/** Help and version are ends that commander reports as errors. */
+export function isAnswered(error: unknown): boolean {
+  return error instanceof CommanderError && error.exitCode === 0;
+}
+
+/** A mistake on the command line as a fault; anything else as it is. */
+export function usageFault(error: unknown, program: Command, argv: readonly string[]): unknown {
+  if (!(error instanceof CommanderError)) return error;
+  const verb = program.commands.find((command) => argv.includes(command.name()))?.name();
+  const words = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  const where = verb === undefined ? 'holdfast --help' : `holdfast ${verb} --help`;
+  return new Fault('invalid_request', `${words}; see: ${where}`, {}, error);
+}
+
+export function nothingAsked(): Fault {
+  return new Fault(
+    'invalid_request',
+    'no command given; start with: holdfast status, or see: holdfast --help',
+  );
+}

@@ -1,0 +1,38 @@
+// Times and sizes as people say them: how long something took, how long ago it was, how big it is.
+
+/** Short spans exactly, long ones roughly. */
+export function durationText(ms: number): string {
+  if (ms < 1) return 'under 1 ms';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
+  if (ms < 172_800_000) return `${Math.floor(ms / 3_600_000)} h`;
+  return `${Math.floor(ms / 86_400_000)} days`;
+}
+
+export function agoText(ms: number): string {
+  return ms < 1_000 ? 'just now' : `${durationText(Math.floor(ms / 1_000) * 1_000)} ago`;
+}
+
+const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const dayOfYear = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short' });
+
+/** The time; with its date if that is not today's. */
+export function momentText(at: number, now: number): string {
+  const day = dayOfYear.format(at);
+  const time = timeOfDay.format(at);
+  return day === dayOfYear.format(now) ? time : `${day} ${time}`;
+}
+
+const byteUnits = ['bytes', 'kB', 'MB', 'GB'] as const;
+
+export function sizeText(bytes: number): string {
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1_000 && unit < byteUnits.length - 1) {
+    size /= 1_000;
+    unit += 1;
+  }
+  const digits = unit === 0 || size >= 100 ? 0 : 1;
+  return `${size.toFixed(digits)} ${byteUnits[unit]}`;
+}

@@ -1,0 +1,108 @@
+// The states of all servers as a table, and of one server as a page with its story. The states are
+// those of this moment; what happened before comes from the event log.
+
+import type { HostStatus, ServerState, ServerStatus } from '../../host/status.ts';
+import { printableLine } from '../../kernel/printable.ts';
+import type { HostEvent } from '../../observe/events.ts';
+import { agoText } from './quantity.ts';
+import type { Style } from './style.ts';
+import { type Cell, tableLines } from './table.ts';
+import { eventText, storyOf, timelineLines } from './timeline.ts';
+
+export interface StatusView {
+  readonly status: HostStatus;
+  readonly history: readonly HostEvent[];
+  /** Wall time. */
+  readonly now: number;
+}
+
+/** Of the terminal; infinite where there is none. */
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
+  idle: 'dim',
+  starting: 'cyan',
+  ready: 'green',
+  degraded: 'yellow',
+  cooling: 'yellow',
+  ejected: 'red',
+  stopping: 'dim',
+  disabled: 'yellow',
+};
+
+export function statusLines(view: StatusView, style: Style, size: Size): string[] {
+  const { status, history, now } = view;
+  const rows = status.servers.map((server): Cell[] => [
+    { text: server.name, look: (text) => style('bold', text) },
+    { text: server.state, look: (text) => style(looks[server.state], text) },
+    { text: server.transport, look: (text) => style('dim', text) },
+    { text: server.cause === null ? lastText(server.name, history, now) : line(server.cause) },
+  ]);
+  const headings = ['SERVER', 'STATE', 'TRANSPORT', 'LATEST'].map((text): Cell => {
+    return { text, look: (heading) => style('dim', heading) };
+  });
+  const table = rows.length === 0 ? [] : ['', ...tableLines([headings, ...rows], size.columns)];
+  return [headline(status, style), ...table];
+}
+
+function headline({ version, config, servers }: HostStatus, style: Style): string {
+  const count = `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}`;
+  const facts = ['no running instance', count, config ?? ''];
+  return `${style('bold', `Holdfast ${version}`)} ${style('dim', `· ${facts.join(' · ')}`)}`;
+}
+
+/** What a call came to says more than the stop that followed it. */
+const telling: ReadonlySet<HostEvent['kind']> = new Set([
+  'call',
+  'ready',
+  'start-failed',
+  'lost',
+  'ejected',
+]);
+
+function lastText(server: string, history: readonly HostEvent[], now: number): string {
+  const last = history.findLast((event) => event.server === server && telling.has(event.kind));
+  if (last === undefined) return 'not used yet';
+  return line(`${agoText(Math.max(0, now - last.at))} · ${eventText(last)}`);
+}
+
+/** So that with everything around it a page fits on an ordinary screen. */
+const mostEvents = 25;
+const linesAround = 7;
+
+export function serverPage(view: StatusView, name: string, style: Style, size: Size): string[] {
+  const { status, history, now } = view;
+  const server = status.servers.find((candidate) => candidate.name === name);
+  if (server === undefined) return [];
+  const story = storyOf(history.filter((event) => event.server === name));
+  const shown = story.slice(-Math.max(5, Math.min(mostEvents, size.rows - linesAround)));
+  const lines = [headlineOf(server, style)];
+  if (server.cause !== null) lines.push(line(server.cause));
+  const section = (heading: string, content: readonly string[]) =>
+    lines.push('', style('bold', heading), ...content);
+  const count = shown.length < story.length ? ` (the last ${shown.length} of ${story.length})` : '';
+  section(
+    `Timeline${count}`,
+    story.length === 0 ? ['nothing yet'] : timelineLines(shown, now, style, size.columns),
+  );
+  if (server.stderr.length > 0) section('Standard error', server.stderr.map(line));
+  return lines;
+}
+
+function headlineOf(server: ServerStatus, style: Style): string {
+  const facts = [
+    server.transport,
+    server.lazy ? 'starts when it is needed' : 'starts with the host',
+    server.trusted ? 'trusted' : 'not trusted',
+  ];
+  const state = style(looks[server.state], server.state);
+  const rest = server.state === 'disabled' ? '' : style('dim', ` · ${facts.join(' · ')}`);
+  return `${style('bold', server.name)} ${state}${rest}`;
+}
+
+function line(text: string): string {
+  return printableLine(text);
+}

@@ -1,0 +1,133 @@
+// What happened to a server, one line for each event, in the words of `status` and of the log.
+
+import { printableLine } from '../../kernel/printable.ts';
+import type { HostEvent } from '../../observe/events.ts';
+import { durationText, momentText } from './quantity.ts';
+import type { Style } from './style.ts';
+import { type Cell, tableLines } from './table.ts';
+
+type Mood = 'good' | 'bad' | 'wait' | 'plain';
+
+const looks = { good: 'green', bad: 'red', wait: 'yellow', plain: 'dim' } as const;
+
+interface Told {
+  readonly mood: Mood;
+  readonly word: string;
+  readonly rest: string;
+}
+
+export function timelineLines(
+  events: readonly HostEvent[],
+  now: number,
+  style: Style,
+  columns: number,
+): string[] {
+  const rows = events.map((event): Cell[] => {
+    const { mood, word, rest } = told(event);
+    return [
+      { text: momentText(event.at, now), look: (text) => style('dim', text) },
+      { text: word, look: (text) => style(looks[mood], text) },
+      { text: printableLine(rest) },
+    ];
+  });
+  return tableLines(rows, columns);
+}
+
+/** The same as part of a sentence. */
+export function eventText(event: HostEvent): string {
+  const { word, rest } = told(event);
+  return rest === '' ? word : `${word}: ${rest}`;
+}
+
+/**
+ * The events a person wants to read: what happened to the server, not what happened to our knowledge
+ * of it. A beginning is left out once its end is there to tell of both.
+ */
+export function storyOf(events: readonly HostEvent[]): readonly HostEvent[] {
+  const notable = events.filter((event) => !isAside(event));
+  return notable.filter(({ kind }, index) => !isBeginning(kind) || index === notable.length - 1);
+}
+
+function isAside(event: HostEvent): boolean {
+  if (event.kind === 'tools') return event.invalid === 0;
+  return event.kind === 'registered' || event.kind === 'removed' || event.kind === 'idle';
+}
+
+function isBeginning(kind: HostEvent['kind']): boolean {
+  return kind === 'starting' || kind === 'stopping';
+}
+
+function told(event: HostEvent): Told {
+  switch (event.kind) {
+    case 'registered':
+      return plain('registered', event.lazy ? 'starts when it is needed' : 'starts with the host');
+    case 'starting':
+      return plain('starting', event.generation > 1 ? `generation ${event.generation}` : '');
+    case 'ready':
+      return { mood: 'good', word: 'ready', rest: readyText(event) };
+    case 'start-failed':
+      return { mood: 'bad', word: 'failed', rest: `${event.detail} [${event.code}]` };
+    case 'lost':
+      return { mood: 'bad', word: 'lost', rest: event.detail };
+    case 'cooling':
+      return { mood: 'wait', word: 'waiting', rest: coolingText(event) };
+    case 'ejected':
+      return { mood: 'bad', word: 'ejected', rest: event.detail };
+    case 'stopping':
+      return plain('stopping', event.reason);
+    case 'stopped':
+      return plain('stopped', event.swept > 0 ? `${event.swept} stray processes ended` : '');
+    case 'idle':
+      return plain('idle', '');
+    case 'reloaded':
+      return plain('reloaded', 'its past is forgiven');
+    case 'removed':
+      return plain('removed', '');
+    case 'circuit':
+      return circuitTold(event.circuit);
+    case 'tools':
+      return plain('tools', toolsText(event));
+    case 'noise':
+      return { mood: 'wait', word: 'noise', rest: `${event.count} × ${event.noise}` };
+    case 'call':
+      return callTold(event);
+  }
+}
+
+function plain(word: string, rest: string): Told {
+  return { mood: 'plain', word, rest };
+}
+
+type Of<K extends HostEvent['kind']> = Extract<HostEvent, { readonly kind: K }>;
+
+function readyText({ startMs, pid, era, protocolVersion }: Of<'ready'>): string {
+  const process = pid === null ? '' : ` · pid ${pid}`;
+  return `in ${durationText(startMs)}${process} · ${era} ${protocolVersion}`;
+}
+
+function coolingText({ delayMs, restartsLeft }: Of<'cooling'>): string {
+  const left = restartsLeft === null ? '' : ` · ${restartsLeft} restarts left`;
+  return `next attempt after ${durationText(delayMs)}${left}`;
+}
+
+function circuitTold(circuit: Of<'circuit'>['circuit']): Told {
+  if (circuit === 'closed') return { mood: 'good', word: 'circuit', rest: 'closed' };
+  if (circuit === 'half_open') return { mood: 'wait', word: 'circuit', rest: 'half open' };
+  return { mood: 'bad', word: 'circuit', rest: 'open' };
+}
+
+function toolsText({ tools, invalid }: Of<'tools'>): string {
+  return invalid === 0 ? `${tools} listed` : `${tools} listed, ${invalid} left out as invalid`;
+}
+
+function callTold({ tool, outcome, latencyMs, attempts, replays }: Of<'call'>): Told {
+  const isGood = outcome === 'ok' || outcome === 'cached';
+  const word = { ok: 'ok', cached: 'ok, from the cache', is_error: 'said isError' };
+  const result = outcome in word ? word[outcome as keyof typeof word] : outcome;
+  const again = replays > 0 ? ` · repeated once, ${attempts} attempts` : '';
+  return {
+    mood: isGood ? 'good' : 'bad',
+    word: 'call',
+    rest: `${tool} ${result} in ${durationText(latencyMs)}${again}`,
+  };
+}

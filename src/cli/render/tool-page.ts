@@ -1,0 +1,83 @@
+// Tools for a person: many as one line each, one as a page. All of it is text of strangers.
+
+import type { JsonObject } from '../../catalog/tool.ts';
+import { printableLine, printableText } from '../../kernel/printable.ts';
+import type { ReplayContract } from '../../policy/replay.ts';
+import type { Style } from './style.ts';
+import { tableLines } from './table.ts';
+
+export interface ListedTool {
+  readonly server: string;
+  readonly name: string;
+  readonly title?: unknown;
+  readonly description?: unknown;
+  readonly [key: string]: unknown;
+}
+
+export function toolLines(tools: readonly ListedTool[], style: Style, columns: number): string[] {
+  const rows = tools.map(({ server, name, title, description }) => [
+    { text: `${server}/${printableLine(name)}`, look: (text: string) => style('cyan', text) },
+    { text: firstWords(description) || firstWords(title) },
+  ]);
+  return tableLines(rows, columns);
+}
+
+/** Nobody reads more of it in one line; the table cuts it to the terminal. */
+const longestLine = 200;
+
+function firstWords(description: unknown): string {
+  if (typeof description !== 'string') return '';
+  const line = printableLine(description.slice(0, 4 * longestLine));
+  return line.length <= longestLine ? line : `${line.slice(0, longestLine - 1).trimEnd()}…`;
+}
+
+export interface ToolPage {
+  readonly server: string;
+  readonly definition: JsonObject;
+  readonly contract: ReplayContract;
+  readonly isTrusted: boolean;
+}
+
+export function toolPage({ server, definition, contract, isTrusted }: ToolPage, style: Style) {
+  const { name, title, description, inputSchema, outputSchema, annotations } = definition;
+  const lines = [style('bold', printableLine(`${server}/${name}`))];
+  if (typeof title === 'string') lines.push(printableLine(title));
+  if (typeof description === 'string') lines.push('', printableText(description.trimEnd()));
+  const section = (heading: string, text: string) => lines.push('', style('bold', heading), text);
+  section('Arguments', json(inputSchema));
+  if (outputSchema !== undefined) section('Result', json(outputSchema));
+  const hints = hintText(annotations);
+  if (hints !== '') section('Annotations', hints);
+  const isReadOnly = (annotations as { readOnlyHint?: unknown } | undefined)?.readOnlyHint === true;
+  section('Replay', replayText(contract, server, isReadOnly, isTrusted));
+  return lines;
+}
+
+function json(value: unknown): string {
+  return printableText(JSON.stringify(value, null, 2));
+}
+
+function hintText(annotations: unknown): string {
+  if (typeof annotations !== 'object' || annotations === null) return '';
+  return Object.entries(annotations)
+    .map(([hint, value]) => printableLine(`${hint}: ${JSON.stringify(value)}`))
+    .join('\n');
+}
+
+/** The contract with its ground, and what would change it. */
+function replayText(
+  { replay, ground }: ReplayContract,
+  server: string,
+  isReadOnly: boolean,
+  isTrusted: boolean,
+): string {
+  if (ground === 'operator') return `${replay}: the config says so`;
+  if (ground === 'annotation') {
+    return `${replay}: the server is trusted and says readOnlyHint, so a call that was cut off is repeated once`;
+  }
+  const why =
+    isReadOnly && !isTrusted
+      ? `it says readOnlyHint, but ${server} is not trusted; set "trusted": true to believe it`
+      : 'nothing says that it is safe to repeat; set its "replay" to "safe" if it is';
+  return `${replay}: ${why}`;
+}

@@ -1,0 +1,52 @@
+// Everything around a command: its streams, environment, place and time. Commands take it as an
+// argument and touch nothing else of the process.
+
+import type { Clock } from '../kernel/clock.ts';
+import { printableLine } from '../kernel/printable.ts';
+import { systemClock } from '../kernel/system-clock.ts';
+import { Interrupt } from './interrupt.ts';
+import { includes, type LogLevel, logLevelFrom } from './log-level.ts';
+import { Output } from './output.ts';
+
+export interface Shell {
+  readonly out: Output;
+  readonly err: Output;
+  readonly stdin: AsyncIterable<Buffer>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly clock: Clock;
+  readonly interrupt: Interrupt;
+  logs(level: LogLevel): boolean;
+}
+
+export function shellOf(real: NodeJS.Process): Shell {
+  const { env, stdin } = real;
+  const interrupt = new Interrupt();
+  interrupt.listen(real);
+  let level: LogLevel | undefined;
+  return {
+    out: new Output(real.stdout as NodeJS.WriteStream, env),
+    err: new Output(real.stderr as NodeJS.WriteStream, env),
+    stdin,
+    env,
+    cwd: real.cwd(),
+    clock: systemClock,
+    interrupt,
+    logs(asked) {
+      level ??= logLevelFrom(env['HOLDFAST_LOG']);
+      return includes(level, asked);
+    },
+  };
+}
+
+/** One line on standard error, in the name of the program. */
+export function complain(shell: Shell, text: string): void {
+  const { err } = shell;
+  err.line(`${err.style('red', 'holdfast:')} ${printableLine(text)}`);
+}
+
+/** The same for what is worth knowing but stops nothing. */
+export function remark(shell: Shell, text: string): void {
+  const { err } = shell;
+  if (shell.logs('warn')) err.line(`${err.style('yellow', 'holdfast:')} ${printableLine(text)}`);
+}

@@ -1,0 +1,87 @@
+// A host for the length of one command: made from the config file, closed whatever happens, so that
+// nothing which was started for a command outlives it. Loading the host takes longer than everything
+// else a short command does; it is imported here, when it is needed, and nowhere at the top of a file.
+
+import type { LoadedConfig } from '../config/loaded.ts';
+import type { Host } from '../host/host.ts';
+import type { HostEvent } from '../observe/events.ts';
+import { eventText } from './render/timeline.ts';
+import { complain, remark, type Shell } from './shell.ts';
+import { ownStateDirectory } from './state-directory.ts';
+
+export interface Standalone {
+  readonly host: Host;
+  readonly loaded: LoadedConfig;
+}
+
+export interface StandaloneOptions {
+  /** What `--config` names. */
+  readonly configFile: string | undefined;
+  /** Only looks: nothing is written to the state directory. */
+  readonly isReadOnly?: boolean;
+  /** Told of everything that happens to the servers. */
+  readonly onEvent?: (event: HostEvent) => void;
+}
+
+/** Runs the work and ends the host. An interrupt ends the work first, or else stops waiting for it. */
+export async function withHost<T>(
+  shell: Shell,
+  options: StandaloneOptions,
+  work: (standalone: Standalone) => Promise<T>,
+): Promise<T> {
+  const loaded = await loadedConfig(shell, options.configFile);
+  const { hostFrom } = await import('../host/create-host.ts');
+  const host = await hostFrom(loaded, {
+    env: shell.env,
+    folder: shell.cwd,
+    stateDir: options.isReadOnly === true ? null : await ownStateDirectory(shell),
+    startedBy: 'command',
+    report: (line) => remark(shell, line),
+  });
+  listen(host, shell, options.onEvent);
+  try {
+    return await untilInterrupted(shell, work({ host, loaded }));
+  } finally {
+    await host.close();
+  }
+}
+
+export async function loadedConfig(shell: Shell, file: string | undefined): Promise<LoadedConfig> {
+  const { loadConfig } = await import('../config/load.ts');
+  const loaded = loadConfig({ file, cwd: shell.cwd, env: shell.env });
+  if (shell.logs('info')) for (const notice of loaded.notices) complain(shell, notice);
+  return loaded;
+}
+
+/** Work that hears of an interrupt itself gets this long to end in its own words. */
+const lastWordsMs = 500;
+
+/** Thrown where an interrupt ended the waiting; the exit code is the signal's. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
+async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {
+  const { interrupt, clock } = shell;
+  const tooLate = interrupt.arrived.then(
+    () =>
+      new Promise<never>((_resolve, reject) => {
+        clock.after(lastWordsMs, () => reject(new Interrupted('interrupted')), true);
+      }),
+  );
+  return await Promise.race([work, tooLate]);
+}
+
+function listen(host: Host, shell: Shell, onEvent: ((event: HostEvent) => void) | undefined): void {
+  const isLogged = shell.logs('info');
+  if (!isLogged && onEvent === undefined) return;
+  const hear = async () => {
+    for await (const event of host.events()) {
+      onEvent?.(event);
+      if (isLogged && (event.kind !== 'call' || shell.logs('debug'))) {
+        complain(shell, `${event.server} ${eventText(event)}`);
+      }
+    }
+  };
+  hear().catch((error: unknown) => remark(shell, `the events cannot be shown: ${error}`));
+}

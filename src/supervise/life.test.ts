@@ -1,0 +1,321 @@
+import { describe, expect, it } from 'vitest';
+import { Connector, exitFault, type FakeConnection } from '../../test/support/fake-connection.ts';
+import { manualClock, settled } from '../../test/support/manual-clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import { Life, type LifeListener } from './life.ts';
+
+const policy = {
+  restart: { max: 2, windowMs: 300_000, minDelayMs: 100, maxDelayMs: 5_000, healthyMs: 60_000 },
+  startTimeoutMs: 30_000,
+};
+
+/** A life with everything around it; `wanted` is what its leases would say. */
+function newLife() {
+  const clock = manualClock(1_000);
+  const connector = new Connector();
+  const heard: string[] = [];
+  const refusals: Fault[] = [];
+  const world = { wanted: true };
+  const listener: LifeListener<FakeConnection> = {
+    starting: (generation) => heard.push(`starting ${generation}`),
+    ready: (generation, _connection, startMs) => heard.push(`ready ${generation} in ${startMs}`),
+    startFailed: (generation, fault) => {
+      heard.push(`start-failed ${generation} ${fault.code}`);
+      refusals.push(fault);
+    },
+    lost: (generation, cause) => heard.push(`lost ${generation} ${cause.code}`),
+    stopping: (generation, reason) => heard.push(`stopping ${generation} ${reason}`),
+    stopped: (generation, swept) => heard.push(`stopped ${generation} ${swept}`),
+    news: (news, delayMs) => heard.push(`${news} ${delayMs}`),
+    refusal: (why) => refusals.at(-1) ?? new Fault('unavailable', why),
+    isWanted: () => world.wanted,
+  };
+  const life = new Life('files', { clock, random: () => 0 }, policy, connector.connect, listener);
+  return { clock, connector, heard, listener, life, world };
+}
+
+/** The same with a connection that is ready. */
+async function newReadyLife() {
+  const all = newLife();
+  const acquiring = all.life.acquire();
+  all.connector.last.arrive();
+  const connection = await acquiring;
+  all.heard.length = 0;
+  return { ...all, connection, first: all.connector.last };
+}
+
+/** What a promise came to so far. */
+async function outcomeOf(promise: Promise<unknown>): Promise<unknown> {
+  const waiting = Symbol('waiting');
+  const seen = promise.then(
+    (value) => value,
+    (error: unknown) => error,
+  );
+  await settled();
+  const outcome = await Promise.race([seen, Promise.resolve(waiting)]);
+  return outcome === waiting ? 'waiting' : outcome;
+}
+
+describe('starting', () => {
+  it('connects once for twenty who ask at the same time', async () => {
+    const { life, connector, clock, heard } = newLife();
+    const asking = Array.from({ length: 20 }, () => life.acquire());
+    clock.advance(250);
+    connector.last.arrive();
+    expect(new Set(await Promise.all(asking))).toEqual(new Set([connector.last.connection]));
+    expect(connector.attempts).toHaveLength(1);
+    expect(heard).toEqual(['starting 1', 'ready 1 in 250']);
+    expect(await life.acquire()).toBe(connector.last.connection);
+    expect(connector.attempts).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('turns all who wait away with the same fault when it fails', async () => {
+    const { life, connector, heard } = newLife();
+    const asking = Array.from({ length: 20 }, () => life.acquire());
+    const fault = exitFault();
+    connector.last.fail(fault);
+    const outcomes = await Promise.allSettled(asking);
+    expect(
+      outcomes.every((outcome) => outcome.status === 'rejected' && outcome.reason === fault),
+    ).toBe(true);
+    expect(heard).toEqual(['starting 1', 'start-failed 1 unavailable', 'cooling 100']);
+  });
+
+  it('takes what is not a fault for a defect of ours', async () => {
+    const { life, connector } = newLife();
+    const asking = life.acquire();
+    connector.last.fail(new TypeError('a bug'));
+    await expect(asking).rejects.toMatchObject({ code: 'internal' });
+  });
+
+  it('is aborted when it takes too long, and then waits for the attempt to be cleaned up', async () => {
+    const { life, connector, clock } = newLife();
+    const asking = life.acquire();
+    const attempt = connector.last;
+    attempt.isStubborn = true;
+    await clock.advanceAsync(29_999);
+    expect(attempt.signal.aborted).toBe(false);
+    await clock.advanceAsync(1);
+    expect(attempt.signal.aborted).toBe(true);
+    expect(attempt.signal.reason).toMatchObject({ code: 'start_timeout' });
+    expect(await outcomeOf(asking)).toBe('waiting');
+    attempt.fail(attempt.signal.reason);
+    await expect(asking).rejects.toMatchObject({ code: 'start_timeout' });
+  });
+
+  it('has failed when the connection is lost before it is there', async () => {
+    const { life, connector, heard } = newLife();
+    const asking = life.acquire();
+    const { connection } = connector.last;
+    connector.last.lose();
+    connector.last.arrive();
+    await expect(asking).rejects.toMatchObject({ code: 'unavailable' });
+    expect(connection.closes).toEqual(['lost']);
+    expect(life.connection).toBeUndefined();
+    expect(heard).toContain('start-failed 1 unavailable');
+    expect(heard).not.toContain('lost 1 unavailable');
+  });
+
+  it('has failed when the connection is lost within the very call that makes it', async () => {
+    const { clock, listener } = newLife();
+    const connector = new Connector();
+    const life = new Life(
+      'files',
+      { clock, random: () => 0 },
+      policy,
+      (generation, signal, lost) => {
+        lost(exitFault());
+        const connecting = connector.connect(generation, signal, lost);
+        connector.last.arrive();
+        return connecting;
+      },
+      listener,
+    );
+    await expect(life.acquire()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(life.connection).toBeUndefined();
+  });
+
+  it('waits for the backoff before it tries again, and then serves who asked meanwhile', async () => {
+    const { life, connector, clock } = newLife();
+    const first = life.acquire();
+    connector.last.fail();
+    await expect(first).rejects.toThrow();
+    const second = life.acquire();
+    await clock.advanceAsync(99);
+    expect(connector.attempts).toHaveLength(1);
+    await clock.advanceAsync(1);
+    expect(connector.attempts).toHaveLength(2);
+    connector.last.arrive();
+    expect(await second).toBe(connector.last.connection);
+    expect(life.generation).toBe(2);
+    expect([life.restarts, life.restartsLeft]).toEqual([1, 1]);
+  });
+});
+
+describe('a loss', () => {
+  it('is cleaned up behind, and while somebody needs the server it restarts after the backoff', async () => {
+    const { life, connector, clock, first, heard } = await newReadyLife();
+    first.lose();
+    expect(life.connection).toBeUndefined();
+    expect(life.phase.kind).toBe('cooling');
+    expect(first.connection.closes).toEqual(['lost']);
+    await clock.advanceAsync(100);
+    connector.last.arrive();
+    await settled();
+    expect(life.connection).toBe(connector.last.connection);
+    expect(heard).toEqual([
+      'lost 1 unavailable',
+      'cooling 100',
+      'stopped 1 0',
+      'starting 2',
+      'ready 2 in 0',
+    ]);
+  });
+
+  it('puts a server to sleep that nobody needs, and counts all the same', async () => {
+    const { life, connector, clock, first, world } = await newReadyLife();
+    world.wanted = false;
+    first.lose();
+    expect(life.phase.kind).toBe('idle');
+    expect(life.restarts).toBe(1);
+    await clock.advanceAsync(60_000);
+    expect(connector.attempts).toHaveLength(1);
+  });
+
+  it('that is told twice counts once, and of an old generation not at all', async () => {
+    const { life, connector, clock, first } = await newReadyLife();
+    first.lose();
+    first.lose();
+    expect(life.restarts).toBe(1);
+    await clock.advanceAsync(100);
+    connector.last.arrive();
+    await settled();
+    first.lose();
+    expect(life.connection).toBe(connector.last.connection);
+    expect(life.restarts).toBe(1);
+  });
+
+  it('ejects when the budget is spent: who waits is told, and no timer is left', async () => {
+    const { life, connector, clock, first, heard } = await newReadyLife();
+    first.lose();
+    for (const _again of [1, 2]) {
+      await clock.advanceAsync(1_000);
+      connector.last.fail();
+      await settled();
+    }
+    expect(life.phase.kind).toBe('ejected');
+    expect(heard.at(-1)).toBe('ejected 0');
+    await expect(life.acquire()).rejects.toThrow();
+    await clock.advanceAsync(1_000_000);
+    expect(connector.attempts).toHaveLength(3);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('a hung server', () => {
+  it('is closed, and restarted when that is done', async () => {
+    const { life, connector, clock, first, heard } = await newReadyLife();
+    first.connection.isSlow = true;
+    life.hung(1, new Fault('timeout', 'silent'));
+    expect(first.connection.closes).toEqual(['hung']);
+    const asking = life.acquire();
+    await clock.advanceAsync(10_000);
+    expect(connector.attempts).toHaveLength(1);
+    first.connection.finishClose(3);
+    await clock.advanceAsync(0);
+    connector.last.arrive();
+    expect(await asking).toBe(connector.last.connection);
+    expect(heard).toEqual([
+      'lost 1 timeout',
+      'stopping 1 hung',
+      'stopped 1 3',
+      'cooling 0',
+      'starting 2',
+      'ready 2 in 0',
+    ]);
+  });
+
+  it('of an old generation is left alone', async () => {
+    const { life, first } = await newReadyLife();
+    life.hung(0, new Fault('timeout', 'silent'));
+    expect(first.connection.closes).toEqual([]);
+  });
+});
+
+describe('stopping', () => {
+  it('during a connect waits until that is cleaned up, and never installs what still arrives', async () => {
+    const { life, connector, world } = newLife();
+    const asking = life.acquire();
+    const attempt = connector.last;
+    attempt.isStubborn = true;
+    attempt.connection.isSlow = true;
+    const stopping = life.end('stop');
+    await expect(asking).rejects.toMatchObject({ code: 'unavailable' });
+    expect(attempt.signal.aborted).toBe(true);
+    world.wanted = false;
+    attempt.arrive();
+    expect(await outcomeOf(stopping)).toBe('waiting');
+    expect(attempt.connection.closes).toEqual(['lost']);
+    expect(life.connection).toBeUndefined();
+    attempt.connection.finishClose();
+    await stopping;
+    expect(life.phase.kind).toBe('idle');
+    expect(life.restarts).toBe(0);
+  });
+
+  it('leaves it asleep although somebody still holds it, until somebody asks anew', async () => {
+    const { life, connector, first } = await newReadyLife();
+    await life.end('stop');
+    expect(first.connection.closes).toEqual(['stop']);
+    expect(life.phase.kind).toBe('idle');
+    void life.acquire();
+    expect(connector.last.generation).toBe(2);
+  });
+
+  it('ends although closing fails: the server is not stuck in it', async () => {
+    const { life, connector, first } = await newReadyLife();
+    first.connection.isSlow = true;
+    const reloading = life.end('reload');
+    first.connection.failClose(new Error('the sweep could not read /proc'));
+    await reloading;
+    expect(connector.last.generation).toBe(2);
+  });
+
+  it('takes effect at once, and serves who asks meanwhile with the next generation', async () => {
+    const { life, connector, first } = await newReadyLife();
+    first.connection.isSlow = true;
+    const reloading = life.end('reload');
+    expect(life.connection).toBeUndefined();
+    const asking = life.acquire();
+    first.connection.finishClose();
+    await reloading;
+    connector.last.arrive();
+    expect(await asking).toBe(connector.last.connection);
+  });
+
+  it('for good waits for every cleanup, and refuses everybody from then on', async () => {
+    const { life, connector, clock, first } = await newReadyLife();
+    first.connection.isSlow = true;
+    first.lose();
+    await clock.advanceAsync(100);
+    const second = connector.last;
+    second.isStubborn = true;
+    const ending = life.end('end');
+    await expect(life.acquire()).rejects.toThrow();
+    second.fail(second.signal.reason);
+    expect(await outcomeOf(ending)).toBe('waiting');
+    first.connection.finishClose();
+    await ending;
+    expect(life.phase.kind).toBe('ended');
+    await expect(life.acquire()).rejects.toThrow();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('for good while it cools leaves no timer behind', async () => {
+    const { life, clock, first } = await newReadyLife();
+    first.lose();
+    await life.end('end');
+    expect(clock.pending).toBe(0);
+  });
+});

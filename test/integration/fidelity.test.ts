@@ -1,0 +1,134 @@
+// Nothing is changed on the way. What reached the server is read back from the server's own memory
+// of the raw bytes; what it answered is compared with the bytes we were given.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Host } from '../../src/host/host.ts';
+import { type FaultyHttp, faultyHttp, faultyStdio } from '../support/faulty.ts';
+import { faultOf, hostWith } from '../support/host.ts';
+
+/** JSON texts that a parse and a stringify would change. */
+const awkward: Readonly<Record<string, string>> = {
+  'an integer beyond 2^53': '{"n":9007199254740993}',
+  'a float that is an integer': '{"n":1.0}',
+  'a number beyond a double': '{"n":1e400,"m":-1e400}',
+  'negative zero': '{"n":-0,"m":-0.0}',
+  'key order': '{"z":1,"a":2,"10":3,"2":4}',
+  'lone surrogates': '{"s":"\\ud800","t":"\\udfff\\ud83d"}',
+  'escapes that need not be': '{"s":"\\u0041\\/\\u00e9é"}',
+  'duplicate keys': '{"a":1,"a":2,"b":{"c":1,"c":[]}}',
+  'a prototype key': '{"__proto__":{"x":1},"constructor":2}',
+  'white space': '{ "a" : [ 1 ,\t2 ] }',
+  'unknown members': '{"io.example/next":{"deep":[[[{}]]]}}',
+  'characters beyond the BMP': '{"s":"𝒳😀\u2028"}',
+};
+
+const results: Readonly<Record<string, string>> = {
+  'unknown content types': '{"content":[{"type":"io.example/hologram","data":{"x":1.0}}]}',
+  'unknown fields everywhere':
+    '{"content":[{"type":"text","text":"x","io.example/a":1e400}],"io.example/b":[-0],"_meta":{"c":9007199254740993}}',
+  'duplicate keys below structuredContent': '{"content":[],"structuredContent":{"a":1,"a":2.0}}',
+  'a lone surrogate in content': '{"content":[{"type":"text","text":"\\ud800"}]}',
+  'key order and spacing': '{ "isError" : false , "content" : [ ] }',
+};
+
+const transports = [
+  'stdio legacy',
+  'stdio modern',
+  'http legacy',
+  'http modern',
+  'http sse',
+  'old sse',
+] as const;
+
+let host: Host;
+const remotes: FaultyHttp[] = [];
+
+beforeAll(async () => {
+  const legacy = await faultyHttp({ era: 'legacy' });
+  const modern = await faultyHttp({ era: 'modern' });
+  const streaming = await faultyHttp({ era: 'modern', respond: 'sse' });
+  remotes.push(legacy, modern, streaming);
+  host = await hostWith({
+    'stdio-legacy': faultyStdio({ era: 'legacy' }),
+    'stdio-modern': faultyStdio({ era: 'modern' }),
+    'http-legacy': { url: legacy.url },
+    'http-modern': { url: modern.url },
+    'http-sse': { url: streaming.url },
+    'old-sse': { type: 'sse', url: legacy.sseUrl },
+  });
+});
+
+afterAll(async () => {
+  await host.close();
+  for (const remote of remotes) await remote[Symbol.asyncDispose]();
+});
+
+/** The raw bytes of the last call but this one, as the server received them. */
+async function lastReceived(server: string): Promise<string> {
+  const { structuredContent } = await host.call(server, 'received', {
+    last: 1,
+    method: 'tools/call',
+  });
+  const { messages } = structuredContent as { messages: { base64: string }[] };
+  return Buffer.from(messages[0]?.base64 ?? '', 'base64').toString('utf8');
+}
+
+describe.each(transports)('over %s', (transport) => {
+  const server = transport.replace(' ', '-');
+
+  it.each(Object.entries(awkward))(
+    'arguments with %s arrive byte for byte #byte-exact',
+    async (_, args) => {
+      const result = await host.callRaw(server, 'echo', args);
+      expect(await lastReceived(server)).toContain(`"arguments":${args}`);
+      expect(result.toString('utf8')).toContain(`"structuredContent":${args}`);
+    },
+  );
+
+  it.each(Object.entries(results))(
+    'a result with %s comes back byte for byte #byte-exact',
+    async (_, result) => {
+      const encoded = Buffer.from(result).toString('base64');
+      const bytes = await host.callRaw(server, 'raw', JSON.stringify({ result: encoded }));
+      expect(bytes.toString('utf8')).toBe(result);
+    },
+  );
+
+  it('a whole JSON-RPC message on its own line inside the arguments stays inside them #one-message', async () => {
+    const inner =
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"key":"smuggled","amount":1}}}';
+    await host.callRaw(server, 'echo', `{"text":"outer",\n"x":\r\n${inner}\n}`);
+    const received = await lastReceived(server);
+    expect(received).not.toMatch(/[\r\n]/);
+    expect(received).toContain(inner);
+    const { structuredContent } = await host.call(server, 'get', { key: 'smuggled' });
+    expect(structuredContent).toMatchObject({ value: null });
+  });
+});
+
+describe('answers that could be read in two ways', () => {
+  it.each([
+    ['a duplicate result', '{"content":[]},"result":{"content":[1]}'],
+    ['an escaped envelope key', '{"content":[]},"\\u0069d":99'],
+    ['a duplicate member we read', '{"isError":false,"isError":true,"content":[]}'],
+  ])('with %s are refused #one-message', async (_, result) => {
+    const encoded = Buffer.from(result).toString('base64');
+    const call = host.callRaw('stdio-legacy', 'raw', JSON.stringify({ result: encoded }), {
+      timeoutMs: 2_000,
+    });
+    expect((await faultOf(call)).record).toMatchObject({
+      code: 'protocol_violation',
+      dispatched: 'yes',
+    });
+  });
+});
+
+describe('arguments that are not one JSON object', () => {
+  it.each(['', '{', '[1]', '"x"', '{"a":01}', '{"a":"\t"}', '{"a":1}}', '\ufeff{}', '{"a":NaN}'])(
+    '%j is refused before anything is started #one-message',
+    async (args) => {
+      const fault = await faultOf(host.callRaw('stdio-legacy', 'echo', args));
+      expect(fault.record).toMatchObject({ code: 'invalid_request', dispatched: 'no' });
+    },
+  );
+});

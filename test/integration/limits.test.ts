@@ -1,0 +1,105 @@
+// Limits of memory and processes on real trees, kept by the kernel where this machine lets us make
+// cgroups, and by measurement.
+
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import type { Child, Containment } from '../../src/supervise/child.ts';
+import { processTable } from '../../src/supervise/process-table.ts';
+import type { Spawner } from '../../src/supervise/spawn.ts';
+import {
+  cgroupsNamed,
+  newSpawner,
+  offeredContainments,
+  type RecordedChild,
+  recorded,
+  shell,
+  until,
+} from '../support/recorded-child.ts';
+
+const table = processTable();
+const offered = await offeredContainments();
+const keepers = await offeredKeepers();
+
+/** Ways to keep a limit here, each with the containments under which it is tried. */
+async function offeredKeepers(): Promise<(readonly [Child['enforced'], Containment])[]> {
+  const found: (readonly [Child['enforced'], Containment])[] = [];
+  for (const kind of offered) {
+    found.push(['poll', kind]);
+    await using spawner = newSpawner({ containments: [kind] });
+    const { child } = await recorded(spawner, 'cat', [], { memoryMb: 64, processes: 8 });
+    if (child.enforced === 'cgroup') found.push(['cgroup', kind]);
+    else console.log(`not tested: this machine lets us make no cgroup with limits under ${kind}`);
+  }
+  // Without cgroups there is no containment by them.
+  return found.filter(([keeper, kind]) => keeper !== 'poll' || kind !== 'cgroup');
+}
+
+/** `tail` keeps everything up to the last line, and there is none. */
+const leak = 'head -c 400000000 /dev/zero | tail';
+const bomb = 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done; echo set; wait';
+const bigBomb = 'i=0; while [ $i -lt 500 ]; do sleep 1000 & i=$((i + 1)); done; wait';
+
+describe.each(keepers)('a limit kept by %s under the containment %s', (keeper, kind) => {
+  let ticks = 0;
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, task, background) => {
+      const counted = (): void => {
+        if (background) ticks++;
+        task();
+      };
+      return systemClock.after(ms, counted, background);
+    },
+  };
+
+  function spawnerOf(): Spawner {
+    return newSpawner({ clock, containments: [kind], useCgroups: keeper === 'cgroup' });
+  }
+
+  async function isGone({ child }: RecordedChild): Promise<void> {
+    await child.sweep();
+    const carriers = await table.carrying('HOLDFAST_INSTANCE=', await table.rows(), '0');
+    expect(carriers.has(child.pid)).toBe(false);
+    expect(cgroupsNamed(`holdfast-t${process.pid}-`)).toEqual([]);
+  }
+
+  it('ends a tree that takes too much memory', async () => {
+    await using spawner = spawnerOf();
+    const subject = await shell(spawner, leak, { memoryMb: 48 });
+    expect(subject.child.enforced).toBe(keeper);
+    expect(await subject.exited).toMatchObject({ limit: 'memoryMb' });
+    await isGone(subject);
+  });
+
+  it('ends a tree that has too many processes', async () => {
+    await using spawner = spawnerOf();
+    const subject = await shell(spawner, bomb, { processes: 6 });
+    expect(subject.child.enforced).toBe(keeper);
+    expect(await subject.exited).toEqual({ code: null, signal: 'SIGKILL', limit: 'processes' });
+    await isGone(subject);
+  });
+
+  it('ends a fork bomb', async () => {
+    await using spawner = spawnerOf();
+    const subject = await shell(spawner, bigBomb, { processes: 3 });
+    expect(await subject.exited).toMatchObject({ limit: 'processes' });
+    await isGone(subject);
+  });
+
+  it('leaves a tree alone that keeps to it, however many threads it has', async () => {
+    await using spawner = spawnerOf();
+    const wait = 'process.stdin.resume(); console.log("up")';
+    const subject = await recorded(spawner, process.execPath, ['-e', wait], {
+      ...{ memoryMb: 400, processes: 1 },
+    });
+    await until(() => subject.stdout().length > 0, 'it is up');
+    // It is looked at on every fourth tick, and for the first time on the first or the second.
+    const before = ticks;
+    await until(() => ticks >= before + 6, 'it has been looked at');
+    expect(subject.told).toEqual(['stdout']);
+    subject.child.closeStdin();
+    expect(await subject.exited).toEqual({ code: 0, signal: null });
+    await isGone(subject);
+  });
+});

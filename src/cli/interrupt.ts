@@ -16,7 +16,11 @@ export class Interrupt {
   listen(from: NodeJS.Process): void {
     for (const name of signalNames) {
       from.on(name, () => {
-        if (this.signal.aborted) from.exit(signalExitCodes[name]);
+        if (this.signal.aborted) {
+          // The terminal has just shown `^C`, maybe behind a line of ours.
+          if (from.stderr.isTTY) from.stderr.write('\n');
+          from.exit(signalExitCodes[name]);
+        }
         this.#exitCode = signalExitCodes[name];
         this.#controller.abort();
       });

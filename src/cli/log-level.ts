@@ -9,9 +9,12 @@ const levels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof levels)[number];
 
 export function logLevelFrom(text: string | undefined): LogLevel {
-  if (text === undefined || text === '') return 'warn';
-  const level = levels.find((name) => name === text.toLowerCase());
-  if (level !== undefined) return level;
+  return levels.find((level) => level === text?.toLowerCase()) ?? 'warn';
+}
+
+/** Refuses what `logLevelFrom` would only guess at. */
+export function assertLogLevel(text: string | undefined): void {
+  if (!text || levels.some((level) => level === text.toLowerCase())) return;
   throw new Fault(
     'invalid_request',
     `HOLDFAST_LOG is ${JSON.stringify(text)}: set it to one of ${levels.join(', ')}`,

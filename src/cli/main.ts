@@ -7,12 +7,15 @@ import { ownIdentity } from '../host/identity.ts';
 import { type Fault, faultFrom } from '../kernel/fault.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import type { Perform } from './invocation.ts';
+import { assertLogLevel } from './log-level.ts';
 import { createProgram, isAnswered, nothingAsked, usageFault } from './program.ts';
 import { faultLines } from './render/fault-line.ts';
 import { complain, type Shell, shellOf } from './shell.ts';
 import { Interrupted } from './standalone.ts';
 
 const shell = shellOf(process);
+// A defect outside every call; what was running is ended by the reaper.
+process.on('uncaughtException', (error) => process.exit(report(error, false, shell)));
 const exitCode = await run(process.argv.slice(2), shell);
 await Promise.all([shell.out.flushed(), shell.err.flushed()]);
 process.exit(outputLost(shell) ? exitCodes.unavailable : exitCode);
@@ -25,6 +28,7 @@ async function run(argv: readonly string[], shell: Shell): Promise<number> {
   };
   const program = createProgram(shell, ownIdentity().version, perform);
   try {
+    assertLogLevel(shell.env['HOLDFAST_LOG']);
     if (argv.length === 0) throw nothingAsked();
     await program.parseAsync(argv, { from: 'user' });
     return code;
@@ -45,12 +49,13 @@ function report(error: unknown, isJson: boolean, shell: Shell): number {
   if (fault === null) return exitCodes.ok;
   if (isJson) out.json({ fault: fault.record });
   else for (const line of faultLines(fault.record, err.style)) err.line(line);
-  if (process.env['HOLDFAST_LOG'] === 'debug') err.line(stackOf(fault));
+  if (shell.logs('debug')) err.line(stackOf(fault));
   return exitCodeOf(fault);
 }
 
 function interruptedText({ record: { server, tool } }: Fault): string {
-  return `interrupted; ${server}/${tool} had been sent and may have run`;
+  const what = tool === undefined ? `a request to ${server}` : `${server}/${tool}`;
+  return `interrupted; ${what} had been sent and may have run`;
 }
 
 function stackOf(fault: Fault): string {

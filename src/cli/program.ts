@@ -2,7 +2,7 @@
 // used wrongly. Each command describes and does itself in its own file; nothing here loads the host,
 // so that help and mistakes are answered at once.
 
-import { Command, CommanderError } from 'commander';
+import { type Argument, Command, CommanderError } from 'commander';
 import { Fault } from '../kernel/fault.ts';
 import { addCall } from './commands/call.ts';
 import { addDemo } from './commands/demo.ts';
@@ -43,7 +43,8 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
     })
     .configureHelp({
       showGlobalOptions: true,
-      sortSubcommands: false,
+      subcommandTerm: (command) =>
+        [command.name(), ...command.registeredArguments.map(term)].join(' '),
       styleTitle: (text) => out.style('bold', text),
       styleCommandText: (text) => out.style('cyan', text),
       styleSubcommandText: (text) => out.style('cyan', text),
@@ -56,6 +57,12 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
   return program;
 }
 
+/** As it stands in the usage line of its command. */
+function term(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '…' : ''}`;
+  return argument.required ? name : `[${name}]`;
+}
+
 /** Help and version are ends that commander reports as errors. */
 export function isAnswered(error: unknown): boolean {
   return error instanceof CommanderError && error.exitCode === 0;
@@ -65,7 +72,10 @@ export function isAnswered(error: unknown): boolean {
 export function usageFault(error: unknown, program: Command, argv: readonly string[]): unknown {
   if (!(error instanceof CommanderError)) return error;
   const verb = program.commands.find((command) => argv.includes(command.name()))?.name();
-  const words = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  const words = error.message
+    .replace(/^error: /, '')
+    .replaceAll('\n', ' ')
+    .replace(/\.$/, '');
   const where = verb === undefined ? 'holdfast --help' : `holdfast ${verb} --help`;
   return new Fault('invalid_request', `${words}; see: ${where}`, {}, error);
 }

@@ -23,7 +23,7 @@ export function shellOf(real: NodeJS.Process): Shell {
   const { env, stdin } = real;
   const interrupt = new Interrupt();
   interrupt.listen(real);
-  let level: LogLevel | undefined;
+  const level = logLevelFrom(env['HOLDFAST_LOG']);
   return {
     out: new Output(real.stdout as NodeJS.WriteStream, env),
     err: new Output(real.stderr as NodeJS.WriteStream, env),
@@ -32,10 +32,7 @@ export function shellOf(real: NodeJS.Process): Shell {
     cwd: real.cwd(),
     clock: systemClock,
     interrupt,
-    logs(asked) {
-      level ??= logLevelFrom(env['HOLDFAST_LOG']);
-      return includes(level, asked);
-    },
+    logs: (asked) => includes(level, asked),
   };
 }
 

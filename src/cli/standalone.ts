@@ -14,13 +14,16 @@ export interface Standalone {
   readonly loaded: LoadedConfig;
 }
 
-export interface StandaloneOptions {
-  /** What `--config` names. */
-  readonly configFile: string | undefined;
+export interface HostOptions {
   /** Only looks: nothing is written to the state directory. */
   readonly isReadOnly?: boolean;
   /** Told of everything that happens to the servers. */
   readonly onEvent?: (event: HostEvent) => void;
+}
+
+export interface StandaloneOptions extends HostOptions {
+  /** What `--config` names. */
+  readonly configFile: string | undefined;
 }
 
 /** Runs the work and ends the host. An interrupt ends the work first, or else stops waiting for it. */
@@ -30,6 +33,16 @@ export async function withHost<T>(
   work: (standalone: Standalone) => Promise<T>,
 ): Promise<T> {
   const loaded = await loadedConfig(shell, options.configFile);
+  return await withHostOf(shell, loaded, options, work);
+}
+
+/** The same with a config that is there already. */
+export async function withHostOf<T>(
+  shell: Shell,
+  loaded: LoadedConfig,
+  options: HostOptions,
+  work: (standalone: Standalone) => Promise<T>,
+): Promise<T> {
   const { hostFrom } = await import('../host/create-host.ts');
   const host = await hostFrom(loaded, {
     env: shell.env,
@@ -46,7 +59,7 @@ export async function withHost<T>(
   }
 }
 
-export async function loadedConfig(shell: Shell, file: string | undefined): Promise<LoadedConfig> {
+async function loadedConfig(shell: Shell, file: string | undefined): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts');
   const loaded = loadConfig({ file, cwd: shell.cwd, env: shell.env });
   if (shell.logs('info')) for (const notice of loaded.notices) complain(shell, notice);
@@ -61,7 +74,8 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
-async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {
+/** The work's outcome, unless an interrupt comes first and the work does not end by itself. */
+export async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {
   const { interrupt, clock } = shell;
   const tooLate = interrupt.arrived.then(
     () =>

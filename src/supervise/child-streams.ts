@@ -69,7 +69,7 @@ export class ChildStreams {
     });
   }
 
-  write(bytes: Uint8Array, done: (error: Error | null) => void): void {
+  write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {
     const { stdin } = this.#pipes;
     if (!stdin.writable) {
       process.nextTick(done, brokenPipe());

@@ -42,8 +42,11 @@ export interface Child {
   readonly containment: Containment;
   /** How its `limits` are kept: by the kernel, by polling, or not at all because none is set. */
   readonly enforced: 'cgroup' | 'poll' | 'none';
-  /** One write at a time: the caller waits for `done` before the next. */
-  write(bytes: Uint8Array, done: (error: Error | null) => void): void;
+  /**
+   * One write at a time: the caller waits for `done` before the next. `done` may be called before
+   * `write` returns. A string is written as UTF-8.
+   */
+  write(bytes: Uint8Array | string, done: (error: Error | null) => void): void;
   closeStdin(): void;
   /** Stops and resumes reading stdout, for back-pressure. */
   pause(): void;

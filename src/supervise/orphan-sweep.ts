@@ -25,11 +25,15 @@ export async function sweepOrphans(options: OrphanSweepOptions): Promise<number>
   // No directory: nobody has ever recorded anything here.
   const names = await readdir(dir).catch(() => []);
   let ended = 0;
-  for (const name of names.filter((candidate) => candidate.endsWith('.json'))) {
-    ended += await sweepRecord(join(dir, name), options);
+  for (const name of names) {
+    if (name.endsWith('.json')) ended += await sweepRecord(join(dir, name), options);
+    else await removeIfOlder(join(dir, name), unfinishedMs, options.clock);
   }
   return ended;
 }
+
+/** A file that its host was writing when it died; a living one renames it within a moment. */
+const unfinishedMs = 60_000;
 
 /** A record from elsewhere is kept so long; its host may live where we cannot see it. */
 const foreignRecordMs = 7 * 24 * 3_600_000;
@@ -43,21 +47,27 @@ async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<n
     return 0;
   }
   if (record.pidNamespace !== pidNamespaceId(procDir)) {
-    const { mtimeMs } = await stat(file);
-    if (clock.wallNow() - mtimeMs > foreignRecordMs) await rm(file, { force: true });
+    await removeIfOlder(file, foreignRecordMs, clock);
     return 0;
   }
   if (isSame(record.host, await table.find(record.host.pid))) return 0;
   await killMembers(record.cgroups);
-  const ended = await sweepTree(table, clock, {
+  const { ended, isClean } = await sweepTree(table, clock, {
     known: record.processes,
     token: instanceToken(record.instance),
     since: record.host.start,
     members: () => membersOf(record.cgroups),
   });
-  await removeCgroup({ dirs: record.cgroups });
-  await rm(file, { force: true });
+  const isGone = await removeCgroup({ dirs: record.cgroups });
+  // What could not be ended is left to the next start.
+  if (isClean && isGone)
+    await Promise.all([file, `${file}.new`].map((one) => rm(one, { force: true })));
   return ended;
+}
+
+async function removeIfOlder(file: string, ms: number, clock: Clock): Promise<void> {
+  const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: clock.wallNow() }));
+  if (clock.wallNow() - mtimeMs > ms) await rm(file, { force: true });
 }
 
 /** Null when it is not one of ours. What it says decides whom we kill, so every field is checked. */

@@ -29,6 +29,9 @@ export interface PosixChildParts {
   readonly limiting: TreeCgroup | null;
 }
 
+/** These need no notes of ours. */
+const heldByKernel: readonly Containment[] = ['pidns', 'cgroup'];
+
 export class PosixChild implements Child {
   readonly pid: number;
   readonly containment: Containment;
@@ -60,15 +63,15 @@ export class PosixChild implements Child {
 
   /** From here on the listener hears of it. */
   begin(listener: ChildListener, rounds: Rounds): void {
-    const needsVisits = this.enforced !== 'none' || this.containment !== 'pidns';
-    const visits = needsVisits ? rounds.add(() => this.#visit()) : undefined;
+    const isWatched = this.enforced !== 'none' || !heldByKernel.includes(this.containment);
+    const visits = isWatched ? rounds.add(() => this.#visit()) : undefined;
     this.#streams.begin(listener, (raw) => {
       visits?.[Symbol.dispose]();
       return this.#exitFrom(raw);
     });
   }
 
-  write(bytes: Uint8Array, done: (error: Error | null) => void): void {
+  write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {
     this.#streams.write(bytes, done);
   }
 
@@ -102,17 +105,19 @@ export class PosixChild implements Child {
   }
 
   async #visit(): Promise<void> {
-    const { tree, table, limits, limiting } = this.#parts;
+    const { tree } = this.#parts;
     await tree.note();
-    const broken =
-      limiting !== null
-        ? limitBrokenInCgroup(limiting, limits)
-        : hasLimits(limits)
-          ? await limitBrokenByCount(table, await tree.processes(), limits)
-          : null;
+    // What cannot be measured now (too many open files) is measured in a second.
+    const broken = await this.#findBrokenLimit().catch(() => null);
     if (broken === null || this.#brokenLimit !== null) return;
     this.#brokenLimit = broken;
     await tree.signal('SIGKILL');
+  }
+
+  async #findBrokenLimit(): Promise<BrokenLimit | null> {
+    const { tree, table, limits, limiting } = this.#parts;
+    if (limiting !== null) return limitBrokenInCgroup(limiting, limits);
+    return hasLimits(limits) ? limitBrokenByCount(table, await tree.processes(), limits) : null;
   }
 
   #exitFrom({ code, signal }: RawExit): Exit {

@@ -127,14 +127,13 @@ async function walk(
 
 /** Each thread keeps the list of the children it has forked. */
 function childrenOf(pid: number, dir: string): number[] {
-  let threads: string[];
+  let threads: string[] | null;
   try {
     threads = readdirSync(`${dir}/${pid}/task`);
-  } catch {
-    // It has ended meanwhile.
-    return [];
+  } catch (error) {
+    threads = nullIfGone(error);
   }
-  return threads.flatMap((thread) => {
+  return (threads ?? []).flatMap((thread) => {
     const list = readProc(`${dir}/${pid}/task/${thread}/children`)?.toString('latin1').trim();
     return list === undefined || list === '' ? [] : list.split(' ').map(Number);
   });
@@ -165,9 +164,16 @@ function residentOf(file: string): number | null {
 function readProc(file: string): Buffer | null {
   try {
     return readFileSync(file);
-  } catch {
-    return null;
+  } catch (error) {
+    return nullIfGone(error);
   }
+}
+
+/** Any other error (too many open files) must not pass for the end of a process. */
+function nullIfGone(error: unknown): null {
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return null;
+  throw error;
 }
 
 async function sliced<T, R>(items: readonly T[], read: (item: T) => R | null): Promise<R[]> {

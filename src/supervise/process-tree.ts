@@ -9,7 +9,7 @@ import type { Containment } from './child.ts';
 import type { InstanceRecord } from './instance-record.ts';
 import { isSame, type ProcessIdentity, type ProcessTable } from './process-table.ts';
 import type { Reaper } from './reaper.ts';
-import { sendSignal, settled, sweepTree } from './sweep.ts';
+import { type Swept, sendSignal, settled, sweepTree } from './sweep.ts';
 
 export interface TreeParts {
   readonly containment: Containment;
@@ -58,30 +58,27 @@ export class ProcessTree {
     this.#hasExited = true;
   }
 
-  /** Writes down who is below, so that who breaks away is still known. The kernel may do it for us. */
+  /** Writes down who is below, so that who breaks away is still known. */
   async note(): Promise<void> {
-    const { containment, table, reaper, leader } = this.#parts;
-    if (containment === 'pidns' || this.#sweeping !== undefined) return;
-    const seen = new Map<number, ProcessIdentity>();
-    for (const root of [leader, ...this.#noted.values()]) {
-      // A root may have ended, and its pid may be a stranger's.
-      if (seen.has(root.pid) || !isSame(root, await table.find(root.pid))) continue;
-      if (root !== leader) seen.set(root.pid, root);
-      for (const { pid, start } of await table.descendants(root.pid)) {
-        const known = this.#noted.get(pid);
-        seen.set(pid, known?.start === start ? known : { pid, start });
-      }
+    const { containment } = this.#parts;
+    // These are the kernel's to know.
+    if (containment === 'pidns' || containment === 'cgroup') return;
+    try {
+      const seen = await this.#walk();
+      if (this.#sweeping === undefined) this.#renew(seen);
+    } catch {
+      // Too many open files: what was noted before stays.
     }
-    if (this.#sweeping !== undefined) return;
-    for (const [pid, one] of this.#noted) if (seen.get(pid) !== one) reaper.remove(one);
-    for (const one of seen.values()) reaper.add(one);
-    this.#noted = seen;
   }
 
   /** The server's processes now, without those that only wrap it. */
   async processes(): Promise<readonly ProcessIdentity[]> {
-    const { table, leader } = this.#parts;
+    const { table, leader, containment, cgroups } = this.#parts;
     if (this.#namespace !== null) return table.descendants(this.#namespace.init.pid);
+    if (containment === 'cgroup') {
+      const rows = await Promise.all(membersOf(cgroups).map((pid) => table.find(pid)));
+      return rows.filter((row) => row !== null);
+    }
     await this.note();
     return [leader, ...this.#noted.values()];
   }
@@ -103,6 +100,29 @@ export class ProcessTree {
     return this.#sweeping;
   }
 
+  /** From the leader down, and from those that have broken away before. */
+  async #walk(): Promise<Map<number, ProcessIdentity>> {
+    const { table, leader } = this.#parts;
+    const seen = new Map<number, ProcessIdentity>();
+    for (const root of [leader, ...this.#noted.values()]) {
+      // A root may have ended, and its pid may be a stranger's.
+      if (seen.has(root.pid) || !isSame(root, await table.find(root.pid))) continue;
+      if (root !== leader) seen.set(root.pid, root);
+      for (const { pid, start } of await table.descendants(root.pid)) {
+        const known = this.#noted.get(pid);
+        seen.set(pid, known?.start === start ? known : { pid, start });
+      }
+    }
+    return seen;
+  }
+
+  #renew(seen: Map<number, ProcessIdentity>): void {
+    const { reaper } = this.#parts;
+    for (const [pid, one] of this.#noted) if (seen.get(pid) !== one) reaper.remove(one);
+    for (const one of seen.values()) reaper.add(one);
+    this.#noted = seen;
+  }
+
   /** A server that has left the group is still to be asked politely. */
   async #signalServer(name: 'SIGTERM'): Promise<void> {
     if (this.#namespace === null) return;
@@ -114,10 +134,10 @@ export class ProcessTree {
   }
 
   async #sweep(): Promise<number> {
-    const { table, clock, reaper, record, leader, token, cgroups } = this.#parts;
-    const before = membersOf(cgroups).length;
+    const { table, clock, leader, token, cgroups } = this.#parts;
+    const members = membersOf(cgroups).length;
     await killMembers(cgroups);
-    const swept =
+    const { ended, isClean } =
       this.#namespace === null
         ? await sweepTree(table, clock, {
             known: [leader, ...this.#noted.values()],
@@ -126,35 +146,44 @@ export class ProcessTree {
             members: () => membersOf(cgroups),
           })
         : await this.#endNamespace(this.#namespace.init);
-    await this.#removeCgroups();
+    // What could not be ended now stays in the books of the reaper and of the next start.
+    if ((await this.#removeCgroups()) && isClean) this.#forget();
+    return Math.max(members, ended);
+  }
+
+  #forget(): void {
+    const { reaper, record, leader, cgroups } = this.#parts;
     for (const one of [leader, ...this.#noted.values()]) reaper.remove(one);
     for (const dir of cgroups) reaper.removeCgroup(dir);
     record.remove(leader, cgroups);
-    return Math.max(before, swept);
   }
 
   /** Once pid 1 of a namespace has ended, so has everybody in it: the kernel waits for the last. */
-  async #endNamespace(init: ProcessIdentity): Promise<number> {
+  async #endNamespace(init: ProcessIdentity): Promise<Swept> {
     const { table, clock, leader } = this.#parts;
     let left: number | undefined;
     for (const deadline = clock.now() + endMs; clock.now() < deadline; ) {
-      const row = await table.find(init.pid);
-      if (row === null || row.isZombie || !isSame(init, row)) break;
-      left ??= (await table.descendants(init.pid)).length;
-      sendSignal(init.pid, 'SIGKILL');
+      // Undefined when it cannot be known now (too many open files).
+      const row = await table.find(init.pid).catch(() => undefined);
+      if (row === null || row?.isZombie === true || (row && !isSame(init, row))) {
+        return { ended: left ?? 0, isClean: true };
+      }
+      left ??= (await table.descendants(init.pid).catch(() => [])).length;
+      if (row !== undefined) sendSignal(init.pid, 'SIGKILL');
       if (!this.#hasExited) sendSignal(-leader.pid, 'SIGKILL');
       await settled(clock);
     }
-    return left ?? 0;
+    return { ended: left ?? 0, isClean: false };
   }
 
   /** A directory stays busy for a moment after its last member has ended. */
-  async #removeCgroups(): Promise<void> {
+  async #removeCgroups(): Promise<boolean> {
     const { clock, cgroups } = this.#parts;
     for (const deadline = clock.now() + endMs; clock.now() < deadline; ) {
-      if (await removeCgroup({ dirs: cgroups })) return;
+      if (await removeCgroup({ dirs: cgroups })) return true;
       await settled(clock);
     }
+    return false;
   }
 }
 

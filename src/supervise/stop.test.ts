@@ -1,32 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../kernel/clock.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
 import type { Child, Exit } from './child.ts';
 import { stopChild } from './stop.ts';
 import { stopPolicy } from './stop-ladder.ts';
 
 const exit: Exit = { code: 0, signal: null };
-
-/** A clock that stands still until it is told to move. */
-function manualClock() {
-  let now = 0;
-  const tasks = new Map<symbol, { at: number; task: () => void }>();
-  const clock: Clock = {
-    now: () => now,
-    wallNow: () => now,
-    after: (ms, task) => {
-      const key = Symbol();
-      tasks.set(key, { at: now + ms, task });
-      return { [Symbol.dispose]: () => void tasks.delete(key) };
-    },
-  };
-  const advance = (ms: number) => {
-    now += ms;
-    for (const [key, { at, task }] of [...tasks]) {
-      if (at <= now && tasks.delete(key)) task();
-    }
-  };
-  return { clock, advance, pending: () => tasks.size };
-}
 
 function recordedChild() {
   const deeds: string[] = [];
@@ -50,21 +28,21 @@ function recordedChild() {
 
 describe('stopping a child', () => {
   it('performs the rungs in order, in their time', async () => {
-    const { clock, advance, pending } = manualClock();
+    const clock = manualClock();
     const { child, deeds, exit: exiting, exited } = recordedChild();
     const stop = stopChild(child, exiting, clock, stopPolicy);
     expect([stop.rung, deeds]).toEqual(['stdin', ['close']]);
-    advance(2000);
+    clock.advance(2000);
     expect([stop.rung, deeds]).toEqual(['term', ['close', 'SIGTERM']]);
-    advance(3000);
+    clock.advance(3000);
     expect([stop.rung, deeds]).toEqual(['kill', ['close', 'SIGTERM', 'SIGKILL']]);
     exited(exit);
     expect(await stop.finished).toEqual({ exit, rung: 'kill', swept: 4 });
-    expect([stop.rung, pending()]).toEqual([null, 0]);
+    expect([stop.rung, clock.pending]).toEqual([null, 0]);
   });
 
   it('joins a stop that is under way', async () => {
-    const { clock } = manualClock();
+    const clock = manualClock();
     const { child, deeds, exit: exiting, exited } = recordedChild();
     const first = stopChild(child, exiting, clock, stopPolicy);
     expect(stopChild(child, exiting, clock, stopPolicy)).toBe(first);
@@ -75,7 +53,7 @@ describe('stopping a child', () => {
   });
 
   it('kills at once when hurried', async () => {
-    const { clock } = manualClock();
+    const clock = manualClock();
     const { child, deeds, exit: exiting, exited } = recordedChild();
     const stop = stopChild(child, exiting, clock, stopPolicy);
     stop.hurry();
@@ -85,7 +63,7 @@ describe('stopping a child', () => {
   });
 
   it('sweeps at once what has already exited', async () => {
-    const { clock } = manualClock();
+    const clock = manualClock();
     const { child, exit: exiting, exited } = recordedChild();
     exited(exit);
     const report = await stopChild(child, exiting, clock, stopPolicy).finished;
@@ -93,10 +71,10 @@ describe('stopping a child', () => {
   });
 
   it('ends even when the process outlives SIGKILL', async () => {
-    const { clock, advance } = manualClock();
+    const clock = manualClock();
     const { child, exit: exiting } = recordedChild();
     const stop = stopChild(child, exiting, clock, stopPolicy);
-    for (const ms of [2000, 3000, 1000]) advance(ms);
+    clock.advance(6000);
     expect((await stop.finished).exit).toBeNull();
   });
 });

@@ -111,7 +111,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     this.#forgive();
     this.#emit({ kind: 'reloaded', server: this.#parts.server });
     await this.#life.end('reload');
-    if (this.leases.isPinned) this.#life.want();
+    if (this.leases.isWanted) this.#life.want();
   }
 
   /** Ends the process and forgives the past. A later call starts it again. */

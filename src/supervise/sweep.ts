@@ -22,24 +22,39 @@ export interface SweepTarget {
   readonly members: () => readonly number[];
 }
 
-/** How many processes were ended. */
+export interface Swept {
+  /** How many processes were ended. */
+  readonly ended: number;
+  /** False when time ran out: something may be left. */
+  readonly isClean: boolean;
+}
+
 export async function sweepTree(
   table: ProcessTable,
   clock: Clock,
   target: SweepTarget,
-): Promise<number> {
+): Promise<Swept> {
   const ended = new Set<string>();
   const deadline = clock.now() + sweepMs;
-  for (let emptyPasses = 0; emptyPasses < 2 && clock.now() < deadline; ) {
-    const rows = await table.rows();
-    const carriers = await table.carrying(target.token, rows, target.since);
-    const marked = new Set([...carriers, ...target.members()]);
-    const ours = claim(rows, target.known, marked).filter((row) => !row.isZombie);
-    for (const row of ours) if (await kill(table, row)) ended.add(`${row.pid}:${row.start}`);
-    emptyPasses = ours.length === 0 ? emptyPasses + 1 : 0;
-    if (ours.length > 0) await settled(clock);
+  let emptyPasses = 0;
+  while (emptyPasses < 2 && clock.now() < deadline) {
+    const found = await pass(table, target, ended).catch(() => null);
+    emptyPasses = found === 0 ? emptyPasses + 1 : 0;
+    // It takes a moment to die. And where the table cannot be read (too many open files), it may
+    // be possible in a moment.
+    if (found !== 0) await settled(clock);
   }
-  return ended.size;
+  return { ended: ended.size, isClean: emptyPasses === 2 };
+}
+
+/** Looks once, ends whom it finds, and says how many there were. */
+async function pass(table: ProcessTable, target: SweepTarget, ended: Set<string>): Promise<number> {
+  const rows = await table.rows();
+  const carriers = await table.carrying(target.token, rows, target.since);
+  const marked = new Set([...carriers, ...target.members()]);
+  const ours = claim(rows, target.known, marked).filter((row) => !row.isZombie);
+  for (const row of ours) if (await kill(table, row)) ended.add(`${row.pid}:${row.start}`);
+  return ours.length;
 }
 
 /** What has not ended by then hangs in the kernel; the next start will try again. */

@@ -9,7 +9,7 @@ import { legacyVersions, modernVersion, rpcCodes } from '../wire/eras.ts';
 export type ProbeOutcome =
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'rpc-error'; readonly code: number; readonly data: unknown }
-  | { readonly kind: 'http-status'; readonly status: number }
+  | { readonly kind: 'http-status'; readonly status: number; readonly fault: Fault }
   | { readonly kind: 'silence' }
   /** The process ended while the probe was open. */
   | { readonly kind: 'exit' }
@@ -34,7 +34,7 @@ export function classifyProbe(outcome: ProbeOutcome): ProbeVerdict {
         ? classifyVersions(supportedFrom(outcome.data))
         : legacy;
     case 'http-status':
-      return classifyStatus(outcome.status);
+      return saysNothing(outcome.status) ? { kind: 'fault', fault: outcome.fault } : legacy;
     case 'silence':
       return legacy;
     case 'exit':
@@ -63,17 +63,9 @@ function classifyVersions(supported: readonly string[]): ProbeVerdict {
   };
 }
 
-function classifyStatus(status: number): ProbeVerdict {
-  if (status === 401 || status === 403) {
-    return {
-      kind: 'fault',
-      fault: new Fault('auth_required', `the server answered HTTP ${status}`),
-    };
-  }
-  if (status === 429 || status >= 500) {
-    return { kind: 'fault', fault: new Fault('unavailable', `the server answered HTTP ${status}`) };
-  }
-  return legacy;
+/** A missing login or a crashed backend is no word about the era. */
+function saysNothing(status: number): boolean {
+  return status === 401 || status === 403 || status === 429 || status >= 500;
 }
 
 function supportedFrom(data: unknown): readonly string[] {

@@ -79,7 +79,8 @@ export class Conversation {
   /** An answer to this id was seen in a frame that could not be read. */
   damaged(id: number, fault: Fault): boolean {
     const exchange = this.#open.get(id);
-    if (exchange) exchange.dispatched = 'yes';
+    if (!exchange || exchange.dispatched === 'no') return false;
+    exchange.dispatched = 'yes';
     return this.fail(id, fault);
   }
 
@@ -110,9 +111,13 @@ export class Conversation {
     const span = message.paramsObject?.get('progressToken');
     const token = span ? numberOf(message.bytes, span) : undefined;
     const exchange = token === undefined ? undefined : this.#open.get(token);
-    if (!exchange?.onProgress || !message.params) return false;
+    if (!exchange?.onProgress || exchange.dispatched === 'no' || !message.params) return false;
     exchange.dispatched = 'yes';
-    exchange.onProgress(message.bytes.subarray(message.params.start, message.params.end));
+    try {
+      exchange.onProgress(message.bytes.subarray(message.params.start, message.params.end));
+    } catch {
+      // A defect of whoever listens: it must not decide the fate of everybody's connection.
+    }
     return true;
   }
 

@@ -35,6 +35,7 @@ export class EventStreamReader {
   }
 
   push(chunk: Buffer): void {
+    if (this.#isOver) return;
     let start = 0;
     for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, start)) {
       this.#gather(chunk.subarray(start, at));

@@ -12,8 +12,8 @@ export interface AnswerListener {
   sent(): void;
   headers(status: number, headers: HttpHeaders): void;
   message(message: Message): void;
-  /** The exchange is over without (another) message; the status or the fault says how. */
-  over(status: number, fault: Fault | undefined): void;
+  /** The exchange is over without (another) message; the fault says how, if it ended badly. */
+  over(fault: Fault | undefined): void;
   /** The network failed; the request may or may not have arrived. */
   broken(error: Error): void;
 }
@@ -29,7 +29,6 @@ export class HttpAnswer implements HttpListener {
   readonly #listener: AnswerListener;
   #body: Body = { kind: 'none' };
   #refusal: Fault | undefined;
-  #status = 0;
   #isOver = false;
 
   constructor(server: string, limitBytes: number, listener: AnswerListener) {
@@ -43,7 +42,6 @@ export class HttpAnswer implements HttpListener {
   }
 
   response(status: number, headers: HttpHeaders): void {
-    this.#status = status;
     this.#listener.headers(status, headers);
     if (status < 200 || status >= 300) {
       this.#refusal = statusFault(
@@ -52,6 +50,8 @@ export class HttpAnswer implements HttpListener {
         headers.get('retry-after'),
         headers.get('location'),
       );
+      // Turned away unread: whatever the body says, it is not the answer.
+      if (this.#refusal.dispatched === 'no') return;
     }
     const type = headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
     if (type === 'text/event-stream') {
@@ -111,7 +111,7 @@ export class HttpAnswer implements HttpListener {
   #finish(fault: Fault | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#listener.over(this.#status, fault);
+    this.#listener.over(fault);
   }
 
   #tooLarge(): Fault {

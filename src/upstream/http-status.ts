@@ -37,6 +37,6 @@ export function statusFault(
 }
 
 function secondsFrom(header: string | undefined): number | undefined {
-  const seconds = header === undefined ? Number.NaN : Number(header);
+  const seconds = header ? Number(header) : Number.NaN;
   return Number.isFinite(seconds) && seconds >= 0 ? Math.round(seconds * 1000) : undefined;
 }

@@ -23,6 +23,7 @@ import { HttpAnswer } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
 import { type Identity, modernEnvelope, negotiate, type Verdicts } from './negotiate.ts';
 import { answerTo } from './server-requests.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 export interface HttpParts {
   readonly server: string;
@@ -39,6 +40,7 @@ export interface HttpParts {
 const probeAnswerMs = 5_000;
 /** Calls still running when a server is replaced get this long to finish. */
 const drainMs = 5_000;
+const goodbyeMs = 1_000;
 const firstReopenMs = 1_000;
 const longestReopenMs = 30_000;
 
@@ -99,23 +101,19 @@ class HttpConnection implements Connection {
   async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
     const { identity, clock } = this.#parts;
     signal.throwIfAborted();
-    const abort = () => this.#conversation.failAll(signal.reason as Fault);
-    signal.addEventListener('abort', abort);
+    const talk = {
+      request: (method: string, params: Params, talkEra: Era) =>
+        this.#post(method, params, talkEra === 'modern' ? modernEnvelope(identity) : '', talkEra),
+      notify: (method: string, params: Params) =>
+        this.#postMessage(notificationText(method, params, '')),
+      outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
+    };
     try {
-      const talk = {
-        request: (method: string, params: Params, talkEra: Era) =>
-          this.#post(method, params, talkEra === 'modern' ? modernEnvelope(identity) : '', talkEra),
-        notify: (method: string, params: Params) =>
-          this.#postMessage(notificationText(method, params, '')),
-        outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
-      };
-      this.#greeting = await negotiate(talk, era, identity, clock);
+      this.#greeting = await unlessAborted(signal, negotiate(talk, era, identity, clock));
     } catch (error) {
       // The 2024 transport has no POST at its address.
-      if (this.#startStatus === 404 || this.#startStatus === 405) throw new NotStreamable();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', abort);
+      const isElsewhere = this.#startStatus === 404 || this.#startStatus === 405;
+      throw isElsewhere && !signal.aborted ? new NotStreamable() : error;
     }
     if (this.#greeting.era === 'modern') this.#envelope = modernEnvelope(identity);
     else this.#openStream(firstReopenMs);
@@ -124,7 +122,7 @@ class HttpConnection implements Connection {
   #outcomeOf(fault: Fault): ProbeOutcome {
     return this.#startStatus === 0
       ? { kind: 'unreachable', fault }
-      : { kind: 'http-status', status: this.#startStatus };
+      : { kind: 'http-status', status: this.#startStatus, fault };
   }
 
   // --- what it is --------------------------------------------------------------------------
@@ -156,7 +154,7 @@ class HttpConnection implements Connection {
     options?: RequestOptions,
   ): Exchange {
     const exchange = this.#conversation.begin(options);
-    if (this.#isClosed) {
+    if (this.#isClosed || this.isLost) {
       this.#conversation.fail(exchange.id, this.#fault('is gone'));
       return exchange;
     }
@@ -171,9 +169,9 @@ class HttpConnection implements Connection {
       sent: () => {
         exchange.dispatched = 'maybe';
       },
-      headers: (status, received) => this.#answerHeaders(method, status, received),
+      headers: (status, received) => this.#answerHeaders(exchange, method, status, received),
       message: (message) => this.#message(message, exchange),
-      over: (status, fault) => this.#over(exchange, status, fault),
+      over: (fault) => this.#over(exchange, fault),
       broken: (error) => this.#broken(exchange, error),
     });
     const { url, http } = this.#parts;
@@ -244,8 +242,9 @@ class HttpConnection implements Connection {
 
   // --- listening ---------------------------------------------------------------------------
 
-  #answerHeaders(method: string, status: number, headers: HttpHeaders): void {
+  #answerHeaders(exchange: Exchange, method: string, status: number, headers: HttpHeaders): void {
     if (!this.#greeting) this.#startStatus = status;
+    if (this.#session !== undefined && status === 404) this.#sessionLost(exchange);
     const session = headers.get('mcp-session-id');
     if (method === 'initialize' && session !== undefined) this.#session = session;
   }
@@ -258,10 +257,9 @@ class HttpConnection implements Connection {
     if (exchange.isSettled) this.#stopExchange(exchange);
   }
 
-  #over(exchange: Exchange, status: number, fault: Fault | undefined): void {
-    this.#inFlight.delete(exchange);
+  #over(exchange: Exchange, fault: Fault | undefined): void {
+    this.#stopExchange(exchange);
     if (exchange.isSettled) return;
-    if (this.#session !== undefined && status === 404) return this.#sessionLost(exchange);
     if (fault) {
       if (fault.dispatched !== 'maybe') exchange.dispatched = fault.dispatched;
       this.#conversation.fail(exchange.id, fault);
@@ -272,6 +270,7 @@ class HttpConnection implements Connection {
 
   /** The server has forgotten us: nothing was run, and a new session is needed. */
   #sessionLost(exchange: Exchange): void {
+    this.#stopExchange(exchange);
     exchange.dispatched = 'no';
     this.#session = undefined;
     const fault = this.#fault('has ended the session');
@@ -281,6 +280,8 @@ class HttpConnection implements Connection {
 
   #broken(exchange: Exchange, error: Error): void {
     this.#inFlight.delete(exchange);
+    // A status that came before the break is no judgement of the server.
+    this.#startStatus = 0;
     const code = (error as NodeJS.ErrnoException).code ?? error.name;
     const fault = this.#fault(
       exchange.dispatched === 'no'
@@ -292,7 +293,7 @@ class HttpConnection implements Connection {
   }
 
   #serverRequest(message: Message): void {
-    if (this.era === 'modern') return this.#listener.noise('unanswerable-request');
+    if (this.#greeting?.era === 'modern') return this.#listener.noise('unanswerable-request');
     void this.#postMessage(answerTo(message));
   }
 
@@ -302,8 +303,9 @@ class HttpConnection implements Connection {
     if (this.#isClosed) return;
     const { url, http, server, frameBytes, clock } = this.#parts;
     const key = Symbol('stream');
-    let isOffered = false;
+    let isOffered = true;
     const reopen = () => {
+      this.#inFlight.get(key)?.abort();
       this.#inFlight.delete(key);
       const nextMs = Math.min(reopenMs * 2, longestReopenMs);
       if (isOffered && !this.#isClosed) clock.after(reopenMs, () => this.#openStream(nextMs), true);
@@ -311,14 +313,20 @@ class HttpConnection implements Connection {
     const answer = new HttpAnswer(server, frameBytes, {
       sent: () => {},
       headers: (status) => {
-        isOffered = status === 200;
+        isOffered = status === 200 || status >= 500;
       },
-      message: (message) => this.#conversation.receive(message),
+      message: (message) => this.#unasked(message),
       over: reopen,
       broken: reopen,
     });
     const headers = { ...this.#headers('legacy'), accept: 'text/event-stream' };
     this.#inFlight.set(key, http.send({ url, method: 'GET', headers, body: null }, answer));
+  }
+
+  #unasked(message: Message): void {
+    const isAnswer = message.kind === 'result' || message.kind === 'error';
+    if (isAnswer) this.#listener.noise('unknown-id');
+    else this.#conversation.receive(message);
   }
 
   // --- ending ------------------------------------------------------------------------------
@@ -351,9 +359,10 @@ class HttpConnection implements Connection {
   }
 
   /** A legacy session is ended politely, but nobody waits long for the answer. */
-  #sayGoodbye(): Promise<void> {
+  async #sayGoodbye(): Promise<void> {
     const { url, http, clock } = this.#parts;
-    return new Promise((resolve) => {
+    let inFlight: HttpInFlight | undefined;
+    const answered = new Promise<void>((resolve) => {
       const headers = this.#headers('legacy');
       const settled = {
         sent: () => {},
@@ -362,16 +371,10 @@ class HttpConnection implements Connection {
         ended: resolve,
         failed: () => resolve(),
       };
-      const inFlight = http.send({ url, method: 'DELETE', headers, body: null }, settled);
-      clock.after(
-        1_000,
-        () => {
-          inFlight.abort();
-          resolve();
-        },
-        true,
-      );
+      inFlight = http.send({ url, method: 'DELETE', headers, body: null }, settled);
     });
+    await within(clock, goodbyeMs, answered);
+    inFlight?.abort();
   }
 
   #fault(what: string): Fault {

@@ -32,6 +32,9 @@ export function hasParamHeaders(inputSchema: unknown, depth = 0): boolean {
   );
 }
 
+/** What may be part of a header's name (RFC 9110, 5.6.2). */
+const headerToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
 function collect(
   schema: unknown,
   value: unknown,
@@ -40,7 +43,7 @@ function collect(
 ): void {
   if (!isRecord(schema) || depth > 16 || value === undefined) return;
   const name = schema['x-mcp-header'];
-  if (typeof name === 'string' && /^[A-Za-z0-9-]+$/.test(name)) {
+  if (typeof name === 'string' && headerToken.test(name)) {
     const text = scalarText(value);
     if (text !== undefined) headers[`mcp-param-${name.toLowerCase()}`] = headerValue(text);
     return;
@@ -53,5 +56,7 @@ function collect(
 
 function scalarText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  return typeof value === 'boolean' || Number.isInteger(value) ? String(value) : undefined;
+  // An integer beyond 2^53 has lost its digits by now: a header that differs from the body is worse
+  // than none.
+  return typeof value === 'boolean' || Number.isSafeInteger(value) ? String(value) : undefined;
 }

@@ -13,7 +13,7 @@ interface Frame {
 }
 
 export interface Pipe {
-  write(bytes: Uint8Array, done: (error: Error | null) => void): void;
+  write(bytes: Uint8Array | string, done: (error: Error | null) => void): void;
 }
 
 export interface OutboxListener {
@@ -32,7 +32,6 @@ export class Outbox {
   readonly #writeDeadlineMs: number;
   readonly #listener: OutboxListener;
   #queue: Frame[] = [];
-  #head = 0;
   #queuedBytes = 0;
   #isGathering = false;
   #writing = false;
@@ -71,7 +70,6 @@ export class Outbox {
   close(): void {
     this.#isClosed = true;
     this.#queue = [];
-    this.#head = 0;
     this.#queuedBytes = 0;
     this.#watch?.[Symbol.dispose]();
     this.#watch = undefined;
@@ -88,17 +86,21 @@ export class Outbox {
   #done(error: Error | null): void {
     this.#writing = false;
     if (this.#isClosed) return;
-    if (error) this.#listener.stuck('broken', error);
-    else if (!this.#isGathering || this.#queuedBytes >= gatherBytes) this.#flush();
+    if (error) {
+      // Nothing can pass a broken pipe any more: what waits, or comes, stays undispatched.
+      this.close();
+      this.#listener.stuck('broken', error);
+    } else if (!this.#isGathering || this.#queuedBytes >= gatherBytes) this.#flush();
   }
 
   /** The next frames as one piece of bytes; from here on they may have left us. */
-  #take(): Uint8Array | undefined {
+  #take(): Uint8Array | string | undefined {
     let text = '';
     const parts: Buffer[] = [];
     let size = 0;
-    while (this.#head < this.#queue.length && size < joinBytes) {
-      const frame = this.#queue[this.#head++] as Frame;
+    let taken = 0;
+    while (taken < this.#queue.length && size < joinBytes) {
+      const frame = this.#queue[taken++] as Frame;
       this.#queuedBytes -= frame.text.length;
       if (frame.exchange) {
         if (frame.exchange.isSettled) continue; // cancelled while it was still ours
@@ -112,12 +114,11 @@ export class Outbox {
         parts.push(frame.text);
       }
     }
-    if (this.#head === this.#queue.length) {
-      this.#queue = [];
-      this.#head = 0;
-    }
+    // Dropped with every write: a queue that never runs empty must not keep what it has sent.
+    this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
+    // The usual case: nothing but text, which the pipe encodes by itself.
+    if (parts.length === 0) return text === '' ? undefined : text;
     if (text !== '') parts.push(Buffer.from(text));
-    if (parts.length === 0) return undefined;
     return parts.length === 1 ? parts[0] : Buffer.concat(parts);
   }
 

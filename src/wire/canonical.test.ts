@@ -63,4 +63,16 @@ describe('canonicalText', () => {
     expect(canonical('['.repeat(512) + ']'.repeat(512))).not.toBeNull();
     expect(canonical('['.repeat(100_000) + ']'.repeat(100_000))).toBeNull();
   });
+
+  test('comes to an end even with what was not checked before', () => {
+    for (const text of ['[1', '{"a', '{"a":', '["\\', '', '[[[', '{"a":1,', '[1 2 3']) {
+      expect(() => {
+        try {
+          canonical(text);
+        } catch (error) {
+          if (!(error instanceof SyntaxError)) throw error;
+        }
+      }).not.toThrow();
+    }
+  });
 });

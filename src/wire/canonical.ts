@@ -12,6 +12,13 @@ export function canonicalText(bytes: Buffer, span?: Span): string | null {
   return new CanonicalWriter(bytes.toString('utf8', span?.start, span?.end)).value(0);
 }
 
+const quote = 0x22;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
 class CanonicalWriter {
   readonly #text: string;
   #at = 0;
@@ -23,36 +30,40 @@ class CanonicalWriter {
   value(depth: number): string | null {
     if (depth > defaultMaxDepth) return null;
     switch (this.#peek()) {
-      case '{':
+      case openBrace:
         return this.#object(depth + 1);
-      case '[':
+      case openBracket:
         return this.#array(depth + 1);
-      case '"':
-        return canonicalString(this.#string());
+      case quote:
+        return this.#string().canonical;
       default:
         return this.#word();
     }
   }
 
   #object(depth: number): string | null {
-    const members = new Map<string, string>();
-    while (!this.#closes('}')) {
-      this.#peek();
-      const token = this.#string();
-      const key = decodedString(token);
+    const members: Member[] = [];
+    let isSorted = true;
+    while (!this.#closes(closeBrace)) {
+      const { decoded, canonical } = this.#string();
       this.#peek();
       this.#at++; // the colon
       const value = this.value(depth);
-      if (value === null || members.has(key)) return null;
-      members.set(key, `${canonicalString(token)}:${value}`);
+      if (value === null) return null;
+      const previous = members[members.length - 1];
+      if (previous !== undefined && previous.key >= decoded) isSorted = false;
+      members.push({ key: decoded, text: `${canonical}:${value}` });
     }
-    const sorted = [...members.keys()].sort(); // by code unit
-    return `{${sorted.map((key) => members.get(key)).join(',')}}`;
+    if (!isSorted) {
+      members.sort(byKey);
+      if (members.some((member, index) => member.key === members[index - 1]?.key)) return null;
+    }
+    return `{${members.map((member) => member.text).join(',')}}`;
   }
 
   #array(depth: number): string | null {
     const elements: string[] = [];
-    while (!this.#closes(']')) {
+    while (!this.#closes(closeBracket)) {
       const element = this.value(depth);
       if (element === null) return null;
       elements.push(element);
@@ -61,46 +72,59 @@ class CanonicalWriter {
   }
 
   /** Steps over the opening bracket or a comma, and over the closing one if that comes next. */
-  #closes(closing: string): boolean {
+  #closes(closing: number): boolean {
     if (this.#peek() !== closing) this.#at++;
-    if (this.#peek() !== closing) return false;
+    if (this.#peek() !== closing) return this.#at >= this.#text.length;
     this.#at++;
     return true;
   }
 
   /** The next character that is not space. */
-  #peek(): string {
+  #peek(): number {
     while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++;
-    return this.#text.charAt(this.#at);
+    return this.#text.charCodeAt(this.#at);
   }
 
-  #string(): string {
+  /** Without escapes a token is canonical as it stands; else decoding and encoding makes it so. */
+  #string(): { readonly decoded: string; readonly canonical: string } {
+    const text = this.#text;
     const start = this.#at;
     let at = start + 1;
-    while (at < this.#text.length && this.#text.charCodeAt(at) !== 0x22) {
-      at += this.#text.charCodeAt(at) === 0x5c ? 2 : 1;
+    let isEscaped = false;
+    while (at < text.length && text.charCodeAt(at) !== quote) {
+      if (text.charCodeAt(at) === backslash) {
+        isEscaped = true;
+        at++;
+      }
+      at++;
     }
     this.#at = at + 1;
-    return this.#text.slice(start, at + 1);
+    const token = text.slice(start, at + 1);
+    if (!isEscaped) return { decoded: text.slice(start + 1, at), canonical: token };
+    const decoded = JSON.parse(token) as string;
+    return { decoded, canonical: JSON.stringify(decoded) };
   }
 
   /** A number or a literal: up to what cannot belong to one. */
   #word(): string {
+    const text = this.#text;
     const start = this.#at;
-    while (this.#at < this.#text.length && !isDelimiter(this.#text.charCodeAt(this.#at))) {
-      this.#at++;
-    }
-    return this.#text.slice(start, this.#at);
+    let at = start;
+    while (at < text.length && !isDelimiter(text.charCodeAt(at))) at++;
+    this.#at = at;
+    return text.slice(start, at);
   }
 }
 
-/** Without a backslash a token is canonical as it stands; else decoding and encoding makes it so. */
-function canonicalString(token: string): string {
-  return token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token;
+interface Member {
+  readonly key: string;
+  readonly text: string;
 }
 
-function decodedString(token: string): string {
-  return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
+/** By code unit, as strings compare. */
+function byKey(one: Member, other: Member): number {
+  if (one.key === other.key) return 0;
+  return one.key < other.key ? -1 : 1;
 }
 
 function isSpace(code: number): boolean {
@@ -109,5 +133,5 @@ function isSpace(code: number): boolean {
 
 /** Space, a comma or a closing bracket. */
 function isDelimiter(code: number): boolean {
-  return isSpace(code) || code === 0x2c || code === 0x5d || code === 0x7d;
+  return isSpace(code) || code === 0x2c || code === closeBracket || code === closeBrace;
 }

@@ -14,29 +14,29 @@ const nine = 0x39;
 export function skipNumber(bytes: Buffer, start: number): number {
   const end = bytes.length;
   let at = bytes[start] === minus ? start + 1 : start;
-  if (at < end && bytes[at] === zero) {
-    at++;
-  } else {
-    const from = at;
-    while (at < end && (bytes[at] as number) >= zero && (bytes[at] as number) <= nine) at++;
-    if (at === from) throw notANumber(bytes, start, at);
+  if (at < end && bytes[at] === zero) at++;
+  else at = skipDigits(bytes, at, start);
+  if (at >= end) return at;
+  if (bytes[at] === point) {
+    at = skipDigits(bytes, at + 1, start);
+    if (at >= end) return at;
   }
-  if (at < end && bytes[at] === point) {
-    const from = ++at;
-    while (at < end && (bytes[at] as number) >= zero && (bytes[at] as number) <= nine) at++;
-    if (at === from) throw notANumber(bytes, start, at);
-  }
-  return at < end && ((bytes[at] as number) | 0x20) === 0x65 ? skipExponent(bytes, start, at) : at;
+  if (((bytes[at] as number) | 0x20) !== 0x65) return at;
+  at++;
+  if (at < end && (bytes[at] === plus || bytes[at] === minus)) at++;
+  return skipDigits(bytes, at, start);
 }
 
-/** `e` is where the letter stands. */
-function skipExponent(bytes: Buffer, start: number, e: number): number {
+/** At least one digit. */
+function skipDigits(bytes: Buffer, start: number, numberStart: number): number {
   const end = bytes.length;
-  let at = e + 1;
-  if (at < end && (bytes[at] === plus || bytes[at] === minus)) at++;
-  const from = at;
-  while (at < end && (bytes[at] as number) >= zero && (bytes[at] as number) <= nine) at++;
-  if (at === from) throw notANumber(bytes, start, at);
+  let at = start;
+  while (at < end) {
+    const byte = bytes[at] as number;
+    if (byte < zero || byte > nine) break;
+    at++;
+  }
+  if (at === start) throw notANumber(bytes, numberStart, at);
   return at;
 }
 

@@ -12,7 +12,7 @@ import {
   skipValue,
 } from './grammar.ts';
 import { Reading } from './reading.ts';
-import { keyOf, type ObjectSpan, type Span } from './span.ts';
+import { keyOf, type ObjectSpan, type Span, spells } from './span.ts';
 import { type RefusalReason, WireError } from './wire-error.ts';
 
 const openBracket = 0x5b;
@@ -68,7 +68,7 @@ function messageFrom(bytes: Buffer, object: ObjectSpan): Message {
   const params = object.find('params');
   const result = object.find('result');
   const error = object.find('error');
-  const method = methodSpan === undefined ? undefined : textOf(bytes, methodSpan);
+  const method = methodSpan === undefined ? undefined : methodOf(bytes, methodSpan);
   if (methodSpan !== undefined && method === undefined) {
     throw refusal('bad-method', bytes, object, methodSpan);
   }
@@ -90,6 +90,12 @@ function messageFrom(bytes: Buffer, object: ObjectSpan): Message {
     errorObject: error?.object,
     meta: carrier?.object?.object('_meta'),
   };
+}
+
+/** Nearly every request is the same one: its method is recognised rather than decoded. */
+function methodOf(bytes: Buffer, span: Span): string | undefined {
+  if (spells(bytes, span.start, span.end, '"tools/call"')) return 'tools/call';
+  return textOf(bytes, span);
 }
 
 /**

@@ -79,11 +79,11 @@ function isNamed(bytes: Buffer, member: Member, key: EnvelopeKey): boolean {
   return spells(bytes, member.keyStart, member.keyEnd, key);
 }
 
-/** Do these bytes spell the key? Compared byte by byte, without making a string. */
-export function spells(bytes: Buffer, start: number, end: number, key: EnvelopeKey): boolean {
-  if (end - start !== key.length) return false;
-  for (let index = 0; index < key.length; index++) {
-    if (bytes[start + index] !== key.charCodeAt(index)) return false;
+/** Do these bytes spell the ASCII word? Compared byte by byte, without making a string. */
+export function spells(bytes: Buffer, start: number, end: number, word: string): boolean {
+  if (end - start !== word.length) return false;
+  for (let index = 0; index < word.length; index++) {
+    if (bytes[start + index] !== word.charCodeAt(index)) return false;
   }
   return true;
 }

@@ -39,7 +39,7 @@ export class WireError extends Error {
   override readonly name = 'WireError';
   readonly reason: RefusalReason;
   readonly rpcCode: -32700 | -32600;
-  /** Where in the bytes that were handed in. */
+  /** Where in the bytes that were handed in; 0 where the encoding as a whole is wrong. */
   readonly offset: number;
   /** The id to answer with: null when there is none, or when it could not be told. */
   readonly id: number | string | null;

@@ -172,7 +172,7 @@ describe('the grammar', () => {
           expect(refusalOf(() => checkValue(bytes)) === null).toBe(parsedByOracle(bytes) !== null);
         },
       ),
-      { numRuns: 10_000 },
+      { numRuns: 5000 },
     );
   });
 
@@ -257,7 +257,7 @@ describe('scanMessage', () => {
         const isBroken = refusalOf(() => scanMessage(bytes))?.rpcCode === -32700;
         expect(isBroken).toBe(parsedByOracle(bytes) === null);
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     );
   });
 
@@ -270,7 +270,7 @@ describe('scanMessage', () => {
         fc.pre(refusal?.reason !== 'bad-version');
         expect(refusal === null).toBe(isSound(root));
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     );
   });
 
@@ -282,7 +282,7 @@ describe('scanMessage', () => {
         if (!isSound(root)) expect(refusal?.rpcCode).toBe(-32600);
         else expect([undefined, 'escaped-key', 'bad-version']).toContain(refusal?.reason);
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     );
   });
 
@@ -357,7 +357,7 @@ describe('canonicalText', () => {
         );
         if (outline(one) !== null) expect(texts[0] === texts[1]).toBe(isEqual);
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     );
   });
 

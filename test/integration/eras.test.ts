@@ -27,6 +27,12 @@ async function box(entry: object): Promise<Host> {
   return host;
 }
 
+/** How many requests the server itself believes to be working on, this question included. */
+async function inFlight(running: Host, server: string): Promise<number> {
+  const { structuredContent } = await running.call(server, 'whoami');
+  return (structuredContent as { inFlight: number }).inFlight;
+}
+
 describe('the era of a server', () => {
   it.each([
     ['legacy', 'legacy', '2025-11-25'],
@@ -104,17 +110,17 @@ describe('the era of a server', () => {
         const onProgress = ({ progress }: { progress: number }) => seen.push(progress);
         await running.call(server, 'slow', { ms: 300, progressEvery: 50 }, { onProgress });
         expect(seen.length).toBeGreaterThan(1);
+        const quiet = await inFlight(running, server);
         const giveUp = new AbortController();
         const nonce = `${server}-cancelled`;
         const call = running.call(server, 'slow', { ms: 60_000, nonce }, { signal: giveUp.signal });
         await until(() => received(ledger, nonce) === 1, 'the call has arrived');
         giveUp.abort();
         expect((await faultOf(call)).record).toMatchObject({ code: 'cancelled' });
-        const idle = async () => {
-          const { structuredContent } = await running.call(server, 'whoami');
-          return (structuredContent as { inFlight: number }).inFlight <= 1;
-        };
-        await until(idle, `the ${era} server behind ${server} has dropped the call`);
+        await until(
+          async () => (await inFlight(running, server)) === quiet,
+          `the ${era} server behind ${server} has dropped the call`,
+        );
       }
     }
   });

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Containment } from '../../src/supervise/child.ts';
-import { isSame, type ProcessIdentity, processTable } from '../../src/supervise/process-table.ts';
+import { type ProcessIdentity, processTable } from '../../src/supervise/process-table.ts';
 import { sendSignal } from '../../src/supervise/sweep.ts';
-import { type DoomedHost, type HostPlan, startHost } from '../support/doomed-host.ts';
+import { type DoomedHost, type HostPlan, hostCommand, startHost } from '../support/doomed-host.ts';
 import {
   cgroupsNamed,
   newSpawner,
@@ -20,69 +20,80 @@ import {
   recorded,
   until,
 } from '../support/recorded-child.ts';
+import { newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
 
 const trials = Number(process.env['HOLDFAST_TEST_TRIALS'] ?? 2);
-const sleeper = new URL('../fixtures/processes/sleeper.sh', import.meta.url).pathname;
-const table = processTable();
 const promisedMs = 2000;
+const table = processTable();
+const offered = await offeredContainments();
 
-/** Every child ends in one sleeper that prints its pid; most do their best to keep it alive. */
+/** Scripts that end in one sleeper each; most do their best to keep it alive. */
 const kinds = {
-  plain: sleeper,
-  wrapper: `sh ${sleeper}; :`,
-  'grandchild of a wrapper': `sh -c 'sh ${sleeper}; :'; :`,
-  'own session': `setsid sh ${sleeper} & wait`,
-  'deaf to TERM': `trap '' TERM INT HUP; sh ${sleeper}; :`,
-  'own session, cleared environment': `setsid env -i /bin/sh ${sleeper} & wait`,
-  'daemon in its own session': `(setsid sh ${sleeper} &); exec sleep 1000`,
-  // Its parent ends when it is told to, which is after it was noted.
-  'cleared environment, orphaned after it was noted': `(setsid env -i /bin/sh ${sleeper} & read -r go <&3) 3<&0; exec sleep 1000`,
-  'cleared environment, orphaned at once': `(setsid env -i /bin/sh ${sleeper} &); exec sleep 1000`,
+  plain: (one: string) => `exec ${one}`,
+  wrapper: (one: string) => `${one}; :`,
+  'grandchild of a wrapper': (one: string) => `sh -c '${one}; :'; :`,
+  'own session': (one: string) => `setsid ${one} & wait`,
+  'deaf to TERM': (one: string) => `trap '' TERM INT HUP; ${one}; :`,
+  'own session, cleared environment': (one: string) => `setsid env -i /bin/${one} & wait`,
+  'daemon in its own session': (one: string) => `(setsid ${one} &); exec cat`,
+  // Its parent ends at the first line on stdin, which comes after it was noted.
+  'cleared daemon, noted': (one: string) =>
+    `(setsid env -i /bin/${one} & read -r go <&3) 3<&0; exec sleep 1000`,
+  'cleared daemon, not noted': (one: string) => `(setsid env -i /bin/${one} &); exec cat`,
 } as const;
 type Kind = keyof typeof kinds;
+const allKinds = Object.keys(kinds) as Kind[];
 
 /** What each containment does not promise to catch. */
 const exempt: Readonly<Record<Containment, readonly Kind[]>> = {
   pidns: [],
   cgroup: [],
-  marker: ['cleared environment, orphaned at once'],
-  group: ['cleared environment, orphaned at once', 'daemon in its own session'],
+  marker: ['cleared daemon, not noted'],
+  group: ['cleared daemon, not noted', 'daemon in its own session'],
 };
 
 const isRoot = process.geteuid?.() === 0;
-const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 const users: readonly (readonly [string, readonly string[]])[] = isRoot
   ? [
       ['root', []],
-      ['an ordinary user', nobody],
+      ['an ordinary user', asNobody],
     ]
   : [['an ordinary user', []]];
-if (!isRoot) console.log('not tested: hosts of root, since this is not root');
+if (!isRoot) console.log('not tested: a host of root, since this is not root');
 
 const slowestMs = new Map<string, number>();
 afterAll(() => {
   for (const [title, ms] of slowestMs) console.log(`${title}: the last was gone after ${ms} ms`);
 });
 
+interface Populated {
+  readonly host: DoomedHost;
+  readonly sleepers: ReadonlyMap<Kind, ProcessIdentity>;
+}
+
 /** Starts a host with all kinds of children and waits until each has done what it does. */
-async function populated(plan: Omit<HostPlan, 'children'>): Promise<DoomedHost> {
+async function populated(plan: Omit<HostPlan, 'children'>): Promise<Populated> {
+  const tags = new Map(allKinds.map((kind) => [kind, newTag()]));
   const children = Object.fromEntries(
-    Object.entries(kinds).map(([kind, script]) => [kind, ['/bin/sh', '-c', script]]),
+    allKinds.map((kind) => [kind, ['sh', '-c', kinds[kind](`sh ${sleeper} ${tags.get(kind)}`)]]),
   );
   const host = startHost({ ...plan, children });
-  for (const kind of Object.keys(kinds)) {
-    await host.said((line) => line.kind === 'printed' && line.name === kind, `${kind} has started`);
+  await host.said((line) => line.kind === 'ready', 'it has started its children');
+  const sleepers = new Map<Kind, ProcessIdentity>();
+  for (const [kind, tag] of tags) {
+    for (const one of await sleepersWith(tag)) sleepers.set(kind, one);
   }
   if (!['pidns', 'cgroup'].includes(containmentOf(host))) {
     // Noted once a second, on one of four ticks; the next tick is set when a visit is complete.
     const ticks = host.lines.filter((line) => line.kind === 'tick').length;
     await host.said((line) => line.kind === 'tick' && line.ticks >= ticks + 6, 'all is noted');
   }
-  const orphan = sleeperOf(host, 'cleared environment, orphaned after it was noted');
-  const parent = (await table.find(orphan))?.parent;
+  const parentOf = async (kind: Kind) => (await table.find(sleepers.get(kind)?.pid ?? 0))?.parent;
+  const parent = await parentOf('cleared daemon, noted');
   host.process.stdin?.write('go\n');
-  await until(async () => (await table.find(orphan))?.parent !== parent, 'it is orphaned');
-  return host;
+  await until(async () => (await parentOf('cleared daemon, noted')) !== parent, 'it is orphaned');
+  return { host, sleepers };
 }
 
 function containmentOf(host: DoomedHost): Containment {
@@ -91,129 +102,163 @@ function containmentOf(host: DoomedHost): Containment {
   return line.containment;
 }
 
-function sleeperOf(host: DoomedHost, kind: Kind): number {
-  const line = host.lines.find((one) => one.kind === 'printed' && one.name === kind);
-  return line?.kind === 'printed' ? Number.parseInt(line.text, 10) : 0;
-}
-
-async function identified(pids: readonly number[]): Promise<ProcessIdentity[]> {
-  const rows = await Promise.all(pids.map((pid) => table.find(pid)));
-  return rows.filter((row) => row !== null);
-}
-
-async function stillAlive(all: readonly ProcessIdentity[]): Promise<ProcessIdentity[]> {
-  const rows = await Promise.all(all.map(({ pid }) => table.find(pid)));
-  return all.filter((one, at) => {
-    const row = rows[at] ?? null;
-    return isSame(one, row) && row?.isZombie === false;
-  });
-}
-
-/** Who of these is left two seconds after the host was killed, and when the last one had gone. */
-async function killed(host: DoomedHost, all: readonly ProcessIdentity[], title: string) {
+/** Who of these is left two seconds after the host was killed. */
+async function leftAfterKill(
+  host: DoomedHost,
+  all: readonly ProcessIdentity[],
+  title: string,
+): Promise<readonly ProcessIdentity[]> {
   const killedAt = systemClock.now();
   await host.kill();
   let left = await stillAlive(all);
   while (left.length > 0 && systemClock.now() < killedAt + promisedMs) {
     await new Promise((resolve) => systemClock.after(5, () => resolve(undefined)));
-    left = await stillAlive(all);
+    left = await stillAlive(left);
   }
   const ms = Math.round(systemClock.now() - killedAt);
   slowestMs.set(title, Math.max(ms, slowestMs.get(title) ?? 0));
   return left;
 }
 
-const offered = await offeredContainments();
+async function trial(user: string, prefix: readonly string[], kind: Containment): Promise<void> {
+  const instance = `doomed-${newTag()}`;
+  const place = kind === 'group' ? { procDir: '/nowhere' } : {};
+  const containments = [kind, 'marker' as const];
+  const { host, sleepers } = await populated({
+    prefix,
+    options: { instance, containments, ...place },
+  });
+  const holds = containmentOf(host);
+  if (holds !== kind) console.log(`${user} is refused ${kind} here and gets ${holds}`);
+  const exempted = exempt[holds].map((name) => sleepers.get(name)?.pid ?? 0);
+  const all = [...(await table.descendants(host.pid)), ...sleepers.values()];
+  const promised = all.filter(({ pid }) => !exempted.includes(pid));
+  expect(await stillAlive([...sleepers.values()])).toHaveLength(allKinds.length);
+  expect(await leftAfterKill(host, promised, `${user}, ${holds}`)).toEqual([]);
+  await until(() => cgroupsNamed(`holdfast-${instance}`).length === 0, 'no cgroup is left');
+  for (const pid of exempted) sendSignal(pid, 'SIGKILL');
+}
 
 describe.each(users)('when a host of %s is killed', (user, prefix) => {
   it.each(offered)(
     'nothing survives that the containment %s promises to end',
     async (kind) => {
-      for (let trial = 0; trial < trials; trial++) {
-        const instance = `doomed-${process.pid}-${Math.trunc(systemClock.now())}`;
-        const options = { instance, containments: [kind, 'marker' as const] };
-        const withoutProc = kind === 'group' ? { procDir: '/nowhere' } : {};
-        const host = await populated({ prefix, options: { ...options, ...withoutProc } });
-        const holds = containmentOf(host);
-        if (holds !== kind) console.log(`${user} is refused ${kind} here and gets ${holds}`);
-        const exempted = exempt[holds].map((name) => sleeperOf(host, name));
-        const below = await table.descendants(host.pid);
-        const sleepers = Object.keys(kinds).map((name) => sleeperOf(host, name as Kind));
-        const all = [...below, ...(await identified(sleepers))];
-        const promised = all.filter(({ pid }) => !exempted.includes(pid));
-        expect(promised.length).toBeGreaterThan(Object.keys(kinds).length);
-        const left = await killed(host, promised, `${user}, ${holds}`);
-        expect(left).toEqual([]);
-        await until(() => cgroupsNamed(`holdfast-${instance}`).length === 0, 'no cgroup is left');
-        for (const pid of exempted) sendSignal(pid, 'SIGKILL');
-      }
+      for (let round = 0; round < trials; round++) await trial(user, prefix, kind);
     },
     600_000,
   );
 });
 
-describe('a host', () => {
-  it('leaves its children to the next start when its reaper is killed with it', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'holdfast-state-'));
-    const script = `trap '' TERM; setsid sh ${sleeper} & sh ${sleeper}; :`;
-    const host = startHost({
-      options: {
-        instance: `doomed-${process.pid}-both`,
-        stateDir: dir,
-        containments: ['marker'],
-      },
-      children: { one: ['/bin/sh', '-c', script] },
-    });
-    const printed = () =>
-      host.lines.flatMap((line) => (line.kind === 'printed' ? line.text.trim().split('\n') : []));
-    await until(() => printed().length === 2, 'both sleepers have started');
-    const all = await identified(printed().map(Number));
-    const below = await table.descendants(host.pid);
-    // Stopped, it cannot start another reaper.
-    host.process.kill('SIGSTOP');
-    for (const { pid } of below.filter(isReaper)) sendSignal(pid, 'SIGKILL');
-    await host.kill();
-    expect(await stillAlive(all)).toHaveLength(2);
-    const notices: string[] = [];
-    await using spawner = newSpawner({ stateDir: dir, notice: (line) => notices.push(line) });
-    await recorded(spawner, 'cat');
-    expect(await stillAlive(all)).toEqual([]);
-    expect(notices).toEqual(['ended 3 processes that a dead host had left running']);
-    expect(await readdir(join(dir, 'instances'))).toHaveLength(1);
-    await rm(dir, { recursive: true });
-  });
-
-  it('is left alone by the start of another while it lives', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'holdfast-state-'));
-    const options = { instance: `alive-${process.pid}`, stateDir: dir };
-    const host = startHost({ options, children: { one: [sleeper] } });
-    await host.said((line) => line.kind === 'printed', 'the sleeper has started');
-    const below = await table.descendants(host.pid);
-    await using spawner = newSpawner({ stateDir: dir });
-    await recorded(spawner, 'cat');
-    expect(await stillAlive(below)).toEqual(below);
-    expect(await readdir(join(dir, 'instances'))).toHaveLength(2);
-    await host.kill();
-    await until(async () => (await stillAlive(below)).length === 0, 'its reaper has done its work');
-    await rm(dir, { recursive: true });
-  });
-
-  it('frees the streams of its user when it is killed', async () => {
-    const options = { instance: `piped-${process.pid}` };
-    const host = startHost({ options, children: { one: [sleeper] } });
-    await host.said((line) => line.kind === 'printed', 'the sleeper has started');
-    const below = await table.descendants(host.pid);
-    const reapers = below.filter(isReaper);
-    // A stopped reaper cannot hurry: if it held the pipe, the pipe would stay open.
-    for (const { pid } of reapers) process.kill(pid, 'SIGSTOP');
-    const closed = once(host.process, 'close');
-    await host.kill();
-    await closed;
-    for (const { pid } of reapers) process.kill(pid, 'SIGCONT');
-    await until(async () => (await stillAlive(below)).length === 0, 'its reaper has done its work');
-  });
-});
+/** A host with one child that has one sleeper in its group and one in its own session. */
+async function smallHost(options: HostPlan['options']): Promise<{
+  readonly host: DoomedHost;
+  readonly sleepers: readonly ProcessIdentity[];
+  readonly below: readonly ProcessIdentity[];
+  readonly reaper: number;
+}> {
+  const tag = newTag();
+  const one = `sh ${sleeper} ${tag}`;
+  const children = { one: ['sh', '-c', `trap '' TERM; setsid ${one} & ${one}; :`] };
+  const host = startHost({ options: { instance: `small-${tag}`, ...options }, children });
+  const sleepers = await sleepersWith(tag, 2);
+  const below = await table.descendants(host.pid);
+  return { host, sleepers, below, reaper: below.find(isReaper)?.pid ?? 0 };
+}
 
 function isReaper({ pid }: ProcessIdentity): boolean {
   return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('\0holdfast-reaper\0');
 }
+
+/** Without those that a host was just writing. */
+async function recordsIn(stateDir: string): Promise<string[]> {
+  return (await readdir(join(stateDir, 'instances'))).filter((name) => name.endsWith('.json'));
+}
+
+describe('a host that dies', () => {
+  it('is followed by its reaper, which no polite signal ends', async () => {
+    const { host, below, reaper } = await smallHost({ containments: ['marker'] });
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(reaper, name);
+    expect(await leftAfterKill(host, below, 'signalled reaper')).toEqual([]);
+  });
+
+  it('frees the streams of its user at once', async () => {
+    const { host, below, reaper } = await smallHost({ containments: ['marker'] });
+    // While the reaper is stopped, and the children with it, only the host can close the pipes.
+    process.kill(reaper, 'SIGSTOP');
+    const closed = once(host.process, 'close');
+    await host.kill();
+    await closed;
+    expect(await stillAlive(below)).toHaveLength(below.length);
+    process.kill(reaper, 'SIGCONT');
+    await until(async () => (await stillAlive(below)).length === 0, 'its reaper has done its work');
+  });
+
+  it('takes along the reaper and the children of a host below it', async () => {
+    const tag = newTag();
+    const inner = { options: { instance: `inner-${tag}` }, children: { leaf: [sleeper, tag] } };
+    const host = startHost({
+      options: { instance: `outer-${tag}`, containments: ['marker'] },
+      children: { inner: ['sh', '-c', `cd "$1"; shift; exec "$@"`, 'sh', ...hostCommand(inner)] },
+    });
+    await sleepersWith(tag);
+    const below = await table.descendants(host.pid);
+    expect(below.filter(isReaper)).toHaveLength(2);
+    expect(await leftAfterKill(host, below, 'host below a host')).toEqual([]);
+  });
+
+  it('leaves its children to the next start when its reaper dies with it', async () => {
+    const stateDir = await mkdtemp(join(tmpdir(), 'holdfast-state-'));
+    const { host, sleepers, reaper } = await smallHost({ stateDir, containments: ['marker'] });
+    // Stopped, it cannot start another reaper.
+    host.process.kill('SIGSTOP');
+    process.kill(reaper, 'SIGKILL');
+    await host.kill();
+    expect(await stillAlive(sleepers)).toHaveLength(2);
+    const notices: string[] = [];
+    await using spawner = newSpawner({ stateDir, notice: (line) => notices.push(line) });
+    await recorded(spawner, 'cat');
+    expect(await stillAlive(sleepers)).toEqual([]);
+    expect(notices).toEqual(['ended 3 processes that a dead host had left running']);
+    expect(await recordsIn(stateDir)).toHaveLength(1);
+    await rm(stateDir, { recursive: true });
+  });
+});
+
+describe('a host that lives', () => {
+  it('is left alone by the start of another', async () => {
+    const stateDir = await mkdtemp(join(tmpdir(), 'holdfast-state-'));
+    const { host, below } = await smallHost({ stateDir });
+    await using spawner = newSpawner({ stateDir });
+    await recorded(spawner, 'cat');
+    expect(await stillAlive(below)).toHaveLength(below.length);
+    expect(await recordsIn(stateDir)).toHaveLength(2);
+    expect(await leftAfterKill(host, below, 'other host')).toEqual([]);
+    await rm(stateDir, { recursive: true });
+  });
+});
+
+describe.each(offered.filter((kind) => kind === 'pidns'))('with %s, a host', (kind) => {
+  it('needs no reaper to take its children along', async () => {
+    const { host, below, reaper } = await smallHost({ containments: [kind] });
+    process.kill(reaper, 'SIGSTOP');
+    const children = below.filter(({ pid }) => pid !== reaper);
+    expect(await leftAfterKill(host, children, 'pidns, reaper stopped')).toEqual([]);
+    process.kill(reaper, 'SIGCONT');
+  });
+
+  it('may run inside another, and sees its own processes only', async () => {
+    const tag = newTag();
+    const inner = { options: { instance: `inner-${tag}` }, children: { leaf: [sleeper, tag] } };
+    const host = startHost({
+      options: { instance: `outer-${tag}`, containments: [kind] },
+      children: { inner: ['sh', '-c', `cd "$1"; shift; exec "$@"`, 'sh', ...hostCommand(inner)] },
+    });
+    await sleepersWith(tag);
+    const printed = () =>
+      host.lines.flatMap((line) => (line.kind === 'printed' ? line.text.split('\n') : []));
+    await until(() => printed().some((line) => line.includes('"ready"')), 'the inner one is ready');
+    expect(printed().join('\n')).toContain('"containment":"pidns"');
+    const below = await table.descendants(host.pid);
+    expect(await leftAfterKill(host, below, 'host inside a namespace')).toEqual([]);
+  });
+});

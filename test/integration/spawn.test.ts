@@ -184,12 +184,12 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
     const one = `sh ${sleeper} ${tag}`;
     const subject = await shell(
       spawner,
-      `${one} & setsid ${one} & setsid env -i /bin/${one} & cat; exit 0`,
+      `${one} & setsid ${one} & setsid env -i /bin/${one} & (setsid ${one} &); cat; exit 0`,
     );
-    const below = await sleepersWith(tag, 3);
+    const below = await sleepersWith(tag, 4);
     const report = await stop(subject);
     expect(report).toMatchObject({ exit: { code: 0 }, rung: 'stdin' });
-    if (kind !== 'pidns') expect(report.swept).toBe(3);
+    if (kind !== 'pidns') expect(report.swept).toBe(4);
     expect(await stillAlive(below)).toEqual([]);
   });
 

@@ -36,9 +36,15 @@ export interface HostPlan {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export function startHost({ options, children, prefix = [], env = {} }: HostPlan): DoomedHost {
+/** The directory to run it in, and its command line. */
+export function hostCommand({ options, children }: HostPlan): readonly string[] {
   const plan = JSON.stringify({ options, children });
-  const [file = '', ...args] = [...prefix, process.execPath, '--import', 'tsx', program, plan];
+  return [root, process.execPath, '--import', 'tsx', program, plan];
+}
+
+export function startHost(plan: HostPlan): DoomedHost {
+  const { prefix = [], env = {} } = plan;
+  const [file = '', ...args] = [...prefix, ...hostCommand(plan).slice(1)];
   const host = spawn(file, args, {
     cwd: root,
     env: { ...process.env, ...env },

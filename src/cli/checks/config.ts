@@ -2,8 +2,8 @@
 // what it needs to run? One that its owner has switched off is as it should be.
 
 import type { LoadedConfig } from '../../config/loaded.ts';
-import { switchedOff } from '../../config/loaded.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { type DisabledServer, disabledServers } from '../disabled-servers.ts';
 import { type Check, finding, note, ok } from './check.ts';
 
 export type ConfigReading =
@@ -25,25 +25,22 @@ function problem(text: string): Check {
   return finding('config', text, 'correct it, then run: holdfast doctor');
 }
 
-function checksOf({ file, config, disabled, notices }: LoadedConfig): Check[] {
-  const count = Object.keys(config.mcpServers).length + disabled.size;
+function checksOf(loaded: LoadedConfig): Check[] {
+  const { file, config, notices } = loaded;
+  const disabled = disabledServers(loaded);
+  const count = Object.keys(config.mcpServers).length + disabled.length;
   const summary =
     count === 0
       ? finding('config', `${file} has no servers`, 'add one under "mcpServers"')
       : ok('config', `${file} · ${count} ${count === 1 ? 'server' : 'servers'}`);
-  return [
-    summary,
-    ...notices.map((text) => note('config', text)),
-    ...[...disabled].map(([name, cause]) => checkDisabled(name, cause)),
-  ];
+  return [summary, ...notices.map((text) => note('config', text)), ...disabled.map(checkDisabled)];
 }
 
-function checkDisabled(name: string, cause: string): Check {
-  const isWanted = ['mcpServers', 'servers'].some((key) => switchedOff([key, name]) === cause);
-  if (isWanted) return note(name, cause);
+function checkDisabled({ name, cause, isSwitchedOff }: DisabledServer): Check {
+  if (isSwitchedOff) return note(name, cause);
   return finding(
     name,
     `disabled: ${cause}`,
-    'complete it, or set "disabled": true for this server',
+    `complete it, or switch '${name}' off with "disabled": true`,
   );
 }

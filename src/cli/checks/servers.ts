@@ -38,7 +38,7 @@ async function checkCommand(
     return finding(
       name,
       error.message,
-      `install it, or correct "command" and "cwd" of '${name}' in the config`,
+      `correct "command" or "cwd" of '${name}' in the config, or install the program`,
     );
   }
 }

@@ -60,21 +60,17 @@ async function call(
   const address = toolAddress(addressText);
   const args = await argumentsFrom(shell, argumentSource(words), address);
   using live = new LiveLine(shell.err, shell.clock);
-  const result = await withHost(
-    shell,
-    { configFile, onEvent: (event) => live.show(waitText(event, address)) },
-    async ({ host }) => {
-      const bytes = await host.callRaw(address.server, address.tool, args, {
-        signal: shell.interrupt.signal,
-        ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        ...progressOptions(shell, live, address),
-      });
-      live.clear();
-      return bytes;
-    },
-  );
-  if (isJson) return printRaw(shell, result);
-  return await printShown(shell, result, address);
+  const onEvent = (event: HostEvent) => live.show(waitText(event, address));
+  return await withHost(shell, { configFile, onEvent }, async ({ host }) => {
+    const result = await host.callRaw(address.server, address.tool, args, {
+      signal: shell.interrupt.signal,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...progressOptions(shell, live, address),
+    });
+    live.clear();
+    // Before the servers are stopped: some take their time to end.
+    return isJson ? printRaw(shell, result) : await printShown(shell, result, address);
+  });
 }
 
 /** Checked here, so that what is wrong is said before anything is started. */
@@ -87,7 +83,9 @@ async function argumentsFrom(
   try {
     return argumentsFromText(source.kind === 'text' ? source.text : await everythingFrom(shell));
   } catch (error) {
-    throw error instanceof Fault ? error.with({ server, tool }) : error;
+    if (!(error instanceof Fault) || error.code !== 'invalid_request') throw error;
+    const detail = `${error.message}; what it takes: holdfast tools ${server}/${tool}`;
+    throw new Fault(error.code, detail, { server, tool });
   }
 }
 

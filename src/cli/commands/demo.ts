@@ -1,6 +1,123 @@
+// holdfast demo: what the library does, shown in a few seconds on two small servers of our own. The
+// scenes play in `demo/`; this file sets the stage, clears it, and says how to go on. Nothing is left
+// behind, and the exit code is 1 if anything that was claimed did not hold.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import type { Perform } from '../invocation.ts';
+import { ownIdentity } from '../../host/identity.ts';
+import type { HostEvent } from '../../observe/events.ts';
+import { Narration } from '../demo/narration.ts';
+import { oneStartForMany, readThatSurvives, writeThatTellsTheTruth } from '../demo/scenes.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Invocation, Perform } from '../invocation.ts';
+import { serverTable } from '../render/status-page.ts';
+import type { Shell } from '../shell.ts';
+import { type Standalone, withHostOf } from '../standalone.ts';
+
+const help = `
+Two small servers are started and killed while they work; you see what their callers are told.
+With --json: {"ok", "scenes": [{"title", "facts": [{"ok", "text"}]}]}.
+
+Example:
+  holdfast demo`;
+
 export function addDemo(program: Command, perform: Perform): void {
-  void program;
-  void perform;
+  program
+    .command('demo')
+    .summary('see it work, in a few seconds')
+    .description('Show what Holdfast does, on two small servers of its own.')
+    .addHelpText('after', help)
+    .action((_options: unknown, command: Command) => perform(command, demo));
+}
+
+async function demo({ shell, isJson }: Invocation): Promise<number> {
+  const { out } = shell;
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-demo-'));
+  const narration = new Narration(isJson ? null : out);
+  try {
+    if (!isJson)
+      out.line(`${out.style('bold', `Holdfast ${ownIdentity().version}`)}, a demonstration`);
+    await play(shell, narration, join(folder, 'ledger'), isJson);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  if (isJson) out.json({ ok: narration.isTrue, scenes: narration.scenes });
+  else for (const line of howToGoOn(shell)) out.line(line);
+  return narration.isTrue ? exitCodes.ok : exitCodes.failed;
+}
+
+async function play(
+  shell: Shell,
+  narration: Narration,
+  ledger: string,
+  isJson: boolean,
+): Promise<void> {
+  const { configFromObject } = await import('../../config/load.ts');
+  const input = { mcpServers: demoServers({ BANK_LEDGER: ledger }) };
+  const loaded = configFromObject(input, { baseDir: shell.cwd, env: shell.env });
+  const events: HostEvent[] = [];
+  const options = { isReadOnly: true, onEvent: (event: HostEvent) => void events.push(event) };
+  await withHostOf(shell, loaded, options, async ({ host }) => {
+    const stage = { host, narration, events, ledger };
+    await oneStartForMany(stage);
+    await readThatSurvives(stage);
+    await writeThatTellsTheTruth(stage);
+    if (!isJson) showStatus(shell, { host, loaded }, events);
+  });
+}
+
+function showStatus({ out, clock }: Shell, { host }: Standalone, history: HostEvent[]): void {
+  const view = { status: host.status(), history, now: clock.wallNow() };
+  const { calls } = view.status;
+  out.line(`\n${out.style('bold', 'What status says now')}`);
+  for (const line of serverTable(view, out.style, out)) out.line(line);
+  const sum = `${calls.total} calls: ${calls.ok} answered, ${calls.faults} fault, ${calls.replays} repeated`;
+  out.line(out.style('dim', sum));
+}
+
+/** The bundled servers, as a config has them. */
+function demoServers(bankEnv: Readonly<Record<string, string>>) {
+  const entry = (name: string) => ({ command: process.execPath, args: [serverFile(name)] });
+  return {
+    weather: { ...entry('weather'), trusted: true },
+    bank: { ...entry('bank'), env: bankEnv },
+  };
+}
+
+function serverFile(name: string): string {
+  return fileURLToPath(new URL(`../../../examples/servers/${name}.mjs`, import.meta.url));
+}
+
+function howToGoOn({ out: { style }, cwd }: Shell): string[] {
+  const entry = (name: string, more = '') =>
+    `    "${name}": { "command": "node", "args": [${JSON.stringify(serverFile(name))}]${more} }`;
+  return [
+    '',
+    style('bold', 'Go on with your own servers'),
+    style('dim', 'Save this as holdfast.json, or name the file of another client with --config:'),
+    '',
+    '{',
+    '  "mcpServers": {',
+    `${entry('weather', ', "trusted": true')},`,
+    entry('bank'),
+    '  }',
+    '}',
+    '',
+    style('dim', 'and try:'),
+    '',
+    ...['tools', 'call weather/forecast city=Lisbon', 'status'].map(
+      (words) => `  ${ownCommand(cwd)} ${words}`,
+    ),
+  ];
+}
+
+/** How this very program is run again: by its name where it is installed, else by its file. */
+function ownCommand(cwd: string): string {
+  const file = process.argv[1] ?? '';
+  if (basename(file) === 'holdfast') return 'holdfast';
+  const path = relative(cwd, file);
+  return `node ${path.startsWith('..') ? file : path}`;
 }

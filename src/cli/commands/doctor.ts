@@ -8,6 +8,7 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { checkLines } from '../render/check-lines.ts';
 import { LiveLine } from '../render/live-line.ts';
 import type { Shell } from '../shell.ts';
+import { untilInterrupted } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
@@ -31,7 +32,7 @@ export function addDoctor(program: Command, perform: Perform): void {
 async function doctor({ shell, configFile, isJson }: Invocation): Promise<number> {
   using live = new LiveLine(shell.err, shell.clock);
   live.show('checking');
-  const checks = await allChecks(shell, configFile);
+  const checks = await untilInterrupted(shell, allChecks(shell, configFile));
   live.clear();
   const { out } = shell;
   const isFine = checks.every(({ kind }) => kind !== 'finding');

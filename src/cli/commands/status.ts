@@ -115,6 +115,7 @@ async function watch(
     shown = mark;
     await pause(clock, end);
   }
+  if (out.isTerminal) out.line();
 }
 
 /** Painted over in place, because clearing first would flicker. */

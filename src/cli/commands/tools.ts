@@ -69,10 +69,11 @@ async function allTools(invocation: Invocation, { host, loaded }: Standalone): P
     return [{ server, name: tool, ...rest, inputSchema: schema }];
   });
   printList(invocation, list, errors);
-  const disabled = [...loaded.disabled];
+  const { disabledServers } = await import('../disabled-servers.ts');
+  const disabled = disabledServers(loaded).filter(({ isSwitchedOff }) => !isSwitchedOff);
   if (!invocation.isJson) {
-    for (const [name, cause] of disabled) remark(shell, `${name} is disabled: ${cause}`);
-    if (servers.length + disabled.length === 0) {
+    for (const { name, cause } of disabled) remark(shell, `${name} is disabled: ${cause}`);
+    if (servers.length + loaded.disabled.size === 0) {
       remark(shell, `there are no servers in ${loaded.file}; add one under "mcpServers"`);
     }
   }

@@ -24,8 +24,13 @@ function codeText({ code }: FaultRecord, style: Style): string {
 
 /** Most details name their server; where one does not, its name comes first. */
 function named({ server, tool }: FaultRecord, cause: string): string {
-  if (server === '' || cause.includes(server)) return cause;
+  if (server === '' || mentions(cause, server)) return cause;
   return `${tool === undefined ? server : `${server}/${tool}`}: ${cause}`;
+}
+
+/** As a word of its own: a server may be called `dir`. */
+function mentions(cause: string, server: string): boolean {
+  return cause.split(/[^\w.-]+/).some((word) => word === server || word === `${server}.`);
 }
 
 function afterthoughts(record: FaultRecord, cause: string, style: Style): string[] {
@@ -33,8 +38,8 @@ function afterthoughts(record: FaultRecord, cause: string, style: Style): string
   const { stderr } = record;
   if (stderr !== undefined) parts.push(`stderr: ${style('yellow', cut(printableLine(stderr)))}`);
   const next = nextStep(record);
-  // Some details already end in the very command.
-  if (next !== null && !cause.includes(next)) parts.push(`next: ${style('bold', next)}`);
+  // Some details already end in a command.
+  if (next !== null && !cause.includes('holdfast ')) parts.push(`next: ${style('bold', next)}`);
   return parts;
 }
 
@@ -45,39 +50,48 @@ function cut(text: string): string {
 }
 
 /** The command a person should try; null where the detail says all there is to do. */
-export function nextStep({ code, server, tool }: FaultRecord): string | null {
-  const step = steps[code];
-  if (step === 'schema' && tool !== undefined) return `holdfast tools ${server}/${tool}`;
-  if (step === 'names') {
-    return tool === undefined ? 'holdfast status' : `holdfast tools ${server}`;
+function nextStep({ code, server, tool }: FaultRecord): string | null {
+  switch (steps[code]) {
+    case 'names':
+      return 'holdfast tools';
+    case 'schema':
+      return tool === undefined ? null : `holdfast tools ${server}/${tool}`;
+    case 'story':
+      return server === '' ? null : `holdfast status ${server}`;
+    case 'repair':
+      return server === '' ? null : 'holdfast doctor';
+    case 'start':
+      return 'holdfast doctor, or run its command by hand';
+    case 'patience':
+      return 'allow it more with --timeout MS';
+    case 'defect':
+      return 'set HOLDFAST_LOG=debug and report what it shows';
+    case null:
+      return null;
   }
-  if (step === 'story' && server !== '') return `holdfast status ${server}`;
-  if (step === 'doctor' && server !== '') return 'holdfast doctor';
-  if (step === 'report') return 'set HOLDFAST_LOG=debug and report what it shows';
-  return null;
 }
 
-type Step = 'names' | 'schema' | 'story' | 'doctor' | 'report' | null;
+type Step = 'names' | 'schema' | 'story' | 'repair' | 'start' | 'patience' | 'defect' | null;
 
 const steps: Readonly<Record<FaultCode, Step>> = {
   not_found: 'names',
-  invalid_request: 'schema',
+  invalid_request: 'repair',
   denied: null,
   budget_exceeded: null,
   conflict: null,
   rpc_error: 'schema',
-  unavailable: 'doctor',
-  start_timeout: 'story',
+  unavailable: 'start',
+  start_timeout: 'start',
   circuit_open: 'story',
   ejected: 'story',
   overloaded: 'story',
   draining: null,
-  timeout: 'story',
+  timeout: 'patience',
   cancelled: null,
   outcome_unknown: 'story',
   frame_too_large: 'story',
   protocol_violation: 'story',
   quarantined: 'schema',
   auth_required: null,
-  internal: 'report',
+  internal: 'defect',
 };

@@ -11,22 +11,29 @@ export function durationText(ms: number): string {
 }
 
 export function agoText(ms: number): string {
-  return ms < 1_000 ? 'just now' : `${durationText(Math.floor(ms / 1_000) * 1_000)} ago`;
+  if (ms < 1_000) return 'just now';
+  return ms < 60_000 ? `${Math.floor(ms / 1_000)} s ago` : `${durationText(ms)} ago`;
 }
 
-const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-const dayOfYear = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short' });
-
-/** The time; with its date if that is not today's. */
+/** The time of day; with its date if that is not today's. */
 export function momentText(at: number, now: number): string {
-  const day = dayOfYear.format(at);
-  const time = timeOfDay.format(at);
-  return day === dayOfYear.format(now) ? time : `${day} ${time}`;
+  const { day, time } = localTime(at);
+  return day === localTime(now).day ? time : `${day} ${time}`;
+}
+
+let calendar: Intl.DateTimeFormat | undefined;
+
+/** ISO 8601 in this place's time; Swedish happens to write it so. */
+function localTime(at: number): { readonly day: string; readonly time: string } {
+  calendar ??= new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
+  const [day = '', time = ''] = calendar.format(at).split(' ');
+  return { day, time };
 }
 
 const byteUnits = ['bytes', 'kB', 'MB', 'GB'] as const;
 
 export function sizeText(bytes: number): string {
+  if (bytes === 1) return '1 byte';
   let size = bytes;
   let unit = 0;
   while (size >= 1_000 && unit < byteUnits.length - 1) {

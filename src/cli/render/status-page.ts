@@ -34,6 +34,12 @@ const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
 };
 
 export function statusLines(view: StatusView, style: Style, size: Size): string[] {
+  const { status } = view;
+  const table = status.servers.length === 0 ? [] : ['', ...serverTable(view, style, size)];
+  return [headline(status, style), ...table];
+}
+
+export function serverTable(view: StatusView, style: Style, { columns }: Size): string[] {
   const { status, history, now } = view;
   const rows = status.servers.map((server): Cell[] => [
     { text: server.name, look: (text) => style('bold', text) },
@@ -44,8 +50,7 @@ export function statusLines(view: StatusView, style: Style, size: Size): string[
   const headings = ['SERVER', 'STATE', 'TRANSPORT', 'LATEST'].map((text): Cell => {
     return { text, look: (heading) => style('dim', heading) };
   });
-  const table = rows.length === 0 ? [] : ['', ...tableLines([headings, ...rows], size.columns)];
-  return [headline(status, style), ...table];
+  return tableLines([headings, ...rows], columns);
 }
 
 function headline({ version, config, servers }: HostStatus, style: Style): string {

@@ -1,0 +1,110 @@
+// The demonstration itself: three things that happen to every set of MCP servers, and what a caller
+// sees of them here. Nothing is staged: the servers are real processes, they are really killed while
+// they work, and what is claimed is looked up in the answers, in `status` and in the bank's own ledger.
+
+import { existsSync, readFileSync } from 'node:fs';
+import type { CallResult, Host } from '../../host/host.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { HostEvent } from '../../observe/events.ts';
+import type { Narration } from './narration.ts';
+
+export interface Stage {
+  readonly host: Host;
+  readonly narration: Narration;
+  /** Everything that has happened so far. */
+  readonly events: readonly HostEvent[];
+  /** The file in which the bank books its deposits. */
+  readonly ledger: string;
+}
+
+const callers = 25;
+
+export async function oneStartForMany({ host, narration, events }: Stage): Promise<void> {
+  narration.scene('One start for many callers');
+  narration.tell(`${callers} callers want weather/forecast at the same moment; it is not running.`);
+  const calls = Array.from({ length: callers }, () =>
+    host.call('weather', 'forecast', { city: 'Oslo' }),
+  );
+  const answers = await Promise.all(calls);
+  const starts = events.filter(({ kind, server }) => kind === 'starting' && server === 'weather');
+  narration.fact(
+    answers.every((answer) => textOf(answer).startsWith('Oslo')) && starts.length === 1,
+    `${answers.length} answers from ${starts.length} process, pid ${pidOf(host, 'weather')}`,
+  );
+}
+
+export async function readThatSurvives({ host, narration, events }: Stage): Promise<void> {
+  narration.scene('A read survives the death of its server');
+  narration.tell(
+    'weather/forecast only reads, and weather is trusted. It is killed while it works.',
+  );
+  const before = pidOf(host, 'weather');
+  const answer = await host.call(
+    'weather',
+    'forecast',
+    { city: 'Lisbon' },
+    { onProgress: killOnce(host, 'weather', narration) },
+  );
+  narration.fact(textOf(answer).startsWith('Lisbon'), `the caller is told: "${textOf(answer)}"`);
+  const after = pidOf(host, 'weather');
+  const call = events.findLast((event) => event.kind === 'call');
+  const replays = call?.kind === 'call' ? call.replays : 0;
+  narration.fact(
+    after !== before && replays === 1,
+    `it was sent once more, to a new process: pid ${after} after pid ${before}`,
+  );
+}
+
+const amount = 100;
+
+export async function writeThatTellsTheTruth(stage: Stage): Promise<void> {
+  const { host, narration, ledger } = stage;
+  narration.scene('A write is never repeated behind your back');
+  narration.tell(`bank/deposit books ${amount}; its server is killed before it can answer.`);
+  const fault = await faultOf(
+    host.call('bank', 'deposit', { amount }, { onProgress: killOnce(host, 'bank', narration) }),
+  );
+  const { code = 'nothing', detail = '' } = fault?.record ?? {};
+  narration.fact(code === 'outcome_unknown', `the caller is told: ${code}: ${detail}`);
+  const booked = existsSync(ledger) ? readFileSync(ledger, 'utf8').trim().split('\n') : [];
+  narration.fact(
+    booked.length === 1,
+    `the bank's ledger: ${booked.length} deposit; whoever repeats such a call makes it 2`,
+  );
+  const balance = textOf(await host.call('bank', 'balance'));
+  narration.fact(
+    balance === String(amount),
+    `the next call finds the bank back: balance ${balance}`,
+  );
+}
+
+/** Kills the server when it first reports progress: then the call is certainly being worked on. */
+function killOnce(host: Host, server: string, narration: Narration): () => void {
+  let isDone = false;
+  return () => {
+    const pid = pidOf(host, server);
+    if (isDone || pid === null) return;
+    isDone = true;
+    narration.violence(pid);
+    process.kill(pid, 'SIGKILL');
+  };
+}
+
+function pidOf(host: Host, server: string): number | null {
+  return host.status().servers.find(({ name }) => name === server)?.pid ?? null;
+}
+
+function textOf({ content }: CallResult): string {
+  const [first] = (content ?? []) as { readonly text?: string }[];
+  return first?.text ?? '';
+}
+
+async function faultOf(call: Promise<unknown>): Promise<Fault | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { partialAddress, toolAddress } from './tool-address.ts';
+
+describe('the address of a tool', () => {
+  it('is divided at its first slash only', () => {
+    expect(toolAddress('git/log/all')).toEqual({ server: 'git', tool: 'log/all' });
+  });
+
+  it('may be a server alone where that will do', () => {
+    expect(partialAddress('git')).toEqual({ server: 'git', tool: undefined });
+  });
+
+  it('that lacks its tool says how to find one', () => {
+    expect(() => toolAddress('git')).toThrow('holdfast tools git');
+  });
+
+  it.each(['/log', 'git/', '/', ''])('is refused where it is %j', (text) => {
+    expect(() => toolAddress(text)).toThrow('SERVER/TOOL');
+  });
+});

@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { manualClock, settled } from '../../test/support/manual-clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import { Exchange } from './exchange.ts';
+import { Outbox } from './outbox.ts';
+
+/** A pipe whose writes end when the test says so. */
+function newOutbox() {
+  const clock = manualClock();
+  const writes: string[] = [];
+  const open: ((error: Error | null) => void)[] = [];
+  const stuck: [string, Error | null][] = [];
+  const pipe = {
+    write(bytes: Uint8Array | string, done: (error: Error | null) => void) {
+      writes.push(Buffer.from(bytes).toString());
+      open.push(done);
+    },
+  };
+  const outbox = new Outbox(pipe, clock, 10_000, {
+    stuck: (cause, error) => stuck.push([cause, error]),
+  });
+  let nextId = 1;
+  const push = (text: string | Buffer) => {
+    const exchange = new Exchange(nextId++, undefined, () => {});
+    exchange.answer.catch(() => {});
+    outbox.push(text, exchange);
+    return exchange;
+  };
+  const finish = (error: Error | null = null) => open.shift()?.(error);
+  return { clock, outbox, writes, open, stuck, push, finish };
+}
+
+const cancel = (exchange: Exchange) => exchange.cancel(new Fault('cancelled', ''));
+
+describe('our queue in front of a pipe', () => {
+  it('writes the first frame at once, which from then on may have left us', () => {
+    const { push, writes } = newOutbox();
+    const one = push('one\n');
+    expect(writes).toEqual(['one\n']);
+    expect(one.dispatched).toBe('maybe');
+  });
+
+  it('has one write outstanding: what stands behind it is still ours', async () => {
+    const { push, writes } = newOutbox();
+    push('one\n');
+    const [two, three] = [push('two\n'), push('three\n')];
+    await settled();
+    expect(writes).toEqual(['one\n']);
+    expect([two.dispatched, three.dispatched]).toEqual(['no', 'no']);
+  });
+
+  it('writes what has gathered in one piece and in order, text and bytes alike', async () => {
+    const { push, writes, finish, outbox } = newOutbox();
+    push('one\n');
+    push('zwei é\n');
+    push(Buffer.from('three\n'));
+    outbox.push('{"a":"notification"}\n', undefined);
+    const last = push(Buffer.from('last\n'));
+    finish();
+    await settled();
+    expect(writes).toEqual(['one\n', 'zwei é\nthree\n{"a":"notification"}\nlast\n']);
+    expect(last.dispatched).toBe('maybe');
+  });
+
+  it('gathers the frames of one turn even when the first is written already', async () => {
+    const { push, writes, finish } = newOutbox();
+    push('one\n');
+    finish();
+    const two = push('two\n');
+    push('three\n');
+    expect(two.dispatched).toBe('no');
+    await settled();
+    expect(writes).toEqual(['one\n', 'two\nthree\n']);
+    expect(two.dispatched).toBe('maybe');
+  });
+
+  it('does not gather more than is worth waiting for', () => {
+    const { push, writes, finish } = newOutbox();
+    push('one\n');
+    finish();
+    push(`${'x'.repeat(9_000)}\n`);
+    expect(writes).toHaveLength(2);
+  });
+
+  it('joins no more than it needs to: the rest stays ours', async () => {
+    const { push, writes, finish } = newOutbox();
+    push('one\n');
+    const big = Array.from({ length: 4 }, () => push('x'.repeat(40_000)));
+    finish();
+    await settled();
+    expect(writes[1]).toHaveLength(80_000);
+    expect(big.map(({ dispatched }) => dispatched)).toEqual(['maybe', 'maybe', 'no', 'no']);
+  });
+
+  it('never writes a frame that was given up while it was still ours', async () => {
+    const { push, writes, finish } = newOutbox();
+    push('one\n');
+    const two = push('two\n');
+    push('three\n');
+    cancel(two);
+    finish();
+    await settled();
+    expect(writes).toEqual(['one\n', 'three\n']);
+    expect(two.dispatched).toBe('no');
+  });
+
+  it('writes nothing at all when everything that waited was given up', async () => {
+    const { push, writes, finish } = newOutbox();
+    push('one\n');
+    cancel(push('two\n'));
+    finish();
+    await settled();
+    expect(writes).toEqual(['one\n']);
+    push('three\n');
+    expect(writes).toEqual(['one\n', 'three\n']);
+  });
+
+  it('writes every frame once and in order, however the pipe keeps up', async () => {
+    const { push, writes, finish, open } = newOutbox();
+    const all: string[] = [];
+    for (let frame = 0; frame < 1_000; frame++) {
+      all.push(`${frame}\n`);
+      push(`${frame}\n`);
+      if (frame % 7 === 0) finish();
+      if (frame % 13 === 0) await settled();
+    }
+    while (open.length > 0) {
+      finish();
+      await settled();
+    }
+    expect(writes.join('')).toBe(all.join(''));
+  });
+});
+
+describe('a pipe that breaks', () => {
+  it('is reported, and what stood behind the write never left us', async () => {
+    const { push, writes, finish, stuck } = newOutbox();
+    const one = push('one\n');
+    const two = push('two\n');
+    const error = new Error('EPIPE');
+    finish(error);
+    expect(stuck).toEqual([['broken', error]]);
+    const three = push('three\n');
+    await settled();
+    expect(writes).toEqual(['one\n']);
+    expect([one, two, three].map(({ dispatched }) => dispatched)).toEqual(['maybe', 'no', 'no']);
+  });
+
+  it('is reported once', async () => {
+    const { push, finish, stuck } = newOutbox();
+    push('one\n');
+    finish(new Error('EPIPE'));
+    push('two\n');
+    await settled();
+    finish(new Error('EPIPE'));
+    expect(stuck).toHaveLength(1);
+  });
+});
+
+describe('a server that does not read', () => {
+  it('is reported when a write behind which frames wait has not ended by the deadline', () => {
+    const { push, clock, stuck } = newOutbox();
+    push('one\n');
+    push('two\n');
+    clock.advance(9_999);
+    expect(stuck).toEqual([]);
+    clock.advance(1);
+    expect(stuck).toEqual([['not-reading', null]]);
+  });
+
+  it('is not suspected while its writes end, however slowly', async () => {
+    const { push, clock, stuck, finish } = newOutbox();
+    push('one\n');
+    for (let write = 0; write < 10; write++) {
+      push('more\n');
+      await clock.advanceAsync(9_000);
+      finish();
+      await settled();
+    }
+    expect(stuck).toEqual([]);
+  });
+
+  it('costs a healthy pipe no timer', async () => {
+    const { push, clock, finish } = newOutbox();
+    push('one\n');
+    finish();
+    push('two\n');
+    await settled();
+    finish();
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('a closed queue', () => {
+  it('writes nothing more and leaves no timer; what waited stays ours', async () => {
+    const { push, outbox, writes, finish, clock, stuck } = newOutbox();
+    push('one\n');
+    const two = push('two\n');
+    outbox.close();
+    finish();
+    const three = push('three\n');
+    await settled();
+    expect(writes).toEqual(['one\n']);
+    expect([two.dispatched, three.dispatched]).toEqual(['no', 'no']);
+    expect([clock.pending, stuck.length]).toEqual([0, 0]);
+  });
+});

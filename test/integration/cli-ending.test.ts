@@ -1,0 +1,89 @@
+// How commands end when they are not left to end by themselves: interrupted once or twice, or with
+// nobody reading what they print. No process is left behind; `no-survivors` looks after this file.
+
+import { open } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CommandLine, commandLine } from '../support/command-line.ts';
+import { faultyStdio } from '../support/faulty.ts';
+
+describe('the end of a command', () => {
+  let cli: CommandLine;
+  const talkative = { env: { HOLDFAST_LOG: 'info' } };
+
+  beforeAll(async () => {
+    cli = await commandLine();
+    await cli.servers({
+      plain: faultyStdio(),
+      many: faultyStdio({ faults: [{ kind: 'many-tools', when: 'at-start', count: 5000 }] }),
+      stubborn: faultyStdio({
+        faults: [
+          { kind: 'ignore-eof', when: 'at-start' },
+          { kind: 'ignore-term', when: 'at-start' },
+        ],
+      }),
+    });
+  });
+
+  afterAll(() => cli[Symbol.asyncDispose]());
+
+  it('an interrupt cancels the call, stops its server and exits 130 #command-line', async () => {
+    const { said, kill, ended } = cli.start(['call', 'plain/slow', 'ms=60000'], talkative);
+    await said('plain ready');
+    kill('SIGINT');
+    const { code, signal, stdout, stderr } = await ended;
+    expect({ code, signal, stdout }).toEqual({ code: 130, signal: null, stdout: '' });
+    expect(stderr).toContain('plain stopped');
+  });
+
+  it('a termination does the same with 143 #command-line', async () => {
+    const { said, kill, ended } = cli.start(['call', 'plain/slow', 'ms=60000'], talkative);
+    await said('plain ready');
+    kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 143, signal: null });
+  });
+
+  it('a second interrupt ends it at once, and the server with it #command-line', async () => {
+    const { said, kill, ended } = cli.start(['call', 'stubborn/slow', 'ms=60000'], talkative);
+    await said('stubborn ready');
+    kill('SIGINT');
+    await said('stubborn stopping');
+    kill('SIGINT');
+    const { code, signal, stderr } = await ended;
+    expect({ code, signal }).toEqual({ code: 130, signal: null });
+    expect(stderr).not.toContain('stubborn stopped');
+  });
+
+  it('an interrupt ends a watch with exit code 0 #command-line', async () => {
+    const { printed, kill, ended } = cli.start(['status', '--watch']);
+    await printed('stubborn');
+    kill('SIGINT');
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+
+  it('a watch shows what happens meanwhile #command-line', async () => {
+    const { printed, kill, ended } = cli.start(['status', 'plain', '--watch', '--json']);
+    await printed('"timeline"');
+    await cli.run(['call', 'plain/set', 'key=a', 'value=1']);
+    await printed('"tool":"set"');
+    kill('SIGINT');
+    expect(await ended).toMatchObject({ code: 0 });
+  });
+
+  it('a reader that goes away is no failure #command-line', async () => {
+    const { printed, stopReading, ended } = cli.start(['tools', 'many']);
+    await printed('many/');
+    stopReading();
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+
+  it('output that cannot be written is a failure #command-line', async () => {
+    await using full = await open('/dev/full', 'w');
+    const { code, stderr } = await cli.run(['call', 'plain/echo', 'text=hi'], {
+      stdoutFd: full.fd,
+    });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: 'holdfast: the output could not be written (ENOSPC); free or change its place\n',
+    });
+  });
+});

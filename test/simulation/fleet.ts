@@ -1,0 +1,99 @@
+// The servers of a run and the policy of each, drawn from the seed: processes of both eras, one of
+// them kept from the start, and remote servers of both eras, one with a restart budget. Times are
+// short and limits low, so that minutes are enough for everything to happen. Also the host around
+// them: the shipped one, given nothing but the world's five edges.
+
+import { configFromObject } from '../../src/config/load.ts';
+import type { LoadedConfig } from '../../src/config/loaded.ts';
+import type { ServerConfig } from '../../src/config/schema.ts';
+import { Host } from '../../src/host/host.ts';
+import { EventHub, type HostEvent } from '../../src/observe/events.ts';
+import type { Dice } from './random.ts';
+import { frameBytes, type World } from './world.ts';
+
+export interface Fleet {
+  readonly names: readonly [string, ...string[]];
+  readonly config: LoadedConfig['config'];
+  /** What a server's entry is, to register it again with another spec. */
+  entry(name: string, variant: number): Readonly<Record<string, unknown>>;
+}
+
+export function drawFleet(dice: Dice): Fleet {
+  const policies = new Map<string, Readonly<Record<string, unknown>>>();
+  const names = ['modern', 'legacy', 'pinned', 'remote', 'sessions'] as const;
+  for (const name of names) policies.set(name, drawPolicy(dice, name));
+  const entry = (name: string, variant: number) => ({
+    ...places[name as keyof typeof places](variant),
+    ...policies.get(name),
+  });
+  const mcpServers = Object.fromEntries(names.map((name) => [name, entry(name, 1)]));
+  const { config } = loaded({ mcpServers, maxIdle: dice.pick([1, 3, 16]) });
+  return { names, config, entry };
+}
+
+const places = {
+  modern: (variant: number) => ({ command: 'sim', args: ['modern', `v${variant}`] }),
+  legacy: (variant: number) => ({ command: 'sim', args: ['legacy', `v${variant}`] }),
+  pinned: (variant: number) => ({ command: 'sim', args: ['both', `v${variant}`], lazy: false }),
+  remote: (variant: number) => ({ url: `http://remote.sim/modern?v=${variant}` }),
+  sessions: (variant: number) => ({ url: `http://sessions.sim/legacy?v=${variant}` }),
+} as const;
+
+function drawPolicy(dice: Dice, name: string): Readonly<Record<string, unknown>> {
+  const restart = {
+    max: dice.between(1, 6),
+    windowMs: dice.pick([20_000, 60_000]),
+    minDelayMs: dice.pick([50, 200]),
+    maxDelayMs: dice.pick([1_000, 5_000]),
+  };
+  return {
+    trusted: name === 'modern' || name === 'pinned' || name === 'remote',
+    keepAliveMs: dice.pick([0, 1_000, 15_000]),
+    startTimeoutMs: dice.between(6_000, 15_000),
+    callTimeoutMs: dice.between(3_000, 12_000),
+    maxCallMs: 30_000,
+    concurrency: dice.pick([1, 3, 64]),
+    queue: dice.pick([0, 2, 64]),
+    circuit: { threshold: dice.between(2, 5), resetMs: dice.between(1_000, 10_000) },
+    limits: { frameBytes },
+    // The operator's word: on one server `set` may be repeated, and nowhere else.
+    tools: name === 'legacy' ? { set: { replay: 'safe' } } : {},
+    ...(name === 'remote' ? {} : { restart }),
+  };
+}
+
+/** Does the operator or the server's word allow a second execution? */
+export function isSafe(name: string, config: ServerConfig, tool: string): boolean {
+  return (tool === 'read' && config.trusted) || isOperatorsWord(name, tool);
+}
+
+export function isOperatorsWord(name: string, tool: string): boolean {
+  return name === 'legacy' && tool === 'set';
+}
+
+/** The shipped host on a simulated world. */
+export function hostOn(world: World, fleet: Fleet, heard: (event: HostEvent) => void): Host {
+  const { clock, random, spawn, http, store } = world;
+  const events = new EventHub(() => clock.wallNow());
+  events.subscribe(heard);
+  return new Host({
+    edges: { clock, random, spawn, http },
+    store,
+    config: fleet.config,
+    configFile: null,
+    disabled: new Map(),
+    identity: { name: 'holdfast', version: '0.0.0' },
+    instance: 'simulated',
+    startedBy: 'simulation',
+    events,
+    readEntry: (name, entry) => {
+      const { config } = loaded({ mcpServers: { [name]: entry } });
+      return config.mcpServers[name] as ServerConfig;
+    },
+    release: () => Promise.resolve(),
+  });
+}
+
+function loaded(input: unknown): LoadedConfig {
+  return configFromObject(input, { baseDir: '/sim', env: { HOME: '/sim' } });
+}

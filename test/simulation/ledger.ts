@@ -1,0 +1,53 @@
+// What the simulated servers did, written down by themselves: a call was read, its effect began, its
+// effect was done. Like the ledger of a real server it knows nothing of our side; whether a call ran
+// twice is judged from here and from nowhere else.
+
+export type Phase = 'received' | 'begin' | 'done';
+
+/** One call as its server sees it. */
+export interface ServedCall {
+  readonly server: string;
+  readonly tool: string;
+  readonly nonce: string;
+  /** The process that serves it, or 0 for a remote server. */
+  readonly pid: number;
+  /** Which definition of its tools the server had. */
+  readonly definition: number;
+}
+
+export interface LedgerLine {
+  readonly at: number;
+  readonly phase: Phase;
+  readonly call: ServedCall;
+}
+
+export class Ledger {
+  readonly #byNonce = new Map<string, LedgerLine[]>();
+  readonly #noted: (line: LedgerLine) => void;
+  #size = 0;
+
+  constructor(noted: (line: LedgerLine) => void) {
+    this.#noted = noted;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  note(at: number, phase: Phase, call: ServedCall): void {
+    const line: LedgerLine = { at, phase, call };
+    const known = this.#byNonce.get(call.nonce);
+    if (known) known.push(line);
+    else this.#byNonce.set(call.nonce, [line]);
+    this.#size += 1;
+    this.#noted(line);
+  }
+
+  of(nonce: string): readonly LedgerLine[] {
+    return this.#byNonce.get(nonce) ?? [];
+  }
+
+  count(nonce: string, phase: Phase): number {
+    return this.of(nonce).filter((line) => line.phase === phase).length;
+  }
+}

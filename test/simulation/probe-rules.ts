@@ -1,0 +1,93 @@
+// The rule about a half-open circuit: one probe at a time, and a slot that comes back. Seen from
+// outside: whoever asks while the circuit is half open is either turned away with `circuit_open` or
+// admitted. Two who were admitted by the same half-open circuit never overlap, unless the first was
+// overdue; and nobody is turned away while no one can hold the slot.
+
+import type { FaultCode } from '../../src/kernel/fault.ts';
+import type { Violated } from './call-rules.ts';
+
+/** Something that came to a half-open circuit: a call, a lease, a look at the tools. */
+export interface Passage {
+  readonly what: string;
+  readonly server: string;
+  /** Which half-open circuit: they are counted. */
+  readonly epoch: number;
+  /** False if an answer from memory is possible, so that the gate may not have been asked. */
+  readonly hasAsked: boolean;
+  readonly begunAt: number;
+  readonly begunStep: number;
+  endedStep: number;
+}
+
+/** Endings from before or at the gate that say nothing about the slot. */
+const neutral: ReadonlySet<FaultCode> = new Set([
+  'not_found',
+  'invalid_request',
+  'denied',
+  'budget_exceeded',
+  'conflict',
+  'ejected',
+  'draining',
+]);
+
+const remembered = 64;
+
+export class ProbeRules {
+  readonly #violated: Violated;
+  /** How long a probe may keep the slot, by server. */
+  readonly #probeMs: (server: string) => number;
+  /** Those that are under way, and the last that have ended: whoever may have had a slot. */
+  readonly #holders = new Set<Passage>();
+  readonly #admitted: Passage[] = [];
+
+  constructor(probeMs: (server: string) => number, violated: Violated) {
+    this.#probeMs = probeMs;
+    this.#violated = violated;
+  }
+
+  began(passage: Passage): void {
+    this.#holders.add(passage);
+  }
+
+  /** `code`: the fault it ended in; undefined if it succeeded. */
+  ended(passage: Passage, step: number, code: FaultCode | undefined): void {
+    passage.endedStep = step;
+    if (code === 'circuit_open') {
+      this.#holders.delete(passage);
+      if (passage.hasAsked) this.#judgeRefused(passage);
+    } else if (code === undefined || !neutral.has(code)) {
+      if (passage.hasAsked) this.#judgeAdmitted(passage);
+    }
+    if (this.#holders.size > remembered) this.#forget(step);
+  }
+
+  #judgeAdmitted(passage: Passage): void {
+    for (const other of this.#admitted) {
+      if (other.server !== passage.server || other.epoch !== passage.epoch) continue;
+      const isFirst = other.begunStep <= passage.begunStep;
+      const [first, second] = isFirst ? [other, passage] : [passage, other];
+      const isOverdue = second.begunAt - first.begunAt >= this.#probeMs(passage.server);
+      if (first.endedStep > second.begunStep && !isOverdue) {
+        this.#violated('breaker', `${passage.server}: ${first.what} and ${second.what} both probe`);
+      }
+    }
+    this.#admitted.push(passage);
+    if (this.#admitted.length > remembered) this.#admitted.shift();
+  }
+
+  /** It was turned away, so somebody must have had the slot when it asked. */
+  #judgeRefused({ what, server, begunStep }: Passage): void {
+    for (const other of this.#holders) {
+      if (other.server === server && other.begunStep <= begunStep && other.endedStep >= begunStep) {
+        return;
+      }
+    }
+    this.#violated('breaker', `${server}: ${what} was turned away, but nobody probes`);
+  }
+
+  #forget(step: number): void {
+    for (const passage of this.#holders) {
+      if (passage.endedStep < step) this.#holders.delete(passage);
+    }
+  }
+}

@@ -1,0 +1,217 @@
+// A simulated process behind the contract of a child: two pipes that carry bytes with latency, in
+// pieces cut anywhere, a pipe that can fill up, break or be ignored, signals that can be ignored, an
+// exit that is told last, and strays that only a sweep ends. What runs in the process is a program;
+// this file knows as little of MCP as the real one does.
+
+import type { Child, ChildListener, Exit } from '../../src/supervise/child.ts';
+import type { World } from './world.ts';
+
+/** What runs in a process. */
+export interface Program {
+  /** Called once, when the process runs. */
+  begin(process: SimChild): void;
+  line(text: string): void;
+}
+
+export class SimChild implements Child {
+  readonly pid: number;
+  readonly name: string;
+  readonly containment = 'marker';
+  readonly enforced = 'none';
+  readonly #world: World;
+  readonly #program: Program;
+  readonly #listener: ChildListener;
+  readonly #ignoresEof: boolean;
+  readonly #ignoresTerm: boolean;
+  /** What may wait in its stdin while it does not read. */
+  readonly #pipeBytes: number;
+  #strays: number;
+  #isAlive = true;
+  #isReading = true;
+  #isStdinBroken = false;
+  #isStdinClosed = false;
+  #isSignalled = false;
+  #isStdoutClosed = false;
+  #isPaused = false;
+  #unread = 0;
+  #unfinished = '';
+  #writing: ((error: Error | null) => void) | undefined;
+  readonly #held: (() => void)[] = [];
+  /** When the last byte that was written so far is through; order is kept in either direction. */
+  #stdinAt = 0;
+  #stdoutAt = 0;
+
+  constructor(world: World, name: string, pid: number, program: Program, listener: ChildListener) {
+    const { weather, dice } = world;
+    this.#world = world;
+    this.name = name;
+    this.pid = pid;
+    this.#program = program;
+    this.#listener = listener;
+    this.#ignoresEof = weather.strikes('ignore-eof');
+    this.#ignoresTerm = weather.strikes('ignore-term');
+    this.#strays = weather.strikes('leave-strays') ? dice.between(1, 3) : 0;
+    this.#pipeBytes = dice.pick([0, 1_000, 65_536]);
+    world.clock.later(dice.between(0, 3), () => {
+      if (this.#isAlive) program.begin(this);
+    });
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  /** The host has begun to end it. */
+  get isBeingClosed(): boolean {
+    return this.#isStdinClosed || this.#isSignalled;
+  }
+
+  /** Alive or leaving something behind that nobody has ended yet. */
+  get isLeft(): boolean {
+    return this.#isAlive || this.#strays > 0;
+  }
+
+  // --- the host's side ---------------------------------------------------------------------
+
+  write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {
+    const { clock, dice, weather } = this.#world;
+    if (weather.strikes('write-error')) this.#isStdinBroken = true;
+    if (!this.#isAlive || this.#isStdinBroken || this.#isStdinClosed) {
+      clock.later(dice.between(0, 1), () => done(brokenPipe()));
+      return;
+    }
+    const text = Buffer.from(bytes).toString('utf8');
+    this.#stdinAt = Math.max(this.#stdinAt, clock.now() + dice.between(0, 3));
+    clock.later(this.#stdinAt - clock.now(), () => this.#read(text));
+    if (!this.#isReading) this.#unread += bytes.length;
+    if (this.#unread > this.#pipeBytes) this.#writing = done;
+    else if (dice.chance(0.5)) done(null);
+    else this.#tellWritten(done);
+  }
+
+  #tellWritten(done: (error: Error | null) => void): void {
+    this.#writing = done;
+    const { clock, dice } = this.#world;
+    clock.later(dice.between(0, 2), () => {
+      if (this.#writing !== done) return;
+      this.#writing = undefined;
+      done(null);
+    });
+  }
+
+  closeStdin(): void {
+    this.#isStdinClosed = true;
+    if (this.#ignoresEof || !this.#isReading) return;
+    this.#endSoon({ code: 0, signal: null }, 200);
+  }
+
+  signal(name: 'SIGTERM' | 'SIGKILL'): void {
+    this.#isSignalled = true;
+    if (name === 'SIGTERM' && this.#ignoresTerm) return;
+    this.#endSoon({ code: null, signal: name }, name === 'SIGKILL' ? 5 : 500);
+  }
+
+  #endSoon(exit: Exit, longestMs: number): void {
+    const { clock, dice } = this.#world;
+    clock.later(dice.between(0, longestMs), () => this.exit(exit));
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    for (const tell of this.#held.splice(0)) tell();
+  }
+
+  sweep(): Promise<number> {
+    const { clock, dice } = this.#world;
+    return new Promise((resolve) => {
+      clock.later(dice.between(0, 50), () => {
+        const swept = this.#strays;
+        this.#strays = 0;
+        if (!this.#isAlive) this.#world.left.delete(this);
+        resolve(swept);
+      });
+    });
+  }
+
+  // --- the program's side ------------------------------------------------------------------
+
+  #read(text: string): void {
+    if (!this.#isAlive || !this.#isReading || this.#isStdinBroken) return;
+    const lines = (this.#unfinished + text).split('\n');
+    this.#unfinished = lines.pop() ?? '';
+    for (const line of lines) if (this.#isAlive) this.#program.line(line);
+  }
+
+  /** Writes to stdout, cut into pieces where the weather cuts. */
+  print(text: string): void {
+    if (!this.#isAlive || this.#isStdoutClosed) return;
+    const { dice, weather } = this.#world;
+    const bytes = Buffer.from(text);
+    let start = 0;
+    if (bytes.length > 1 && weather.strikes('torn-chunks')) {
+      for (let cuts = dice.between(1, 3); cuts > 0; cuts -= 1) {
+        const end = dice.between(start, bytes.length - 1);
+        if (end > start) this.#deliver(bytes.subarray(start, end));
+        start = end;
+      }
+    }
+    this.#deliver(bytes.subarray(start));
+  }
+
+  complain(text: string): void {
+    this.#world.clock.later(0, () => {
+      if (this.#isAlive) this.#listener.stderr(Buffer.from(`${text}\n`));
+    });
+  }
+
+  #deliver(bytes: Buffer): void {
+    const { clock, dice } = this.#world;
+    this.#stdoutAt = Math.max(this.#stdoutAt, clock.now() + dice.between(0, 3));
+    clock.later(this.#stdoutAt - clock.now(), () => {
+      if (this.#isPaused) this.#held.push(() => this.#listener.stdout(bytes));
+      else this.#listener.stdout(bytes);
+    });
+  }
+
+  stopReading(): void {
+    this.#isReading = false;
+  }
+
+  breakStdin(): void {
+    this.#isStdinBroken = true;
+  }
+
+  closeStdout(): void {
+    if (this.#isStdoutClosed || !this.#isAlive) return;
+    this.#isStdoutClosed = true;
+    const { clock } = this.#world;
+    this.#stdoutAt = Math.max(this.#stdoutAt, clock.now());
+    clock.later(this.#stdoutAt - clock.now(), () => this.#listener.ended());
+  }
+
+  /** Ends the process. What it has printed is still read; then the exit is told, and nothing more. */
+  exit(exit: Exit): void {
+    if (!this.#isAlive) return;
+    const { clock, dice, left } = this.#world;
+    // A stray holds the pipe open, so its end is not seen.
+    if (this.#strays === 0) this.closeStdout();
+    this.#isAlive = false;
+    if (this.#strays === 0) left.delete(this);
+    const writing = this.#writing;
+    this.#writing = undefined;
+    const toldMs = Math.max(this.#stdoutAt, clock.now()) - clock.now() + dice.between(0, 5);
+    clock.later(dice.between(0, toldMs), () => writing?.(brokenPipe()));
+    clock.later(toldMs, () => {
+      this.resume();
+      this.#listener.exited(exit);
+    });
+  }
+}
+
+function brokenPipe(): Error {
+  return Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+}

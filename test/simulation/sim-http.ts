@@ -1,0 +1,115 @@
+// The simulated network: a client that reaches remote servers with latency. A connection can be
+// refused before anything is sent, break before the request was read or while the answer comes, and
+// drip. Giving up closes the exchange on our side; whether the server had read the request by then
+// is chance, as it is in the world. What a server answers is the server's business.
+
+import type {
+  HttpClient,
+  HttpInFlight,
+  HttpListener,
+  HttpRequest,
+} from '../../src/upstream/http-client.ts';
+import type { World } from './world.ts';
+
+export interface RemoteServer {
+  receive(request: HttpRequest, reply: Reply): void;
+}
+
+export class SimHttp implements HttpClient {
+  readonly #world: World;
+  readonly #serverAt: (url: URL) => RemoteServer;
+  readonly #open = new Set<Reply>();
+
+  constructor(world: World, serverAt: (url: URL) => RemoteServer) {
+    this.#world = world;
+    this.#serverAt = serverAt;
+  }
+
+  /** Exchanges that are neither ended nor given up. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  send(request: HttpRequest, listener: HttpListener): HttpInFlight {
+    const { clock, dice, weather } = this.#world;
+    const reply = new Reply(this.#world, listener, () => void this.#open.delete(reply));
+    this.#open.add(reply);
+    clock.later(dice.between(0, 5), () => {
+      if (reply.isOver) return;
+      if (weather.strikes('http-refused')) return reply.fail('ECONNREFUSED');
+      listener.sent();
+      if (weather.strikes('http-reset-unread')) return reply.fail('ECONNRESET');
+      clock.later(dice.between(0, 5), () => {
+        if (!reply.isOver || dice.chance(0.5)) this.#serverAt(request.url).receive(request, reply);
+      });
+    });
+    return { abort: () => reply.abort() };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/** What goes back for one request, in order and with latency. */
+export class Reply {
+  readonly #world: World;
+  readonly #listener: HttpListener;
+  readonly #over: () => void;
+  #isOver = false;
+  #at = 0;
+
+  constructor(world: World, listener: HttpListener, over: () => void) {
+    this.#world = world;
+    this.#listener = listener;
+    this.#over = over;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  head(status: number, headers: Readonly<Record<string, string>> = {}): void {
+    const received = new Map(Object.entries(headers));
+    this.#next(5, () => this.#listener.response(status, received));
+  }
+
+  /** The body or a part of it, in pieces cut anywhere; a drip takes its time for each. */
+  data(text: string): void {
+    const { dice, weather } = this.#world;
+    const bytes = Buffer.from(text);
+    const drips = weather.strikes('slow-drip');
+    const pieces = drips || weather.strikes('torn-chunks') ? dice.between(2, 6) : 1;
+    const pieceBytes = Math.ceil(bytes.length / pieces);
+    for (let start = 0; start < bytes.length; start += pieceBytes) {
+      const piece = bytes.subarray(start, start + pieceBytes);
+      this.#next(drips ? 2_000 : 3, () => this.#listener.data(piece));
+    }
+  }
+
+  end(): void {
+    this.#next(2, () => this.#finish(() => this.#listener.ended()));
+  }
+
+  fail(code: string): void {
+    const error = Object.assign(new Error(code), { code });
+    this.#next(2, () => this.#finish(() => this.#listener.failed(error)));
+  }
+
+  abort(): void {
+    this.#finish(() => {});
+  }
+
+  #finish(tell: () => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#over();
+    tell();
+  }
+
+  #next(longestMs: number, tell: () => void): void {
+    const { clock, dice } = this.#world;
+    this.#at = Math.max(this.#at, clock.now()) + dice.between(0, longestMs);
+    clock.later(this.#at - clock.now(), () => {
+      if (!this.#isOver) tell();
+    });
+  }
+}

@@ -1,0 +1,217 @@
+// A simulated MCP server on its pipes: an ordinary server of either era until the weather strikes.
+// At every step of the protocol it can die, hang, freeze, talk nonsense, answer twice, late, with a
+// foreign id or with half a line. Frames arrive as the shipped code has really written them.
+
+import type { Exit } from '../../src/supervise/child.ts';
+import type { ServedCall } from './ledger.ts';
+import type { Program, SimChild } from './sim-child.ts';
+import {
+  type Answer,
+  discovery,
+  execute,
+  forged,
+  greeting,
+  noSuchMethod,
+  type Request,
+  type ServerModel,
+  toolList,
+} from './sim-server.ts';
+import type { FaultKind } from './weather.ts';
+import type { World } from './world.ts';
+
+/** Ids that the host has never given out. */
+const inventedId = 1_000_000;
+const floodLines = 1_100;
+
+export class SimProgram implements Program {
+  readonly #world: World;
+  readonly #model: ServerModel;
+  readonly #definition: number;
+  readonly #frameBytes: number;
+  /** Calls that are being worked on, by id; one that was cancelled is no longer there. */
+  readonly #working = new Set<unknown>();
+  readonly #waiting: string[] = [];
+  #child: SimChild | undefined;
+  #isReady = false;
+  #isFrozen = false;
+  #hasGreeted = false;
+
+  constructor(world: World, model: ServerModel, definition: number, frameBytes: number) {
+    this.#world = world;
+    this.#model = model;
+    this.#definition = definition;
+    this.#frameBytes = frameBytes;
+  }
+
+  begin(process: SimChild): void {
+    this.#child = process;
+    const { clock, dice, weather } = this.#world;
+    if (weather.strikes('exit-at-start')) return this.#die();
+    process.complain(`${this.#model.name} starts as ${process.pid}`);
+    const slowMs = weather.strikes('slow-start') ? dice.between(100, 6_000) : 0;
+    clock.later(slowMs, () => {
+      this.#isReady = true;
+      for (const text of this.#waiting.splice(0)) this.line(text);
+    });
+    this.#idle();
+  }
+
+  /** Now and then something happens to a process although nobody asks anything of it. */
+  #idle(): void {
+    const { clock, dice, weather } = this.#world;
+    clock.later(dice.between(500, 4_000), () => {
+      if (!this.#child?.isAlive) return;
+      if (weather.strikes('exit-idle')) return this.#die();
+      if (weather.strikes('freeze')) this.#isFrozen = true;
+      if (weather.strikes('stop-reading')) this.#child.stopReading();
+      if (weather.strikes('close-stdin')) this.#child.breakStdin();
+      if (weather.strikes('close-stdout')) this.#child.closeStdout();
+      if (weather.strikes('list-changed')) this.#notify('notifications/tools/list_changed', {});
+      if (weather.strikes('server-request')) this.#ask();
+      if (weather.strikes('garbage-flood')) this.#print('what\n'.repeat(floodLines));
+      this.#idle();
+    });
+  }
+
+  line(text: string): void {
+    if (!this.#isReady) this.#waiting.push(text);
+    else if (!this.#isFrozen && this.#child?.isAlive) this.#message(JSON.parse(text) as Request);
+  }
+
+  #message(message: Request): void {
+    const { id, method } = message;
+    if (method === 'notifications/cancelled') return this.#cancelled(message.params?.requestId);
+    if (id === undefined || method === undefined) return;
+    switch (method) {
+      case 'server/discover':
+        return this.#greet(id, discovery(this.#model), 'hang-discover');
+      case 'initialize':
+        return this.#greet(id, greeting(this.#model), 'hang-initialize');
+      case 'ping':
+        return this.#unlessStruck('hang-ping', () => this.#answer(id, { result: {} }));
+      case 'tools/list':
+        return this.#unlessStruck('hang-list', () => this.#list(id));
+      case 'tools/call':
+        return this.#call(id, message);
+      case 'subscriptions/listen':
+        return; // stays open
+      default:
+        return this.#answer(id, noSuchMethod);
+    }
+  }
+
+  #unlessStruck(kind: FaultKind, act: () => void): void {
+    if (!this.#world.weather.strikes(kind)) act();
+  }
+
+  #greet(id: unknown, answer: Answer, hang: FaultKind): void {
+    if (this.#hasGreeted) return this.#unlessStruck('hang-ping', () => this.#answer(id, answer));
+    if (this.#world.weather.strikes('exit-before-greeting')) return this.#die();
+    this.#unlessStruck(hang, () => {
+      this.#hasGreeted = 'result' in answer;
+      this.#answer(id, answer);
+    });
+  }
+
+  #list(id: unknown): void {
+    const isRefused = this.#world.weather.strikes('failed-list');
+    const refused: Answer = { error: { code: -32_603, message: 'the list is out of order' } };
+    this.#answer(id, isRefused ? refused : toolList(this.#definition));
+  }
+
+  // --- calls -------------------------------------------------------------------------------
+
+  #call(id: unknown, { params }: Request): void {
+    const { clock, ledger, weather } = this.#world;
+    const call: ServedCall = {
+      server: this.#model.name,
+      tool: params?.name ?? '',
+      nonce: params?.arguments?.nonce ?? '',
+      pid: this.#child?.pid ?? 0,
+      definition: this.#definition,
+    };
+    ledger.note(clock.now(), 'received', call);
+    this.#working.add(id);
+    if (weather.strikes('exit-before-effect')) return this.#die();
+    if (weather.strikes('hang-call')) return;
+    this.#progress(params?._meta?.progressToken);
+    const isRunning = () => this.#isUp && (this.#working.has(id) || weather.strikes('late-answer'));
+    execute(this.#world, call, isRunning, (answer) => {
+      if (weather.strikes('exit-after-effect')) return this.#die();
+      if (weather.strikes('hang-after-effect')) return;
+      if (this.#working.delete(id) || weather.strikes('late-answer')) this.#answer(id, answer);
+    });
+  }
+
+  get #isUp(): boolean {
+    return !this.#isFrozen && this.#child?.isAlive === true;
+  }
+
+  #progress(progressToken: unknown): void {
+    const { clock, dice } = this.#world;
+    if (progressToken === undefined || !dice.chance(0.1)) return;
+    clock.later(dice.between(0, 3_000), () => {
+      if (this.#isUp) this.#notify('notifications/progress', { progressToken, progress: 1 });
+    });
+  }
+
+  #cancelled(id: unknown): void {
+    this.#working.delete(id);
+  }
+
+  // --- saying something --------------------------------------------------------------------
+
+  /** The answer, or what the weather makes of it. */
+  #answer(id: unknown, answer: Answer): void {
+    const { dice, weather } = this.#world;
+    if (weather.strikes('garbage-line')) this.#print('Listening on port 3000, have a nice day\n');
+    if (weather.strikes('unknown-id')) this.#respond(inventedId + dice.between(0, 99), forged);
+    if (weather.strikes('foreign-id')) this.#respond(foreign(id, dice.between(0, 3)), forged);
+    const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
+    if (weather.strikes('half-line-death')) {
+      this.#print(text.slice(0, dice.between(1, text.length - 1)));
+      return this.#die();
+    }
+    if (weather.strikes('damaged-answer')) return this.#print(`${text.slice(0, -1)},\n`);
+    if (weather.strikes('oversized-line')) {
+      const padding = ' '.repeat(this.#frameBytes);
+      return this.#print(`${text.slice(0, -1)}${padding}}\n`);
+    }
+    this.#print(`${text}\n`);
+    if (weather.strikes('duplicate-answer')) this.#respond(id, forged);
+  }
+
+  #respond(id: unknown, answer: Answer): void {
+    this.#print(`${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n`);
+  }
+
+  #notify(method: string, params: object): void {
+    this.#print(`${JSON.stringify({ jsonrpc: '2.0', method, params })}\n`);
+  }
+
+  #ask(): void {
+    const { dice } = this.#world;
+    const method = dice.pick(['ping', 'roots/list', 'sampling/createMessage']);
+    this.#print(`${JSON.stringify({ jsonrpc: '2.0', id: dice.between(0, 5), method })}\n`);
+  }
+
+  #print(text: string): void {
+    if (this.#isUp) this.#child?.print(text);
+  }
+
+  #die(): void {
+    const exits: readonly [Exit, ...Exit[]] = [
+      { code: 0, signal: null },
+      { code: 1, signal: null },
+      { code: 78, signal: null },
+      { code: null, signal: 'SIGKILL' },
+      { code: null, signal: 'SIGSEGV' },
+    ];
+    this.#child?.exit(this.#world.dice.pick(exits));
+  }
+}
+
+/** The id as another type: it must not be taken for the one that was asked. */
+function foreign(id: unknown, form: number): unknown {
+  return [String(id), ` ${String(id)}`, null, [id]][form];
+}

@@ -1,0 +1,192 @@
+// A simulated MCP server behind an address, in either era: modern, where every request stands alone,
+// and legacy, with sessions that can be forgotten and a stream for what the server says unasked. It
+// turns requests away by status, breaks off before or after the effect, ends a stream without the
+// answer, or says nothing at all. A request that it turns away unread is not in the ledger.
+
+import type { HttpRequest } from '../../src/upstream/http-client.ts';
+import type { ServedCall } from './ledger.ts';
+import type { RemoteServer, Reply } from './sim-http.ts';
+import {
+  type Answer,
+  discovery,
+  execute,
+  forged,
+  greeting,
+  noSuchMethod,
+  type Request,
+  type ServerModel,
+  toolList,
+} from './sim-server.ts';
+import type { World } from './world.ts';
+
+const json = { 'content-type': 'application/json' };
+const events = { 'content-type': 'text/event-stream' };
+
+export class SimRemote implements RemoteServer {
+  readonly #world: World;
+  readonly #model: ServerModel;
+  readonly #sessions = new Set<string>();
+  #definition = 1;
+  #lastSession = 0;
+
+  constructor(world: World, model: ServerModel) {
+    this.#world = world;
+    this.#model = model;
+  }
+
+  receive(request: HttpRequest, reply: Reply): void {
+    if (this.#turnsAway(request, reply)) return;
+    if (request.method === 'GET') return this.#stream(reply);
+    if (request.method === 'DELETE') return this.#goodbye(request, reply);
+    const message = JSON.parse(String(request.body)) as Request;
+    if (message.id === undefined) return this.#notified(reply);
+    if (this.#world.weather.strikes('http-hang')) return;
+    this.#answer(message, reply);
+  }
+
+  /** Decided by the status line alone, before the message is looked at. */
+  #turnsAway({ method, headers }: HttpRequest, reply: Reply): boolean {
+    const { weather } = this.#world;
+    if (method === 'DELETE') return false;
+    if (weather.strikes('session-404')) this.#sessions.clear();
+    const session = headers['mcp-session-id'];
+    const status =
+      session !== undefined && !this.#sessions.has(session)
+        ? 404
+        : weather.strikes('http-503-before-effect')
+          ? 503
+          : weather.strikes('http-429')
+            ? 429
+            : weather.strikes('http-401')
+              ? 401
+              : 0;
+    if (status === 0) return false;
+    reply.head(status, status === 429 ? { 'retry-after': '1' } : {});
+    reply.end();
+    return true;
+  }
+
+  #stream(reply: Reply): void {
+    const { clock, dice, weather } = this.#world;
+    if (this.#model.era === 'modern' || dice.chance(0.2)) {
+      reply.head(405);
+      return reply.end();
+    }
+    reply.head(200, events);
+    const speak = (): void => {
+      clock.later(dice.between(1_000, 20_000), () => {
+        if (reply.isOver) return;
+        if (weather.strikes('stream-end')) return reply.end();
+        if (weather.strikes('list-changed')) {
+          reply.data(event({ method: 'notifications/tools/list_changed' }));
+        }
+        if (weather.strikes('server-request')) reply.data(event({ id: 'q', method: 'ping' }));
+        speak();
+      });
+    };
+    speak();
+  }
+
+  #goodbye({ headers }: HttpRequest, reply: Reply): void {
+    if (this.#world.weather.strikes('http-hang')) return;
+    this.#sessions.delete(headers['mcp-session-id'] ?? '');
+    reply.head(200);
+    reply.end();
+  }
+
+  #notified(reply: Reply): void {
+    if (this.#world.weather.strikes('http-hang-notification')) return;
+    reply.head(202);
+    reply.end();
+  }
+
+  #answer(message: Request, reply: Reply): void {
+    const { weather } = this.#world;
+    switch (message.method) {
+      case 'server/discover':
+      case 'initialize':
+        return this.#greet(message, reply);
+      case 'ping':
+        return this.#respond(message, { result: {} }, reply);
+      case 'tools/list':
+        if (weather.strikes('hang-list')) return;
+        if (weather.strikes('changed-definition')) this.#definition += 1;
+        return this.#respond(message, toolList(this.#definition), reply);
+      case 'tools/call':
+        return this.#call(message, reply);
+      case 'subscriptions/listen':
+        return reply.head(200, events);
+      default:
+        return this.#respond(message, noSuchMethod, reply);
+    }
+  }
+
+  #greet(message: Request, reply: Reply): void {
+    if (this.#world.weather.strikes('http-404')) {
+      reply.head(404);
+      return reply.end();
+    }
+    if (message.method === 'server/discover') {
+      return this.#respond(message, discovery(this.#model), reply);
+    }
+    const answer = greeting(this.#model);
+    if (!('result' in answer)) return this.#respond(message, answer, reply);
+    this.#lastSession += 1;
+    const session = `${this.#model.name}-${this.#lastSession}`;
+    this.#sessions.add(session);
+    this.#respond(message, answer, reply, { 'mcp-session-id': session });
+  }
+
+  #call(message: Request, reply: Reply): void {
+    const { clock, ledger, weather } = this.#world;
+    const { params } = message;
+    const call: ServedCall = {
+      server: this.#model.name,
+      tool: params?.name ?? '',
+      nonce: params?.arguments?.nonce ?? '',
+      pid: 0,
+      definition: this.#definition,
+    };
+    ledger.note(clock.now(), 'received', call);
+    if (weather.strikes('http-reset-before-effect')) return reply.fail('ECONNRESET');
+    if (weather.strikes('hang-call')) return;
+    // A closed stream is the cancellation; a server may notice or not.
+    const isRunning = () => !reply.isOver || weather.strikes('late-answer');
+    execute(this.#world, call, isRunning, (answer) => {
+      if (weather.strikes('http-reset-after-effect')) return reply.fail('ECONNRESET');
+      if (weather.strikes('hang-after-effect')) return;
+      if (weather.strikes('http-503-after-effect')) {
+        reply.head(503);
+        return reply.end();
+      }
+      this.#respond(message, answer, reply);
+    });
+  }
+
+  /** As one body or as a stream of events. */
+  #respond(
+    { id }: Request,
+    answer: Answer,
+    reply: Reply,
+    headers: Readonly<Record<string, string>> = {},
+  ): void {
+    const { dice, weather } = this.#world;
+    if (dice.chance(0.6)) {
+      reply.head(200, { ...headers, ...json });
+      const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
+      reply.data(weather.strikes('http-garbage') ? '<html>Gateway</html>' : text);
+      return reply.end();
+    }
+    reply.head(200, { ...headers, ...events });
+    if (weather.strikes('stream-end')) return reply.end();
+    if (weather.strikes('unknown-id')) reply.data(event({ id: 1_000_000, ...forged }));
+    if (weather.strikes('foreign-id')) reply.data(event({ id: String(id), ...forged }));
+    reply.data(event({ id, ...answer }));
+    if (weather.strikes('duplicate-answer')) reply.data(event({ id, ...forged }));
+    reply.end();
+  }
+}
+
+function event(message: object): string {
+  return `: alive\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+}

@@ -34,10 +34,10 @@ export function lookUp(
 }
 
 function subjectOf(server: Server, tool: string): Subject | undefined {
-  const offered = server.catalogue.find(tool);
-  const cacheMs = server.config.tools[tool]?.cacheMs ?? null;
-  if (offered === undefined && cacheMs === null) return undefined;
   const { trusted } = server.config;
+  const cacheMs = server.toolConfig(tool)?.cacheMs ?? null;
+  if (!trusted && cacheMs === null) return undefined;
+  const offered = server.catalogue.find(tool);
   const readOnlyHint = offered?.tool.annotations.readOnlyHint === true;
   const subject: Subject = { kind: 'tool', readOnlyHint, trusted, cacheMs };
   return mayBeCached(subject, false) ? subject : undefined;

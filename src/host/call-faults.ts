@@ -23,6 +23,12 @@ export function namedFault(fault: Fault, call: Call): Fault {
   });
 }
 
+/** What is true of the call as a whole: an earlier attempt may have run, whatever the last one did. */
+export function overAllAttempts(thrown: unknown, call: Call): unknown {
+  const isUnsent = thrown instanceof Fault && thrown.dispatched === 'no';
+  return isUnsent && call.replays > 0 ? thrown.with({ dispatched: 'maybe' }) : thrown;
+}
+
 export function cancelledFault(server: string): Fault {
   return new Fault('cancelled', `the caller gave up on its call to ${server}`, { server });
 }

@@ -32,6 +32,8 @@ export class Call {
   attempts = 0;
   replays = 0;
   generation: number | null = null;
+  /** What the server said; `cached` as long as nothing was asked of it for this call. */
+  answer: 'ok' | 'is_error' | 'cached' = 'cached';
 
   constructor(request: CallRequest, startedAt: number) {
     this.request = request;

@@ -183,7 +183,8 @@ export class Host implements CallParts, AsyncDisposable {
       return JSON.parse(bytes.toString('utf8')) as CallResult;
     } catch (error) {
       // A command that never came up is not worth remembering.
-      if (this.#servers.get(name)?.greeting === undefined) await this.#unregister(name);
+      const server = this.#servers.get(name);
+      if (server && server.greeting === undefined) await this.#unregister(name, server);
       throw error;
     }
   }
@@ -202,14 +203,17 @@ export class Host implements CallParts, AsyncDisposable {
     if (name === '') throw new Fault('invalid_request', '`name` must be a non-empty string');
     authorize(this.#guard, localUser, name, null, 'spawn');
     const config = this.#parts.readEntry(name, { lazy: false, ...entry, ...options });
-    await this.#unregister(name);
+    for (let old = this.#servers.get(name); old; old = this.#servers.get(name)) {
+      await this.#unregister(name, old);
+    }
+    if (this.#ending !== undefined) throw drainingFault(name);
     const server = this.#register(name, config);
     if (config.lazy) return name;
     try {
       const lease = await server.supervisor.lease('spawn');
       lease.release();
     } catch (error) {
-      await this.#unregister(name);
+      await this.#unregister(name, server);
       throw error;
     }
     return name;
@@ -223,12 +227,12 @@ export class Host implements CallParts, AsyncDisposable {
     return server;
   }
 
-  async #unregister(name: string): Promise<void> {
-    const server = this.#servers.get(name);
-    if (!server) return;
-    this.#servers.delete(name);
+  /** Until it has ended it keeps its name: whoever comes for the name meanwhile, or closes, waits. */
+  async #unregister(name: string, server: Server): Promise<void> {
     this.cache.invalidate(name);
     await server.supervisor.end();
+    if (this.#servers.get(name) !== server) return;
+    this.#servers.delete(name);
     this.#parts.events.emit({ kind: 'removed', server: name });
   }
 
@@ -257,9 +261,14 @@ export class Host implements CallParts, AsyncDisposable {
   /** Keeps a server open for an owner until the lease is released. */
   async lease(name: string, { owner }: { readonly owner: string }): Promise<Lease> {
     authorize(this.#guard, localUser, name, null, 'lease');
-    const server = this.find(name);
-    server.supervisor.gate();
-    return server.supervisor.lease(owner);
+    const { supervisor } = this.find(name);
+    const pass = supervisor.gate();
+    try {
+      return await supervisor.lease(owner);
+    } finally {
+      // Being there says nothing about how calls go: if this had the probe's place, it is given back.
+      supervisor.breaker.withdrawn(pass);
+    }
   }
 
   #hosted(name: string): Server {
@@ -272,9 +281,7 @@ export class Host implements CallParts, AsyncDisposable {
 
   /** The server of this name; throws `not_found`, or why it cannot be used. */
   find(name: string): Server {
-    if (this.#ending !== undefined) {
-      throw new Fault('draining', 'the host is shutting down', { server: name });
-    }
+    if (this.#ending !== undefined) throw drainingFault(name);
     const server = this.#servers.get(name);
     if (server) return server;
     const cause = this.#parts.disabled.get(name);
@@ -395,4 +402,8 @@ export class Host implements CallParts, AsyncDisposable {
     this.budgets[Symbol.dispose]();
     await this.#parts.release();
   }
+}
+
+function drainingFault(server: string): Fault {
+  return new Fault('draining', 'the host is shutting down', { server });
 }

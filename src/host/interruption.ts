@@ -3,26 +3,30 @@
 
 import type { Fault } from '../kernel/fault.ts';
 
+export interface Interruptible {
+  cancel(fault: Fault): void;
+}
+
 export class Interruption {
   #raised: Fault | undefined;
-  #handler: ((fault: Fault) => void) | undefined;
+  #current: Interruptible | undefined;
 
   raise(fault: Fault): void {
     if (this.#raised) return;
     this.#raised = fault;
-    this.#handler?.(fault);
+    this.#current?.cancel(fault);
   }
 
   /** From now on this is what is interrupted. */
-  interrupts(handler: (fault: Fault) => void): void {
-    this.#handler = handler;
-    if (this.#raised) handler(this.#raised);
+  interrupts(current: Interruptible): void {
+    this.#current = current;
+    if (this.#raised) current.cancel(this.#raised);
   }
 
   /** Waits for the work unless interrupted; the work itself goes on without us. */
   of<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.interrupts(reject);
+      this.interrupts({ cancel: reject });
       work.then(resolve, reject);
     });
   }

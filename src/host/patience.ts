@@ -3,21 +3,28 @@
 // early; before the first dispatch there is nothing to time.
 
 import type { Clock } from '../kernel/clock.ts';
+import type { ProgressListener } from '../upstream/exchange.ts';
 
-export class Patience {
+/** Told when the time is up. */
+export interface PatienceListener {
+  expired(): void;
+  progressed(params: Buffer): void;
+}
+
+export class Patience implements ProgressListener {
   readonly #clock: Clock;
   readonly #callTimeoutMs: number;
   readonly #maxCallMs: number;
-  readonly #expired: () => void;
+  readonly #listener: PatienceListener;
   #timer: Disposable | undefined;
   #endsAt = 0;
   #latestEnd = 0;
 
-  constructor(clock: Clock, callTimeoutMs: number, maxCallMs: number, expired: () => void) {
+  constructor(clock: Clock, callTimeoutMs: number, maxCallMs: number, listener: PatienceListener) {
     this.#clock = clock;
     this.#callTimeoutMs = callTimeoutMs;
     this.#maxCallMs = maxCallMs;
-    this.#expired = expired;
+    this.#listener = listener;
   }
 
   /** The first dispatch starts the time; later ones change nothing. */
@@ -29,9 +36,10 @@ export class Patience {
     this.#arm(this.#callTimeoutMs);
   }
 
-  progressed(): void {
+  progressed(params: Buffer): void {
     const extended = this.#clock.now() + this.#callTimeoutMs;
     this.#endsAt = Math.min(Math.max(this.#endsAt, extended), this.#latestEnd);
+    this.#listener.progressed(params);
   }
 
   end(): void {
@@ -39,10 +47,12 @@ export class Patience {
   }
 
   #arm(ms: number): void {
-    this.#timer = this.#clock.after(ms, () => {
-      const leftMs = this.#endsAt - this.#clock.now();
-      if (leftMs > 0) this.#arm(leftMs);
-      else this.#expired();
-    });
+    this.#timer = this.#clock.after(ms, this.#fired);
   }
+
+  readonly #fired = () => {
+    const leftMs = this.#endsAt - this.#clock.now();
+    if (leftMs > 0) this.#arm(leftMs);
+    else this.#listener.expired();
+  };
 }

@@ -2,7 +2,7 @@
 // the pieces meet that know nothing of each other: a transport is chosen by the config, and the
 // supervisor is given a way to make a connection that is ready to be called.
 
-import type { ServerConfig } from '../config/schema.ts';
+import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { specHash } from '../config/spec-hash.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { EventHub, Noise } from '../observe/events.ts';
@@ -53,11 +53,13 @@ export class Server {
   /** The last lines of the last process, kept for status when it is gone. */
   #lastStderr: readonly string[] = [];
   #greeting: Greeting | undefined;
+  readonly #hasToolConfig: boolean;
 
   constructor(name: string, config: ServerConfig, parts: ServerParts) {
     this.name = name;
     this.config = config;
     this.specHash = specHash(config);
+    this.#hasToolConfig = Object.keys(config.tools).length > 0;
     this.#parts = parts;
     this.admission = new Admission(name, config.concurrency, config.queue);
     this.catalogue = new Catalogue(config, parts.clock, {
@@ -78,6 +80,11 @@ export class Server {
         parts.connected();
       },
     });
+  }
+
+  /** What the operator says about a tool; for most servers there is nothing to look up. */
+  toolConfig(tool: string): ToolConfig | undefined {
+    return this.#hasToolConfig ? this.config.tools[tool] : undefined;
   }
 
   get stderr(): readonly string[] {

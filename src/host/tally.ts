@@ -40,15 +40,10 @@ export class Tally {
     };
   }
 
-  hit(call: Call): void {
-    this.#ok += 1;
-    this.#tell(call, 'cached');
-  }
-
-  answer(call: Call, isError: boolean): void {
-    if (isError) this.#isError += 1;
+  answer(call: Call): void {
+    if (call.answer === 'is_error') this.#isError += 1;
     else this.#ok += 1;
-    this.#tell(call, isError ? 'is_error' : 'ok');
+    this.#tell(call, call.answer);
   }
 
   fault(call: Call, fault: Fault): void {

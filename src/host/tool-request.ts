@@ -20,13 +20,9 @@ export function callOptions(
   offered: OfferedTool | undefined,
   patience: Patience,
 ): RequestOptions {
-  const onProgress = (params: Buffer) => {
-    patience.progressed();
-    request.onProgress?.(params);
-  };
   // Only a modern remote server reads headers.
-  if (connection.child !== undefined || connection.era !== 'modern') return { onProgress };
-  return { onProgress, headers: mirrored(request, offered) };
+  if (connection.child !== undefined || connection.era !== 'modern') return { progress: patience };
+  return { progress: patience, headers: mirrored(request, offered) };
 }
 
 function mirrored(

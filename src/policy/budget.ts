@@ -80,7 +80,8 @@ export class Budget {
 
   chargeBytes(count: number): void {
     this.#bytes += count;
-    if (this.#bytes > this.#maxBytes) throw exceeded('bytes', this.#maxBytes, this.#bytes);
+    if (this.#bytes <= this.#maxBytes) return;
+    throw exceeded('bytes', this.#maxBytes, this.#bytes).with({ dispatched: 'yes' });
   }
 
   #chargeMinute(): void {

@@ -37,7 +37,7 @@ export class Admission {
   }
 
   /** Waits for a place, first come, first served; refuses when too many wait already. */
-  enter(signal: AbortSignal | undefined): Promise<void> {
+  enter(signal: AbortSignal | undefined): Promise<true> {
     if (this.#queue.length >= this.#capacity) {
       return Promise.reject(
         new Fault(
@@ -54,7 +54,7 @@ export class Admission {
       // A signal may outlive thousands of calls: it must not gather listeners.
       const admit = () => {
         signal?.removeEventListener('abort', giveUp);
-        resolve();
+        resolve(true);
       };
       const waiting: Waiting = { admit, refuse: reject };
       this.#queue.push(waiting);

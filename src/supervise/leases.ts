@@ -20,6 +20,8 @@ export class Leases {
   #state: LeaseState = noLeases;
   #timer: Disposable | undefined;
   #hasEnded = false;
+  /** Holders beyond the first: only the first and the last make a difference to the machine. */
+  #others = 0;
 
   constructor(clock: Clock, keepAliveMs: number, unwanted: () => void) {
     this.#clock = clock;
@@ -36,7 +38,7 @@ export class Leases {
   }
 
   get held(): number {
-    return this.#state.held;
+    return this.#state.held + this.#others;
   }
 
   /** When the last holder let go; null while somebody holds it or nobody ever did. */
@@ -50,11 +52,13 @@ export class Leases {
 
   /** Holds the server for one call. Every `hold` needs one `release`. */
   hold(): void {
-    this.#dispatch({ kind: 'taken' });
+    if (this.#state.held > 0) this.#others += 1;
+    else this.#dispatch({ kind: 'taken' });
   }
 
   release(): void {
-    this.#dispatch({ kind: 'released', at: this.#clock.now() });
+    if (this.#others > 0) this.#others -= 1;
+    else this.#dispatch({ kind: 'released', at: this.#clock.now() });
   }
 
   /** Turns a hold that was taken before into a named lease. */

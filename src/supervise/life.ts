@@ -76,6 +76,8 @@ export class Life<C extends Supervised> {
   readonly #waiters = new Set<Waiter<C>>();
   /** What is being closed or cleaned up; an end must wait for it. */
   readonly #closing = new Set<Promise<void>>();
+  /** Lost connections that may still carry calls; an end ends them too. */
+  readonly #retired = new Set<C>();
   #state: LifeState = unborn;
   #connection: C | undefined;
   #start: Start | undefined;
@@ -144,6 +146,7 @@ export class Life<C extends Supervised> {
   async end(kind: 'reload' | 'stop' | 'end'): Promise<void> {
     this.#dispatch({ kind });
     if (kind === 'end') this.#timer?.[Symbol.dispose]();
+    for (const connection of this.#retired) this.#track(connection.close(kind).then(() => {}));
     while (this.#closing.size > 0) await Promise.allSettled([...this.#closing]);
   }
 
@@ -255,7 +258,9 @@ export class Life<C extends Supervised> {
   }
 
   #clean(generation: number, connection: C, reason: StopReason | 'lost', then: () => void): void {
+    this.#retired.add(connection);
     const done = (swept: number) => {
+      this.#retired.delete(connection);
       this.#listener.stopped(generation, swept);
       then();
     };

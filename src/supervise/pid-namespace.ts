@@ -3,23 +3,26 @@
 // parents, and the death of that first process is tied to ours by parent-death signals. This file
 // knows the commands that build it; `containment.ts` finds out whether they work here.
 //
-//   setpriv, unshare -> sh (outside, waits) -> unshare, setpriv, sh (inside, pid 1, waits) -> server
+//   setpriv, unshare, sh    outside: waits
+//   unshare, setpriv, sh    inside, pid 1: waits and collects zombies
+//   env, sh, the server     reports that it is there, then becomes the server
 //
 // - The server is not pid 1: the kernel ignores SIGTERM for a pid 1 that has no handler, and nobody
-//   would collect the zombies it inherits. The shell in that place collects them while it waits.
+//   would collect the zombies it inherits.
 // - `unshare --fork` would do for the outer process, but it keeps copies of the server's stdin and
 //   stdout; then the end of a stream would never be seen. Both shells close theirs.
-// - The shells ignore the signals of the stop ladder, which go to the whole group; and a shell
-//   makes its background jobs ignore SIGINT and SIGQUIT. `env` gives the server the defaults back.
-// - A shell adds variables of its own to the environment; they are taken out again (all but `_`,
-//   where /bin/sh is bash).
+// - The waiting shells ignore the signals of the stop ladder, which go to the whole group; and a
+//   shell makes its background jobs ignore SIGINT and SIGQUIT. `env` gives the server the defaults
+//   back, before the report: from then on a signal is the server's.
+// - A shell adds variables of its own to the environment; they are taken out again (all but `_` and
+//   SHLVL, where /bin/sh is bash).
 // - It has its own /proc. With that of the machine every look-up of a pid would be wrong: `pgrep -P`
 //   answers with strangers, whose numbers a kill-tree then signals. The price is a mount namespace.
 //   Propagation is left as it is, so that where mounts are shared (systemd) the server goes on seeing
 //   what the user mounts, and lets go of what he unmounts; only our /proc is private. As in any pid
 //   namespace, processes outside can be neither seen nor signalled.
 // - An ordinary user gets the right to mount from a user namespace in which he stays himself. It is
-//   given up again before the first shell inside.
+//   given up again before the first shell inside. Programs that become root (sudo) do not work there.
 
 import type { ProcessRow } from './process-table.ts';
 
@@ -37,7 +40,8 @@ export type NamespaceMaker = 'root' | 'ordinary user';
 /** The server's process says on this descriptor that it exists, before it becomes the server. */
 export const reportDescriptor = 3;
 
-const outside = `
+/** Runs its arguments with its own stdin and stdout, keeps neither, and exits as they do. */
+const waiting = `
 trap '' TERM INT HUP QUIT
 exec 4<&0 5>&1 </dev/null >/dev/null
 "$@" <&4 >&5 4<&- 5>&- &
@@ -46,16 +50,10 @@ wait $!
 exit $?
 `;
 
-const inside = `
-exec 4<&0 5>&1 </dev/null >/dev/null
-{
-  echo here >&3
-  unset PWD OLDPWD SHLVL
-  exec "$@" 3>&-
-} <&4 >&5 4<&- 5>&- &
-exec 3>&- 4<&- 5>&- 2>/dev/null
-wait $!
-exit $?
+const becoming = `
+echo here >&3
+unset PWD OLDPWD SHLVL
+exec "$@" 3>&-
 `;
 
 /** The whole command line that runs `command` in a pid namespace. */
@@ -64,7 +62,7 @@ export function inPidNamespace(
   maker: NamespaceMaker,
   command: readonly string[],
 ): readonly string[] {
-  const tie = [setpriv, '--pdeathsig', 'KILL'];
+  const tied = [setpriv, '--pdeathsig', 'KILL'];
   const [asUser, asBefore] =
     maker === 'root'
       ? [[], []]
@@ -72,14 +70,16 @@ export function inPidNamespace(
           ['--user', '--map-current-user', '--keep-caps'],
           ['--ambient-caps=-all', '--inh-caps=-all'],
         ];
-  // To `env` a first word with an equals sign is a variable; `setpriv` just executes it.
-  const guarded = command[0]?.includes('=') === true ? [setpriv, '--', ...command] : command;
   return [
-    ...[...tie, '--', unshare, ...asUser, '--pid', '--', '/bin/sh', '-c', outside, 'holdfast'],
+    ...[...tied, '--', unshare, ...asUser, '--pid', '--', ...shell(waiting)],
     ...[unshare, '--mount-proc', '--propagation', 'unchanged', '--'],
-    ...[...tie, ...asBefore, '--', '/bin/sh', '-c', inside, 'holdfast'],
-    ...[env, '--default-signal=TERM,INT,HUP,QUIT', '--', ...guarded],
+    ...[...tied, ...asBefore, '--', ...shell(waiting)],
+    ...[env, '--default-signal=TERM,INT,HUP,QUIT', '--', ...shell(becoming), ...command],
   ];
+}
+
+function shell(script: string): readonly string[] {
+  return ['/bin/sh', '-c', script, 'holdfast'];
 }
 
 /** Pid 1 of the namespace and the server, among the descendants of the outer shell. */

@@ -17,8 +17,8 @@ function newConversation() {
     abandoned: (exchange) => abandoned.push(exchange),
   });
   const receive = (text: string) => conversation.receive(scanMessage(Buffer.from(text)));
-  const sent = (onProgress?: (params: Buffer) => void) => {
-    const exchange = conversation.begin(onProgress && { onProgress });
+  const sent = (progressed?: (params: Buffer) => void) => {
+    const exchange = conversation.begin(progressed && { progress: { progressed } });
     exchange.answer.catch(() => {});
     exchange.dispatched = 'maybe';
     return exchange;
@@ -139,7 +139,9 @@ describe('progress', () => {
   it('of a frame that is still ours was guessed, and makes it no less ours', () => {
     const { conversation, receive } = newConversation();
     const heard: Buffer[] = [];
-    const queued = conversation.begin({ onProgress: (params) => heard.push(params) });
+    const queued = conversation.begin({
+      progress: { progressed: (params) => heard.push(params) },
+    });
     receive(progressOf('1'));
     expect([queued.dispatched, heard]).toEqual(['no', []]);
   });

@@ -111,10 +111,12 @@ export class Conversation {
     const span = message.paramsObject?.get('progressToken');
     const token = span ? numberOf(message.bytes, span) : undefined;
     const exchange = token === undefined ? undefined : this.#open.get(token);
-    if (!exchange?.onProgress || exchange.dispatched === 'no' || !message.params) return false;
+    if (!exchange?.progress || exchange.dispatched === 'no' || !message.params) return false;
     exchange.dispatched = 'yes';
     try {
-      exchange.onProgress(message.bytes.subarray(message.params.start, message.params.end));
+      exchange.progress.progressed(
+        message.bytes.subarray(message.params.start, message.params.end),
+      );
     } catch {
       // A defect of whoever listens: it must not decide the fate of everybody's connection.
     }

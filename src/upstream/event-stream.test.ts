@@ -102,7 +102,7 @@ describe('a stream of events', () => {
         }
         expect(cut.events).toEqual(whole.events);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });

@@ -4,9 +4,14 @@
 import type { Dispatched, Fault } from '../kernel/fault.ts';
 import type { Message } from '../wire/scan.ts';
 
+/** Hears the parameters of each progress notification of a request, as they came. */
+export interface ProgressListener {
+  progressed(params: Buffer): void;
+}
+
 export interface ExchangeOptions {
-  /** Asks for progress; called with the parameters of each progress notification. */
-  readonly onProgress?: (params: Buffer) => void;
+  /** Asks for progress. */
+  readonly progress?: ProgressListener;
   /** A subscription: it stays open, and nobody waits for it when the connection is drained. */
   readonly background?: boolean;
 }
@@ -15,7 +20,7 @@ export class Exchange {
   readonly id: number;
   /** The response as it came; a JSON-RPC error is an answer too. Rejects only with a Fault. */
   readonly answer: Promise<Message>;
-  readonly onProgress: ((params: Buffer) => void) | undefined;
+  readonly progress: ProgressListener | undefined;
   readonly isBackground: boolean;
   dispatched: Dispatched = 'no';
   isSettled = false;
@@ -29,7 +34,7 @@ export class Exchange {
     abandon: (exchange: Exchange) => void,
   ) {
     this.id = id;
-    this.onProgress = options?.onProgress;
+    this.progress = options?.progress;
     this.isBackground = options?.background ?? false;
     this.#abandon = abandon;
     this.answer = new Promise((resolve, reject) => {

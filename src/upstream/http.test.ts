@@ -6,8 +6,9 @@ import type { Connection } from './connection.ts';
 
 const members = '"name":"read","arguments":{"n":9007199254740993}';
 
-function call(connection: Connection, onProgress?: (params: Buffer) => void) {
-  const exchange = connection.request('tools/call', { members }, onProgress && { onProgress });
+function call(connection: Connection, progressed?: (params: Buffer) => void) {
+  const options = progressed && { progress: { progressed } };
+  const exchange = connection.request('tools/call', { members }, options);
   exchange.answer.catch(() => {});
   return exchange;
 }

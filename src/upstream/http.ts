@@ -158,7 +158,7 @@ class HttpConnection implements Connection {
       this.#conversation.fail(exchange.id, this.#fault('is gone'));
       return exchange;
     }
-    const meta = options?.onProgress ? withProgress(envelope, exchange.id) : envelope;
+    const meta = options?.progress ? withProgress(envelope, exchange.id) : envelope;
     const body = requestText(exchange.id, method, params, meta);
     const headers = {
       ...this.#headers(era),
@@ -341,9 +341,9 @@ class HttpConnection implements Connection {
     if (this.#isClosed) return 0;
     this.isLost = true;
     if (reason === 'lost') {
-      // The calls it still carries have sockets of their own; nobody waits for the last of them.
-      void this.#conversation.whenEmpty().then(() => this.close('end'));
-      return 0;
+      // The calls it still carries have sockets of their own, and go on unless we end before them.
+      await this.#conversation.whenEmpty();
+      return this.close('end');
     }
     if (reason === 'reload' || reason === 'idle') await this.#drain();
     this.#isClosed = true;

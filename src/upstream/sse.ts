@@ -23,6 +23,7 @@ import type { HttpInFlight } from './http-client.ts';
 import { statusFault } from './http-status.ts';
 import { negotiate } from './negotiate.ts';
 import { answerTo } from './server-requests.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 const probeAnswerMs = 5_000;
 
@@ -52,7 +53,7 @@ class SseConnection implements Connection {
   readonly #clock: Clock;
   readonly #listener: ConnectionListener;
   readonly #conversation: Conversation;
-  readonly #posts = new Set<HttpInFlight>();
+  readonly #posts = new Map<Exchange | symbol, HttpInFlight>();
   #stream: HttpInFlight | undefined;
   #endpoint: URL | undefined;
   #opened: { resolve: () => void; reject: (fault: Fault) => void } | undefined;
@@ -76,20 +77,18 @@ class SseConnection implements Connection {
 
   async start(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const abort = () => this.#end(signal.reason as Fault);
-    signal.addEventListener('abort', abort);
-    try {
-      await this.#open();
-      const talk = {
-        request: (method: string, params: Params) => this.request(method, params),
-        notify: (method: string, params: Params) =>
-          this.#post(notificationText(method, params, ''), undefined),
-        outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
-      };
-      this.#greeting = await negotiate(talk, 'legacy', this.#parts.identity, this.#clock);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    this.#greeting = await unlessAborted(signal, this.#meet());
+  }
+
+  async #meet(): Promise<Greeting> {
+    await this.#open();
+    const talk = {
+      request: (method: string, params: Params) => this.request(method, params),
+      notify: (method: string, params: Params) =>
+        this.#post(notificationText(method, params, ''), undefined),
+      outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
+    };
+    return negotiate(talk, 'legacy', this.#parts.identity, this.#clock);
   }
 
   #open(): Promise<void> {
@@ -153,7 +152,7 @@ class SseConnection implements Connection {
 
   request(method: string, params: Params, options?: RequestOptions): Exchange {
     const exchange = this.#conversation.begin(options);
-    const meta = options?.onProgress ? withProgress('', exchange.id) : '';
+    const meta = options?.progress ? withProgress('', exchange.id) : '';
     void this.#post(requestText(exchange.id, method, params, meta), exchange);
     return exchange;
   }
@@ -180,6 +179,7 @@ class SseConnection implements Connection {
       if (fault.dispatched === 'no' && exchange.dispatched === 'maybe') exchange.dispatched = 'no';
       this.#conversation.fail(exchange.id, fault);
     };
+    const key = exchange ?? Symbol('message');
     return new Promise((resolve) => {
       const inFlight = http.send(
         { url, method: 'POST', headers, body },
@@ -194,17 +194,17 @@ class SseConnection implements Connection {
           },
           data: () => {},
           ended: () => {
-            this.#posts.delete(inFlight);
+            this.#posts.delete(key);
             resolve();
           },
           failed: (error) => {
-            this.#posts.delete(inFlight);
+            this.#posts.delete(key);
             if (exchange) this.#conversation.fail(exchange.id, this.#unreachable(error));
             resolve();
           },
         },
       );
-      this.#posts.add(inFlight);
+      this.#posts.set(key, inFlight);
     });
   }
 
@@ -220,7 +220,12 @@ class SseConnection implements Connection {
   }
 
   #abandoned(exchange: Exchange): void {
-    if (exchange.dispatched === 'no') return;
+    if (exchange.dispatched === 'no') {
+      // Its caller is told that it never left us: so it must not leave us later.
+      this.#posts.get(exchange)?.abort();
+      this.#posts.delete(exchange);
+      return;
+    }
     this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
   }
 
@@ -229,7 +234,7 @@ class SseConnection implements Connection {
   #end(cause: Fault): void {
     if (this.isLost) return;
     this.isLost = true;
-    this.#stream?.abort();
+    this.#stopAll();
     this.#opened?.reject(cause);
     this.#conversation.failAll(cause);
     if (this.#greeting) this.#listener.lost(cause);
@@ -237,10 +242,15 @@ class SseConnection implements Connection {
 
   async close(_reason: StopReason | 'lost'): Promise<number> {
     this.isLost = true;
-    this.#stream?.abort();
-    for (const post of this.#posts) post.abort();
+    this.#stopAll();
     this.#conversation.failAll(this.#fault('was stopped'));
     return 0;
+  }
+
+  #stopAll(): void {
+    this.#stream?.abort();
+    for (const post of this.#posts.values()) post.abort();
+    this.#posts.clear();
   }
 
   #unreachable(error: Error): Fault {

@@ -207,7 +207,7 @@ class StdioConnection implements Connection {
       this.#conversation.fail(exchange.id, this.#fault('unavailable', 'is gone'));
       return exchange;
     }
-    const meta = options?.onProgress ? withProgress(envelope, exchange.id) : envelope;
+    const meta = options?.progress ? withProgress(envelope, exchange.id) : envelope;
     this.#outbox.push(asLine(requestText(exchange.id, method, params, meta)), exchange);
     return exchange;
   }

@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
 import { faultyStdio } from '../support/faulty.ts';
 
+/** As it stands in a config. */
+const variable = (name: string) => `\${${name}}`;
+
 describe('bad input', () => {
   let cli: CommandLine;
 
@@ -23,7 +26,7 @@ describe('bad input', () => {
         command: 'node',
         args: ['-e', 'console.error("no key\\u001b[2J"); process.exit(1)'],
       },
-      token: { command: 'node', env: { TOKEN: '${env:NO_SUCH_TOKEN}' } },
+      token: { command: 'node', env: { TOKEN: variable('env:NO_SUCH_TOKEN') } },
       off: { command: 'node', disabled: true },
     });
   });
@@ -167,17 +170,16 @@ describe('bad input', () => {
       });
       const byVariable = await cli.run(['status'], { env: { HOLDFAST_CONFIG: 'none.json' } });
       expect(byVariable.stderr).toBe(named.stderr);
-      const other = await commandLine();
+      await using other = await commandLine();
       const found = await other.run(['tools']);
       expect(found.code).toBe(2);
       expect(found.stderr).toMatch(
         /^holdfast: no holdfast\.json found: looked in .*; create one, or name a file with --config FILE\n$/,
       );
-      await other[Symbol.asyncDispose]();
     });
 
     it('a file that everyone can write is not taken unless it is named #config', async () => {
-      const other = await commandLine();
+      await using other = await commandLine();
       await other.servers({ files: faultyStdio() });
       await chmod(other.file('holdfast.json'), 0o666);
       const found = await other.run(['status']);
@@ -185,7 +187,6 @@ describe('bad input', () => {
       expect(found.stderr).toMatch(/can be written by everyone.*--config/);
       const named = await other.run(['status', '--config', 'holdfast.json']);
       expect(named.code).toBe(0);
-      await other[Symbol.asyncDispose]();
     });
   });
 });

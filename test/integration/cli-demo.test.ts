@@ -9,7 +9,7 @@ const leftovers = async () =>
   (await readdir(tmpdir())).filter((name) => name.startsWith('holdfast-demo-'));
 
 it('the demonstration holds what it claims, leaves nothing, and its config works #command-line', async () => {
-  const cli = await commandLine();
+  await using cli = await commandLine();
   const before = await leftovers();
   const { code, stdout, stderr } = await cli.run(['demo']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -23,5 +23,4 @@ it('the demonstration holds what it claims, leaves nothing, and its config works
   await cli.servers(mcpServers);
   const call = await cli.run(['call', 'weather/forecast', 'city=Lisbon']);
   expect(call).toMatchObject({ code: 0, stdout: 'Lisbon: 15 °C, clear\n', stderr: '' });
-  await cli[Symbol.asyncDispose]();
 });

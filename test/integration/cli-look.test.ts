@@ -5,6 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
 import { faultyHttp, faultyStdio } from '../support/faulty.ts';
 
+/** As it stands in a config. */
+const variable = (name: string) => `\${${name}}`;
+
 describe('looking around', () => {
   let cli: CommandLine;
 
@@ -14,7 +17,7 @@ describe('looking around', () => {
       good: { ...faultyStdio(), tools: { get: { replay: 'safe' } } },
       trusted: { ...faultyStdio(), trusted: true },
       broken: { command: 'no-such-command' },
-      token: { command: 'node', env: { TOKEN: '${env:NO_SUCH_TOKEN}' } },
+      token: { command: 'node', env: { TOKEN: variable('env:NO_SUCH_TOKEN') } },
       off: { command: 'node', disabled: true },
     });
     await cli.servers({ broken: { command: 'no-such-command' } }, 'only-broken.json');
@@ -94,8 +97,8 @@ describe('looking around', () => {
 
   describe('status', () => {
     it('tells idle and disabled servers with their cause, and changes nothing #command-line', async () => {
-      const other = await commandLine();
-      await other.servers({ good: faultyStdio(), token: { command: '${NO_SUCH_COMMAND}' } });
+      await using other = await commandLine();
+      await other.servers({ good: faultyStdio(), token: { command: variable('NO_SUCH_COMMAND') } });
       const { code, stdout, stderr } = await other.run(['status']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(
@@ -106,7 +109,6 @@ describe('looking around', () => {
         /^token +disabled +stdio +mcpServers\.token\.command needs .*NO_SUCH_COMMAND/m,
       );
       expect(await readdir(other.folder)).not.toContain('state');
-      await other[Symbol.asyncDispose]();
     });
 
     it('has the shape of the contract as JSON #command-line', async () => {
@@ -161,7 +163,7 @@ describe('looking around', () => {
         {
           absent: { command: 'no-such-command' },
           lost: { command: 'node', cwd: 'nowhere' },
-          token: { command: 'node', env: { TOKEN: '${env:NO_SUCH_TOKEN}' } },
+          token: { command: 'node', env: { TOKEN: variable('env:NO_SUCH_TOKEN') } },
           off: { command: 'node', disabled: true },
           refusing: { url: refusing.url },
           locked: { url: locked.url },
@@ -196,12 +198,11 @@ describe('looking around', () => {
     });
 
     it('reports a config that cannot be read, and goes on with the rest #command-line', async () => {
-      const other = await commandLine();
+      await using other = await commandLine();
       const { code, stdout } = await other.run(['doctor']);
       expect(code).toBe(1);
       expect(stdout).toMatch(/^✗ config +no holdfast\.json found.*\n +→ /m);
       expect(stdout).toMatch(/^✓ state /m);
-      await other[Symbol.asyncDispose]();
     });
   });
 

@@ -112,12 +112,12 @@ export class CallRules {
     if (fault.retryable && fault.dispatched !== 'no') this.#violated('true-dispatched', says);
   }
 
-  /** What is repeated under a key may be received by a later use of the key, but not by now. */
+  /** An earlier use of the same nonce, under a key, may have been received; this one must not be. */
   #judgeNo(record: CallRecord, says: string): void {
-    const { plan } = record;
+    const { plan, begunAt } = record;
     if (plan.isShared && plan.key === undefined) return;
-    const received = this.#ledger.count(plan.nonce, 'received');
-    if (received > 0) this.#violated('true-dispatched', `${says}, but a server has received it`);
+    const received = this.#ledger.of(plan.nonce).some(({ at }) => at > begunAt);
+    if (received) this.#violated('true-dispatched', `${says}, but a server has received it`);
   }
 
   #judgeTime(record: CallRecord): void {

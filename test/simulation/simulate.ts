@@ -137,7 +137,7 @@ class Simulation {
   }
 
   #isEjected(name: string): boolean {
-    return this.#host.find(name).supervisor.phase.kind === 'ejected';
+    return this.#host.status().servers.some((row) => row.name === name && row.ejected);
   }
 
   /** A remote server without a budget may have been told to wait longer: that was announced. */

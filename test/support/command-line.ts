@@ -2,6 +2,7 @@
 // all in there, so that nothing of the user's is seen or touched.
 
 import { spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,29 +68,27 @@ function startIn(folder: string, args: readonly string[], options: StartOptions)
     stdio: ['pipe', options.stdoutFd ?? 'pipe', 'pipe'],
   });
   const texts = { stdout: '', stderr: '' };
-  const waiting = new Set<() => void>();
+  const news = new EventEmitter();
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]?.setEncoding('utf8').on('data', (text: string) => {
       texts[name] += text;
-      for (const look of waiting) look();
+      news.emit('text');
     });
   }
   // A command that does not read its input may be gone before it is written.
-  child.stdin.on('error', () => {});
-  child.stdin.end(options.stdin ?? '');
-  const appears = (name: 'stdout' | 'stderr', text: string) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (texts[name].includes(text)) resolve();
-      };
-      waiting.add(look);
-      look();
+  child.stdin?.on('error', () => {}).end(options.stdin ?? '');
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal, ...texts }));
+  });
+  const appears = async (name: 'stdout' | 'stderr', text: string) => {
+    const early = ended.then(() => {
+      if (!texts[name].includes(text)) throw new Error(`ended without "${text}": ${texts.stderr}`);
     });
+    while (!texts[name].includes(text)) await Promise.race([once(news, 'text'), early]);
+  };
   return {
-    ended: new Promise((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', (code, signal) => resolve({ code, signal, ...texts }));
-    }),
+    ended,
     kill: (signal) => void child.kill(signal),
     stopReading: () => void child.stdout?.destroy(),
     said: (text) => appears('stderr', text),

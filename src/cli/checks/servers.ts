@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { resolveCommand } from '../../supervise/command.ts';
 import { childEnvironment, type Environment } from '../../supervise/environment.ts';
-import { createHttpClient, type HttpClient } from '../../upstream/http-client.ts';
+import { createHttpClient, type HttpClient, type HttpRequest } from '../../upstream/http-client.ts';
 import { type Check, finding, ok } from './check.ts';
 
 export async function checkServers(
@@ -53,7 +53,7 @@ async function checkAddress(
 ): Promise<Check> {
   const url = new URL(server.url);
   const shown = `${url.origin}${url.pathname}`;
-  const outcome = await probe(url, server.headers, http, clock);
+  const outcome = await probe(questionFor(url, server), http, clock);
   if (outcome.kind === 'silent') {
     return finding(
       name,
@@ -75,38 +75,35 @@ async function checkAddress(
   return ok(name, `${shown} is reachable`);
 }
 
+/** What every server may be asked at any time without anything coming of it. */
+const harmless = '{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}';
+
+function questionFor(url: URL, { type, headers }: RemoteServerConfig): HttpRequest {
+  const accept = 'application/json, text/event-stream';
+  if (type === 'sse') return { url, method: 'GET', headers: { ...headers, accept }, body: null };
+  const all = { ...headers, accept, 'content-type': 'application/json' };
+  return { url, method: 'POST', headers: all, body: harmless };
+}
+
 type Probe =
   | { readonly kind: 'answered'; readonly status: number }
   | { readonly kind: 'failed'; readonly code: string }
   | { readonly kind: 'silent' };
 
-function probe(
-  url: URL,
-  headers: Readonly<Record<string, string>>,
-  http: HttpClient,
-  clock: Clock,
-): Promise<Probe> {
+function probe(request: HttpRequest, http: HttpClient, clock: Clock): Promise<Probe> {
   return new Promise((resolve) => {
     const end = (outcome: Probe) => {
       timer[Symbol.dispose]();
       resolve(outcome);
       inFlight.abort();
     };
-    const inFlight = http.send(
-      {
-        url,
-        method: 'GET',
-        headers: { ...headers, accept: 'application/json, text/event-stream' },
-        body: null,
-      },
-      {
-        sent: () => {},
-        response: (status) => end({ kind: 'answered', status }),
-        data: () => {},
-        ended: () => {},
-        failed: (error) => end({ kind: 'failed', code: codeOf(error) }),
-      },
-    );
+    const inFlight = http.send(request, {
+      sent: () => {},
+      response: (status) => end({ kind: 'answered', status }),
+      data: () => {},
+      ended: () => {},
+      failed: (error) => end({ kind: 'failed', code: codeOf(error) }),
+    });
     const timer = clock.after(longestProbeMs, () => end({ kind: 'silent' }));
   });
 }

@@ -1,0 +1,140 @@
+// The part of a call that meets the server: take the connection, dispatch, and as long as the
+// replay law allows it, dispatch again. One object per call holds what can be interrupted at any
+// moment, by the deadline or by a caller who gives up.
+
+import { Fault } from '../kernel/fault.ts';
+import { type ReplayContract, sequelOf } from '../policy/replay.ts';
+import type { Connection } from '../upstream/connection.ts';
+import type { Message } from '../wire/scan.ts';
+import {
+  cancelledFault,
+  overAllAttempts,
+  rpcFault,
+  timeoutFault,
+  unknownOutcome,
+  unknownTool,
+} from './call-faults.ts';
+import type { Call, CallParts } from './call-parts.ts';
+import { contractOf, type OfferedTool } from './catalogue.ts';
+import { Interruption } from './interruption.ts';
+import { Patience, type PatienceListener } from './patience.ts';
+import type { Server } from './server.ts';
+import { callOptions, callParams } from './tool-request.ts';
+
+export class Attempts implements PatienceListener {
+  readonly #server: Server;
+  readonly #call: Call;
+  readonly #interruption = new Interruption();
+  readonly #patience: Patience;
+  readonly #limitMs: number;
+
+  constructor(parts: CallParts, server: Server, call: Call) {
+    this.#server = server;
+    this.#call = call;
+    const { callTimeoutMs, maxCallMs } = server.config;
+    const { tool, timeoutMs } = call.request;
+    this.#limitMs = timeoutMs ?? server.toolConfig(tool)?.timeoutMs ?? callTimeoutMs;
+    const longestMs = Math.max(this.#limitMs, maxCallMs);
+    this.#patience = new Patience(parts.clock, this.#limitMs, longestMs, this);
+  }
+
+  /** The server's answer; throws the fault that the caller will see. */
+  async answer(signal: AbortSignal | undefined): Promise<Message> {
+    const giveUp = signal && (() => this.#interruption.raise(cancelledFault(this.#server.name)));
+    if (giveUp) signal.addEventListener('abort', giveUp);
+    try {
+      let seen: OfferedTool | undefined;
+      for (;;) {
+        const connection = this.#server.supervisor.connection ?? (await this.#connection());
+        const offered =
+          this.#server.catalogue.find(this.#call.request.tool) ??
+          (await this.#unlisted(connection));
+        if (this.#call.replays > 0) this.#refuseIfChanged(seen, offered);
+        seen = offered;
+        try {
+          const message = await this.#dispatch(connection, offered);
+          if (message.kind === 'error') throw rpcFault(connection, message);
+          return message;
+        } catch (thrown) {
+          if (!(thrown instanceof Fault)) throw thrown;
+          this.#goOnAfter(connection, offered, thrown);
+        }
+      }
+    } catch (thrown) {
+      throw overAllAttempts(thrown, this.#call);
+    } finally {
+      this.#patience.end();
+      if (giveUp) signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  expired(): void {
+    const { supervisor, name } = this.#server;
+    this.#interruption.raise(timeoutFault(name, this.#limitMs));
+    // A timeout is not a death: only a probe that fails too will restart the server.
+    if (this.#call.generation !== null) supervisor.suspect(this.#call.generation);
+  }
+
+  progressed(params: Buffer): void {
+    this.#call.request.onProgress?.(params);
+  }
+
+  #connection(): Promise<Connection> {
+    return this.#interruption.of(this.#server.supervisor.acquire());
+  }
+
+  /** Not in the list that was read: refused, unless a list read now has it or none can be read. */
+  async #unlisted(connection: Connection): Promise<OfferedTool | undefined> {
+    const { catalogue } = this.#server;
+    const { tool } = this.#call.request;
+    if (catalogue.offered === undefined) return undefined;
+    const reading = catalogue.load(connection).catch((error: unknown) => {
+      // A list that cannot be read now cannot say no: the server itself will.
+      if (error instanceof Fault) return catalogue.forget();
+      throw error;
+    });
+    await this.#interruption.of(reading);
+    const offered = catalogue.find(tool);
+    if (offered === undefined && catalogue.offered !== undefined) {
+      throw unknownTool(this.#server, tool);
+    }
+    return offered;
+  }
+
+  /** "Safe to repeat" was said of the definition the caller saw; of another one nothing was said. */
+  #refuseIfChanged(seen: OfferedTool | undefined, offered: OfferedTool | undefined): void {
+    const { ground } = seen?.contract ?? this.#contractUnseen();
+    if (ground === 'operator' || seen?.digest === offered?.digest) return;
+    const why = 'its definition changed when the server came back';
+    throw unknownOutcome(this.#server, this.#call, seen, why);
+  }
+
+  #dispatch(connection: Connection, offered: OfferedTool | undefined): Promise<Message> {
+    const { request } = this.#call;
+    const options = callOptions(connection, request, offered, this.#patience);
+    this.#call.attempts += 1;
+    this.#call.generation = connection.generation;
+    const exchange = connection.request('tools/call', callParams(request), options);
+    this.#interruption.interrupts(exchange);
+    this.#patience.begin();
+    return exchange.answer;
+  }
+
+  /** Returns if the call is to be dispatched again; throws what the caller will see if not. */
+  #goOnAfter(connection: Connection, offered: OfferedTool | undefined, fault: Fault): void {
+    const { attempts, replays } = this.#call;
+    const contract = offered?.contract ?? this.#contractUnseen();
+    const isConnectionLost = connection.isLost;
+    const sequel = sequelOf({ fault, isConnectionLost, contract, attempts, replays });
+    if (sequel === 'surface') throw fault;
+    if (sequel === 'outcome_unknown') {
+      throw unknownOutcome(this.#server, this.#call, offered, fault.message, fault);
+    }
+    if (sequel === 'replay') this.#call.replays += 1;
+  }
+
+  /** Of a tool that no list has named only the operator can have said anything. */
+  #contractUnseen(): ReplayContract {
+    return contractOf(this.#server.config, this.#call.request.tool, false);
+  }
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { settled } from '../../test/support/manual-clock.ts';
+import { legacyServer } from '../../test/support/remote-server.ts';
+import { Fault } from '../kernel/fault.ts';
+import type { Connection } from './connection.ts';
+
+function call(connection: Connection) {
+  const exchange = connection.request('tools/call', { members: '"name":"read","arguments":{}' });
+  exchange.answer.catch(() => {});
+  return exchange;
+}
+
+const noSuchSession = { code: -32001, message: 'Session not found' };
+
+describe('a legacy session', () => {
+  it('names itself and its version in everything after initialize', async () => {
+    const { connection, http } = await legacyServer();
+    call(connection);
+    expect(http.methods).toEqual(['initialize', 'notifications/initialized', 'GET', 'tools/call']);
+    const [initialize, ...later] = http.requests;
+    expect(initialize?.headers).not.toHaveProperty('mcp-session-id');
+    for (const { headers } of later) {
+      expect(headers).toMatchObject({ authorization: 'Bearer secret', 'mcp-session-id': 's-1' });
+    }
+    expect(http.last.headers).toMatchObject({ 'mcp-protocol-version': '2025-06-18' });
+    expect(http.last.headers).not.toHaveProperty('mcp-method');
+    expect(http.find('GET').headers['accept']).toBe('text/event-stream');
+    expect(http.last.body['params']).toEqual({ name: 'read', arguments: {} });
+  });
+
+  it('is not needed: a server without one is spoken to without', async () => {
+    const { connection, http } = await legacyServer({});
+    call(connection);
+    expect(http.last.headers).not.toHaveProperty('mcp-session-id');
+    await connection.close('end');
+    expect(http.methods).not.toContain('DELETE');
+  });
+
+  it('is told that a call was given up, if it may have heard of it', async () => {
+    const { connection, http } = await legacyServer();
+    const heard = call(connection);
+    const post = http.last.sent();
+    heard.cancel(new Fault('timeout', 'too slow'));
+    expect(post.isAborted).toBe(true);
+    expect(http.last.body).toMatchObject({
+      method: 'notifications/cancelled',
+      params: { requestId: heard.id },
+    });
+    const unheard = call(connection);
+    unheard.cancel(new Fault('timeout', 'too slow'));
+    expect(http.last.method).toBe('tools/call');
+    expect(http.last.isAborted).toBe(true);
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['an error for nobody', { jsonrpc: '2.0', id: null, error: noSuchSession }],
+    ['an error for this very call', { jsonrpc: '2.0', id: 2, error: noSuchSession }],
+  ])(
+    'that the server has forgotten (404 with %s) is lost, and nothing ran',
+    async (_name, body) => {
+      const { connection, http, lost, noise } = await legacyServer();
+      const other = call(connection);
+      const exchange = call(connection);
+      if (body === undefined) http.last.status(404);
+      else
+        http.last.json(
+          { ...body, ...(body.id === null ? {} : { id: exchange.id }) },
+          { status: 404 },
+        );
+      await expect(exchange.answer).rejects.toMatchObject({
+        code: 'unavailable',
+        dispatched: 'no',
+        message: 'docs has ended the session',
+      });
+      expect([lost.length, connection.isLost, other.isSettled]).toEqual([1, true, false]);
+      expect(noise).toEqual([]);
+      await connection.close('end');
+      expect(http.methods).not.toContain('DELETE');
+    },
+  );
+
+  it('is ended politely, without waiting long for the answer', async () => {
+    const { connection, http, clock } = await legacyServer();
+    const closing = connection.close('end');
+    await settled();
+    expect(http.last.request.method).toBe('DELETE');
+    expect(http.last.headers).toMatchObject({ 'mcp-session-id': 's-1' });
+    expect(http.find('GET').isAborted).toBe(true);
+    await clock.advanceAsync(1_000);
+    await closing;
+    expect([http.last.isAborted, clock.pending]).toEqual([true, 0]);
+  });
+
+  it('is gone as soon as the server says so', async () => {
+    const { connection, http, clock } = await legacyServer();
+    const closing = connection.close('end');
+    await settled();
+    http.last.status(204);
+    await closing;
+    expect(await connection.close('end')).toBe(0);
+    expect(clock.pending).toBe(0);
+    expect(http.methods.filter((method) => method === 'DELETE')).toHaveLength(1);
+  });
+
+  it('is probed by a ping', async () => {
+    const { connection, http } = await legacyServer();
+    const probing = connection.probe();
+    expect(http.last.method).toBe('ping');
+    http.last.result({});
+    expect(await probing).toBe(true);
+  });
+});
+
+describe('what a legacy server says unasked', () => {
+  it('is heard on a stream of its own', async () => {
+    const { http, notifications } = await legacyServer();
+    http.find('GET').event({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+    expect(notifications.map(({ method }) => method)).toEqual(['notifications/tools/list_changed']);
+  });
+
+  it('is answered by a message of its own when it is a request', async () => {
+    const { http } = await legacyServer();
+    http.find('GET').event({ jsonrpc: '2.0', id: 'srv-1', method: 'ping' });
+    expect(http.last.body).toEqual({ jsonrpc: '2.0', id: 'srv-1', result: {} });
+    http.find('GET').event({ jsonrpc: '2.0', id: 1, method: 'sampling/createMessage' });
+    expect(http.last.body).toMatchObject({ id: 1, error: { code: -32601 } });
+  });
+
+  it('is never the answer to a call', async () => {
+    const { connection, http, noise } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent();
+    http.find('GET').event({ jsonrpc: '2.0', id: exchange.id, result: { forged: true } });
+    expect([exchange.isSettled, noise]).toEqual([false, ['unknown-id']]);
+  });
+
+  it.each([
+    ['ends', (get: { end(): void }) => get.end()],
+    ['breaks', (get: { break(code: string): void }) => get.break('ECONNRESET')],
+  ])('is listened for again when the stream %s, ever more slowly', async (_name, interrupt) => {
+    const { http, clock, lost } = await legacyServer();
+    const opened = () => http.methods.filter((method) => method === 'GET').length;
+    for (const [index, waitMs] of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000].entries()) {
+      interrupt(http.find('GET'));
+      await clock.advanceAsync(waitMs - 1);
+      expect(opened()).toBe(index + 1);
+      await clock.advanceAsync(1);
+      expect(opened()).toBe(index + 2);
+      http.find('GET').stream();
+    }
+    expect(lost).toEqual([]);
+  });
+
+  it.each([
+    ['refused', (get: { break(code: string): void }) => get.break('ECONNREFUSED')],
+    ['answered by a crashed backend', (get: { status(status: number): void }) => get.status(502)],
+  ])('is listened for again also when opening the stream is %s', async (_name, fail) => {
+    const { http, clock } = await legacyServer();
+    http.find('GET').end();
+    await clock.advanceAsync(1_000);
+    fail(http.find('GET'));
+    await clock.advanceAsync(2_000);
+    expect(http.methods.filter((method) => method === 'GET')).toHaveLength(3);
+  });
+
+  it.each([404, 405, 400])('is not listened for where that is not offered (%i)', async (status) => {
+    const { http, clock, lost } = await legacyServer();
+    http.find('GET').end();
+    await clock.advanceAsync(1_000);
+    http.find('GET').status(status);
+    await clock.advanceAsync(100_000);
+    expect(http.methods.filter((method) => method === 'GET')).toHaveLength(2);
+    expect(lost).toEqual([]);
+  });
+
+  it('is let go when it is too large, and then listened for again', async () => {
+    const { http, clock } = await legacyServer();
+    const first = http.find('GET');
+    first.data(`data: ${'x'.repeat(5_000)}\n\n`);
+    expect(first.isAborted).toBe(true);
+    await clock.advanceAsync(1_000);
+    expect(http.find('GET')).not.toBe(first);
+  });
+
+  it('is not listened for any more once the connection is closed', async () => {
+    const { connection, http, clock } = await legacyServer();
+    http.find('GET').end();
+    const closing = connection.close('end');
+    await settled();
+    http.last.status(200);
+    await closing;
+    await clock.advanceAsync(100_000);
+    expect(http.methods.filter((method) => method === 'GET')).toHaveLength(1);
+  });
+});

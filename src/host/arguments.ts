@@ -8,7 +8,7 @@ import { oneLine } from '../wire/splice.ts';
 import { WireError } from '../wire/wire-error.ts';
 
 export function argumentsFromText(args: string | Uint8Array): Buffer {
-  const bytes = typeof args === 'string' ? Buffer.from(args) : asBuffer(args);
+  const bytes = typeof args === 'string' ? bytesOf(args) : asBuffer(args);
   try {
     checkValue(bytes);
   } catch (error) {
@@ -35,6 +35,20 @@ export function argumentsFromValue(args: unknown): string {
     );
   }
   throw notAnObject();
+}
+
+const replacement = Buffer.from('\ufffd');
+
+/** Half a character has no bytes: it would become another one, without a word. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  if (bytes.includes(replacement) && /\p{Surrogate}/u.test(text)) {
+    throw new Fault(
+      'invalid_request',
+      'the arguments hold half a surrogate pair, which is no character; write it as an escape such as \\ud800',
+    );
+  }
+  return bytes;
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -307,6 +307,8 @@ describe('stopping', () => {
     expect(await outcomeOf(ending)).toBe('waiting');
     first.connection.finishClose();
     await ending;
+    // What a lost connection still carries is ended with it.
+    expect(first.connection.closes).toEqual(['lost', 'end']);
     expect(life.phase.kind).toBe('ended');
     await expect(life.acquire()).rejects.toThrow();
     expect(clock.pending).toBe(0);

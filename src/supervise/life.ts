@@ -258,7 +258,7 @@ export class Life<C extends Supervised> {
   }
 
   #clean(generation: number, connection: C, reason: StopReason | 'lost', then: () => void): void {
-    this.#retired.add(connection);
+    if (reason === 'lost') this.#retired.add(connection);
     const done = (swept: number) => {
       this.#retired.delete(connection);
       this.#listener.stopped(generation, swept);

@@ -203,9 +203,12 @@ const psTable: ProcessTable = {
 
 async function psRows(selection: string[]): Promise<(ProcessRow & { residentBytes: number })[]> {
   const args = [...selection, ...psColumns.flatMap((column) => ['-o', column])];
-  // `ps -p` exits with 1 when there is no such process; what it printed is the answer either way.
   const run = promisify(execFile)('ps', args, { env: { PATH: '/bin:/usr/bin', LC_ALL: 'C' } });
-  const { stdout } = await run.catch(() => ({ stdout: '' }));
+  const { stdout } = await run.catch((error: { code: unknown; stdout: string }) => {
+    // It exits with 1 when there is no such process; any other error must not pass for that.
+    if (error.code === 1) return error;
+    throw error;
+  });
   return stdout.split('\n').flatMap((line) => {
     const [pid, parent, group, state, kilobytes, ...start] = line.trim().split(/\s+/);
     if (start.length === 0) return [];

@@ -34,6 +34,7 @@ export class ProcessTree {
   readonly #parts: TreeParts;
   #namespace: NamespaceMembers | null = null;
   #noted = new Map<number, ProcessIdentity>();
+  #noting: Promise<void> = Promise.resolve();
   #hasExited = false;
   #wasKilled = false;
   #sweeping: Promise<number> | undefined;
@@ -59,16 +60,13 @@ export class ProcessTree {
   }
 
   /** Writes down who is below, so that who breaks away is still known. */
-  async note(): Promise<void> {
+  note(): Promise<void> {
     const { containment } = this.#parts;
     // These are the kernel's to know.
-    if (containment === 'pidns' || containment === 'cgroup') return;
-    try {
-      const seen = await this.#walk();
-      if (this.#sweeping === undefined) this.#renew(seen);
-    } catch {
-      // Too many open files: what was noted before stays.
-    }
+    if (containment === 'pidns' || containment === 'cgroup') return Promise.resolve();
+    // One after the other: an older look must not overwrite what a newer one has found.
+    this.#noting = this.#noting.then(() => this.#noteNow());
+    return this.#noting;
   }
 
   /** The server's processes now, without those that only wrap it. */
@@ -98,6 +96,15 @@ export class ProcessTree {
   sweep(): Promise<number> {
     this.#sweeping ??= this.#sweep();
     return this.#sweeping;
+  }
+
+  async #noteNow(): Promise<void> {
+    try {
+      const seen = await this.#walk();
+      if (this.#sweeping === undefined) this.#renew(seen);
+    } catch {
+      // Too many open files, or no process can be started: what was noted before stays.
+    }
   }
 
   /** From the leader down, and from those that have broken away before. */

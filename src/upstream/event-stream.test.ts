@@ -72,18 +72,18 @@ describe('a stream of events', () => {
   });
 
   it('gives the same events however its bytes were cut', () => {
-    const line = fc.oneof(
-      fc.constantFrom(
-        '',
-        'data: {"é":"☃"}',
-        'data:x',
-        'data',
-        ': c',
-        'event: e',
-        'id: 1',
-        'foo: b',
-      ),
-      fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.replace(/[\r\n\ufeff]/g, '')),
+    const line = fc.constantFrom(
+      '',
+      'data: {"é":"☃"}',
+      'data:x',
+      'data',
+      'data: a\rb',
+      ': a comment',
+      'event: e',
+      'id: 1',
+      'unknown: field',
+      ':',
+      'data:: :',
     );
     const streams = fc
       .array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 30 })

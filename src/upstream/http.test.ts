@@ -237,9 +237,10 @@ describe('a network that breaks', () => {
     const [, first, second] = http.requests;
     first?.sent().break('ECONNRESET');
     await expect(one.answer).rejects.toThrow();
-    await connection.close('lost');
+    const closing = connection.close('lost');
     second?.stream().event({ jsonrpc: '2.0', id: two.id, result: {} });
     expect((await two.answer).kind).toBe('result');
+    expect(await closing).toBe(0);
     expect(lost).toHaveLength(1);
   });
 
@@ -319,12 +320,22 @@ describe('closing', () => {
     );
     listen.answer.catch(() => {});
     const exchange = call(connection);
-    await connection.close('lost');
+    const closing = connection.close('lost');
     await settled();
     expect(http.find('subscriptions/listen').isAborted).toBe(false);
     http.find('tools/call').result({});
     await exchange.answer;
-    await settled();
+    await closing;
     expect(http.find('subscriptions/listen').isAborted).toBe(true);
+  });
+
+  it('for good ends also the calls that a lost connection still carries', async () => {
+    const { connection, http } = await modernServer();
+    const exchange = call(connection);
+    http.last.sent();
+    const closing = connection.close('lost');
+    expect(await connection.close('end')).toBe(0);
+    await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    expect(await closing).toBe(0);
   });
 });

@@ -82,6 +82,7 @@ class HttpConnection implements Connection {
   #session: string | undefined;
   #startStatus = 0;
   #isClosed = false;
+  #ending: Promise<void> | undefined;
   isLost = false;
 
   constructor(parts: HttpParts, generation: number, listener: ConnectionListener) {
@@ -338,20 +339,21 @@ class HttpConnection implements Connection {
   }
 
   async close(reason: StopReason | 'lost'): Promise<number> {
-    if (this.#isClosed) return 0;
     this.isLost = true;
-    if (reason === 'lost') {
-      // The calls it still carries have sockets of their own, and go on unless we end before them.
-      await this.#conversation.whenEmpty();
-      return this.close('end');
-    }
+    // The calls that a lost one still carries have sockets of their own; they go on unless we end.
+    if (reason === 'lost') await this.#conversation.whenEmpty();
     if (reason === 'reload' || reason === 'idle') await this.#drain();
+    this.#ending ??= this.#end();
+    await this.#ending;
+    return 0;
+  }
+
+  async #end(): Promise<void> {
     this.#isClosed = true;
     this.#conversation.failAll(this.#fault('was stopped'));
     for (const inFlight of this.#inFlight.values()) inFlight.abort();
     this.#inFlight.clear();
     if (this.#session !== undefined) await this.#sayGoodbye();
-    return 0;
   }
 
   async #drain(): Promise<void> {

@@ -176,6 +176,19 @@ describe('the grammar', () => {
     );
   });
 
+  test('agrees about every sequence of up to five tokens', () => {
+    const tokens = ['{', '}', '[', ']', ':', ',', '"a"', '1'];
+    let sequences = [''];
+    for (let length = 1; length <= 5; length++) {
+      sequences = sequences.flatMap((start) => tokens.map((token) => start + token));
+      const disputed = sequences.filter((sequence) => {
+        const bytes = Buffer.from(sequence);
+        return (refusalOf(() => checkValue(bytes)) === null) !== (parsedByOracle(bytes) !== null);
+      });
+      expect(disputed).toEqual([]);
+    }
+  });
+
   test('agrees about every place where a document can be cut', () => {
     fc.assert(
       fc.property(document, fc.nat(), (bytes, place) => {

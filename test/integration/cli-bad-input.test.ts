@@ -143,7 +143,7 @@ describe('bad input', () => {
         '{\n  "mcpServers": { "a": { "comand": "x", "command": "y" } }\n}',
         /holdfast\.json:2:26: unknown key "comand" in mcpServers\.a: did you mean "command"\?/,
       ],
-      'a syntax error': ['{\n  "mcpServers": {,}\n}', /holdfast\.json:2:18: expected a key/],
+      'a syntax error': ['{\n  "mcpServers": {,}\n}', /holdfast\.json:2:18: expected a value/],
       'a key given twice': [
         '{"mcpServers":{"a":{"command":"x","command":"y"}}}',
         /given twice: remove one/,

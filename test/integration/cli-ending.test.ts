@@ -1,7 +1,7 @@
 // How commands end when they are not left to end by themselves: interrupted once or twice, or with
 // nobody reading what they print. No process is left behind; `no-survivors` looks after this file.
 
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
 import { faultyStdio } from '../support/faulty.ts';
@@ -30,9 +30,10 @@ describe('the end of a command', () => {
     const { said, kill, ended } = cli.start(['call', 'plain/slow', 'ms=60000'], talkative);
     await said('plain ready');
     kill('SIGINT');
-    const { code, signal, stdout, stderr } = await ended;
+    const { code, signal, stdout } = await ended;
     expect({ code, signal, stdout }).toEqual({ code: 130, signal: null, stdout: '' });
-    expect(stderr).toContain('plain stopped');
+    const log = await readFile(cli.file('state/events.jsonl'), 'utf8');
+    expect(log).toMatch(/"kind":"stopped","server":"plain"[^\n]*\n$/);
   });
 
   it('a termination does the same with 143 #command-line', async () => {

@@ -26,6 +26,8 @@ export interface Violation {
 const keptViolations = 20;
 /** A call on a connection that was retired goes on by itself: for so long nobody else is needed. */
 const retiredMs = 60_000;
+/** A reload waits until what it ended is gone, and those who wait for the server wait with it. */
+const reloadMs = 15_000;
 
 export class Judge implements Watcher {
   readonly violations: Violation[] = [];
@@ -38,6 +40,7 @@ export class Judge implements Watcher {
   #probes!: ProbeRules;
   readonly #lives = new Map<string, LifeRules>();
   readonly #circuits = new Map<string, number>();
+  readonly #definitions = new Map<string, number>();
   readonly #servers = new Map<string, Server>();
   readonly #idleSince = new Map<string, number>();
   readonly #passages = new Map<CallRecord, Passage>();
@@ -73,6 +76,22 @@ export class Judge implements Watcher {
 
   noted(line: LedgerLine): void {
     this.#calls.noted(line);
+    if (line.phase === 'received') this.#judgeKnowledge(line);
+  }
+
+  /** What is known of the tools of a process was read from that process. */
+  #judgeKnowledge({ call }: LedgerLine): void {
+    const server = this.#server(call.server);
+    if (!server || server.supervisor.connection?.pid !== call.pid) return;
+    const known = this.#knownDefinition(server);
+    if (known !== 0 && known !== call.definition) {
+      const what = `definition ${known} is known of ${call.pid}, which has ${call.definition}`;
+      this.violated('generations', `${call.server}: ${what}`);
+    }
+  }
+
+  #knownDefinition(server: Server): number {
+    return Number(server.catalogue.find('read')?.tool.description?.split(' ')[1] ?? 0);
   }
 
   spawned(child: SimChild, before: readonly SimChild[]): void {
@@ -90,6 +109,7 @@ export class Judge implements Watcher {
     if (kind === 'reloaded') this.forgiven(server);
     if (kind === 'circuit') this.#circuits.set(server, (this.#circuits.get(server) ?? 0) + 1);
     if (kind === 'call') this.#callEvents += 1;
+    if (kind === 'tools') this.#judgeList(server);
     if (kind === 'stopping' && event.reason === 'idle') this.#judgeIdle(server);
     this.#lives.get(server)?.heard(event, at);
   }
@@ -102,7 +122,19 @@ export class Judge implements Watcher {
       new LifeRules(name, config, (rule, detail) => this.violated(rule, detail)),
     );
     this.#servers.delete(name);
+    this.#definitions.delete(name);
     this.#server(name);
+  }
+
+  /** Definitions only ever go up, so a list that goes down was read on an old connection. */
+  #judgeList(name: string): void {
+    const server = this.#server(name);
+    const known = server ? this.#knownDefinition(server) : 0;
+    const before = this.#definitions.get(name) ?? 0;
+    if (known < before) {
+      this.violated('generations', `${name}: the list of an old connection replaced a newer one`);
+    }
+    this.#definitions.set(name, known);
   }
 
   /** A server that somebody holds is not unused. */
@@ -185,7 +217,7 @@ export class Judge implements Watcher {
       const now = this.#world.clock.now();
       const since = this.#idleSince.get(name) ?? now;
       this.#idleSince.set(name, since);
-      if (now - since >= (config.type === 'stdio' ? 1 : retiredMs)) {
+      if (now - since >= (config.type === 'stdio' ? reloadMs : retiredMs)) {
         this.violated('one-answer', `${name} is asleep while ${held} wait for it`);
         this.#idleSince.set(name, Infinity);
       }

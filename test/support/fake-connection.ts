@@ -20,6 +20,7 @@ export class FakeConnection implements Described {
   failProbe: (error: Error) => void = () => {};
   isSlow = false;
   probes = 0;
+  #closing: Promise<number> | undefined;
 
   constructor(generation: number) {
     this.generation = generation;
@@ -28,10 +29,11 @@ export class FakeConnection implements Described {
   close(reason: string): Promise<number> {
     this.closes.push(reason);
     if (!this.isSlow) return Promise.resolve(0);
-    return new Promise((resolve, reject) => {
+    this.#closing ??= new Promise((resolve, reject) => {
       this.finishClose = (swept = 0) => resolve(swept);
       this.failClose = reject;
     });
+    return this.#closing;
   }
 
   probe(): Promise<boolean> {

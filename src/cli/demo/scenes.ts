@@ -4,41 +4,39 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import type { CallResult, Host } from '../../host/host.ts';
+import type { ServerStatus } from '../../host/status.ts';
 import { Fault } from '../../kernel/fault.ts';
-import type { HostEvent } from '../../observe/events.ts';
 import type { Narration } from './narration.ts';
 
 export interface Stage {
   readonly host: Host;
   readonly narration: Narration;
-  /** Everything that has happened so far. */
-  readonly events: readonly HostEvent[];
   /** The file in which the bank books its deposits. */
   readonly ledger: string;
 }
 
 const callers = 25;
 
-export async function oneStartForMany({ host, narration, events }: Stage): Promise<void> {
+export async function oneStartForMany({ host, narration }: Stage): Promise<void> {
   narration.scene('One start for many callers');
   narration.tell(`${callers} callers want weather/forecast at the same moment; it is not running.`);
   const calls = Array.from({ length: callers }, () =>
     host.call('weather', 'forecast', { city: 'Oslo' }),
   );
   const answers = await Promise.all(calls);
-  const starts = events.filter(({ kind, server }) => kind === 'starting' && server === 'weather');
+  const { generation, pid } = serverOf(host, 'weather');
   narration.fact(
-    answers.every((answer) => textOf(answer).startsWith('Oslo')) && starts.length === 1,
-    `${answers.length} answers from ${starts.length} process, pid ${pidOf(host, 'weather')}`,
+    answers.every((answer) => textOf(answer).startsWith('Oslo')) && generation === 1,
+    `${answers.length} answers from ${generation} process, pid ${pid}`,
   );
 }
 
-export async function readThatSurvives({ host, narration, events }: Stage): Promise<void> {
+export async function readThatSurvives({ host, narration }: Stage): Promise<void> {
   narration.scene('A read survives the death of its server');
   narration.tell(
     'weather/forecast only reads, and weather is trusted. It is killed while it works.',
   );
-  const before = pidOf(host, 'weather');
+  const before = serverOf(host, 'weather').pid;
   const answer = await host.call(
     'weather',
     'forecast',
@@ -46,11 +44,9 @@ export async function readThatSurvives({ host, narration, events }: Stage): Prom
     { onProgress: killOnce(host, 'weather', narration) },
   );
   narration.fact(textOf(answer).startsWith('Lisbon'), `the caller is told: "${textOf(answer)}"`);
-  const after = pidOf(host, 'weather');
-  const call = events.findLast((event) => event.kind === 'call');
-  const replays = call?.kind === 'call' ? call.replays : 0;
+  const after = serverOf(host, 'weather').pid;
   narration.fact(
-    after !== before && replays === 1,
+    after !== before && host.status().calls.replays === 1,
     `it was sent once more, to a new process: pid ${after} after pid ${before}`,
   );
 }
@@ -82,7 +78,7 @@ export async function writeThatTellsTheTruth(stage: Stage): Promise<void> {
 function killOnce(host: Host, server: string, narration: Narration): () => void {
   let isDone = false;
   return () => {
-    const pid = pidOf(host, server);
+    const { pid } = serverOf(host, server);
     if (isDone || pid === null) return;
     isDone = true;
     narration.violence(pid);
@@ -90,8 +86,10 @@ function killOnce(host: Host, server: string, narration: Narration): () => void 
   };
 }
 
-function pidOf(host: Host, server: string): number | null {
-  return host.status().servers.find(({ name }) => name === server)?.pid ?? null;
+function serverOf(host: Host, server: string): ServerStatus {
+  const status = host.status().servers.find(({ name }) => name === server);
+  if (status === undefined) throw new Error(`the demonstration has no server ${server}`);
+  return status;
 }
 
 function textOf({ content }: CallResult): string {

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { Patience } from './patience.ts';
+
+const params = Buffer.from('{"progress":1}');
+
+function newPatience(callTimeoutMs = 60_000, maxCallMs = 600_000) {
+  const clock = manualClock(123);
+  const heard: Buffer[] = [];
+  let expired = 0;
+  const patience = new Patience(clock, callTimeoutMs, maxCallMs, {
+    expired: () => {
+      expired += 1;
+    },
+    progressed: (progress) => heard.push(progress),
+  });
+  return { clock, patience, heard, expired: () => expired };
+}
+
+describe('how long a call may take', () => {
+  it('is counted from its first dispatch, not from its wait before', () => {
+    const { clock, patience, expired } = newPatience();
+    clock.advance(1_000_000);
+    expect([expired(), clock.pending]).toEqual([0, 0]);
+    patience.begin();
+    clock.advance(59_999);
+    expect(expired()).toBe(0);
+    clock.advance(1);
+    expect(expired()).toBe(1);
+  });
+
+  it('is counted over all its attempts: a second dispatch changes nothing', () => {
+    const { clock, patience, expired } = newPatience();
+    patience.begin();
+    clock.advance(50_000);
+    patience.begin();
+    expect(clock.pending).toBe(1);
+    clock.advance(10_000);
+    expect(expired()).toBe(1);
+  });
+
+  it('is extended by progress, which is handed on', () => {
+    const { clock, patience, expired, heard } = newPatience();
+    patience.begin();
+    clock.advance(40_000);
+    patience.progressed(params);
+    clock.advance(59_999);
+    expect([expired(), heard]).toEqual([0, [params]]);
+    clock.advance(1);
+    expect(expired()).toBe(1);
+  });
+
+  it('has an absolute end, however much progress there is', () => {
+    const { clock, patience, expired } = newPatience(60_000, 150_000);
+    patience.begin();
+    for (let tenth = 0; tenth < 14; tenth++) {
+      clock.advance(10_000);
+      patience.progressed(params);
+    }
+    clock.advance(9_999);
+    expect(expired()).toBe(0);
+    clock.advance(1);
+    expect(expired()).toBe(1);
+  });
+
+  it('is told once, on one timer', () => {
+    const { clock, patience, expired } = newPatience();
+    patience.begin();
+    for (let second = 0; second < 50; second++) {
+      clock.advance(1_000);
+      patience.progressed(params);
+      expect(clock.pending).toBe(1);
+    }
+    clock.advance(1_000_000);
+    patience.begin();
+    clock.advance(1_000_000);
+    expect(expired()).toBe(1);
+  });
+
+  it('matters no more once the call has ended', () => {
+    const { clock, patience, expired } = newPatience();
+    patience.begin();
+    patience.end();
+    expect(clock.pending).toBe(0);
+    patience.begin();
+    clock.advance(1_000_000);
+    expect(expired()).toBe(0);
+  });
+});

@@ -38,6 +38,8 @@ export class Catalogue {
   readonly #clock: Clock;
   readonly #listener: CatalogueListener;
   #offered: ReadonlyMap<string, OfferedTool> | undefined;
+  /** The last list that was read, known to hold or not: what a new one is compared with. */
+  #listed: ReadonlyMap<string, OfferedTool> | undefined;
   #isStale = false;
   #staleAt = Number.POSITIVE_INFINITY;
   #loading: { connection: Connection; loaded: Promise<void> } | undefined;
@@ -82,10 +84,18 @@ export class Catalogue {
 
   /** Reads it without letting a failure matter: for the moment a connection is made. */
   async tryLoad(connection: Connection): Promise<void> {
-    const reading = this.load(connection).catch((error: unknown) => {
-      if (!(error instanceof Fault)) throw error;
-    });
+    let isRead = false;
+    const reading = this.load(connection).then(
+      () => {
+        isRead = true;
+      },
+      (error: unknown) => {
+        if (!(error instanceof Fault)) throw error;
+      },
+    );
     await within(this.#clock, listDeadlineMs, reading);
+    // What an earlier process offered says nothing about this one.
+    if (!isRead) this.forget();
   }
 
   async #read(connection: Connection): Promise<void> {
@@ -97,7 +107,8 @@ export class Catalogue {
     // A hidden tool is offered to nobody, so it is not in the book at all.
     const visible = tools.filter((tool) => !this.#config.tools[tool.name]?.hidden);
     const offered = new Map(visible.map((tool) => [tool.name, this.#offer(tool)]));
-    const changed = differing(this.#offered, offered);
+    const changed = differing(this.#listed, offered);
+    this.#listed = offered;
     this.#offered = offered;
     this.#listener.listed(visible.length, leftOut.length, changed);
   }

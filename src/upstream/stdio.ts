@@ -106,6 +106,7 @@ class StdioConnection implements Connection {
   #greeting: Greeting | undefined;
   #envelope = '';
   #closing: Promise<number> | undefined;
+  #grace: Disposable | undefined;
   isLost = false;
 
   constructor(parts: StdioParts, generation: number, listener: ConnectionListener) {
@@ -303,12 +304,13 @@ class StdioConnection implements Connection {
   }
 
   #afterGrace(task: () => void): void {
-    if (!this.isLost) this.#parts.clock.after(exitGraceMs, task, true);
+    if (!this.isLost) this.#grace ??= this.#parts.clock.after(exitGraceMs, task, true);
   }
 
   #end(cause: Fault): void {
     if (this.isLost) return;
     this.isLost = true;
+    this.#grace?.[Symbol.dispose]();
     this.#outbox?.close();
     this.#conversation.failAll(cause);
     // Before the greeting it is a failed start, which whoever starts it hears as a rejection.
@@ -324,6 +326,7 @@ class StdioConnection implements Connection {
     const { clock } = this.#parts;
     if (reason === 'reload' || reason === 'idle') await this.#drain();
     this.isLost = true;
+    this.#grace?.[Symbol.dispose]();
     this.#outbox?.close();
     this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));
     if (!this.#child) return 0;

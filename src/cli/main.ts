@@ -6,10 +6,10 @@
 import { ownIdentity } from '../host/identity.ts';
 import { type Fault, faultFrom } from '../kernel/fault.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
+import { reportFaults } from './fault-report.ts';
 import type { Perform } from './invocation.ts';
 import { assertLogLevel } from './log-level.ts';
 import { createProgram, isAnswered, nothingAsked, usageFault } from './program.ts';
-import { faultLines } from './render/fault-line.ts';
 import { complain, type Shell, shellOf } from './shell.ts';
 import { Interrupted } from './standalone.ts';
 
@@ -48,7 +48,7 @@ function report(error: unknown, isJson: boolean, shell: Shell): number {
   }
   if (fault === null) return exitCodes.ok;
   if (isJson) out.json({ fault: fault.record });
-  else for (const line of faultLines(fault.record, err.style)) err.line(line);
+  else reportFaults(shell, fault.record);
   if (shell.logs('debug')) err.line(stackOf(fault));
   return exitCodeOf(fault);
 }

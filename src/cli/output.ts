@@ -6,8 +6,9 @@ import { type Style, styleFor } from './render/style.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What remains of a terminal whose width nobody knows. */
+/** Of a terminal whose size nobody knows; some say that it is 0. */
 const assumedColumns = 80;
+const assumedRows = 24;
 
 /** Errors that mean no more than that nobody is reading. */
 const readerGone: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'EIO']);
@@ -41,11 +42,11 @@ export class Output {
 
   /** Infinite where nobody sees lines wrap. */
   get columns(): number {
-    return this.isTerminal ? (this.#stream.columns ?? assumedColumns) : Number.POSITIVE_INFINITY;
+    return this.isTerminal ? this.#stream.columns || assumedColumns : Number.POSITIVE_INFINITY;
   }
 
   get rows(): number {
-    return this.isTerminal ? (this.#stream.rows ?? 24) : Number.POSITIVE_INFINITY;
+    return this.isTerminal ? this.#stream.rows || assumedRows : Number.POSITIVE_INFINITY;
   }
 
   write(content: string | Uint8Array): void {

@@ -72,12 +72,18 @@ export function isAnswered(error: unknown): boolean {
 export function usageFault(error: unknown, program: Command, argv: readonly string[]): unknown {
   if (!(error instanceof CommanderError)) return error;
   const verb = program.commands.find((command) => argv.includes(command.name()))?.name();
+  // Only `help` itself ends so: for a command that does not exist.
+  if (error.code === 'commander.help') return unknownTopic();
   const words = error.message
     .replace(/^error: /, '')
     .replaceAll('\n', ' ')
     .replace(/\.$/, '');
   const where = verb === undefined ? 'holdfast --help' : `holdfast ${verb} --help`;
   return new Fault('invalid_request', `${words}; see: ${where}`, {}, error);
+}
+
+function unknownTopic(): Fault {
+  return new Fault('invalid_request', 'there is no help for that; see: holdfast --help');
 }
 
 export function nothingAsked(): Fault {

@@ -7,7 +7,7 @@ import type { Host } from '../host/host.ts';
 import type { HostEvent } from '../observe/events.ts';
 import { eventText } from './render/timeline.ts';
 import { complain, remark, type Shell } from './shell.ts';
-import { ownStateDirectory } from './state-directory.ts';
+import { usableStateDirectory } from './state-directory.ts';
 
 export interface Standalone {
   readonly host: Host;
@@ -47,7 +47,7 @@ export async function withHostOf<T>(
   const host = await hostFrom(loaded, {
     env: shell.env,
     folder: shell.cwd,
-    stateDir: options.isReadOnly === true ? null : await ownStateDirectory(shell),
+    stateDir: options.isReadOnly === true ? null : await usableStateDirectory(shell),
     startedBy: 'command',
     report: (line) => remark(shell, line),
   });

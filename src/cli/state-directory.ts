@@ -1,12 +1,45 @@
 // The state directory of this user, shared by everything Holdfast runs for them: the event log, what
-// is known about servers, and the records against orphans.
+// is known about servers, and the records against orphans. It is a convenience: where it cannot be
+// used, one line says so and a command goes on without a memory.
 
-import type { Shell } from './shell.ts';
+import { constants } from 'node:fs';
+import { access, mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { remark, type Shell } from './shell.ts';
 
+/** Where it is, whether or not it exists. */
 export async function ownStateDirectory({ cwd, env }: Shell): Promise<string> {
   const [{ stateDirectory }, { homeOf }] = await Promise.all([
     import('../config/locate.ts'),
     import('../config/load.ts'),
   ]);
   return stateDirectory({ cwd, env, home: homeOf(env) });
+}
+
+/** The same, made if need be; null, with a word about it, where it cannot be used. */
+export async function usableStateDirectory(shell: Shell): Promise<string | null> {
+  const folder = await ownStateDirectory(shell);
+  try {
+    await make(folder);
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return folder;
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error)) throw error;
+    remark(
+      shell,
+      `the state directory ${folder} cannot be used (${error.code}), so nothing is written down; see: holdfast doctor`,
+    );
+    return null;
+  }
+}
+
+/** Level by level: the recursive form of mkdir never returns in places such as /proc. */
+async function make(folder: string): Promise<void> {
+  const there = await stat(folder).catch(() => undefined);
+  if (there?.isDirectory()) return;
+  if (there === undefined && dirname(folder) !== folder) await make(dirname(folder));
+  // Fails with EEXIST where something else has its name, and where another command was faster.
+  await mkdir(folder, { mode: 0o700 }).catch(async (error: unknown) => {
+    if (!(await stat(folder).catch(() => undefined))?.isDirectory()) throw error;
+  });
 }

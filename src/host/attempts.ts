@@ -35,7 +35,7 @@ export class Attempts implements PatienceListener {
     const { tool, timeoutMs } = call.request;
     this.#limitMs = timeoutMs ?? server.toolConfig(tool)?.timeoutMs ?? callTimeoutMs;
     const longestMs = Math.max(this.#limitMs, maxCallMs);
-    this.#patience = new Patience(parts.clock, this.#limitMs, longestMs, this);
+    this.#patience = new Patience(parts.deadlines, this.#limitMs, longestMs, this);
   }
 
   /** The server's answer; throws the fault that the caller will see. */
@@ -114,7 +114,7 @@ export class Attempts implements PatienceListener {
     const options = callOptions(connection, request, offered, this.#patience);
     this.#call.attempts += 1;
     this.#call.generation = connection.generation;
-    const exchange = connection.request('tools/call', callParams(request), options);
+    const exchange = connection.request('tools/call', callParams(request, offered), options);
     this.#interruption.interrupts(exchange);
     this.#patience.begin();
     return exchange.answer;

@@ -43,6 +43,8 @@ export class Call {
 
 export interface CallParts {
   readonly clock: Clock;
+  /** The clock for timers that are nearly always cancelled. */
+  readonly deadlines: Clock;
   readonly guard: Guard | null;
   readonly budgets: Budgets;
   readonly cache: ResponseCache;

@@ -23,6 +23,8 @@ export interface OfferedTool {
   readonly contract: ReplayContract;
   readonly config: ToolConfig | undefined;
   readonly hasParamHeaders: boolean;
+  /** The beginning of its calls' parameters, spelled once. */
+  readonly paramsHead: string;
 }
 
 export interface CatalogueListener {
@@ -151,8 +153,14 @@ export class Catalogue {
       contract: contractOf(this.#config, tool.name, tool.annotations.readOnlyHint === true),
       config,
       hasParamHeaders: hasParamHeaders(tool.inputSchema),
+      paramsHead: paramsHead(tool.name),
     };
   }
+}
+
+/** The members of a call's parameters up to the caller's own bytes. */
+export function paramsHead(tool: string): string {
+  return `"name":${JSON.stringify(tool)},"arguments":`;
 }
 
 /** The contract of a tool, known or not. */

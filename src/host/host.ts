@@ -10,6 +10,7 @@ import type { SearchOutcome } from '../catalog/search.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { Deadlines } from '../kernel/deadlines.ts';
 import { Fault, type FaultRecord } from '../kernel/fault.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
 import { type BudgetLimits, Budgets } from '../policy/budget.ts';
@@ -80,6 +81,7 @@ export interface HostParts {
 
 export class Host implements CallParts, AsyncDisposable {
   readonly clock: Clock;
+  readonly deadlines: Deadlines;
   readonly budgets: Budgets;
   readonly cache: ResponseCache;
   readonly flights = new Flights<Buffer>();
@@ -98,6 +100,7 @@ export class Host implements CallParts, AsyncDisposable {
     const { edges, config, events, store } = parts;
     this.#parts = parts;
     this.clock = edges.clock;
+    this.deadlines = new Deadlines(edges.clock);
     this.#startedAt = edges.clock.now();
     this.budgets = new Budgets(edges.clock);
     this.cache = new ResponseCache(edges.clock, config.cache);
@@ -400,6 +403,7 @@ export class Host implements CallParts, AsyncDisposable {
     await Promise.all([...this.#servers.values()].map(({ supervisor }) => supervisor.end()));
     this.#ended.abort();
     this.budgets[Symbol.dispose]();
+    this.deadlines[Symbol.dispose]();
     await this.#parts.release();
   }
 }

@@ -4,11 +4,11 @@
 import type { Connection, Params, RequestOptions } from '../upstream/connection.ts';
 import { headerValue, paramHeaders } from '../upstream/mirror-headers.ts';
 import type { CallRequest } from './call-parts.ts';
-import type { OfferedTool } from './catalogue.ts';
+import { type OfferedTool, paramsHead } from './catalogue.ts';
 import type { Patience } from './patience.ts';
 
-export function callParams({ tool, args }: CallRequest): Params {
-  const head = `"name":${JSON.stringify(tool)},"arguments":`;
+export function callParams({ tool, args }: CallRequest, offered: OfferedTool | undefined): Params {
+  const head = offered?.paramsHead ?? paramsHead(tool);
   return {
     members: typeof args === 'string' ? head + args : Buffer.concat([Buffer.from(head), args]),
   };

@@ -54,7 +54,8 @@ describe('the clock of the tests', () => {
       ['third', 70],
     ]);
     expect(clock.now()).toBe(70);
-    expect(clock.pending).toBe(1);
+    clock.after(1, () => {}, true);
+    expect([clock.pending, clock.foreground]).toEqual([2, 1]);
   });
 
   it('lets promises settle between two timers when asked to', async () => {

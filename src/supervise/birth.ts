@@ -26,6 +26,7 @@ import { PosixChild } from './posix-child.ts';
 import type { ProcessIdentity, ProcessTable } from './process-table.ts';
 import { ProcessTree } from './process-tree.ts';
 import type { Reaper } from './reaper.ts';
+import { sendSignal } from './sweep.ts';
 
 /** What stands ready before the first child. */
 export interface Nursery {
@@ -53,10 +54,13 @@ export async function giveBirth(
   const groups = await makeGroups(nursery, spec, `holdfast-${instance}-${number}`);
   const line = contained(plan, joining(groups.dirs, [file, ...spec.args]));
   const hasReport = plan.kind === 'pidns';
+  let launched: Launched | undefined;
   try {
-    const launched = await launch({ server, command, line, env, cwd, hasReport }, clock);
+    launched = await launch({ server, command, line, env, cwd, hasReport }, clock);
     return await raise(nursery, spec, groups, launched, token);
   } catch (error) {
+    // It may run already, and nobody would know it (too many open files to look it up).
+    if (launched !== undefined) sendSignal(-launched.pid, 'SIGKILL');
     await removeCgroup(groups);
     throw error;
   }

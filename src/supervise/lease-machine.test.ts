@@ -23,8 +23,9 @@ function upon(events: readonly LeaseEvent[], keepAliveMs = policy.keepAliveMs) {
 }
 
 describe('who needs a server (S3)', () => {
-  it('is nobody at first', () => {
+  it('is nobody at first, and then time changes nothing', () => {
     expect(isWanted(noLeases)).toBe(false);
+    expect(upon([elapsed(1e9)])).toEqual({ state: noLeases, effects: [] });
   });
 
   it('is everybody who took it and has not let go', () => {

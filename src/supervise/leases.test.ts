@@ -17,6 +17,7 @@ describe('the leases of a server', () => {
     leases.hold();
     clock.advance(1_000_000);
     leases.release();
+    expect(clock.foreground).toBe(0);
     clock.advance(299_999);
     expect(unwanted()).toBe(0);
     clock.advance(1);
@@ -44,12 +45,16 @@ describe('the leases of a server', () => {
 
   it('call it unwanted at once without a keep-alive time', () => {
     const { leases, unwanted, clock } = newLeases(0);
-    leases.hold();
-    leases.hold();
+    for (const count of [1, 2, 3]) {
+      leases.hold();
+      expect(leases.held).toBe(count);
+    }
+    for (const count of [2, 1]) {
+      leases.release();
+      expect([leases.held, leases.isWanted, unwanted()]).toEqual([count, true, 0]);
+    }
     leases.release();
-    expect(unwanted()).toBe(0);
-    leases.release();
-    expect(unwanted()).toBe(1);
+    expect([leases.held, unwanted()]).toEqual([0, 1]);
     expect(clock.pending).toBe(0);
   });
 

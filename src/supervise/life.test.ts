@@ -1,64 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { Connector, exitFault, type FakeConnection } from '../../test/support/fake-connection.ts';
-import { manualClock, settled } from '../../test/support/manual-clock.ts';
+import { bareLife, lifePolicy, outcomeOf, readyLife } from '../../test/support/bare-life.ts';
+import { Connector, exitFault } from '../../test/support/fake-connection.ts';
+import { settled } from '../../test/support/manual-clock.ts';
 import { Fault } from '../kernel/fault.ts';
-import { Life, type LifeListener } from './life.ts';
-
-const policy = {
-  restart: { max: 2, windowMs: 300_000, minDelayMs: 100, maxDelayMs: 5_000, healthyMs: 60_000 },
-  startTimeoutMs: 30_000,
-};
-
-/** A life with everything around it; `wanted` is what its leases would say. */
-function newLife() {
-  const clock = manualClock(1_000);
-  const connector = new Connector();
-  const heard: string[] = [];
-  const refusals: Fault[] = [];
-  const world = { wanted: true };
-  const listener: LifeListener<FakeConnection> = {
-    starting: (generation) => heard.push(`starting ${generation}`),
-    ready: (generation, _connection, startMs) => heard.push(`ready ${generation} in ${startMs}`),
-    startFailed: (generation, fault) => {
-      heard.push(`start-failed ${generation} ${fault.code}`);
-      refusals.push(fault);
-    },
-    lost: (generation, cause) => heard.push(`lost ${generation} ${cause.code}`),
-    stopping: (generation, reason) => heard.push(`stopping ${generation} ${reason}`),
-    stopped: (generation, swept) => heard.push(`stopped ${generation} ${swept}`),
-    news: (news, delayMs) => heard.push(`${news} ${delayMs}`),
-    refusal: (why) => refusals.at(-1) ?? new Fault('unavailable', why),
-    isWanted: () => world.wanted,
-  };
-  const life = new Life('files', { clock, random: () => 0 }, policy, connector.connect, listener);
-  return { clock, connector, heard, listener, life, world };
-}
-
-/** The same with a connection that is ready. */
-async function newReadyLife() {
-  const all = newLife();
-  const acquiring = all.life.acquire();
-  all.connector.last.arrive();
-  const connection = await acquiring;
-  all.heard.length = 0;
-  return { ...all, connection, first: all.connector.last };
-}
-
-/** What a promise came to so far. */
-async function outcomeOf(promise: Promise<unknown>): Promise<unknown> {
-  const waiting = Symbol('waiting');
-  const seen = promise.then(
-    (value) => value,
-    (error: unknown) => error,
-  );
-  await settled();
-  const outcome = await Promise.race([seen, Promise.resolve(waiting)]);
-  return outcome === waiting ? 'waiting' : outcome;
-}
+import { Life } from './life.ts';
 
 describe('starting', () => {
   it('connects once for twenty who ask at the same time', async () => {
-    const { life, connector, clock, heard } = newLife();
+    const { life, connector, clock, heard } = bareLife();
     const asking = Array.from({ length: 20 }, () => life.acquire());
     clock.advance(250);
     connector.last.arrive();
@@ -71,7 +20,7 @@ describe('starting', () => {
   });
 
   it('turns all who wait away with the same fault when it fails', async () => {
-    const { life, connector, heard } = newLife();
+    const { life, connector, heard } = bareLife();
     const asking = Array.from({ length: 20 }, () => life.acquire());
     const fault = exitFault();
     connector.last.fail(fault);
@@ -83,14 +32,14 @@ describe('starting', () => {
   });
 
   it('takes what is not a fault for a defect of ours', async () => {
-    const { life, connector } = newLife();
+    const { life, connector } = bareLife();
     const asking = life.acquire();
     connector.last.fail(new TypeError('a bug'));
     await expect(asking).rejects.toMatchObject({ code: 'internal' });
   });
 
   it('is aborted when it takes too long, and then waits for the attempt to be cleaned up', async () => {
-    const { life, connector, clock } = newLife();
+    const { life, connector, clock } = bareLife();
     const asking = life.acquire();
     const attempt = connector.last;
     attempt.isStubborn = true;
@@ -98,14 +47,17 @@ describe('starting', () => {
     expect(attempt.signal.aborted).toBe(false);
     await clock.advanceAsync(1);
     expect(attempt.signal.aborted).toBe(true);
-    expect(attempt.signal.reason).toMatchObject({ code: 'start_timeout' });
+    expect(attempt.signal.reason).toMatchObject({
+      code: 'start_timeout',
+      message: expect.stringMatching(/^files .*30000 ms.*startTimeoutMs/),
+    });
     expect(await outcomeOf(asking)).toBe('waiting');
     attempt.fail(attempt.signal.reason);
     await expect(asking).rejects.toMatchObject({ code: 'start_timeout' });
   });
 
   it('has failed when the connection is lost before it is there', async () => {
-    const { life, connector, heard } = newLife();
+    const { life, connector, heard } = bareLife();
     const asking = life.acquire();
     const { connection } = connector.last;
     connector.last.lose();
@@ -118,12 +70,12 @@ describe('starting', () => {
   });
 
   it('has failed when the connection is lost within the very call that makes it', async () => {
-    const { clock, listener } = newLife();
+    const { clock, listener } = bareLife();
     const connector = new Connector();
     const life = new Life(
       'files',
       { clock, random: () => 0 },
-      policy,
+      lifePolicy,
       (generation, signal, lost) => {
         lost(exitFault());
         const connecting = connector.connect(generation, signal, lost);
@@ -137,7 +89,7 @@ describe('starting', () => {
   });
 
   it('waits for the backoff before it tries again, and then serves who asked meanwhile', async () => {
-    const { life, connector, clock } = newLife();
+    const { life, connector, clock } = bareLife();
     const first = life.acquire();
     connector.last.fail();
     await expect(first).rejects.toThrow();
@@ -149,13 +101,15 @@ describe('starting', () => {
     connector.last.arrive();
     expect(await second).toBe(connector.last.connection);
     expect(life.generation).toBe(2);
+    await settled();
+    expect(clock.pending).toBe(0);
     expect([life.restarts, life.restartsLeft]).toEqual([1, 1]);
   });
 });
 
 describe('a loss', () => {
   it('is cleaned up behind, and while somebody needs the server it restarts after the backoff', async () => {
-    const { life, connector, clock, first, heard } = await newReadyLife();
+    const { life, connector, clock, first, heard } = await readyLife();
     first.lose();
     expect(life.connection).toBeUndefined();
     expect(life.phase.kind).toBe('cooling');
@@ -174,7 +128,7 @@ describe('a loss', () => {
   });
 
   it('puts a server to sleep that nobody needs, and counts all the same', async () => {
-    const { life, connector, clock, first, world } = await newReadyLife();
+    const { life, connector, clock, first, world } = await readyLife();
     world.wanted = false;
     first.lose();
     expect(life.phase.kind).toBe('idle');
@@ -184,7 +138,7 @@ describe('a loss', () => {
   });
 
   it('that is told twice counts once, and of an old generation not at all', async () => {
-    const { life, connector, clock, first } = await newReadyLife();
+    const { life, connector, clock, first } = await readyLife();
     first.lose();
     first.lose();
     expect(life.restarts).toBe(1);
@@ -197,7 +151,7 @@ describe('a loss', () => {
   });
 
   it('ejects when the budget is spent: who waits is told, and no timer is left', async () => {
-    const { life, connector, clock, first, heard } = await newReadyLife();
+    const { life, connector, clock, first, heard } = await readyLife();
     first.lose();
     for (const _again of [1, 2]) {
       await clock.advanceAsync(1_000);
@@ -215,7 +169,7 @@ describe('a loss', () => {
 
 describe('a hung server', () => {
   it('is closed, and restarted when that is done', async () => {
-    const { life, connector, clock, first, heard } = await newReadyLife();
+    const { life, connector, clock, first, heard } = await readyLife();
     first.connection.isSlow = true;
     life.hung(1, new Fault('timeout', 'silent'));
     expect(first.connection.closes).toEqual(['hung']);
@@ -237,87 +191,8 @@ describe('a hung server', () => {
   });
 
   it('of an old generation is left alone', async () => {
-    const { life, first } = await newReadyLife();
+    const { life, first } = await readyLife();
     life.hung(0, new Fault('timeout', 'silent'));
     expect(first.connection.closes).toEqual([]);
-  });
-});
-
-describe('stopping', () => {
-  it('during a connect waits until that is cleaned up, and never installs what still arrives', async () => {
-    const { life, connector, world } = newLife();
-    const asking = life.acquire();
-    const attempt = connector.last;
-    attempt.isStubborn = true;
-    attempt.connection.isSlow = true;
-    const stopping = life.end('stop');
-    await expect(asking).rejects.toMatchObject({ code: 'unavailable' });
-    expect(attempt.signal.aborted).toBe(true);
-    world.wanted = false;
-    attempt.arrive();
-    expect(await outcomeOf(stopping)).toBe('waiting');
-    expect(attempt.connection.closes).toEqual(['lost']);
-    expect(life.connection).toBeUndefined();
-    attempt.connection.finishClose();
-    await stopping;
-    expect(life.phase.kind).toBe('idle');
-    expect(life.restarts).toBe(0);
-  });
-
-  it('leaves it asleep although somebody still holds it, until somebody asks anew', async () => {
-    const { life, connector, first } = await newReadyLife();
-    await life.end('stop');
-    expect(first.connection.closes).toEqual(['stop']);
-    expect(life.phase.kind).toBe('idle');
-    void life.acquire();
-    expect(connector.last.generation).toBe(2);
-  });
-
-  it('ends although closing fails: the server is not stuck in it', async () => {
-    const { life, connector, first } = await newReadyLife();
-    first.connection.isSlow = true;
-    const reloading = life.end('reload');
-    first.connection.failClose(new Error('the sweep could not read /proc'));
-    await reloading;
-    expect(connector.last.generation).toBe(2);
-  });
-
-  it('takes effect at once, and serves who asks meanwhile with the next generation', async () => {
-    const { life, connector, first } = await newReadyLife();
-    first.connection.isSlow = true;
-    const reloading = life.end('reload');
-    expect(life.connection).toBeUndefined();
-    const asking = life.acquire();
-    first.connection.finishClose();
-    await reloading;
-    connector.last.arrive();
-    expect(await asking).toBe(connector.last.connection);
-  });
-
-  it('for good waits for every cleanup, and refuses everybody from then on', async () => {
-    const { life, connector, clock, first } = await newReadyLife();
-    first.connection.isSlow = true;
-    first.lose();
-    await clock.advanceAsync(100);
-    const second = connector.last;
-    second.isStubborn = true;
-    const ending = life.end('end');
-    await expect(life.acquire()).rejects.toThrow();
-    second.fail(second.signal.reason);
-    expect(await outcomeOf(ending)).toBe('waiting');
-    first.connection.finishClose();
-    await ending;
-    // What a lost connection still carries is ended with it.
-    expect(first.connection.closes).toEqual(['lost', 'end']);
-    expect(life.phase.kind).toBe('ended');
-    await expect(life.acquire()).rejects.toThrow();
-    expect(clock.pending).toBe(0);
-  });
-
-  it('for good while it cools leaves no timer behind', async () => {
-    const { life, clock, first } = await newReadyLife();
-    first.lose();
-    await life.end('end');
-    expect(clock.pending).toBe(0);
   });
 });

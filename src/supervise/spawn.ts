@@ -16,9 +16,10 @@ import { InstanceRecord } from './instance-record.ts';
 import { sweepOrphans } from './orphan-sweep.ts';
 import { noCgroups, ownCgroups } from './own-cgroups.ts';
 import type { PosixChild } from './posix-child.ts';
-import { isForeign, type ProcessTable, processTable } from './process-table.ts';
+import type { ProcessTable } from './process-table.ts';
 import { Reaper } from './reaper.ts';
 import { Rounds } from './rounds.ts';
+import { isForeign, systemProcesses } from './system-processes.ts';
 
 export interface SpawnerOptions {
   readonly clock: Clock;
@@ -54,6 +55,14 @@ export function createSpawner(options: SpawnerOptions): Spawner {
   return new PosixSpawner(options);
 }
 
+/** Whatever went wrong, nothing has been dispatched and the server is not there. */
+function unavailable(error: unknown, server: string): Fault {
+  if (error instanceof Fault) return error.with({ server });
+  const { code = 'unknown error', syscall = 'a system call' } = error as NodeJS.ErrnoException;
+  const detail = `'${server}' could not be started: ${syscall} failed (${code})`;
+  return new Fault('unavailable', detail, { server, dispatched: 'no' }, error);
+}
+
 class PosixSpawner implements Spawner {
   readonly #options: SpawnerOptions;
   readonly #procDir: string;
@@ -69,7 +78,7 @@ class PosixSpawner implements Spawner {
   constructor(options: SpawnerOptions) {
     this.#options = options;
     this.#procDir = options.procDir ?? '/proc';
-    this.#table = processTable(this.#procDir);
+    this.#table = systemProcesses(this.#procDir);
     this.#rounds = new Rounds(options.clock);
     this.#reaper = new Reaper({
       instance: options.instance,
@@ -100,7 +109,11 @@ class PosixSpawner implements Spawner {
   async #spawn(spec: ChildSpec, listener: ChildListener): Promise<Child> {
     this.#assertOpen(spec);
     const number = ++this.#count;
-    const child = await giveBirth(await this.#prepared(), spec, number);
+    const child = await this.#prepared()
+      .then((nursery) => giveBirth(nursery, spec, number))
+      .catch((error: unknown) => {
+        throw unavailable(error, spec.name);
+      });
     this.#children.add(child);
     void child.swept.then(() => this.#children.delete(child));
     // The caller gets his child first, and hears of it afterwards.

@@ -317,7 +317,7 @@ describe('scanMessage', () => {
         expect(line.includes(10) || line.includes(13)).toBe(false);
         expect(parsedByOracle(line)?.value).toEqual(value);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 });

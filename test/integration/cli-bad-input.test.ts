@@ -110,6 +110,7 @@ describe('bad input', () => {
       /'soon' is invalid. Expected a whole number of milliseconds/,
     ],
     ['too many arguments', 'status files more', 2, /too many arguments for 'status'/],
+    ['help for nothing', 'help nothing', 2, /there is no help for that; see: holdfast --help/],
     ['the status of nobody', 'status flies', 2, /no server named 'flies'.*did you mean files\?/],
   ])('%s is one line on standard error #command-line', async (_what, words, code, line) => {
     const ended = await cli.run(words === '' ? [] : words.split(' '));

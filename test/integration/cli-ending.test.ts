@@ -1,7 +1,7 @@
 // How commands end when they are not left to end by themselves: interrupted once or twice, or with
 // nobody reading what they print. No process is left behind; `no-survivors` looks after this file.
 
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
 import { faultyStdio } from '../support/faulty.ts';
@@ -86,5 +86,16 @@ describe('the end of a command', () => {
       code: 3,
       stderr: 'holdfast: the output could not be written (ENOSPC); free or change its place\n',
     });
+  });
+
+  it('without a usable state directory it works all the same, and says so #command-line', async () => {
+    await writeFile(cli.file('a-file'), '');
+    const { code, stdout, stderr } = await cli.run(['call', 'plain/echo', 'text=hi'], {
+      env: { HOLDFAST_STATE: cli.file('a-file/state') },
+    });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'hi\n' });
+    expect(stderr).toMatch(
+      /^holdfast: the state directory .* cannot be used \([A-Z]+\).*doctor\n$/,
+    );
   });
 });

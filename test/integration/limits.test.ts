@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Child, Containment } from '../../src/supervise/child.ts';
-import { processTable } from '../../src/supervise/process-table.ts';
 import type { Spawner } from '../../src/supervise/spawn.ts';
+import { systemProcesses } from '../../src/supervise/system-processes.ts';
 import {
   cgroupsNamed,
   newSpawner,
@@ -17,7 +17,7 @@ import {
   until,
 } from '../support/recorded-child.ts';
 
-const table = processTable();
+const table = systemProcesses();
 const offered = await offeredContainments();
 const keepers = await offeredKeepers();
 

@@ -10,8 +10,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Containment } from '../../src/supervise/child.ts';
-import { type ProcessIdentity, processTable } from '../../src/supervise/process-table.ts';
+import type { ProcessIdentity } from '../../src/supervise/process-table.ts';
 import { sendSignal } from '../../src/supervise/sweep.ts';
+import { systemProcesses } from '../../src/supervise/system-processes.ts';
 import { type DoomedHost, type HostPlan, hostCommand, startHost } from '../support/doomed-host.ts';
 import {
   cgroupsNamed,
@@ -24,7 +25,7 @@ import { newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.t
 
 const trials = Number(process.env['HOLDFAST_TEST_TRIALS'] ?? 2);
 const promisedMs = 2000;
-const table = processTable();
+const table = systemProcesses();
 const offered = await offeredContainments();
 
 /** Scripts that end in one sleeper each; most do their best to keep it alive. */

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Containment } from '../../src/supervise/child.ts';
-import { processTable } from '../../src/supervise/process-table.ts';
 import type { Spawner } from '../../src/supervise/spawn.ts';
 import { stopChild } from '../../src/supervise/stop.ts';
 import type { StopPolicy, StopReport } from '../../src/supervise/stop-ladder.ts';
+import { systemProcesses } from '../../src/supervise/system-processes.ts';
 import {
   cgroupsNamed,
   newSpawner,
@@ -22,7 +22,7 @@ import {
 } from '../support/recorded-child.ts';
 import { identified, newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
 
-const table = processTable();
+const table = systemProcesses();
 const offered = await offeredContainments();
 
 function stop(subject: RecordedChild, policy: Partial<StopPolicy> = {}): Promise<StopReport> {
@@ -219,20 +219,26 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
 });
 
 describe('a spawner', () => {
-  it('gives a child the safe environment, what is declared, and its mark', async () => {
-    const sourceEnv = { PATH: process.env['PATH'], LANG: 'C', SECRET: 'x', APP_KEY: 'y' };
-    await using spawner = newSpawner({ sourceEnv, instance: 'marked-one' });
-    const more = { env: { DECLARED: 'yes' }, inheritEnv: ['APP_*'] };
-    const subject = await recorded(spawner, 'env', [], { ...more, processes: 8 });
-    await subject.exited;
-    expect(subject.stdout().toString().trim().split('\n').sort()).toEqual([
-      'APP_KEY=y',
-      'DECLARED=yes',
-      'HOLDFAST_INSTANCE=marked-one.1;',
-      'LANG=C',
-      `PATH=${process.env['PATH']}`,
-    ]);
-  });
+  it.each([
+    ['', null],
+    [' also with limits', 8],
+  ])(
+    'gives a child the safe environment, what is declared, and its mark%s',
+    async (_, processes) => {
+      const sourceEnv = { PATH: process.env['PATH'], LANG: 'C', SECRET: 'x', APP_KEY: 'y' };
+      await using spawner = newSpawner({ sourceEnv, instance: 'marked-one' });
+      const more = { env: { DECLARED: 'yes' }, inheritEnv: ['APP_*'] };
+      const subject = await recorded(spawner, 'env', [], { ...more, processes });
+      await subject.exited;
+      expect(subject.stdout().toString().trim().split('\n').sort()).toEqual([
+        'APP_KEY=y',
+        'DECLARED=yes',
+        'HOLDFAST_INSTANCE=marked-one.1;',
+        'LANG=C',
+        `PATH=${process.env['PATH']}`,
+      ]);
+    },
+  );
 
   it.each([
     ['a command that is not there', { command: 'no-such-command' }],
@@ -260,6 +266,16 @@ describe('a spawner', () => {
     expect(await sleepersWith(tag)).toMatchObject([{ pid: subject.child.pid }]);
     await stop(subject, { stdinGraceMs: 0 });
     await rm(dir, { recursive: true });
+  });
+
+  it('loses nothing of a process that ends before its birth is complete', async () => {
+    // Without /proc a birth takes longer than this life.
+    await using spawner = newSpawner({ procDir: '/nowhere' });
+    for (let life = 0; life < 5; life++) {
+      const subject = await shell(spawner, 'echo out; echo err >&2; exit 3');
+      expect(await subject.exited).toEqual({ code: 3, signal: null });
+      expect(`${subject.stdout()}${subject.stderr()}`).toBe('out\nerr\n');
+    }
   });
 
   it('starts many children at once', async () => {

@@ -8,6 +8,7 @@ import type { Clock } from '../../src/kernel/clock.ts';
 interface Timer {
   readonly at: number;
   readonly task: () => void;
+  readonly background: boolean;
 }
 
 export class ManualClock implements Clock {
@@ -28,8 +29,8 @@ export class ManualClock implements Clock {
     return this.#now + this.#wallOffset;
   }
 
-  after(ms: number, task: () => void): Disposable {
-    const timer = { at: this.#now + Math.max(0, ms), task };
+  after(ms: number, task: () => void, background = false): Disposable {
+    const timer = { at: this.#now + Math.max(0, ms), task, background };
     this.#timers.add(timer);
     return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
   }
@@ -37,6 +38,11 @@ export class ManualClock implements Clock {
   /** How many timers are set. */
   get pending(): number {
     return this.#timers.size;
+  }
+
+  /** How many of them would keep a process alive. */
+  get foreground(): number {
+    return [...this.#timers].filter(({ background }) => !background).length;
   }
 
   /** The same as `pending`. */

@@ -6,10 +6,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { below, type ProcessRow, processTable } from '../../src/supervise/process-table.ts';
+import { below, type ProcessRow } from '../../src/supervise/process-table.ts';
+import { systemProcesses } from '../../src/supervise/system-processes.ts';
 
 const patienceMs = 5000;
-const table = processTable();
+const table = systemProcesses();
 const token = `test-${process.pid}.`;
 process.env['HOLDFAST_INSTANCE'] = `${token}0;`;
 

@@ -2,13 +2,14 @@
 // their parents, sessions, environments and pid namespaces.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { isSame, type ProcessIdentity, processTable } from '../../src/supervise/process-table.ts';
+import { isSame, type ProcessIdentity } from '../../src/supervise/process-table.ts';
+import { systemProcesses } from '../../src/supervise/system-processes.ts';
 import { until } from './recorded-child.ts';
 
 /** The program; its argument is the tag. */
 export const sleeper = new URL('../fixtures/processes/sleeper.sh', import.meta.url).pathname;
 
-const table = processTable();
+const table = systemProcesses();
 let tags = 0;
 
 /** Digits that nobody else uses. */

@@ -4,12 +4,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { SearchOutcome } from '../../catalog/search.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { toolLines } from '../render/tool-page.ts';
 import { remark, type Shell } from '../shell.ts';
 import { withHost } from '../standalone.ts';
-import { printErrors } from './tools.ts';
 
 const help = `
 With --json: {"hits": [{"server", "tool", "description", "score"}], "total", "errors": [fault …]}.
@@ -52,7 +52,7 @@ function search(
       shell.out.json({ hits, total, errors });
     } else {
       printOutcome(shell, outcome, words);
-      printErrors(shell, errors);
+      reportFaults(shell, ...errors);
     }
     const isNobodyAsked = errors.length > 0 && errors.length === servers.length;
     return isNobodyAsked ? exitCodes.unavailable : exitCodes.ok;

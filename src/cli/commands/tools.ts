@@ -7,11 +7,11 @@ import type { Command } from 'commander';
 import type { JsonObject } from '../../catalog/tool.ts';
 import type { FaultRecord } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
-import { faultLines } from '../render/fault-line.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { type ListedTool, toolLines, toolPage } from '../render/tool-page.ts';
-import { remark, type Shell } from '../shell.ts';
+import { remark } from '../shell.ts';
 import { type Standalone, withHost } from '../standalone.ts';
 import { partialAddress, type ToolAddress } from '../tool-address.ts';
 
@@ -95,11 +95,7 @@ function printList(
   const { out } = shell;
   if (isJson) return out.json({ tools: list, errors });
   for (const line of toolLines(list, out.style, out.columns)) out.line(line);
-  printErrors(shell, errors);
-}
-
-export function printErrors({ err }: Shell, errors: readonly FaultRecord[]): void {
-  for (const record of errors) for (const line of faultLines(record, err.style)) err.line(line);
+  reportFaults(shell, ...errors);
 }
 
 async function oneTool(

@@ -2,6 +2,7 @@
 // those of this moment; what happened before comes from the event log.
 
 import type { HostStatus, ServerState, ServerStatus } from '../../host/status.ts';
+import { faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { agoText } from './quantity.ts';
@@ -69,9 +70,17 @@ const telling: ReadonlySet<HostEvent['kind']> = new Set([
 ]);
 
 function lastText(server: string, history: readonly HostEvent[], now: number): string {
-  const last = history.findLast((event) => event.server === server && telling.has(event.kind));
+  const own = history.filter((event) => event.server === server && telling.has(event.kind));
+  const [before, last] = [own.at(-2), own.at(-1)];
   if (last === undefined) return 'not used yet';
-  return line(`${agoText(Math.max(0, now - last.at))} · ${eventText(last)}`);
+  // A call that failed because its server did is told by what became of the server.
+  const isCause = before?.kind === 'start-failed' || before?.kind === 'lost';
+  const told = isCause && isFault(last) ? before : last;
+  return line(`${agoText(Math.max(0, now - told.at))} · ${eventText(told)}`);
+}
+
+function isFault(event: HostEvent): boolean {
+  return event.kind === 'call' && Object.hasOwn(faultTable, event.outcome);
 }
 
 /** So that with everything around it a page fits on an ordinary screen. */

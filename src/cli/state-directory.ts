@@ -3,8 +3,8 @@
 // used, one line says so and a command goes on without a memory.
 
 import { constants } from 'node:fs';
-import { access, mkdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access } from 'node:fs/promises';
+import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { remark, type Shell } from './shell.ts';
 
 /** Where it is, whether or not it exists. */
@@ -20,7 +20,7 @@ export async function ownStateDirectory({ cwd, env }: Shell): Promise<string> {
 export async function usableStateDirectory(shell: Shell): Promise<string | null> {
   const folder = await ownStateDirectory(shell);
   try {
-    await make(folder);
+    await makePrivateFolder(folder);
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return folder;
   } catch (error) {
@@ -31,15 +31,4 @@ export async function usableStateDirectory(shell: Shell): Promise<string | null>
     );
     return null;
   }
-}
-
-/** Level by level: the recursive form of mkdir never returns in places such as /proc. */
-async function make(folder: string): Promise<void> {
-  const there = await stat(folder).catch(() => undefined);
-  if (there?.isDirectory()) return;
-  if (there === undefined && dirname(folder) !== folder) await make(dirname(folder));
-  // Fails with EEXIST where something else has its name, and where another command was faster.
-  await mkdir(folder, { mode: 0o700 }).catch(async (error: unknown) => {
-    if (!(await stat(folder).catch(() => undefined))?.isDirectory()) throw error;
-  });
 }

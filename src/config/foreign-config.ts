@@ -47,6 +47,7 @@ export function foreignConfig(
     key,
     file,
     disabled: new Map(),
+    switchedOff: new Set(),
     notices: [],
     names: new Map(),
     written: {},
@@ -60,7 +61,8 @@ export function foreignConfig(
   const { inputs: _inputs, servers: _servers, ...settings } = whole;
   const input = sifted({ ...settings, mcpServers: servers }, reading);
   const config = finishedConfig(input, variables.folder, reading.disabled);
-  return { file, config, disabled: reading.disabled, notices: reading.notices };
+  const { disabled, switchedOff: off, notices } = reading;
+  return { file, config, disabled, switchedOff: off, notices };
 }
 
 /** What accumulates while one file is read. */
@@ -68,6 +70,7 @@ interface Reading {
   readonly key: string;
   readonly file: string;
   readonly disabled: Map<string, string>;
+  readonly switchedOff: Set<string>;
   readonly notices: string[];
   /** From our names to the names in the file. */
   readonly names: Map<string, string>;
@@ -118,6 +121,7 @@ function completed(
   reading.written[name] = translated;
   if (translated['disabled'] === true) {
     reading.disabled.set(name, switchedOff(path));
+    reading.switchedOff.add(name);
     return undefined;
   }
   const { value, gaps } = interpolate(translated, path, variables);

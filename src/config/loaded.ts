@@ -13,6 +13,8 @@ export interface LoadedConfig {
   readonly file: string | null;
   readonly config: Config;
   readonly disabled: ReadonlyMap<string, string>;
+  /** Those of them that their owner has switched off; the others lack something. */
+  readonly switchedOff: ReadonlySet<string>;
   readonly notices: readonly string[];
 }
 

@@ -32,7 +32,10 @@ export function ownConfig(
   const checked = entriesOf(input);
   const disabled = disabledServers(checked, gaps);
   const config = finishedConfig(checked, variables.folder, disabled);
-  return { file, config, disabled, notices: [] };
+  const off = Object.entries(entriesOf(checked['mcpServers']))
+    .filter(([, entry]) => isSwitchedOff(entry))
+    .map(([name]) => name);
+  return { file, config, disabled, switchedOff: new Set(off), notices: [] };
 }
 
 interface Completed {
@@ -52,11 +55,14 @@ function disabledServers(input: Entries, gaps: readonly Gap[]): Map<string, stri
   const disabled = new Map<string, string>();
   for (const [name, entry] of Object.entries(entriesOf(input['mcpServers']))) {
     const causes = gaps.filter(({ path }) => path[1] === name).map(({ cause }) => cause);
-    if (entriesOf(entry)['disabled'] === true)
-      disabled.set(name, switchedOff(['mcpServers', name]));
+    if (isSwitchedOff(entry)) disabled.set(name, switchedOff(['mcpServers', name]));
     else if (causes.length > 0) disabled.set(name, causes.join('; '));
   }
   return disabled;
+}
+
+function isSwitchedOff(entry: unknown): boolean {
+  return entriesOf(entry)['disabled'] === true;
 }
 
 function refusal(problems: readonly Problem[], document: Document, file: string | null): Fault {

@@ -107,9 +107,11 @@ export class EventHub {
     const onAbort = () => wake();
     signal.addEventListener('abort', onAbort);
     try {
-      while (!signal.aborted) {
+      for (;;) {
         const next = waiting.shift();
+        // What happened before the end is told, too.
         if (next) yield next;
+        else if (signal.aborted) return;
         else await new Promise<void>((resolve) => (wake = resolve));
       }
     } finally {

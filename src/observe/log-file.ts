@@ -8,9 +8,11 @@
 // Files are for this user alone. When and what to write, and what to do about failures, is for others.
 
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
+import { errnoOf } from '../kernel/errno.ts';
+import { makePrivateFolder } from '../kernel/private-folder.ts';
 
 /** How much of a batch has reached the file, and what kept the rest from it. */
 export type Appended =
@@ -87,7 +89,7 @@ export class RotatedFile implements LogFile {
   }
 
   async #open(): Promise<FileHandle> {
-    await makePrivate(dirname(this.path));
+    await makePrivateFolder(dirname(this.path));
     await this.#mendTail();
     const flags = constants.O_CREAT | constants.O_APPEND | constants.O_WRONLY;
     this.#handle = await open(this.path, flags | noFollow, 0o600);
@@ -178,11 +180,6 @@ async function tailOf(handle: FileHandle): Promise<Tail> {
   return { size, wholeBytes: 0, isWhole: size === 0 };
 }
 
-async function makePrivate(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (((await stat(folder)).mode & 0o077) !== 0) await chmod(folder, 0o700);
-}
-
 function statOf(path: string) {
   return unlessCode('ENOENT', stat(path));
 }
@@ -194,10 +191,4 @@ async function unlessCode<T>(code: string, work: Promise<T>): Promise<T | undefi
     if (errnoOf(error) === code) return undefined;
     throw error;
   }
-}
-
-/** The code of a system error, such as ENOSPC; undefined for anything else. */
-function errnoOf(error: unknown): string | undefined {
-  const isSystemError = error instanceof Error && 'errno' in error && 'code' in error;
-  return isSystemError ? String(error.code) : undefined;
 }

@@ -5,8 +5,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { errnoOf } from '../kernel/errno.ts';
+import { makePrivateFolder } from '../kernel/private-folder.ts';
 
 /** Names are relative and use `/`. */
 export interface Disk {
@@ -34,8 +36,8 @@ export function nodeDisk(root: string): Disk {
 
   async function prepare(folder: string): Promise<void> {
     if (prepared.has(folder)) return;
-    await makePrivate(root);
-    await makePrivate(folder);
+    await makePrivateFolder(root);
+    await makePrivateFolder(folder);
     await sync(root);
     prepared.add(folder);
   }
@@ -80,18 +82,6 @@ export function nodeDisk(root: string): Disk {
       }
     },
   };
-}
-
-/** The code of a system error, such as ENOSPC; undefined for anything else. */
-export function errnoOf(error: unknown): string | undefined {
-  const isSystemError = error instanceof Error && 'errno' in error && 'code' in error;
-  return isSystemError ? String(error.code) : undefined;
-}
-
-async function makePrivate(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const stats = await stat(folder);
-  if ((stats.mode & 0o077) !== 0) await chmod(folder, 0o700);
 }
 
 async function readWhole(path: string): Promise<Buffer | undefined> {

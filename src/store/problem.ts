@@ -1,7 +1,7 @@
 // What a store has to say to a person about its disk, each thing once. A problem that still holds is not
 // repeated with every call; when the disk works again, the slate is wiped, so that the next one is heard.
 
-import { errnoOf } from './disk.ts';
+import { errnoOf } from '../kernel/errno.ts';
 
 /** Something a person should know; `detail` is one line that says what to do. */
 export interface StoreProblem {

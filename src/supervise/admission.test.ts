@@ -91,7 +91,7 @@ describe('admission to a server', () => {
     admission.tryEnter();
     const waiting = admission.enter(signal);
     admission.leave();
-    await waiting;
+    expect(await waiting).toBe(true);
     expect(listeners()).toBe(0);
     controller.abort();
     expect([admission.inside, admission.queued]).toEqual([1, 0]);

@@ -4,8 +4,9 @@
 // safety nets, not a reason to refuse work.
 
 import { readFileSync, readlinkSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { makePrivateFolder } from '../kernel/private-folder.ts';
 import type { ProcessIdentity } from './process-table.ts';
 
 export interface InstanceFile {
@@ -85,7 +86,8 @@ export class InstanceRecord implements AsyncDisposable {
   /** After an orderly end there is nothing to remember. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writing;
-    if (this.#file !== null) await rm(this.#file, { force: true });
+    // What could not be written need not be removed.
+    if (this.#file !== null && !this.#hasFailed) await rm(this.#file, { force: true });
   }
 
   /** Changes of one moment share a write. */
@@ -109,7 +111,7 @@ export class InstanceRecord implements AsyncDisposable {
       cgroups: [...this.#cgroups],
     };
     try {
-      await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
+      await makePrivateFolder(dirname(file));
       await writeFile(`${file}.new`, JSON.stringify(content), { mode: 0o600 });
       await rename(`${file}.new`, file);
     } catch (error) {

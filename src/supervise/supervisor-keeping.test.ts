@@ -59,6 +59,7 @@ describe('keeping a server', () => {
     connector.last.arrive();
     await using lease = await leasing;
     expect(lease).toMatchObject({ server: 'files', owner: 'skill:review' });
+    expect([supervisor.leases.held, supervisor.leases.owners]).toEqual([1, ['skill:review']]);
     await clock.advanceAsync(1_000_000);
     expect(supervisor.phase.kind).toBe('ready');
     lease.release();
@@ -116,6 +117,15 @@ describe('an operator', () => {
     expect(connector.attempts).toHaveLength(2);
   });
 
+  it('forgives the past by stopping', async () => {
+    const { supervisor, connector } = await heldAndReady();
+    connector.last.lose();
+    expect([supervisor.breaker.failures, supervisor.restarts]).toEqual([1, 1]);
+    await supervisor.stop();
+    expect([supervisor.breaker.failures, supervisor.restarts]).toEqual([0, 0]);
+    expect(supervisor.lastFault).toBeUndefined();
+  });
+
   it('turns away who waits when it stops it, and says that a call starts it again', async () => {
     const { supervisor } = supervised();
     supervisor.leases.hold();
@@ -132,6 +142,7 @@ describe('an operator', () => {
   it('ends it for good when everything is cleaned up, and leaves no timer', async () => {
     const { supervisor, connection, connector, clock } = await heldAndReady();
     connection.isSlow = true;
+    supervisor.noteFault(exitFault());
     let hasEnded = false;
     const ending = supervisor.end().then(() => {
       hasEnded = true;
@@ -141,7 +152,9 @@ describe('an operator', () => {
     expect(hasEnded).toBe(false);
     connection.finishClose();
     await ending;
-    await expect(supervisor.acquire()).rejects.toThrow();
+    await expect(supervisor.acquire()).rejects.toMatchObject({
+      message: expect.stringContaining('was stopped'),
+    });
     await supervisor.reload();
     expect(connector.attempts).toHaveLength(1);
     expect([supervisor.phase.kind, clock.pending]).toEqual(['ended', 0]);

@@ -103,6 +103,45 @@ describe('a supervised server, when it is called', () => {
   });
 });
 
+describe('what a supervised server tells', () => {
+  it('is how long it waits, how often it may still fail, and in the end why it was ejected', async () => {
+    const { supervisor, connector, clock, events } = await heldAndReady({
+      restart: { max: 1, windowMs: 300_000, minDelayMs: 100, maxDelayMs: 5_000, healthyMs: 60_000 },
+    });
+    connector.last.lose();
+    await clock.advanceAsync(100);
+    connector.last.fail();
+    await settled();
+    const at = clock.wallNow();
+    expect(events).toContainEqual({
+      at: at - 100,
+      kind: 'cooling',
+      server: 'files',
+      delayMs: 100,
+      restartsLeft: 0,
+    });
+    expect(events.at(-1)).toMatchObject({
+      at,
+      kind: 'ejected',
+      detail: expect.stringMatching(/more than 1 times within 300 s.*exited with code 1/),
+    });
+    expect(supervisor.phase.kind).toBe('ejected');
+  });
+
+  it('is that it is ejected, to a call that waits while a hung server is closed', async () => {
+    const { supervisor, connection } = await heldAndReady({
+      restart: { max: 0, windowMs: 300_000, minDelayMs: 100, maxDelayMs: 5_000, healthyMs: 60_000 },
+    });
+    connection.isSlow = true;
+    supervisor.suspect(1);
+    connection.answerProbe(false);
+    await settled();
+    const waiting = supervisor.acquire();
+    connection.finishClose();
+    await expect(waiting).rejects.toMatchObject({ code: 'ejected' });
+  });
+});
+
 describe('a loss', () => {
   it('is one failure for the breaker however many calls it carried', async () => {
     const { supervisor, connector } = await heldAndReady();

@@ -345,10 +345,8 @@ class StdioConnection implements Connection {
 
   #exitFault(exit: Exit): Fault {
     if (exit.limit) return this.#fault('unavailable', `was ended for passing limits.${exit.limit}`);
-    return this.#fault(
-      'unavailable',
-      exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`,
-    );
+    const how = exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
+    return this.#fault('unavailable', this.#greeting ? how : `${how} before it was ready`);
   }
 
   #fault(

@@ -12,7 +12,7 @@ describe('docs/envelope.md', () => {
 
   test('lists every reason for a refusal, with its code', () => {
     for (const [reason, { rpcCode }] of Object.entries(refusals)) {
-      expect(page).toMatch(new RegExp(`\\| \`${reason}\` \\| ${rpcCode} \\|`));
+      expect(page).toMatch(new RegExp(`\\| \`${reason}\` +\\| ${rpcCode} +\\|`));
     }
   });
 });

@@ -37,8 +37,9 @@ describe('an exchange', () => {
   it('settles once: whatever comes later changes nothing', async () => {
     const { exchange, abandoned } = newExchange();
     exchange.answered(result);
-    exchange.fail(gone);
+    expect(exchange.isSettled).toBe(true);
     exchange.cancel(gone);
+    exchange.fail(gone);
     expect(await exchange.answer).toBe(result);
     expect(abandoned).toEqual([]);
   });

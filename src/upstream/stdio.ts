@@ -11,6 +11,7 @@ import type { StopReason } from '../supervise/life-machine.ts';
 import { type StopPolicy, stopChild } from '../supervise/stop.ts';
 import type { Era } from '../wire/eras.ts';
 import { LineReader } from '../wire/line-reader.ts';
+import { oversizedResponseId } from '../wire/oversized.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import type { ProbeOutcome } from './classify.ts';
@@ -105,6 +106,8 @@ class StdioConnection implements Connection {
   #outbox: Outbox | undefined;
   #greeting: Greeting | undefined;
   #envelope = '';
+  /** The beginning of a line beyond the limit whose id is yet to come. */
+  #oversizedHead: Buffer | undefined;
   #closing: Promise<number> | undefined;
   #grace: Disposable | undefined;
   isLost = false;
@@ -123,7 +126,8 @@ class StdioConnection implements Connection {
     );
     this.#reader = new LineReader(parts.frameBytes, {
       line: (bytes) => this.#line(bytes),
-      oversized: (head, limit) => this.#oversized(head, limit),
+      oversized: (head) => this.#oversized(head),
+      oversizedEnd: (tail) => this.#oversizedEnd(tail),
     });
     this.#conversation = new Conversation({
       notification: (message) => this.#listener.notification(message),
@@ -255,20 +259,35 @@ class StdioConnection implements Connection {
 
   /** A banner is noise; a damaged answer ends the call it belongs to, if that can be read. */
   #unreadable(bytes: Buffer, error: WireError): void {
-    const id = idIn(bytes);
+    const id = error.id ?? oversizedResponseId(bytes.subarray(0, 4096), bytes.subarray(-256));
     const fault = this.#fault(
       'protocol_violation',
       `sent an answer that is not valid MCP (${error.reason})`,
     );
-    if (id !== undefined && this.#conversation.damaged(id, fault)) this.#count('invalid-message');
+    if (typeof id === 'number' && this.#conversation.damaged(id, fault))
+      this.#count('invalid-message');
     else this.#count('not-json');
   }
 
-  #oversized(head: Buffer, limitBytes: number): void {
-    const id = idIn(head);
-    const detail = `answered with more than ${limitBytes} bytes; the call did run. Raise limits.frameBytes to accept it`;
-    if (id !== undefined) this.#conversation.damaged(id, this.#fault('frame_too_large', detail));
+  #oversized(head: Buffer): void {
+    const id = oversizedResponseId(head);
+    if (typeof id === 'number') this.#tooLarge(id);
+    else this.#oversizedHead = head;
     this.#count('oversized-frame');
+  }
+
+  /** Many servers write the id last; then only the end of the line says whose answer it was. */
+  #oversizedEnd(tail: Buffer): void {
+    const head = this.#oversizedHead;
+    this.#oversizedHead = undefined;
+    const id = head && oversizedResponseId(head, tail);
+    if (typeof id === 'number') this.#tooLarge(id);
+  }
+
+  #tooLarge(id: number): void {
+    const { frameBytes } = this.#parts;
+    const detail = `answered with more than ${frameBytes} bytes; the call did run. Raise limits.frameBytes to accept it`;
+    this.#conversation.damaged(id, this.#fault('frame_too_large', detail));
   }
 
   #count(noise: Noise): void {
@@ -361,13 +380,4 @@ class StdioConnection implements Connection {
       ...(lastLine === undefined ? {} : { stderr: lastLine }),
     });
   }
-}
-
-// Only the two orders that servers really write; anything else ends by its deadline.
-const idFirst = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*[,}]/;
-
-/** The id of a response whose frame as a whole cannot be used. */
-function idIn(head: Buffer): number | undefined {
-  const digits = idFirst.exec(head.toString('latin1', 0, 4096))?.[1];
-  return digits === undefined ? undefined : Number(digits);
 }

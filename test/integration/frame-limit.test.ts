@@ -63,6 +63,14 @@ describe.each(['stdio', 'http'])('over %s', (server) => {
   });
 });
 
+it('a line whose id comes last is refused at its end #frame-limit', async () => {
+  const huge = { kind: 'huge', bytes: 20 * mib, idLast: true };
+  const running = await hostWith({ late: faultyStdio() });
+  const fault = await faultOf(running.call('late', 'echo', { text: 'x', fault: huge }));
+  await running.close();
+  expect(fault.record).toMatchObject({ code: 'frame_too_large', dispatched: 'yes' });
+});
+
 it('a server that does it three times is restarted #frame-limit', async () => {
   const huge = { kind: 'huge', bytes: 20 * mib };
   for (let strike = 0; strike < 2; strike += 1) {

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Containment } from '../../src/supervise/child.ts';
 import type { ProcessIdentity } from '../../src/supervise/process-table.ts';
@@ -21,7 +21,7 @@ import {
   recorded,
   until,
 } from '../support/recorded-child.ts';
-import { newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
+import { identified, newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
 
 const trials = Number(process.env['HOLDFAST_TEST_TRIALS'] ?? 2);
 const promisedMs = 2000;
@@ -170,6 +170,25 @@ function isReaper({ pid }: ProcessIdentity): boolean {
   return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('\0holdfast-reaper\0');
 }
 
+/** Stops it until the end of the test, whatever that is. */
+function suspend(reaper: number): void {
+  process.kill(reaper, 'SIGSTOP');
+  onTestFinished(() => resumed(reaper));
+}
+
+/** Lets it do its work. */
+async function resumed(reaper: number): Promise<void> {
+  const all = await stillAlive(await identified([reaper]));
+  for (const { pid } of all) process.kill(pid, 'SIGCONT');
+  await until(async () => (await stillAlive(all)).length === 0, 'the reaper has done its work');
+}
+
+async function newStateDir(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'holdfast-state-'));
+  onTestFinished(() => rm(dir, { recursive: true }));
+  return dir;
+}
+
 /** Without those that a host was just writing. */
 async function recordsIn(stateDir: string): Promise<string[]> {
   return (await readdir(join(stateDir, 'instances'))).filter((name) => name.endsWith('.json'));
@@ -185,13 +204,13 @@ describe('a host that dies', () => {
   it('frees the streams of its user at once', async () => {
     const { host, below, reaper } = await smallHost({ containments: ['marker'] });
     // While the reaper is stopped, and the children with it, only the host can close the pipes.
-    process.kill(reaper, 'SIGSTOP');
+    suspend(reaper);
     const closed = once(host.process, 'close');
     await host.kill();
     await closed;
     expect(await stillAlive(below)).toHaveLength(below.length);
-    process.kill(reaper, 'SIGCONT');
-    await until(async () => (await stillAlive(below)).length === 0, 'its reaper has done its work');
+    await resumed(reaper);
+    expect(await stillAlive(below)).toEqual([]);
   });
 
   it('takes along the reaper and the children of a host below it', async () => {
@@ -208,7 +227,7 @@ describe('a host that dies', () => {
   });
 
   it('leaves its children to the next start when its reaper dies with it', async () => {
-    const stateDir = await mkdtemp(join(tmpdir(), 'holdfast-state-'));
+    const stateDir = await newStateDir();
     const { host, sleepers, reaper } = await smallHost({ stateDir, containments: ['marker'] });
     // Stopped, it cannot start another reaper.
     host.process.kill('SIGSTOP');
@@ -221,30 +240,27 @@ describe('a host that dies', () => {
     expect(await stillAlive(sleepers)).toEqual([]);
     expect(notices).toEqual(['ended 3 processes that a dead host had left running']);
     expect(await recordsIn(stateDir)).toHaveLength(1);
-    await rm(stateDir, { recursive: true });
   });
 });
 
 describe('a host that lives', () => {
   it('is left alone by the start of another', async () => {
-    const stateDir = await mkdtemp(join(tmpdir(), 'holdfast-state-'));
+    const stateDir = await newStateDir();
     const { host, below } = await smallHost({ stateDir });
     await using spawner = newSpawner({ stateDir });
     await recorded(spawner, 'cat');
     expect(await stillAlive(below)).toHaveLength(below.length);
     expect(await recordsIn(stateDir)).toHaveLength(2);
     expect(await leftAfterKill(host, below, 'other host')).toEqual([]);
-    await rm(stateDir, { recursive: true });
   });
 });
 
 describe.each(offered.filter((kind) => kind === 'pidns'))('with %s, a host', (kind) => {
   it('needs no reaper to take its children along', async () => {
     const { host, below, reaper } = await smallHost({ containments: [kind] });
-    process.kill(reaper, 'SIGSTOP');
+    suspend(reaper);
     const children = below.filter(({ pid }) => pid !== reaper);
     expect(await leftAfterKill(host, children, 'pidns, reaper stopped')).toEqual([]);
-    process.kill(reaper, 'SIGCONT');
   });
 
   it('may run inside another, and sees its own processes only', async () => {

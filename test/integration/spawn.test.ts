@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, cp, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Containment } from '../../src/supervise/child.ts';
 import type { Spawner } from '../../src/supervise/spawn.ts';
@@ -259,13 +259,13 @@ describe('a spawner', () => {
   it('starts a program whose path has an equals sign and spaces', async () => {
     await using spawner = newSpawner();
     const dir = await mkdtemp(join(tmpdir(), 'holdfast a=b '));
+    onTestFinished(() => rm(dir, { recursive: true }));
     await cp(sleeper, join(dir, 'c=d'));
     await chmod(join(dir, 'c=d'), 0o755);
     const tag = newTag();
     const subject = await recorded(spawner, './c=d', [tag], { cwd: dir });
     expect(await sleepersWith(tag)).toMatchObject([{ pid: subject.child.pid }]);
     await stop(subject, { stdinGraceMs: 0 });
-    await rm(dir, { recursive: true });
   });
 
   it('loses nothing of a process that ends before its birth is complete', async () => {
@@ -320,6 +320,7 @@ describe('a spawner', () => {
 
   it('records what it runs, privately, until its orderly end', async () => {
     const stateDir = await mkdtemp(join(tmpdir(), 'holdfast-state-'));
+    onTestFinished(() => rm(stateDir, { recursive: true }));
     const spawner = newSpawner({ stateDir });
     const subject = await recorded(spawner, 'cat');
     const dir = join(stateDir, 'instances');
@@ -331,7 +332,6 @@ describe('a spawner', () => {
     await stop(subject);
     await spawner[Symbol.asyncDispose]();
     expect(await readdir(dir)).toEqual([]);
-    await rm(stateDir, { recursive: true });
   });
 
   it('claims no namespace where the tools for it are missing', async () => {

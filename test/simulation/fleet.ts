@@ -1,6 +1,6 @@
 // The servers of a run and the policy of each, drawn from the seed: processes of both eras, one of
-// them kept from the start, and remote servers of both eras, one with a restart budget. Times are
-// short and limits low, so that minutes are enough for everything to happen. Also the host around
+// them kept from the start, and remote servers on all three transports, all but one with a restart
+// budget. Times are short and limits low, so that minutes are enough for everything to happen. Also the host around
 // them: the shipped one, given nothing but the world's five edges.
 
 import { configFromObject } from '../../src/config/load.ts';
@@ -20,7 +20,7 @@ export interface Fleet {
 
 export function drawFleet(dice: Dice): Fleet {
   const policies = new Map<string, Readonly<Record<string, unknown>>>();
-  const names = ['modern', 'legacy', 'pinned', 'remote', 'sessions'] as const;
+  const names = ['modern', 'legacy', 'pinned', 'remote', 'sessions', 'stream'] as const;
   for (const name of names) policies.set(name, drawPolicy(dice, name));
   const entry = (name: string, variant: number) => ({
     ...places[name as keyof typeof places](variant),
@@ -35,8 +35,9 @@ const places = {
   modern: (variant: number) => ({ command: 'sim', args: ['modern', `v${variant}`] }),
   legacy: (variant: number) => ({ command: 'sim', args: ['legacy', `v${variant}`] }),
   pinned: (variant: number) => ({ command: 'sim', args: ['both', `v${variant}`], lazy: false }),
-  remote: (variant: number) => ({ url: `http://remote.sim/modern?v=${variant}` }),
-  sessions: (variant: number) => ({ url: `http://sessions.sim/legacy?v=${variant}` }),
+  remote: (variant: number) => ({ url: `http://remote-${variant}.sim/modern` }),
+  sessions: (variant: number) => ({ url: `http://sessions-${variant}.sim/legacy` }),
+  stream: (variant: number) => ({ type: 'sse', url: `http://stream-${variant}.sim/sse` }),
 } as const;
 
 function drawPolicy(dice: Dice, name: string): Readonly<Record<string, unknown>> {
@@ -47,10 +48,10 @@ function drawPolicy(dice: Dice, name: string): Readonly<Record<string, unknown>>
     maxDelayMs: dice.pick([1_000, 5_000]),
   };
   return {
-    trusted: name === 'modern' || name === 'pinned' || name === 'remote',
+    trusted: name !== 'legacy' && name !== 'sessions',
     keepAliveMs: dice.pick([0, 1_000, 15_000]),
     startTimeoutMs: dice.between(6_000, 15_000),
-    callTimeoutMs: dice.between(3_000, 12_000),
+    callTimeoutMs: dice.between(3_000, 20_000),
     maxCallMs: 30_000,
     concurrency: dice.pick([1, 3, 64]),
     queue: dice.pick([0, 2, 64]),

@@ -12,7 +12,7 @@ import { CallRules } from './call-rules.ts';
 import { CallBook, type CallRecord, type Ending, type Plan } from './calls.ts';
 import type { LedgerLine } from './ledger.ts';
 import { LifeRules } from './life-rules.ts';
-import { type Passage, ProbeRules } from './probe-rules.ts';
+import { type Circuit, type Passage, ProbeRules } from './probe-rules.ts';
 import type { SimChild } from './sim-child.ts';
 import type { Watcher, World } from './world.ts';
 
@@ -40,6 +40,7 @@ export class Judge implements Watcher {
   #probes!: ProbeRules;
   readonly #lives = new Map<string, LifeRules>();
   readonly #circuits = new Map<string, number>();
+  readonly #forgivenInStep = new Map<string, number>();
   readonly #definitions = new Map<string, number>();
   readonly #servers = new Map<string, Server>();
   readonly #idleSince = new Map<string, number>();
@@ -106,8 +107,8 @@ export class Judge implements Watcher {
     this.#world.trace.add(JSON.stringify(event));
     if (kind === 'registered') this.#registered(server);
     if (kind === 'removed') this.#refresh();
-    if (kind === 'reloaded') this.forgiven(server);
-    if (kind === 'circuit') this.#circuits.set(server, (this.#circuits.get(server) ?? 0) + 1);
+    if (kind === 'circuit') this.#circuitChanged(server, event.circuit);
+    if (kind === 'starting') this.#judgeStart(server);
     if (kind === 'call') this.#callEvents += 1;
     if (kind === 'tools') this.#judgeList(server);
     if (kind === 'stopping' && event.reason === 'idle') this.#judgeIdle(server);
@@ -123,7 +124,20 @@ export class Judge implements Watcher {
     );
     this.#servers.delete(name);
     this.#definitions.delete(name);
+    this.#probes.registered(name);
     this.#server(name);
+  }
+
+  #circuitChanged(name: string, circuit: Circuit): void {
+    this.#circuits.set(name, (this.#circuits.get(name) ?? 0) + 1);
+    this.#probes.changed(name, circuit, this.#forgivenInStep.get(name) === this.step);
+  }
+
+  /** Nothing is started that nobody needs. */
+  #judgeStart(name: string): void {
+    if (this.#server(name)?.supervisor.leases.isWanted === false) {
+      this.violated('lazy', `${name} is started although nobody needs it`);
+    }
   }
 
   /** Definitions only ever go up, so a list that goes down was read on an old connection. */
@@ -144,8 +158,9 @@ export class Judge implements Watcher {
     }
   }
 
-  /** Its past is forgotten from here on: a reload, or a stop that begins now. */
+  /** Its past is forgotten from here on: a reload or a stop begins now. */
   forgiven(name: string): void {
+    this.#forgivenInStep.set(name, this.step);
     this.#lives.get(name)?.forgiven();
   }
 
@@ -206,6 +221,7 @@ export class Judge implements Watcher {
   // --- at every step -----------------------------------------------------------------------
 
   settled(): void {
+    this.#probes.settled(this.step);
     this.step += 1;
     for (const [name, { supervisor, config }] of this.#servers) {
       const { held, owners } = supervisor.leases;

@@ -66,6 +66,7 @@ export class Operators {
 
   async reload(name: string): Promise<void> {
     this.#judge.disturbed(name);
+    this.#judge.forgiven(name);
     await this.#track(`reload of ${name}`, () => this.#host.reload(name));
   }
 

@@ -30,7 +30,14 @@ const neutral: ReadonlySet<FaultCode> = new Set([
   'draining',
 ]);
 
+/** Endings that prove the server alive: what a probe is for. A spent byte had come from it. */
+function isProof(code: FaultCode | undefined): boolean {
+  return code === undefined || code === 'rpc_error' || code === 'budget_exceeded';
+}
+
 const remembered = 64;
+
+export type Circuit = 'closed' | 'open' | 'half_open';
 
 export class ProbeRules {
   readonly #violated: Violated;
@@ -39,6 +46,10 @@ export class ProbeRules {
   /** Those that are under way, and the last that have ended: whoever may have had a slot. */
   readonly #holders = new Set<Passage>();
   readonly #admitted: Passage[] = [];
+  readonly #circuits = new Map<string, Circuit>();
+  /** Servers whose circuit a probe must have closed in this step. */
+  readonly #closed = new Set<string>();
+  readonly #proven = new Set<string>();
 
   constructor(probeMs: (server: string) => number, violated: Violated) {
     this.#probeMs = probeMs;
@@ -49,9 +60,40 @@ export class ProbeRules {
     this.#holders.add(passage);
   }
 
+  /** A new server begins with a closed circuit, and nobody is told. */
+  registered(server: string): void {
+    this.#circuits.delete(server);
+  }
+
+  /** `isForgiven`: a reload or a stop closes it whatever it was. */
+  changed(server: string, circuit: Circuit, isForgiven: boolean): void {
+    const before = this.#circuits.get(server) ?? 'closed';
+    this.#circuits.set(server, circuit);
+    if (circuit === 'closed' && !isForgiven) {
+      if (before === 'half_open') this.#closed.add(server);
+      else this.#violated('breaker', `${server}: closed while it was ${before}`);
+    } else if (circuit === 'half_open' && before !== 'open') {
+      this.#violated('breaker', `${server}: half open while it was ${before}`);
+    }
+  }
+
+  /** At the end of a step: whatever closed a half-open circuit was its probe, not an old success. */
+  settled(step: number): void {
+    for (const server of this.#closed) {
+      const mayHaveProbed = [...this.#holders].some(
+        (passage) => passage.server === server && !passage.hasAsked && passage.endedStep >= step,
+      );
+      if (this.#proven.has(server) || mayHaveProbed) continue;
+      this.#violated('breaker', `${server}: closed, but not by its probe`);
+    }
+    this.#closed.clear();
+    this.#proven.clear();
+  }
+
   /** `code`: the fault it ended in; undefined if it succeeded. */
   ended(passage: Passage, step: number, code: FaultCode | undefined): void {
     passage.endedStep = step;
+    if (isProof(code)) this.#proven.add(passage.server);
     if (code === 'circuit_open') {
       this.#holders.delete(passage);
       if (passage.hasAsked) this.#judgeRefused(passage);

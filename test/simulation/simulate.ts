@@ -33,7 +33,7 @@ export interface SimulationReport {
 /** How long a server may take to come back when nothing goes wrong any more. */
 const recoveryMs = 120_000;
 /** Ending every server in parallel is bounded by one stop ladder and the longest start. */
-const closeMs = 60_000;
+const closeMs = 12_000;
 /** After the end time goes on: whatever was forgotten would show. */
 const aftermathMs = 30_000;
 
@@ -67,7 +67,7 @@ class Simulation {
     const parts = [this.#world, this.#host, this.#fleet, this.#judge] as const;
     this.#workload = new Workload(...parts, seeds.fork(2));
     this.#operators = new Operators(...parts, seeds.fork(3));
-    this.#endsInStorm = seeds.chance(0.2);
+    this.#endsInStorm = seeds.chance(0.3);
   }
 
   async run(): Promise<SimulationReport> {

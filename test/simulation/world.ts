@@ -8,7 +8,8 @@ import type { ChildListener, ChildSpec, Spawn } from '../../src/supervise/child.
 import { Ledger, type LedgerLine } from './ledger.ts';
 import { Dice } from './random.ts';
 import { SimChild } from './sim-child.ts';
-import { SimHttp } from './sim-http.ts';
+import { SimEventSource } from './sim-event-source.ts';
+import { type RemoteServer, SimHttp } from './sim-http.ts';
 import { SimProgram } from './sim-program.ts';
 import { SimRemote } from './sim-remote.ts';
 import type { SimEra } from './sim-server.ts';
@@ -46,7 +47,7 @@ export class World {
   /** Processes that are alive or have left something behind. */
   readonly left = new Set<SimChild>();
   readonly #watcher: Watcher;
-  readonly #remotes = new Map<string, SimRemote>();
+  readonly #remotes = new Map<string, RemoteServer>();
   /** Which definition of its tools the next process of a name has. */
   readonly #definitions = new Map<string, number>();
   #lastPid = 1_000;
@@ -99,13 +100,16 @@ export class World {
 
   // --- remote servers ----------------------------------------------------------------------
 
-  /** `http://NAME.sim/ERA` */
-  #remoteAt(url: URL): SimRemote {
-    const known = this.#remotes.get(url.href);
+  /** The address is `http://NAME-VARIANT.sim/ERA`, or `…/sse` for the 2024 transport. */
+  #remoteAt({ hostname, pathname }: URL): RemoteServer {
+    const known = this.#remotes.get(hostname);
     if (known) return known;
-    const name = url.hostname.split('.', 1)[0] as string;
-    const remote = new SimRemote(this, { name, era: url.pathname.slice(1) as SimEra });
-    this.#remotes.set(url.href, remote);
+    const name = hostname.split('-', 1)[0] as string;
+    const remote =
+      pathname === '/sse'
+        ? new SimEventSource(this, { name, era: 'legacy' })
+        : new SimRemote(this, { name, era: pathname.slice(1) as SimEra });
+    this.#remotes.set(hostname, remote);
     return remote;
   }
 

@@ -1,0 +1,127 @@
+// A simulated server of the 2024 transport: one long stream carries everything it says, and its
+// first event names the address that takes our messages. When the stream breaks, everything that
+// was asked on it is lost, done or not.
+
+import type { HttpRequest } from '../../src/upstream/http-client.ts';
+import type { ServedCall } from './ledger.ts';
+import type { RemoteServer, Reply } from './sim-http.ts';
+import {
+  type Answer,
+  execute,
+  forged,
+  greeting,
+  noSuchMethod,
+  type Request,
+  type ServerModel,
+  toolList,
+} from './sim-server.ts';
+import type { World } from './world.ts';
+
+export class SimEventSource implements RemoteServer {
+  readonly #world: World;
+  readonly #model: ServerModel;
+  readonly #streams = new Map<string, Reply>();
+  #definition = 1;
+  #lastSession = 0;
+
+  constructor(world: World, model: ServerModel) {
+    this.#world = world;
+    this.#model = model;
+  }
+
+  receive(request: HttpRequest, reply: Reply): void {
+    const { weather } = this.#world;
+    const isPost = request.method === 'POST';
+    const stream = this.#streams.get(request.url.searchParams.get('session') ?? '');
+    if (weather.strikes('http-503-before-effect')) return settle(reply, 503);
+    if (isPost && weather.strikes('http-429')) return settle(reply, 429);
+    if (isPost && (stream === undefined || stream.isOver)) return settle(reply, 404);
+    if (weather.strikes('http-hang')) return;
+    if (stream === undefined) return this.#open(reply);
+    const message = JSON.parse(String(request.body)) as Request;
+    const isNotification = message.id === undefined;
+    // The message is taken whether or not we are told so.
+    if (!isNotification || !weather.strikes('http-hang-notification')) settle(reply, 202);
+    if (!isNotification) this.#answer(message, stream);
+  }
+
+  #open(stream: Reply): void {
+    this.#lastSession += 1;
+    const session = String(this.#lastSession);
+    this.#streams.set(session, stream);
+    stream.head(200, { 'content-type': 'text/event-stream' });
+    if (!this.#world.weather.strikes('hang-initialize')) {
+      stream.data(`event: endpoint\ndata: /messages?session=${session}\n\n`);
+    }
+    this.#live(stream);
+  }
+
+  #live(stream: Reply): void {
+    const { clock, dice, weather } = this.#world;
+    clock.later(dice.between(1_000, 20_000), () => {
+      if (stream.isOver) return;
+      if (weather.strikes('stream-end')) return stream.end();
+      if (weather.strikes('exit-idle')) return stream.fail('ECONNRESET');
+      if (weather.strikes('garbage-line')) stream.data('data: have a nice day\n\n');
+      if (weather.strikes('server-request')) say(stream, { id: 'q', method: 'ping' });
+      this.#live(stream);
+    });
+  }
+
+  #answer(message: Request, stream: Reply): void {
+    const { weather } = this.#world;
+    switch (message.method) {
+      case 'initialize':
+        return this.#respond(message, greeting(this.#model), stream);
+      case 'ping':
+        if (weather.strikes('hang-ping')) return;
+        return this.#respond(message, { result: {} }, stream);
+      case 'tools/list':
+        if (weather.strikes('hang-list')) return;
+        if (weather.strikes('changed-definition')) this.#definition += 1;
+        return this.#respond(message, toolList(this.#definition), stream);
+      case 'tools/call':
+        return this.#call(message, stream);
+      default:
+        return this.#respond(message, noSuchMethod, stream);
+    }
+  }
+
+  #call(message: Request, stream: Reply): void {
+    const { clock, ledger, weather } = this.#world;
+    const { params } = message;
+    const call: ServedCall = {
+      server: this.#model.name,
+      tool: params?.name ?? '',
+      nonce: params?.arguments?.nonce ?? '',
+      pid: 0,
+      definition: this.#definition,
+    };
+    ledger.note(clock.now(), 'received', call);
+    if (weather.strikes('http-reset-before-effect')) return stream.fail('ECONNRESET');
+    if (weather.strikes('hang-call')) return;
+    const isRunning = () => !stream.isOver || weather.strikes('late-answer');
+    execute(this.#world, call, isRunning, (answer) => {
+      if (weather.strikes('http-reset-after-effect')) return stream.fail('ECONNRESET');
+      if (weather.strikes('hang-after-effect')) return;
+      this.#respond(message, answer, stream);
+    });
+  }
+
+  #respond({ id }: Request, answer: Answer, stream: Reply): void {
+    const { weather } = this.#world;
+    if (weather.strikes('unknown-id')) say(stream, { id: 1_000_000, ...forged });
+    if (weather.strikes('foreign-id')) say(stream, { id: String(id), ...forged });
+    say(stream, { id, ...answer });
+    if (weather.strikes('duplicate-answer')) say(stream, { id, ...forged });
+  }
+}
+
+function say(stream: Reply, message: object): void {
+  stream.data(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+}
+
+function settle(reply: Reply, status: number): void {
+  reply.head(status);
+  reply.end();
+}

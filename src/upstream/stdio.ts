@@ -8,7 +8,7 @@ import { Fault } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
-import { type StopPolicy, stopChild } from '../supervise/stop.ts';
+import { type StopPolicy, stopChild } from '../supervise/process/stop.ts';
 import type { Era } from '../wire/eras.ts';
 import { LineReader } from '../wire/line-reader.ts';
 import { oversizedResponseId } from '../wire/oversized.ts';

@@ -42,7 +42,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
 const confined: readonly { readonly name: RegExp; readonly home: RegExp | null }[] = [
   { name: /^undici(\/|$)/, home: /^upstream\/http-client\.ts$/ },
   { name: /^@modelcontextprotocol\//, home: null },
-  { name: /^(node:)?child_process$/, home: /^supervise\// },
+  { name: /^(node:)?child_process$/, home: /^supervise\/process\// },
 ];
 
 interface Import {
@@ -131,6 +131,7 @@ describe('the reading of import lines', () => {
     ['upstream/http.ts', '@modelcontextprotocol/client'],
     ['cli/main.ts', 'node:child_process'],
     ['cli/main.ts', 'child_process'],
+    ['supervise/life.ts', 'node:child_process'],
   ])('finds the violation: %s imports %s', (file, target) => {
     expect(violation({ file, target })).toBeDefined();
   });
@@ -141,7 +142,7 @@ describe('the reading of import lines', () => {
     ['cli/main.ts', '../index.ts'],
     ['index.ts', './host/host.ts'],
     ['upstream/http-client.ts', 'undici'],
-    ['supervise/launch.ts', 'node:child_process'],
+    ['supervise/process/launch.ts', 'node:child_process'],
     ['host/host.ts', 'node:crypto'],
   ])('finds none where there is none: %s imports %s', (file, target) => {
     expect(violation({ file, target })).toBeUndefined();

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Containment } from '../../src/supervise/child.ts';
-import type { Spawner } from '../../src/supervise/spawn.ts';
-import { stopChild } from '../../src/supervise/stop.ts';
-import type { StopPolicy, StopReport } from '../../src/supervise/stop-ladder.ts';
-import { systemProcesses } from '../../src/supervise/system-processes.ts';
+import type { Spawner } from '../../src/supervise/process/spawn.ts';
+import { stopChild } from '../../src/supervise/process/stop.ts';
+import type { StopPolicy, StopReport } from '../../src/supervise/process/stop-ladder.ts';
+import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
 import {
   cgroupsNamed,
   newSpawner,

@@ -41,7 +41,10 @@ export class CallRules {
     const calls = this.#book.of(call.nonce);
     const [first] = calls;
     if (first === undefined) {
-      return this.#violated('right-answer', `${call.server} ran ${call.nonce}, which nobody called`);
+      return this.#violated(
+        'right-answer',
+        `${call.server} ran ${call.nonce}, which nobody called`,
+      );
     }
     if (phase === 'done') return;
     const times = this.#ledger.count(call.nonce, phase);
@@ -135,7 +138,10 @@ export class CallRules {
     const limitMs = this.#limitMs(record);
     // Progress may extend it, and who sent some is not asked: beyond the limit it needs an excuse.
     if (received && ended.at - received.at > limitMs && !record.hasProgressed) {
-      this.#violated('deadline', `${describe(record)} took longer than ${limitMs} ms at its server`);
+      this.#violated(
+        'deadline',
+        `${describe(record)} took longer than ${limitMs} ms at its server`,
+      );
     }
   }
 

@@ -225,7 +225,8 @@ export class Judge implements Watcher {
     this.step += 1;
     for (const [name, { supervisor, config }] of this.#servers) {
       const { held, owners } = supervisor.leases;
-      if (held < owners.length) this.violated('leases', `${name}: ${held} holds, ${owners.length} owners`);
+      if (held < owners.length)
+        this.violated('leases', `${name}: ${held} holds, ${owners.length} owners`);
       if (supervisor.phase.kind !== 'idle' || held === owners.length) {
         this.#idleSince.delete(name);
         continue;
@@ -284,6 +285,7 @@ export class Judge implements Watcher {
     }
     const { hostTimers } = clock;
     if (hostTimers > 0) this.violated('stop-ladder', `${hostTimers} timers wait after the end`);
-    if (http.open > 0) this.violated('stop-ladder', `${http.open} exchanges are open after the end`);
+    if (http.open > 0)
+      this.violated('stop-ladder', `${http.open} exchanges are open after the end`);
   }
 }

@@ -37,10 +37,7 @@ const closeMs = 12_000;
 /** After the end time goes on: whatever was forgotten would show. */
 const aftermathMs = 30_000;
 
-export function runSimulation(
-  seed: number,
-  options: SimulationOptions,
-): Promise<SimulationReport> {
+export function runSimulation(seed: number, options: SimulationOptions): Promise<SimulationReport> {
   return new Simulation(seed, options).run();
 }
 

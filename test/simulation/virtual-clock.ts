@@ -1,8 +1,8 @@
 // Time that moves only when nothing else can run. All that waits, the host's timers and the world's
 // own plans, lies in one queue ordered by time and then by the order of asking, so that a run is the
-// same on every machine. Between two tasks a whole turn of Node's loop passes: an immediate runs only
-// when every tick and every microtask is done, however long their chain, which is the one moment at
-// which "nothing else can run" is a fact. Wall time can be set by a fault; monotonic time cannot.
+// same on every machine. Each task runs in an immediate of its own, because Node runs an immediate
+// only when every tick and every microtask is done, however long their chain: that is the one moment
+// at which "nothing else can run" is a fact. A fault can set the wall clock, but not this time.
 
 import type { Clock } from '../../src/kernel/clock.ts';
 
@@ -121,23 +121,34 @@ function isBefore(a: Task, b: Task): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** Runs until it is said to be over or nothing waits. `settled` is called after each task's turn. */
+/** How many immediates are asked for at once; asking one by one costs a turn of the loop each. */
+const batch = 64;
+
+/** Runs until it is said to be over or nothing waits. `settled` is called when each task is done. */
 export function run(
   clock: VirtualClock,
   isOver: () => boolean,
   settled: () => void,
-): Promise<'over' | 'nothing-waits'> {
+): Promise<void> {
   return new Promise((resolve, reject) => {
+    let hasEnded = false;
+    let asked = 0;
     const turn = (): void => {
+      asked -= 1;
+      if (hasEnded) return;
       try {
         settled();
-        if (isOver()) return resolve('over');
-        if (!clock.step()) return resolve('nothing-waits');
-        setImmediate(turn);
+        hasEnded = isOver() || !clock.step();
+        if (hasEnded) resolve();
+        else if (asked === 0) ask();
       } catch (error) {
+        hasEnded = true;
         reject(error);
       }
     };
-    setImmediate(turn);
+    const ask = (): void => {
+      for (; asked < batch; asked += 1) setImmediate(turn);
+    };
+    ask();
   });
 }

@@ -112,7 +112,9 @@ export class Workload {
     const server = dice.pick(this.#fleet.names);
     const nonce = `${server}-${dice.between(0, 3)}`;
     const plan = this.#plan({ server, tool: 'read', nonce, isShared: true, timeoutMs: undefined });
-    const calls = Array.from({ length: dice.between(1, 3) }, () => this.#call(plan, dice.chance(0.2)));
+    const calls = Array.from({ length: dice.between(1, 3) }, () =>
+      this.#call(plan, dice.chance(0.2)),
+    );
     await Promise.all(calls);
   }
 

@@ -2,8 +2,8 @@
 // their parents, sessions, environments and pid namespaces.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { isSame, type ProcessIdentity } from '../../src/supervise/process-table.ts';
-import { systemProcesses } from '../../src/supervise/system-processes.ts';
+import { isSame, type ProcessIdentity } from '../../src/supervise/process/process-table.ts';
+import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
 import { until } from './recorded-child.ts';
 
 /** The program; its argument is the tag. */

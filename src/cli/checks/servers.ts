@@ -5,8 +5,8 @@
 import type { Config, RemoteServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { resolveCommand } from '../../supervise/command.ts';
-import { childEnvironment, type Environment } from '../../supervise/environment.ts';
+import { resolveCommand } from '../../supervise/process/command.ts';
+import { childEnvironment, type Environment } from '../../supervise/process/environment.ts';
 import { createHttpClient, type HttpClient, type HttpRequest } from '../../upstream/http-client.ts';
 import { type Check, finding, ok } from './check.ts';
 

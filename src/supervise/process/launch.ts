@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import type { Clock } from '../kernel/clock.ts';
-import { Fault } from '../kernel/fault.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { ChildStreams } from './child-streams.ts';
 import { reportDescriptor } from './pid-namespace.ts';
 

@@ -2,8 +2,8 @@
 // and the end of the sweep. Stopping a child that is already being stopped joins the stop under
 // way; only `hurry` changes its course.
 
-import type { Clock } from '../kernel/clock.ts';
-import type { Child, Exit } from './child.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Child, Exit } from '../child.ts';
 import {
   notStopping,
   type StopEffect,

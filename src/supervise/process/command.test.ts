@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Fault } from '../kernel/fault.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { resolveCommand } from './command.ts';
 
 let dir: string;

@@ -4,8 +4,8 @@
 // same: a tree that breaks a limit is ended as a whole, and its exit says which limit it was. What
 // the kernel did by itself (an OOM kill, a refused fork) is read from its counters.
 
+import type { Exit } from '../child.ts';
 import { interventions, type Limits, membersOf, type TreeCgroup } from './cgroup.ts';
-import type { Exit } from './child.ts';
 import type { ProcessIdentity, ProcessTable } from './process-table.ts';
 
 export type BrokenLimit = NonNullable<Exit['limit']>;

@@ -6,10 +6,10 @@
 // POSIX only. Windows has neither sessions nor /proc, but job objects: it would be another
 // implementation of `Spawner`, and everything above this file stays as it is.
 
-import { type Clock, within } from '../kernel/clock.ts';
-import { Fault } from '../kernel/fault.ts';
+import { type Clock, within } from '../../kernel/clock.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { Child, ChildListener, ChildSpec, Containment, Spawn } from '../child.ts';
 import { giveBirth, type Nursery } from './birth.ts';
-import type { Child, ChildListener, ChildSpec, Containment, Spawn } from './child.ts';
 import { strongestContainment } from './containment.ts';
 import type { Environment } from './environment.ts';
 import { InstanceRecord } from './instance-record.ts';

@@ -3,9 +3,9 @@
 // the reaper), which cgroup holds it. After the leader's exit no signal goes to the group any more,
 // since its number may be given to a stranger; what is left is ended by the sweep.
 
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Containment } from '../child.ts';
 import { killMembers, membersOf, removeCgroup } from './cgroup.ts';
-import type { Containment } from './child.ts';
 import type { InstanceRecord } from './instance-record.ts';
 import { isSame, type ProcessIdentity, type ProcessTable } from './process-table.ts';
 import type { Reaper } from './reaper.ts';

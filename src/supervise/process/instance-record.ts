@@ -6,7 +6,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makePrivateFolder } from '../kernel/private-folder.ts';
+import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { ProcessIdentity } from './process-table.ts';
 
 export interface InstanceFile {

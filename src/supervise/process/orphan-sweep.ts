@@ -5,7 +5,7 @@
 
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { killMembers, membersOf, removeCgroup } from './cgroup.ts';
 import { instanceToken } from './environment.ts';
 import { bootId, type InstanceFile, pidNamespaceId, recordsDir } from './instance-record.ts';

@@ -3,7 +3,7 @@
 // are performed by `stop.ts`. Invariants: a rung is never climbed down, an exit at any rung leads to
 // exactly one sweep, and every stop ends, even of a process that cannot be killed.
 
-import type { Exit } from './child.ts';
+import type { Exit } from '../child.ts';
 
 export interface StopPolicy {
   /** From the closing of stdin to SIGTERM. */

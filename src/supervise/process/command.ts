@@ -6,7 +6,7 @@
 import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { delimiter, resolve } from 'node:path';
-import { Fault } from '../kernel/fault.ts';
+import { Fault } from '../../kernel/fault.ts';
 
 export interface CommandQuery {
   /** The server's name, for the fault. */

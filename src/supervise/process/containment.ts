@@ -15,9 +15,9 @@
 // death hides from the reaper whose child a stray was.
 
 import { spawn } from 'node:child_process';
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Containment } from '../child.ts';
 import { containingCgroup, removeCgroup } from './cgroup.ts';
-import type { Containment } from './child.ts';
 import { resolveCommand } from './command.ts';
 import type { OwnCgroups } from './own-cgroups.ts';
 import {

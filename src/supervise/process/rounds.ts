@@ -2,7 +2,7 @@
 // the limits. Visits are spread over the second and never overlap, the first comes soon after the
 // start (that is when a process escapes, if it does), and without trees there is no timer.
 
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 
 const tickMs = 250;
 const visitEveryMs = 1000;

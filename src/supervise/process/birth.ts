@@ -2,8 +2,9 @@
 // process under its containment, and enters it into the books. Whatever fails on the way leaves
 // nothing behind.
 
-import type { Clock } from '../kernel/clock.ts';
-import { Fault } from '../kernel/fault.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { ChildListener, ChildSpec, Containment } from '../child.ts';
 import {
   containingCgroup,
   isContaining,
@@ -12,7 +13,6 @@ import {
   removeCgroup,
   type TreeCgroup,
 } from './cgroup.ts';
-import type { ChildListener, ChildSpec, Containment } from './child.ts';
 import type { ChildStreams } from './child-streams.ts';
 import { resolveCommand } from './command.ts';
 import { type ContainmentPlan, contained } from './containment.ts';

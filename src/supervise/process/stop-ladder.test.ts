@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Exit } from './child.ts';
+import type { Exit } from '../child.ts';
 import {
   notStopping,
   type StopEffect,

@@ -5,8 +5,8 @@
 
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import type { Clock } from '../kernel/clock.ts';
-import type { ChildListener, Exit } from './child.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { ChildListener, Exit } from '../child.ts';
 
 export interface Pipes {
   readonly process: ChildProcess;

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
-import { Fault } from '../kernel/fault.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { type Environment, instanceToken } from './environment.ts';
 import type { ProcessIdentity } from './process-table.ts';
 import { reaperScript } from './reaper-script.ts';

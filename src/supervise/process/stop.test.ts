@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../../test/support/manual-clock.ts';
-import type { Child, Exit } from './child.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import type { Child, Exit } from '../child.ts';
 import { stopChild } from './stop.ts';
 import { stopPolicy } from './stop-ladder.ts';
 

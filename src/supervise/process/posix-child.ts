@@ -3,8 +3,8 @@
 // death by signal arrives as 128 + n, and a limit that was broken is named.
 
 import { constants } from 'node:os';
+import type { Child, ChildListener, Containment, Exit } from '../child.ts';
 import type { Limits, TreeCgroup } from './cgroup.ts';
-import type { Child, ChildListener, Containment, Exit } from './child.ts';
 import type { ChildStreams, RawExit } from './child-streams.ts';
 import {
   type BrokenLimit,

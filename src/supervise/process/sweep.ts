@@ -4,7 +4,7 @@
 // only. Passes repeat until two in a row find nothing, because a process may fork while it is
 // being looked for. `reaper-script.ts` keeps the same rules for the time when we are dead.
 
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import {
   isSame,
   type ProcessIdentity,

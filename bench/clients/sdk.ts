@@ -14,7 +14,7 @@ export async function sdkClient(command: string, args: readonly string[]): Promi
     async echo(text, repeat) {
       const args = repeat === 1 ? { text } : { text, repeat };
       const result = await client.callTool({ name: 'echo', arguments: args });
-      return (result.content as [{ text: string }])[0].text;
+      return (result.content as unknown as [{ text: string }])[0].text;
     },
     [Symbol.asyncDispose]: () => client.close(),
   };

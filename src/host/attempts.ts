@@ -41,6 +41,8 @@ export class Attempts implements PatienceListener {
   /** The server's answer; throws the fault that the caller will see. */
   async answer(signal: AbortSignal | undefined): Promise<Message> {
     const giveUp = signal && (() => this.#interruption.raise(cancelledFault(this.#server.name)));
+    // It may have been raised while the call waited for its place.
+    if (signal?.aborted) throw cancelledFault(this.#server.name);
     if (giveUp) signal.addEventListener('abort', giveUp);
     try {
       let seen: OfferedTool | undefined;

@@ -68,6 +68,18 @@ describe('the table of faults', () => {
     ]);
   });
 
+  it('invites to try again only where nothing but time is needed', () => {
+    const retryable = Object.entries(faultTable).filter(([, row]) => row.retryable);
+    expect(retryable.map(([code]) => code)).toEqual([
+      'unavailable',
+      'start_timeout',
+      'circuit_open',
+      'overloaded',
+      'draining',
+      'timeout',
+    ]);
+  });
+
   it('gives each code the exit code of the contract', () => {
     const exits = Object.fromEntries(
       Object.entries(faultTable).map(([code, { exit }]) => [code, exit]),

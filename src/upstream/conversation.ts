@@ -2,7 +2,7 @@
 // type and value; progress by token; everything that belongs to no call counted and dropped, never
 // logged with its payload. Transports feed it messages and ask it for exchanges.
 
-import { Fault } from '../kernel/fault.ts';
+import type { Fault } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
 import { numberOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
@@ -133,9 +133,4 @@ export class Conversation {
       }
     }
   }
-}
-
-/** The fault of a server that went away. */
-export function goneFault(detail: string): Fault {
-  return new Fault('unavailable', detail);
 }

@@ -154,7 +154,8 @@ describe('what a legacy server says unasked', () => {
 
   it.each([
     ['refused', (get: { break(code: string): void }) => get.break('ECONNREFUSED')],
-    ['answered by a crashed backend', (get: { status(status: number): void }) => get.status(502)],
+    ['answered by a crashed server', (get: { status(status: number): void }) => get.status(500)],
+    ['answered by a gateway', (get: { status(status: number): void }) => get.status(502)],
   ])('is listened for again also when opening the stream is %s', async (_name, fail) => {
     const { http, clock } = await legacyServer();
     http.find('GET').end();

@@ -14,7 +14,7 @@ describe('an answer that is none', () => {
     [403, 'auth_required', 'maybe'],
     [404, 'unavailable', 'maybe'],
     [405, 'unavailable', 'no'],
-    [413, 'unavailable', 'no'],
+    [413, 'invalid_request', 'no'],
     [429, 'unavailable', 'no'],
     [500, 'unavailable', 'maybe'],
     [503, 'unavailable', 'maybe'],

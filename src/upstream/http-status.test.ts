@@ -9,7 +9,7 @@ describe('an HTTP status', () => {
     [403, 'auth_required', 'maybe'],
     [404, 'unavailable', 'maybe'],
     [405, 'unavailable', 'no'],
-    [413, 'unavailable', 'no'],
+    [413, 'invalid_request', 'no'],
     [415, 'unavailable', 'no'],
     [421, 'unavailable', 'no'],
     [429, 'unavailable', 'no'],

@@ -28,6 +28,11 @@ export function statusFault(
       { server, dispatched },
     );
   }
+  // One caller's large arguments are no reason to leave the server alone.
+  if (status === 413) {
+    const detail = `${server} answered HTTP 413: the arguments are larger than it takes`;
+    return new Fault('invalid_request', detail, { server, dispatched });
+  }
   const retryAfterMs = secondsFrom(retryAfter);
   return new Fault('unavailable', `${server} answered HTTP ${status}`, {
     server,

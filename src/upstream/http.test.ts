@@ -119,10 +119,12 @@ describe('a network that breaks', () => {
 
   it('retires the connection once, but not the calls that have sockets of their own', async () => {
     const { connection, http, lost } = await modernServer();
-    const [one, two] = [call(connection), call(connection)];
-    const [, first, second] = http.requests;
+    const [one, two, three] = [call(connection), call(connection), call(connection)];
+    const [, first, second, third] = http.requests;
     first?.sent().break('ECONNRESET');
-    await expect(one.answer).rejects.toThrow();
+    third?.sent().break('ECONNRESET');
+    await expect(one.answer).rejects.toMatchObject({ record: { generation: 1 } });
+    await expect(three.answer).rejects.toThrow();
     const closing = connection.close('lost');
     second?.stream().event({ jsonrpc: '2.0', id: two.id, result: {} });
     expect((await two.answer).kind).toBe('result');
@@ -179,9 +181,13 @@ describe('closing', () => {
   it.each(['reload', 'idle'] as const)('for %s lets what runs finish', async (reason) => {
     const { connection, http, clock } = await modernServer();
     const exchange = call(connection);
+    const post = http.last;
     const closing = connection.close(reason);
+    // It takes nothing new meanwhile: the next generation will.
+    await expect(call(connection).answer).rejects.toMatchObject({ dispatched: 'no' });
+    expect(connection.isLost).toBe(true);
     await clock.advanceAsync(4_000);
-    http.last.result({ ok: true });
+    post.result({ ok: true });
     expect((await exchange.answer).kind).toBe('result');
     await closing;
     expect(clock.pending).toBe(0);

@@ -83,6 +83,7 @@ class HttpConnection implements Connection {
   #startStatus = 0;
   #isClosed = false;
   #ending: Promise<void> | undefined;
+  #reopening: Disposable | undefined;
   isLost = false;
 
   constructor(parts: HttpParts, generation: number, listener: ConnectionListener) {
@@ -309,7 +310,8 @@ class HttpConnection implements Connection {
       this.#inFlight.get(key)?.abort();
       this.#inFlight.delete(key);
       const nextMs = Math.min(reopenMs * 2, longestReopenMs);
-      if (isOffered && !this.#isClosed) clock.after(reopenMs, () => this.#openStream(nextMs), true);
+      if (!isOffered || this.#isClosed) return;
+      this.#reopening = clock.after(reopenMs, () => this.#openStream(nextMs), true);
     };
     const answer = new HttpAnswer(server, frameBytes, {
       sent: () => {},
@@ -350,6 +352,7 @@ class HttpConnection implements Connection {
 
   async #end(): Promise<void> {
     this.#isClosed = true;
+    this.#reopening?.[Symbol.dispose]();
     this.#conversation.failAll(this.#fault('was stopped'));
     for (const inFlight of this.#inFlight.values()) inFlight.abort();
     this.#inFlight.clear();

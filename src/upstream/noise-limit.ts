@@ -21,6 +21,8 @@ export class NoiseLimit {
   }
 
   count(noise: Noise): void {
+    // The answer to a call we gave up on is late by our doing, not by the server's.
+    if (noise === 'late-answer') return;
     if (noise === 'oversized-frame') {
       this.#oversized += 1;
       if (this.#oversized >= oversizedStrikes) this.#exceeded();

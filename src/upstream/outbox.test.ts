@@ -55,10 +55,11 @@ describe('our queue in front of a pipe', () => {
     push('zwei é\n');
     push(Buffer.from('three\n'));
     outbox.push('{"a":"notification"}\n', undefined);
-    const last = push(Buffer.from('last\n'));
+    push(Buffer.from('four\n'));
+    const last = push('last\n');
     finish();
     await settled();
-    expect(writes).toEqual(['one\n', 'zwei é\nthree\n{"a":"notification"}\nlast\n']);
+    expect(writes).toEqual(['one\n', 'zwei é\nthree\n{"a":"notification"}\nfour\nlast\n']);
     expect(last.dispatched).toBe('maybe');
   });
 
@@ -197,7 +198,7 @@ describe('a closed queue', () => {
     push('one\n');
     const two = push('two\n');
     outbox.close();
-    finish();
+    finish(new Error('EPIPE'));
     const three = push('three\n');
     await settled();
     expect(writes).toEqual(['one\n']);

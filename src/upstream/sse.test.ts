@@ -94,6 +94,8 @@ describe('a call over the 2024 transport', () => {
     const heard: Buffer[] = [];
     const exchange = call(connection, (params) => heard.push(params));
     expect(exchange.dispatched).toBe('no');
+    expect(http.last.headers).toMatchObject({ 'mcp-protocol-version': '2025-06-18' });
+    expect(http.last.body['params']).toMatchObject({ _meta: { progressToken: exchange.id } });
     http.last.status(202);
     expect(exchange.dispatched).toBe('maybe');
     const params = { progressToken: exchange.id, progress: 1 };
@@ -106,6 +108,7 @@ describe('a call over the 2024 transport', () => {
   it.each([
     [401, 'auth_required', 'no'],
     [429, 'unavailable', 'no'],
+    [300, 'protocol_violation', 'maybe'],
     [500, 'unavailable', 'maybe'],
   ])('that is refused by HTTP %i is %s, dispatched %s', async (status, code, dispatched) => {
     const { connection, http } = await sseServer();
@@ -173,6 +176,7 @@ describe('the stream of the 2024 transport', () => {
     // What was told to have stayed with us must not go out any more.
     expect(post.isAborted).toBe(true);
     expect([lost.length, connection.isLost]).toEqual([1, true]);
+    expect(lost[0]?.record).toMatchObject({ server: 'docs', generation: 1 });
     await expect(call(connection).answer).rejects.toMatchObject({ dispatched: 'no' });
     await connection.close('lost');
     expect(lost).toHaveLength(1);
@@ -184,6 +188,8 @@ describe('the stream of the 2024 transport', () => {
     expect(await connection.close('stop')).toBe(0);
     await expect(exchange.answer).rejects.toMatchObject({ code: 'unavailable' });
     expect([http.find('GET').isAborted, http.last.isAborted, lost.length]).toEqual([true, true, 0]);
+    await expect(call(connection).answer).rejects.toMatchObject({ dispatched: 'no' });
+    expect([connection.isLost, http.methods.length]).toEqual([true, 4]);
   });
 
   it.each([true, false])('is probed by a ping; answered: %s', async (isAnswered) => {

@@ -132,7 +132,7 @@ class StdioConnection implements Connection {
     this.#conversation = new Conversation({
       notification: (message) => this.#listener.notification(message),
       request: (message) => this.#serverRequest(message),
-      noise: (noise) => this.#listener.noise(noise),
+      noise: (noise) => this.#count(noise),
       abandoned: (exchange) => this.#abandoned(exchange),
     });
   }

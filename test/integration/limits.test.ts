@@ -40,7 +40,7 @@ const leak = 'head -c 400000000 /dev/zero | tail';
 const bomb = 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done; echo set; wait';
 const bigBomb = 'i=0; while [ $i -lt 500 ]; do sleep 1000 & i=$((i + 1)); done; wait';
 
-describe.each(keepers)('a limit kept by %s under the containment %s', (keeper, kind) => {
+describe.each(keepers)('a limit kept by %s under the containment %s #limits', (keeper, kind) => {
   let ticks = 0;
   const clock: Clock = {
     ...systemClock,

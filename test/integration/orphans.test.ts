@@ -140,7 +140,7 @@ async function trial(user: string, prefix: readonly string[], kind: Containment)
   for (const pid of exempted) sendSignal(pid, 'SIGKILL');
 }
 
-describe.each(users)('when a host of %s is killed', (user, prefix) => {
+describe.each(users)('when a host of %s is killed #no-orphans', (user, prefix) => {
   it.each(offered)(
     'nothing survives that the containment %s promises to end',
     async (kind) => {
@@ -226,7 +226,7 @@ describe('a host that dies', () => {
     expect(await leftAfterKill(host, below, 'host below a host')).toEqual([]);
   });
 
-  it('leaves its children to the next start when its reaper dies with it', async () => {
+  it('leaves its children to the next start when its reaper dies with it #no-orphans', async () => {
     const stateDir = await newStateDir();
     const { host, sleepers, reaper } = await smallHost({ stateDir, containments: ['marker'] });
     // Stopped, it cannot start another reaper.

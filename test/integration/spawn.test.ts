@@ -125,7 +125,7 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
     await subject.child.sweep();
   });
 
-  it('ignores no signal, is not pid 1, and keeps to its arguments', async () => {
+  it('ignores no signal, is not pid 1, and keeps to its arguments #least-environment', async () => {
     const script = 'grep SigIgn /proc/self/status; echo "$$ $#:$1:$2"';
     const subject = await recorded(spawner, 'sh', ['-c', script, 'sh', 'two words', '$HOME']);
     await subject.exited;
@@ -133,7 +133,7 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
     await subject.child.sweep();
   });
 
-  it('leaves no zombie while it lives, whomever it orphans', async () => {
+  it('leaves no zombie while it lives, whomever it orphans #no-orphans', async () => {
     const subject = await shell(spawner, '(sleep 0 & sleep 0 &); exec cat');
     await subject.write('x');
     await until(async () => {
@@ -170,7 +170,7 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
     expect(subject.stdout().toString()).toBe('up\nbye\n');
   });
 
-  it('ends by SIGKILL when it is deaf', async () => {
+  it('ends by SIGKILL when it is deaf #stop-ladder', async () => {
     const tag = newTag();
     const subject = await shell(spawner, `trap '' TERM INT HUP; sh ${sleeper} ${tag}; :`);
     const deaf = await sleepersWith(tag);

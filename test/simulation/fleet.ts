@@ -6,7 +6,7 @@
 import { configFromObject } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/loaded.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
-import { Host } from '../../src/host/host.ts';
+import { Host, type HostParts } from '../../src/host/host.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
 import type { Dice } from './random.ts';
 import { frameBytes, type World } from './world.ts';
@@ -74,10 +74,15 @@ export function isOperatorsWord(name: string, tool: string): boolean {
 
 /** The shipped host on a simulated world. */
 export function hostOn(world: World, fleet: Fleet, heard: (event: HostEvent) => void): Host {
+  return new Host(partsFor(world, fleet, heard));
+}
+
+/** What the host is given: the world's five edges, and what is said about it in words. */
+export function partsFor(world: World, fleet: Fleet, heard: (event: HostEvent) => void): HostParts {
   const { clock, random, spawn, http, store } = world;
   const events = new EventHub(() => clock.wallNow());
   events.subscribe(heard);
-  return new Host({
+  return {
     edges: { clock, random, spawn, http },
     store,
     config: fleet.config,
@@ -92,7 +97,7 @@ export function hostOn(world: World, fleet: Fleet, heard: (event: HostEvent) => 
       return config.mcpServers[name] as ServerConfig;
     },
     release: () => Promise.resolve(),
-  });
+  };
 }
 
 function loaded(input: unknown): LoadedConfig {

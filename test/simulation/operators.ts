@@ -40,11 +40,13 @@ export class Operators {
   }
 
   #think(): void {
-    this.#world.clock.later(this.#dice.between(500, 15_000), async () => {
-      if (this.#isOver) return;
-      await this.#act(this.#dice.pick(this.#fleet.names));
-      this.#think();
-    });
+    this.#world.clock.later(this.#dice.between(500, 15_000), () => void this.#work());
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isOver) return;
+    await this.#act(this.#dice.pick(this.#fleet.names));
+    this.#think();
   }
 
   async #act(name: string): Promise<void> {

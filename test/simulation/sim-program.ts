@@ -59,7 +59,7 @@ export class SimProgram implements Program {
   /** Now and then something happens to a process although nobody asks anything of it. */
   #idle(): void {
     const { clock, dice, weather } = this.#world;
-    clock.later(dice.between(500, 4_000), () => {
+    clock.later(dice.between(500, 6_000), () => {
       if (!this.#child?.isAlive) return;
       if (weather.strikes('exit-idle')) return this.#die();
       if (weather.strikes('freeze')) this.#isFrozen = true;

@@ -42,7 +42,7 @@ const rates = {
   'garbage-line': 0.06,
   'damaged-answer': 0.02,
   'oversized-line': 0.02,
-  'garbage-flood': 0.002,
+  'garbage-flood': 0.005,
   'server-request': 0.05,
   'list-changed': 0.05,
   'changed-definition': 0.25,

@@ -45,7 +45,7 @@ export class Workload {
     this.answered.clear();
     if (this.#isPolite) return;
     this.#isPolite = true;
-    for (const server of this.#fleet.names) this.#callPolitely(server);
+    for (const server of this.#fleet.names) void this.#callPolitely(server);
   }
 
   end(): void {
@@ -53,12 +53,13 @@ export class Workload {
   }
 
   #think(): void {
-    const { clock } = this.#world;
-    clock.later(this.#dice.between(10, 6_000), async () => {
-      if (this.#isPolite || this.#isOver) return;
-      await this.#act();
-      this.#think();
-    });
+    this.#world.clock.later(this.#dice.between(10, 9_000), () => void this.#work());
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isPolite || this.#isOver) return;
+    await this.#act();
+    this.#think();
   }
 
   async #act(): Promise<void> {
@@ -170,14 +171,12 @@ export class Workload {
     return { signal: giveUp.signal, timer };
   }
 
-  #callPolitely(server: string): void {
-    this.#world.clock.later(1_000, async () => {
-      if (this.#isOver) return;
-      if (!this.answered.has(server)) {
-        await this.#call(this.#plan({ server, timeoutMs: undefined }), false);
-      }
-      this.#callPolitely(server);
-    });
+  async #callPolitely(server: string): Promise<void> {
+    while (!this.#isOver) {
+      await this.#pause(1_000);
+      if (this.#isOver || this.answered.has(server)) continue;
+      await this.#call(this.#plan({ server, timeoutMs: undefined }), false);
+    }
   }
 
   #pause(ms: number): Promise<void> {

@@ -1,0 +1,120 @@
+// What is simulated and what is not: the host under simulation is the shipped one, whole, and only
+// the five edges between it and the world are replaced. Read from the imports and from the parts the
+// host is given, so that a shortcut taken later is seen.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { drawFleet, partsFor } from './fleet.ts';
+import { Judge } from './invariants.ts';
+import { Dice } from './random.ts';
+import { World } from './world.ts';
+
+const folder = dirname(fileURLToPath(import.meta.url));
+const root = join(folder, '../..');
+
+/** What runs: the modules that a file imports for their values, followed to the end. */
+function reachedFrom(file: string, reached = new Set<string>()): ReadonlySet<string> {
+  if (reached.has(file)) return reached;
+  reached.add(file);
+  for (const name of valueImports(file)) {
+    if (name.startsWith('.')) reachedFrom(join(dirname(file), name), reached);
+    else reached.add(name);
+  }
+  return reached;
+}
+
+function valueImports(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const imports = [...text.matchAll(/^(?:import|export) (?!type )([^;]*?)from '([^']+)';/gms)];
+  // `import { type A, type B }` brings no value along.
+  const isValue = (names: string) =>
+    !/^\{[^}]*\}\s*$/.test(names) || /[{,]\s*(?!type\b)[\w$]/.test(names);
+  return imports.filter(([, names]) => isValue(names ?? '')).map(([, , name]) => name as string);
+}
+
+function simulationFiles(): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((name) => join(folder, name));
+}
+
+describe('the simulated host', () => {
+  const shipped = [...reachedFrom(join(root, 'src/host/host.ts'))].map((file) =>
+    file.startsWith('/') ? relative(root, file) : file,
+  );
+
+  it('is the shipped one, with the one pipeline, the shells and all connections', () => {
+    expect(shipped).toEqual(
+      expect.arrayContaining([
+        'src/host/call.ts',
+        'src/host/attempts.ts',
+        'src/policy/replay.ts',
+        'src/supervise/life.ts',
+        'src/supervise/supervisor.ts',
+        'src/upstream/stdio.ts',
+        'src/upstream/http.ts',
+        'src/upstream/sse.ts',
+      ]),
+    );
+  });
+
+  it('reaches the real clock, processes, network and disk only through what it is given', () => {
+    const outside = shipped.filter((name) => name.startsWith('node:') || name === 'undici');
+    const pure = ['node:async_hooks', 'node:buffer', 'node:crypto'];
+    expect(outside.filter((name) => !pure.includes(name))).toEqual([]);
+    expect(shipped).not.toContain('src/kernel/system-clock.ts');
+  });
+
+  it('is given five simulated edges and nothing else that acts', () => {
+    const judge = new Judge();
+    const world = new World({ seed: 1 }, judge);
+    const { edges, store, ...rest } = partsFor(world, drawFleet(new Dice(1)), () => {});
+    expect(Object.keys(edges).sort()).toEqual(['clock', 'http', 'random', 'spawn']);
+    expect([edges.clock, edges.http, edges.random, edges.spawn, store]).toEqual([
+      world.clock,
+      world.http,
+      world.random,
+      world.spawn,
+      world.store,
+    ]);
+    expect(Object.keys(rest).sort()).toEqual([
+      'config',
+      'configFile',
+      'disabled',
+      'events',
+      'identity',
+      'instance',
+      'readEntry',
+      'release',
+      'startedBy',
+    ]);
+  });
+});
+
+describe('the simulation', () => {
+  it('takes from the shipped code what it simulates with, and replaces no module of it', () => {
+    const taken = new Set(
+      simulationFiles()
+        .flatMap((file) => valueImports(file))
+        .filter((name) => name.startsWith('../')),
+    );
+    expect([...taken].sort()).toEqual([
+      '../../src/config/load.ts',
+      '../../src/host/host.ts',
+      '../../src/kernel/fault.ts',
+      '../../src/observe/events.ts',
+      '../../src/wire/eras.ts',
+    ]);
+  });
+
+  it('has no time, chance or input of its own', () => {
+    const forbidden =
+      /\b(?:Date\b|Math\.random|setTimeout|setInterval|performance|node:(?:fs|net|http|child_process|timers)|vi\.mock)/;
+    const offenders = simulationFiles().filter((file) =>
+      forbidden.test(readFileSync(file, 'utf8').replace(/^\s*\/\/.*$/gm, '')),
+    );
+    expect(offenders).toEqual([]);
+  });
+});

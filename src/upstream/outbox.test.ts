@@ -26,23 +26,30 @@ function newOutbox() {
     outbox.push(text, exchange);
     return exchange;
   };
+  /** Pushes a frame and ends the turn: its write is under way. */
+  const first = async (text: string) => {
+    const exchange = push(text);
+    await settled();
+    return exchange;
+  };
   const finish = (error: Error | null = null) => open.shift()?.(error);
-  return { clock, outbox, writes, open, stuck, push, finish };
+  return { clock, outbox, writes, open, stuck, push, first, finish };
 }
 
 const cancel = (exchange: Exchange) => exchange.cancel(new Fault('cancelled', ''));
 
 describe('our queue in front of a pipe', () => {
-  it('writes the first frame at once, which from then on may have left us', () => {
+  it('writes a frame at the end of its turn; from then on it may have left us', async () => {
     const { push, writes } = newOutbox();
     const one = push('one\n');
-    expect(writes).toEqual(['one\n']);
-    expect(one.dispatched).toBe('maybe');
+    expect([writes, one.dispatched]).toEqual([[], 'no']);
+    await settled();
+    expect([writes, one.dispatched]).toEqual([['one\n'], 'maybe']);
   });
 
   it('has one write outstanding: what stands behind it is still ours', async () => {
-    const { push, writes } = newOutbox();
-    push('one\n');
+    const { first, push, writes } = newOutbox();
+    await first('one\n');
     const [two, three] = [push('two\n'), push('three\n')];
     await settled();
     expect(writes).toEqual(['one\n']);
@@ -50,8 +57,8 @@ describe('our queue in front of a pipe', () => {
   });
 
   it('writes what has gathered in one piece and in order, text and bytes alike', async () => {
-    const { push, writes, finish, outbox } = newOutbox();
-    push('one\n');
+    const { first, push, writes, finish, outbox } = newOutbox();
+    await first('one\n');
     push('zwei é\n');
     push(Buffer.from('three\n'));
     outbox.push('{"a":"notification"}\n', undefined);
@@ -63,9 +70,9 @@ describe('our queue in front of a pipe', () => {
     expect(last.dispatched).toBe('maybe');
   });
 
-  it('gathers the frames of one turn even when the first is written already', async () => {
-    const { push, writes, finish } = newOutbox();
-    push('one\n');
+  it('writes the frames of one turn in one piece', async () => {
+    const { push, writes, first, finish } = newOutbox();
+    await first('one\n');
     finish();
     const two = push('two\n');
     push('three\n');
@@ -76,16 +83,14 @@ describe('our queue in front of a pipe', () => {
   });
 
   it('does not gather more than is worth waiting for', () => {
-    const { push, writes, finish } = newOutbox();
-    push('one\n');
-    finish();
-    push(`${'x'.repeat(9_000)}\n`);
-    expect(writes).toHaveLength(2);
+    const { push, writes } = newOutbox();
+    push(`${'x'.repeat(17_000)}\n`);
+    expect(writes).toHaveLength(1);
   });
 
   it('joins no more than it needs to: the rest stays ours', async () => {
-    const { push, writes, finish } = newOutbox();
-    push('one\n');
+    const { first, push, writes, finish } = newOutbox();
+    await first('one\n');
     const big = Array.from({ length: 4 }, () => push('x'.repeat(40_000)));
     finish();
     await settled();
@@ -94,8 +99,8 @@ describe('our queue in front of a pipe', () => {
   });
 
   it('never writes a frame that was given up while it was still ours', async () => {
-    const { push, writes, finish } = newOutbox();
-    push('one\n');
+    const { first, push, writes, finish } = newOutbox();
+    await first('one\n');
     const two = push('two\n');
     push('three\n');
     cancel(two);
@@ -106,13 +111,14 @@ describe('our queue in front of a pipe', () => {
   });
 
   it('writes nothing at all when everything that waited was given up', async () => {
-    const { push, writes, finish } = newOutbox();
-    push('one\n');
+    const { first, push, writes, finish } = newOutbox();
+    await first('one\n');
     cancel(push('two\n'));
     finish();
     await settled();
     expect(writes).toEqual(['one\n']);
     push('three\n');
+    await settled();
     expect(writes).toEqual(['one\n', 'three\n']);
   });
 
@@ -135,8 +141,8 @@ describe('our queue in front of a pipe', () => {
 
 describe('a pipe that breaks', () => {
   it('is reported, and what stood behind the write never left us', async () => {
-    const { push, writes, finish, stuck } = newOutbox();
-    const one = push('one\n');
+    const { first, push, writes, finish, stuck } = newOutbox();
+    const one = await first('one\n');
     const two = push('two\n');
     const error = new Error('EPIPE');
     finish(error);
@@ -148,8 +154,8 @@ describe('a pipe that breaks', () => {
   });
 
   it('is reported once', async () => {
-    const { push, finish, stuck } = newOutbox();
-    push('one\n');
+    const { push, first, finish, stuck } = newOutbox();
+    await first('one\n');
     finish(new Error('EPIPE'));
     push('two\n');
     await settled();
@@ -159,9 +165,9 @@ describe('a pipe that breaks', () => {
 });
 
 describe('a server that does not read', () => {
-  it('is reported when a write behind which frames wait has not ended by the deadline', () => {
-    const { push, clock, stuck } = newOutbox();
-    push('one\n');
+  it('is reported when a write behind which frames wait has not ended by the deadline', async () => {
+    const { first, push, clock, stuck } = newOutbox();
+    await first('one\n');
     push('two\n');
     clock.advance(9_999);
     expect(stuck).toEqual([]);
@@ -194,8 +200,8 @@ describe('a server that does not read', () => {
 
 describe('a closed queue', () => {
   it('writes nothing more and leaves no timer; what waited stays ours', async () => {
-    const { push, outbox, writes, finish, clock, stuck } = newOutbox();
-    push('one\n');
+    const { first, push, outbox, writes, finish, clock, stuck } = newOutbox();
+    await first('one\n');
     const two = push('two\n');
     outbox.close();
     finish(new Error('EPIPE'));

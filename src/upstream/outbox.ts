@@ -1,7 +1,7 @@
 // Our own queue in front of one pipe. One write is outstanding at a time and everything behind it
-// is still ours: that is what makes `dispatched: no` a fact instead of a guess. The first frame of
-// a turn goes out at once, so that the server can begin; those that follow in the same turn are
-// gathered, so that many small frames do not cost a system call each.
+// is still ours: that is what makes `dispatched: no` a fact instead of a guess. Frames that come in
+// one turn of the loop go out together at its end, or as soon as there are enough of them: a system
+// call each would cost more than everything else a call does here.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange } from './exchange.ts';
@@ -22,7 +22,7 @@ export interface OutboxListener {
 }
 
 /** What has gathered is written as soon as it is this much. */
-const gatherBytes = 8 * 1024;
+const gatherBytes = 16 * 1024;
 /** A joined write stays below this, so that little is "maybe" when a pipe breaks. */
 const joinBytes = 64 * 1024;
 
@@ -57,12 +57,11 @@ export class Outbox {
     this.#queuedBytes += text.length;
     if (this.#writing) {
       if (!this.#watch) this.#watchWrite();
+    } else if (this.#queuedBytes >= gatherBytes) {
+      this.#flush();
     } else if (!this.#isGathering) {
       this.#isGathering = true;
       process.nextTick(this.#turnEnded);
-      this.#flush();
-    } else if (this.#queuedBytes >= gatherBytes) {
-      this.#flush();
     }
   }
 

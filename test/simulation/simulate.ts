@@ -74,7 +74,7 @@ class Simulation {
     const parts = [this.#world, this.#host, this.#fleet, this.#judge] as const;
     this.#workload = new Workload(...parts, seeds.fork(2));
     this.#operators = new Operators(...parts, seeds.fork(3));
-    this.#endsInStorm = seeds.chance(0.3);
+    this.#endsInStorm = seeds.chance(0.4);
   }
 
   async run(): Promise<SimulationReport> {
@@ -97,7 +97,6 @@ class Simulation {
     this.#workload.begin();
     this.#operators.begin();
     await this.#pass(this.#minutes * 60_000, () => false);
-    this.#operators.end();
     if (!this.#endsInStorm) await this.#recover();
     await this.#close();
   }
@@ -117,6 +116,7 @@ class Simulation {
   // --- calm --------------------------------------------------------------------------------
 
   async #recover(): Promise<void> {
+    this.#operators.end();
     this.#world.weather.calm();
     this.#world.trace.add('calm');
     // What operators had begun is theirs to end, so that what is ejected stays so.
@@ -160,7 +160,6 @@ class Simulation {
 
   async #close(): Promise<void> {
     let isClosed = false;
-    this.#workload.end();
     const closing = this.#host.close().then(() => {
       isClosed = true;
     });
@@ -169,6 +168,7 @@ class Simulation {
     await closing;
     this.#judge.closed([...this.#operators.pending]);
     this.#world.trace.add('closed');
+    // Callers and operators go on, and are turned away.
     await this.#pass(aftermathMs, () => false);
     this.#judge.nothingLeft();
   }

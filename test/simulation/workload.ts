@@ -25,7 +25,6 @@ export class Workload {
   readonly answered = new Set<string>();
   #lastNonce = 0;
   #isPolite = false;
-  #isOver = false;
 
   constructor(world: World, host: Host, fleet: Fleet, judge: Judge, dice: Dice) {
     this.#world = world;
@@ -48,16 +47,12 @@ export class Workload {
     for (const server of this.#fleet.names) void this.#callPolitely(server);
   }
 
-  end(): void {
-    this.#isOver = true;
-  }
-
   #think(): void {
     this.#world.clock.later(this.#dice.between(10, 9_000), () => void this.#work());
   }
 
   async #work(): Promise<void> {
-    if (this.#isPolite || this.#isOver) return;
+    if (this.#isPolite) return;
     await this.#act();
     this.#think();
   }
@@ -172,9 +167,9 @@ export class Workload {
   }
 
   async #callPolitely(server: string): Promise<void> {
-    while (!this.#isOver) {
+    for (;;) {
       await this.#pause(1_000);
-      if (this.#isOver || this.answered.has(server)) continue;
+      if (this.answered.has(server)) continue;
       await this.#call(this.#plan({ server, timeoutMs: undefined }), false);
     }
   }

@@ -22,6 +22,7 @@ export class Budgets implements Disposable {
   readonly #clock: Clock;
   // Made on first use: from then on every promise of the process pays for the context it carries.
   #scopes: AsyncLocalStorage<Budget> | undefined;
+  #isOver = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -30,6 +31,8 @@ export class Budgets implements Disposable {
   /** Runs under fresh ceilings; work it leaves running stays under them. */
   withBudget<T>(limits: BudgetLimits, run: () => T): T {
     const budget = new Budget(limits, this.#clock);
+    // Nothing can be called any more, and the promises must not pay again.
+    if (this.#isOver) return run();
     this.#scopes ??= new AsyncLocalStorage();
     return this.#scopes.run(budget, run);
   }
@@ -45,6 +48,7 @@ export class Budgets implements Disposable {
 
   /** Takes the context off the process's promises again. */
   [Symbol.dispose](): void {
+    this.#isOver = true;
     this.#scopes?.disable();
     this.#scopes = undefined;
   }

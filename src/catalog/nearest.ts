@@ -3,6 +3,8 @@
 // Which names are known is the caller's decision: it must give only those that the asker may see,
 // because a suggestion tells that a name exists.
 
+import { slipsBetween } from '../kernel/slips.ts';
+
 const maxSuggestions = 3;
 /** Longer names are compared with nothing; they are not slips of the finger. */
 const maxLength = 128;
@@ -26,31 +28,4 @@ export function nearest(name: string, known: Iterable<string>): readonly string[
 function slipsAllowed(length: number): number {
   if (length < 2) return 0;
   return Math.min(3, Math.max(1, Math.floor(length / 3)));
-}
-
-/**
- * Damerau-Levenshtein distance (adjacent swaps, no part edited twice), row by row; Infinity as
- * soon as no path within the bound is left.
- */
-function slipsBetween(a: string, b: string, bound: number): number {
-  if (Math.abs(a.length - b.length) > bound) return Infinity;
-  let beforeLast: readonly number[] = [];
-  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const changed = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const isSwap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const swapped = isSwap ? at(beforeLast, j - 2) + 1 : Infinity;
-      row.push(Math.min(changed, swapped, at(last, j) + 1, at(row, j - 1) + 1));
-    }
-    if (Math.min(...row) > bound) return Infinity;
-    beforeLast = last;
-    last = row;
-  }
-  return at(last, b.length);
-}
-
-function at(row: readonly number[], column: number): number {
-  return row[column] ?? Infinity;
 }

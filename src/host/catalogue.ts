@@ -103,6 +103,8 @@ export class Catalogue {
   async #read(connection: Connection): Promise<void> {
     this.#isStale = false;
     const list = await followPages((cursor) => this.#page(connection, cursor), this.#clock);
+    // A retired connection may still answer, but no longer for the one that took its place.
+    if (connection.isLost) throw new Fault('unavailable', 'the connection was lost meanwhile');
     const { tools, leftOut } = readTools(list.items);
     // Only a server that says how long its list holds is asked again unbidden.
     this.#staleAt = list.ttlMs > 0 ? this.#clock.now() + list.ttlMs : Number.POSITIVE_INFINITY;

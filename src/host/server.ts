@@ -117,7 +117,7 @@ export class Server {
     });
     const abort = () => void connection.close('hung');
     signal.addEventListener('abort', abort);
-    await this.catalogue.tryLoad(connection);
+    if (!signal.aborted) await this.catalogue.tryLoad(connection);
     signal.removeEventListener('abort', abort);
     if (signal.aborted) {
       await connection.close('hung');

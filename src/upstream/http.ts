@@ -21,6 +21,7 @@ import type { Exchange } from './exchange.ts';
 import { notificationText, requestText, withProgress } from './frame.ts';
 import { HttpAnswer } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
+import { answersProbe } from './liveness.ts';
 import { type Identity, modernEnvelope, negotiate, type Verdicts } from './negotiate.ts';
 import { answerTo } from './server-requests.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -37,7 +38,6 @@ export interface HttpParts {
   readonly verdicts: Verdicts;
 }
 
-const probeAnswerMs = 5_000;
 /** Calls still running when a server is replaced get this long to finish. */
 const drainMs = 5_000;
 const goodbyeMs = 1_000;
@@ -218,16 +218,8 @@ class HttpConnection implements Connection {
     };
   }
 
-  async probe(): Promise<boolean> {
-    const method = this.era === 'modern' ? 'server/discover' : 'ping';
-    const exchange = this.request(method, { members: '' });
-    using _deadline = this.#parts.clock.after(probeAnswerMs, () =>
-      exchange.cancel(new Fault('timeout', `${this.#parts.server} does not answer a probe`)),
-    );
-    return await exchange.answer.then(
-      () => true,
-      () => false,
-    );
+  probe(): Promise<boolean> {
+    return answersProbe(this, this.#parts.server, this.#parts.clock);
   }
 
   #abandoned(exchange: Exchange): void {

@@ -21,11 +21,10 @@ import { notificationText, requestText, withProgress } from './frame.ts';
 import type { HttpParts } from './http.ts';
 import type { HttpInFlight } from './http-client.ts';
 import { statusFault } from './http-status.ts';
+import { answersProbe } from './liveness.ts';
 import { negotiate } from './negotiate.ts';
 import { answerTo } from './server-requests.ts';
 import { unlessAborted } from './unless-aborted.ts';
-
-const probeAnswerMs = 5_000;
 
 export async function connectSse(
   parts: HttpParts,
@@ -208,15 +207,8 @@ class SseConnection implements Connection {
     });
   }
 
-  async probe(): Promise<boolean> {
-    const exchange = this.request('ping', { members: '' });
-    using _deadline = this.#clock.after(probeAnswerMs, () =>
-      exchange.cancel(new Fault('timeout', `${this.#parts.server} does not answer a probe`)),
-    );
-    return await exchange.answer.then(
-      () => true,
-      () => false,
-    );
+  probe(): Promise<boolean> {
+    return answersProbe(this, this.#parts.server, this.#clock);
   }
 
   #abandoned(exchange: Exchange): void {

@@ -25,6 +25,7 @@ import type {
 import { Conversation } from './conversation.ts';
 import type { Exchange } from './exchange.ts';
 import { asLine, notificationText, requestText, withProgress } from './frame.ts';
+import { answersProbe } from './liveness.ts';
 import {
   type Identity,
   modernEnvelope,
@@ -54,7 +55,6 @@ const writeDeadlineMs = 10_000;
 const exitGraceMs = 250;
 /** Calls still running when a server is replaced get this long to finish. */
 const drainMs = 5_000;
-const probeAnswerMs = 5_000;
 const politeStop: StopPolicy = { stdinGraceMs: 2_000, termGraceMs: 3_000 };
 
 /** Starts the server and makes its acquaintance. Rejects with a Fault, leaving nothing behind. */
@@ -221,17 +221,8 @@ class StdioConnection implements Connection {
     this.#outbox?.push(asLine(notificationText(method, params, '')), undefined);
   }
 
-  /** Any answer at all, even an error, shows that it is alive. */
-  async probe(): Promise<boolean> {
-    const method = this.era === 'modern' ? 'server/discover' : 'ping';
-    const exchange = this.request(method, { members: '' });
-    using _deadline = this.#parts.clock.after(probeAnswerMs, () =>
-      exchange.cancel(this.#fault('timeout', 'does not answer a probe')),
-    );
-    return await exchange.answer.then(
-      () => true,
-      () => false,
-    );
+  probe(): Promise<boolean> {
+    return answersProbe(this, this.#parts.server, this.#parts.clock);
   }
 
   #abandoned(exchange: Exchange): void {

@@ -95,7 +95,8 @@ export class ServerRules {
   /** Definitions only ever go up, so a list that goes down was read on an old connection. */
   #judgeList(name: string): void {
     const server = this.server(name);
-    const known = server ? knownDefinition(server) : 0;
+    if (!server) return;
+    const known = knownDefinition(server);
     if (known < (this.#definitions.get(name) ?? 0)) {
       this.#violated('generations', `${name}: the list of an old connection replaced a newer one`);
     }

@@ -32,8 +32,8 @@ export interface SimulationReport {
 
 /** How long a server may take to come back when nothing goes wrong any more. */
 const recoveryMs = 120_000;
-/** Ending every server in parallel is bounded by one stop ladder and the longest start. */
-const closeMs = 12_000;
+/** All servers end in parallel, each within the drain of a reload, a stop ladder and a sweep. */
+const closeMs = 10_500;
 /** After the end time goes on: whatever was forgotten would show. */
 const aftermathMs = 30_000;
 

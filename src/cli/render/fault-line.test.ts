@@ -12,7 +12,7 @@ describe('a fault for a person', () => {
   it('is one line with the cause, the code, the last words of the server and the next step', () => {
     const facts = { server: 'git', tool: 'log', stderr: 'no repository\nhere' };
     expect(lineOf('unavailable', 'git exited with code 1', facts)).toBe(
-      'holdfast: git exited with code 1 [unavailable] · stderr: no repository here · next: holdfast doctor, or run its command by hand',
+      'holdfast: git exited with code 1 [unavailable] · stderr: no repository here · next: holdfast doctor, or try it by hand',
     );
   });
 

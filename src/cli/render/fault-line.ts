@@ -61,7 +61,7 @@ function nextStep({ code, server, tool }: FaultRecord): string | null {
     case 'repair':
       return server === '' ? null : 'holdfast doctor';
     case 'start':
-      return 'holdfast doctor, or run its command by hand';
+      return 'holdfast doctor, or try it by hand';
     case 'patience':
       return 'allow it more with --timeout MS';
     case 'defect':

@@ -64,7 +64,7 @@ describe('bad input', () => {
       'a server that prints help and exits',
       'call helper/x',
       3,
-      /^holdfast: helper exited with code 0.* · next: .*run its command by hand/,
+      /^holdfast: helper exited with code 0.* · next: .*try it by hand/,
     ],
     [
       'a server that says why it exits',

@@ -1,5 +1,5 @@
 // Loaded before every integration test file: when the file is done, no process that it started may
-// be left, alive or as a zombie. Counted are the descendants of this worker and, wherever they have
+// be left, alive or as a zombie, and no socket, pipe, server or child handle open. Counted are the descendants of this worker and, wherever they have
 // gone, the processes that carry its mark; other workers and other people's processes are not ours.
 // The mark travels in HOLDFAST_INSTANCE, which every Holdfast hands on to its children.
 
@@ -17,18 +17,45 @@ process.env['HOLDFAST_INSTANCE'] = `${token}0;`;
 /** What the test runner itself had running before. */
 const bystanders = new Set((await survivors()).map(identify));
 
+/** Handles that keep a process alive. Timers are the test runner's own business, too. */
+const handleKinds = [
+  'ProcessWrap',
+  'PipeWrap',
+  'TCPSocketWrap',
+  'TCPServerWrap',
+  'TLSWrap',
+  'FSEventWrap',
+];
+const handlesBefore = openHandles();
+
 afterAll(async () => {
   let left = await newSurvivors();
-  for (const deadline = systemClock.now() + patienceMs; left.length > 0; ) {
+  let handles = newHandles();
+  for (const deadline = systemClock.now() + patienceMs; left.length + handles.length > 0; ) {
     if (systemClock.now() > deadline) break;
     await new Promise((resolve) => systemClock.after(25, () => resolve(undefined)));
     left = await newSurvivors();
+    handles = newHandles();
   }
+  if (handles.length > 0) throw new Error(`handles left open: ${handles.join(', ')}`);
   if (left.length === 0) return;
   const descriptions = left.map(describe);
   for (const { pid, isZombie } of left) if (!isZombie) end(pid);
   throw new Error(`processes outlived this test file:\n${descriptions.join('\n')}`);
 });
+
+function openHandles(): ReadonlyMap<string, number> {
+  const open = process.getActiveResourcesInfo();
+  return new Map(handleKinds.map((kind) => [kind, open.filter((one) => one === kind).length]));
+}
+
+/** What is open now and was not before this file, by kind. */
+function newHandles(): string[] {
+  const grown = [...openHandles()].filter(
+    ([kind, count]) => count > (handlesBefore.get(kind) ?? 0),
+  );
+  return grown.map(([kind, count]) => `${count - (handlesBefore.get(kind) ?? 0)} ${kind}`);
+}
 
 async function newSurvivors(): Promise<ProcessRow[]> {
   return (await survivors()).filter((row) => !bystanders.has(identify(row)));

@@ -5,7 +5,6 @@
 import { hash } from 'node:crypto';
 import { type CacheStats, ResponseCache } from '../cache/cache.ts';
 import { Flights } from '../cache/coalesce.ts';
-import { nearest } from '../catalog/nearest.ts';
 import type { SearchOutcome } from '../catalog/search.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
@@ -32,7 +31,8 @@ import {
   toolsOf,
 } from './discovery.ts';
 import { IdlePool } from './idle-pool.ts';
-import { type Edges, Server, type ServerParts } from './server.ts';
+import { Registry } from './registry.ts';
+import type { Edges, Server, ServerParts } from './server.ts';
 import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
 import { Tally } from './tally.ts';
 import { verdictMemory } from './verdict-memory.ts';
@@ -89,8 +89,7 @@ export class Host implements CallParts, AsyncDisposable {
   readonly tally: Tally;
   readonly pool: IdlePool;
   readonly #parts: HostParts;
-  readonly #serverParts: ServerParts;
-  readonly #servers = new Map<string, Server>();
+  readonly #registry: Registry;
   readonly #startedAt: number;
   readonly #ended = new AbortController();
   #guard: Guard | null = null;
@@ -106,18 +105,19 @@ export class Host implements CallParts, AsyncDisposable {
     this.cache = new ResponseCache(edges.clock, config.cache);
     this.keys = new IdempotencyKeys(new KeyedMemory(edges.clock), () => {});
     this.tally = new Tally(edges.clock, events);
-    this.pool = new IdlePool(config.maxIdle, () => this.#servers.values());
-    this.#serverParts = {
+    this.pool = new IdlePool(config.maxIdle, () => this.#registry.all());
+    const server: ServerParts = {
       ...edges,
       events,
       identity: parts.identity,
       verdicts: verdictMemory(store.collection('verdicts')),
-      toolsChanged: (server, tools) => {
-        for (const tool of tools) this.cache.invalidate(server, `tool:${tool}`);
+      toolsChanged: (name, tools) => {
+        for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
       },
       connected: () => this.pool.arrived(),
     };
-    for (const [name, server] of Object.entries(config.mcpServers)) this.#register(name, server);
+    this.#registry = new Registry({ ...parts, server });
+    for (const [name, entry] of Object.entries(config.mcpServers)) this.#registry.add(name, entry);
   }
 
   // --- calling -----------------------------------------------------------------------------
@@ -178,16 +178,16 @@ export class Host implements CallParts, AsyncDisposable {
     }
     const name = `command.${hash('sha256', JSON.stringify(command)).slice(0, 16)}`;
     const text = argumentsFromValue(args);
-    if (!this.#servers.has(name)) {
-      this.#register(name, this.#parts.readEntry(name, { command: program, args: rest }));
+    if (!this.#registry.get(name)) {
+      this.#registry.add(name, this.#parts.readEntry(name, { command: program, args: rest }));
     }
     try {
       const bytes = await this.#call(name, tool, text, options);
       return JSON.parse(bytes.toString('utf8')) as CallResult;
     } catch (error) {
       // A command that never came up is not worth remembering.
-      const server = this.#servers.get(name);
-      if (server && server.greeting === undefined) await this.#unregister(name, server);
+      const server = this.#registry.get(name);
+      if (server && server.greeting === undefined) await this.#registry.remove(server);
       throw error;
     }
   }
@@ -206,56 +206,36 @@ export class Host implements CallParts, AsyncDisposable {
     if (name === '') throw new Fault('invalid_request', '`name` must be a non-empty string');
     authorize(this.#guard, localUser, name, null, 'spawn');
     const config = this.#parts.readEntry(name, { lazy: false, ...entry, ...options });
-    for (let old = this.#servers.get(name); old; old = this.#servers.get(name)) {
-      await this.#unregister(name, old);
-    }
-    if (this.#ending !== undefined) throw drainingFault(name);
-    const server = this.#register(name, config);
+    this.cache.invalidate(name);
+    const server = await this.#registry.replace(name, config, () => this.#assertOpen(name));
     if (config.lazy) return name;
     try {
       const lease = await server.supervisor.lease('spawn');
       lease.release();
     } catch (error) {
-      await this.#unregister(name, server);
+      await this.#registry.remove(server);
       throw error;
     }
     return name;
   }
 
-  #register(name: string, config: ServerConfig): Server {
-    const server = new Server(name, config, this.#serverParts);
-    this.#servers.set(name, server);
-    this.#parts.events.emit({ kind: 'registered', server: name, lazy: config.lazy });
-    if (!config.lazy) server.supervisor.leases.pin(true);
-    return server;
-  }
-
-  /** Until it has ended it keeps its name: whoever comes for the name meanwhile, or closes, waits. */
-  async #unregister(name: string, server: Server): Promise<void> {
-    this.cache.invalidate(name);
-    await server.supervisor.end();
-    if (this.#servers.get(name) !== server) return;
-    this.#servers.delete(name);
-    this.#parts.events.emit({ kind: 'removed', server: name });
-  }
-
   /** Starts every server that is not lazy, without waiting for any. */
   startPinned(): void {
-    for (const { config, supervisor } of this.#servers.values()) {
+    for (const { config, supervisor } of this.#registry.all()) {
       if (!config.lazy) supervisor.want();
     }
   }
 
   /** Ends its process and forgets its past; a later call starts it again. */
   async stop(name: string): Promise<void> {
-    const server = this.#hosted(name);
+    const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
     await server.supervisor.stop();
   }
 
   /** Ends its process, clears an ejection, forgets cached results; it comes back when needed. */
   async reload(name: string): Promise<void> {
-    const server = this.#hosted(name);
+    const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
     server.catalogue.forget();
     await server.supervisor.reload();
@@ -274,36 +254,15 @@ export class Host implements CallParts, AsyncDisposable {
     }
   }
 
-  #hosted(name: string): Server {
-    const server = this.#servers.get(name);
-    if (server) return server;
-    throw new Fault('not_found', `no server named '${name}' is hosted${this.#closest(name)}`, {
-      server: name,
-    });
-  }
-
   /** The server of this name; throws `not_found`, or why it cannot be used. */
   find(name: string): Server {
-    if (this.#ending !== undefined) throw drainingFault(name);
-    const server = this.#servers.get(name);
-    if (server) return server;
-    const cause = this.#parts.disabled.get(name);
-    if (cause !== undefined) {
-      throw new Fault('invalid_request', `${name} is disabled: ${cause}`, { server: name });
-    }
-    const place = this.#parts.configFile ?? 'the config';
-    throw new Fault(
-      'not_found',
-      `no server named '${name}' is registered in ${place}${this.#closest(name)}`,
-      { server: name },
-    );
+    this.#assertOpen(name);
+    return this.#registry.find(name);
   }
 
-  #closest(name: string): string {
-    const known = nearest(name, this.#servers.keys());
-    if (known.length > 0) return `; did you mean ${known.join(' or ')}?`;
-    const all = [...this.#servers.keys()].sort();
-    return all.length > 0 ? `; there are: ${all.join(', ')}` : '; there are no servers';
+  #assertOpen(server: string): void {
+    if (this.#ending === undefined) return;
+    throw new Fault('draining', 'the host is shutting down', { server });
   }
 
   // --- what exists -------------------------------------------------------------------------
@@ -322,7 +281,7 @@ export class Host implements CallParts, AsyncDisposable {
   discover(
     options: DiscoverOptions & { readonly principal?: Principal } = {},
   ): Promise<readonly Discovered[]> {
-    return discoverAll(this, this.#byName(), options.principal ?? localUser, options);
+    return discoverAll(this, this.#registry.byName(), options.principal ?? localUser, options);
   }
 
   /** The tools that fit the words best, across all servers. */
@@ -331,11 +290,7 @@ export class Host implements CallParts, AsyncDisposable {
     options: { readonly limit?: number; readonly principal?: Principal } = {},
   ): Promise<{ readonly outcome: SearchOutcome; readonly errors: readonly FaultRecord[] }> {
     const { principal = localUser, limit } = options;
-    return searchAll(this, this.#byName(), principal, words, limit);
-  }
-
-  #byName(): readonly Server[] {
-    return [...this.#servers.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return searchAll(this, this.#registry.byName(), principal, words, limit);
   }
 
   // --- what state it is in -----------------------------------------------------------------
@@ -343,9 +298,9 @@ export class Host implements CallParts, AsyncDisposable {
   status(): HostStatus {
     const { identity, instance, startedBy, configFile, disabled, store } = this.#parts;
     const moment = { now: this.clock.now(), wallNow: this.clock.wallNow() };
-    const running = this.#byName().map((server) =>
-      serverStatus(server, this.cache.entriesOf(server.name), moment),
-    );
+    const running = this.#registry
+      .byName()
+      .map((server) => serverStatus(server, this.cache.entriesOf(server.name), moment));
     const off = [...disabled].map(([name, cause]) => disabledStatus(name, cause));
     return {
       version: identity.version,
@@ -400,14 +355,10 @@ export class Host implements CallParts, AsyncDisposable {
   }
 
   async #end(): Promise<void> {
-    await Promise.all([...this.#servers.values()].map(({ supervisor }) => supervisor.end()));
+    await this.#registry.endAll();
     this.#ended.abort();
     this.budgets[Symbol.dispose]();
     this.deadlines[Symbol.dispose]();
     await this.#parts.release();
   }
-}
-
-function drainingFault(server: string): Fault {
-  return new Fault('draining', 'the host is shutting down', { server });
 }

@@ -257,6 +257,23 @@ describe('registering', () => {
     expect((await faultOf(host.spawn({ name: '' }))).message).toContain('non-empty string');
   });
 
+  it('two who replace the same name at once leave one server and one process #generations', async () => {
+    host = await hostWith({ box: server() });
+    await host.call('box', 'echo', { text: 'old' });
+    const { command, args } = faultyStdio({ starts: folder.file('replaced') });
+    const replacing = [1, 2, 3].map((n) =>
+      host.spawn({ name: 'box', command, args: [...args, '--list-ttl', `${n}`] }),
+    );
+    await Promise.allSettled(replacing);
+    await host.call('box', 'echo', { text: 'new' });
+    const servers = new Set(
+      processesWith(folder.file('replaced')).filter((pid) => pid === statusOf(host, 'box').pid),
+    );
+    expect(servers.size).toBe(1);
+    await host.stop('box');
+    expect(processesWith(folder.file('replaced'))).toEqual([]);
+  });
+
   it('status and events tell the story of a server in the same words #status', async () => {
     host = await hostWith({ box: server() });
     const story: string[] = [];

@@ -1,0 +1,100 @@
+// Which servers there are, by name. A name belongs to one server until that one has ended: whoever
+// comes for it meanwhile waits. Asking for a name that is not there says what is wrong with it, and
+// which name was probably meant.
+
+import { nearest } from '../catalog/nearest.ts';
+import type { ServerConfig } from '../config/schema.ts';
+import { Fault } from '../kernel/fault.ts';
+import { Server, type ServerParts } from './server.ts';
+
+export interface RegistryParts {
+  readonly server: ServerParts;
+  /** Named in messages. */
+  readonly configFile: string | null;
+  /** Servers that the config names but that cannot be run, with the cause. */
+  readonly disabled: ReadonlyMap<string, string>;
+}
+
+export class Registry {
+  readonly #parts: RegistryParts;
+  readonly #servers = new Map<string, Server>();
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+  }
+
+  all(): Iterable<Server> {
+    return this.#servers.values();
+  }
+
+  byName(): readonly Server[] {
+    return [...this.#servers.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  get(name: string): Server | undefined {
+    return this.#servers.get(name);
+  }
+
+  /** The name must be free. */
+  add(name: string, config: ServerConfig): Server {
+    const server = new Server(name, config, this.#parts.server);
+    this.#servers.set(name, server);
+    this.#parts.server.events.emit({ kind: 'registered', server: name, lazy: config.lazy });
+    if (!config.lazy) server.supervisor.leases.pin(true);
+    return server;
+  }
+
+  /** Ends the server; only then its name is free. */
+  async remove(server: Server): Promise<void> {
+    const { name } = server;
+    await server.supervisor.end();
+    if (this.#servers.get(name) !== server) return;
+    this.#servers.delete(name);
+    this.#parts.server.events.emit({ kind: 'removed', server: name });
+  }
+
+  /**
+   * Gives the name to a new server once the old one has ended. Nothing may wait between finding the
+   * name free and taking it: two who replace the same name would both find it free.
+   */
+  async replace(name: string, config: ServerConfig, assertOpen: () => void): Promise<Server> {
+    for (let old = this.get(name); old; old = this.get(name)) await this.remove(old);
+    assertOpen();
+    return this.add(name, config);
+  }
+
+  async endAll(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map(({ supervisor }) => supervisor.end()));
+  }
+
+  /** The server of this name, for a call; throws `not_found`, or why it cannot be used. */
+  find(name: string): Server {
+    const server = this.#servers.get(name);
+    if (server) return server;
+    const cause = this.#parts.disabled.get(name);
+    if (cause !== undefined) {
+      throw new Fault('invalid_request', `${name} is disabled: ${cause}`, { server: name });
+    }
+    const place = this.#parts.configFile ?? 'the config';
+    throw this.#notFound(name, `is registered in ${place}`);
+  }
+
+  /** The server of this name, for an operator. */
+  hosted(name: string): Server {
+    const server = this.#servers.get(name);
+    if (server) return server;
+    throw this.#notFound(name, 'is hosted');
+  }
+
+  #notFound(name: string, what: string): Fault {
+    const detail = `no server named '${name}' ${what}${this.#closest(name)}`;
+    return new Fault('not_found', detail, { server: name });
+  }
+
+  #closest(name: string): string {
+    const known = nearest(name, this.#servers.keys());
+    if (known.length > 0) return `; did you mean ${known.join(' or ')}?`;
+    const all = [...this.#servers.keys()].sort();
+    return all.length > 0 ? `; there are: ${all.join(', ')}` : '; there are no servers';
+  }
+}

@@ -5,7 +5,7 @@ import { interpolate } from './interpolate.ts';
 
 const variables = {
   env: { TOKEN: 's3cret', EMPTY: '', NESTED: '${TOKEN}' },
-  folder: '/work/project',
+  folder: '/srv/project',
   home: '/home/me',
   inputs: new Map([['region', 'eu']]),
 };
@@ -21,7 +21,7 @@ describe('variables in a config value', () => {
     ['${env:NOPE:-https://x:8080/?a=b}', 'https://x:8080/?a=b'],
     ['${EMPTY:-full}', 'full'],
     ['[${EMPTY}]', '[]'],
-    ['${workspaceFolder}/src', '/work/project/src'],
+    ['${workspaceFolder}/src', '/srv/project/src'],
     ['${workspaceFolderBasename}', 'project'],
     ['${userHome}/x', '/home/me/x'],
     ['${input:region}', 'eu'],

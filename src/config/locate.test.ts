@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isSafeToFind, locateConfig, stateDirectory } from './locate.ts';
 
 const at = (env: Record<string, string>, home: string | undefined = '/home/me') => ({
-  cwd: '/work/a/b',
+  cwd: '/srv/a/b',
   env,
   home,
 });
@@ -16,7 +16,7 @@ describe('the config file is looked for', () => {
 
   it('first where --config says, relative to the working directory', () => {
     const found = locateConfig('x.json', at({ HOLDFAST_CONFIG: '/other.json' }), everywhere);
-    expect(found).toEqual({ kind: 'named', file: '/work/a/b/x.json' });
+    expect(found).toEqual({ kind: 'named', file: '/srv/a/b/x.json' });
   });
 
   it('then where HOLDFAST_CONFIG says', () => {
@@ -25,10 +25,10 @@ describe('the config file is looked for', () => {
   });
 
   it('then in the working directory and its parents, the nearest first', () => {
-    const probe = only('/work/holdfast.json', '/work/a/holdfast.json');
+    const probe = only('/srv/holdfast.json', '/srv/a/holdfast.json');
     expect(locateConfig(undefined, at({ HOLDFAST_CONFIG: '' }), probe)).toEqual({
       kind: 'found',
-      file: '/work/a/holdfast.json',
+      file: '/srv/a/holdfast.json',
     });
   });
 
@@ -44,9 +44,9 @@ describe('the config file is looked for', () => {
     expect(locateConfig(undefined, at({}), only())).toEqual({
       kind: 'absent',
       looked: [
-        '/work/a/b/holdfast.json',
-        '/work/a/holdfast.json',
-        '/work/holdfast.json',
+        '/srv/a/b/holdfast.json',
+        '/srv/a/holdfast.json',
+        '/srv/holdfast.json',
         '/holdfast.json',
         '/home/me/.config/holdfast/holdfast.json',
       ],
@@ -67,7 +67,7 @@ describe('a file that was merely found', () => {
 
 describe('the state directory', () => {
   it.each([
-    [{ HOLDFAST_STATE: 'state' }, '/work/a/b/state'],
+    [{ HOLDFAST_STATE: 'state' }, '/srv/a/b/state'],
     [{ XDG_STATE_HOME: '/st' }, '/st/holdfast'],
     [{}, '/home/me/.local/state/holdfast'],
   ])('given %j is %s', (env, directory) => expect(stateDirectory(at(env))).toBe(directory));

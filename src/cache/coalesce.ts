@@ -5,6 +5,7 @@
 // newcomer starts another. Whatever a flight ends with goes to those who were waiting, no further.
 
 import { Fault } from '../kernel/fault.ts';
+import type { Signal } from '../kernel/withdrawal.ts';
 
 interface Flight<Value> {
   readonly landing: Promise<Value>;
@@ -26,7 +27,7 @@ export class Flights<Value> {
   join(
     key: string,
     launch: (signal: AbortSignal) => Promise<Value>,
-    signal?: AbortSignal,
+    signal?: Signal,
   ): Promise<Value> {
     if (signal?.aborted) return Promise.reject(gaveUp('no', signal.reason));
     const flight = this.#flights.get(key) ?? this.#launch(key, launch);
@@ -42,7 +43,7 @@ export class Flights<Value> {
     return flight;
   }
 
-  #wait(key: string, flight: Flight<Value>, signal: AbortSignal): Promise<Value> {
+  #wait(key: string, flight: Flight<Value>, signal: Signal): Promise<Value> {
     return new Promise((resolve, reject) => {
       const leave = () => {
         reject(gaveUp('maybe', signal.reason));

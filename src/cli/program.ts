@@ -8,6 +8,7 @@ import { addCall } from './commands/call.ts';
 import { addDemo } from './commands/demo.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addSearch } from './commands/search.ts';
+import { addServe } from './commands/serve.ts';
 import { addStatus } from './commands/status.ts';
 import { addTools } from './commands/tools.ts';
 import type { Perform } from './invocation.ts';
@@ -51,7 +52,7 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
       styleOptionText: (text) => out.style('cyan', text),
     })
     .addHelpText('after', help);
-  for (const add of [addCall, addTools, addSearch, addStatus, addDoctor, addDemo]) {
+  for (const add of [addServe, addCall, addTools, addSearch, addStatus, addDoctor, addDemo]) {
     add(program, perform);
   }
   return program;

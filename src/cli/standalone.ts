@@ -17,6 +17,8 @@ export interface Standalone {
 export interface HostOptions {
   /** Only looks: nothing is written to the state directory. */
   readonly isReadOnly?: boolean;
+  /** Clients will stand behind it. */
+  readonly hasClients?: boolean;
   /** Told of everything that happens to the servers. */
   readonly onEvent?: (event: HostEvent) => void;
 }
@@ -43,15 +45,7 @@ export async function withHostOf<T>(
   options: HostOptions,
   work: (standalone: Standalone) => Promise<T>,
 ): Promise<T> {
-  const { hostFrom } = await import('../host/create-host.ts');
-  const host = await hostFrom(loaded, {
-    env: shell.env,
-    folder: shell.cwd,
-    stateDir: options.isReadOnly === true ? null : await usableStateDirectory(shell),
-    startedBy: 'command',
-    report: (line) => remark(shell, line),
-  });
-  listen(host, shell, options.onEvent);
+  const host = await openHost(shell, loaded, options);
   try {
     return await untilInterrupted(shell, work({ host, loaded }));
   } finally {
@@ -59,7 +53,26 @@ export async function withHostOf<T>(
   }
 }
 
-async function loadedConfig(shell: Shell, file: string | undefined): Promise<LoadedConfig> {
+/** A host that its caller closes. */
+export async function openHost(
+  shell: Shell,
+  loaded: LoadedConfig,
+  options: HostOptions,
+): Promise<Host> {
+  const { hostFrom } = await import('../host/create-host.ts');
+  const host = hostFrom(loaded, {
+    env: shell.env,
+    folder: shell.cwd,
+    stateDir: options.isReadOnly === true ? null : await usableStateDirectory(shell),
+    startedBy: options.hasClients === true ? 'serve' : 'command',
+    hasClients: options.hasClients ?? false,
+    report: (line) => remark(shell, line),
+  });
+  listen(host, shell, options.onEvent);
+  return host;
+}
+
+export async function loadedConfig(shell: Shell, file: string | undefined): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts');
   const loaded = loadConfig({ file, cwd: shell.cwd, env: shell.env });
   if (shell.logs('info')) for (const notice of loaded.notices) complain(shell, notice);

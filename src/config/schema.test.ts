@@ -15,6 +15,7 @@ describe('the config schema', () => {
       disabled: false,
       lazy: true,
       keepAliveMs: 300_000,
+      isolation: 'auto',
       trusted: false,
       startTimeoutMs: 30_000,
       callTimeoutMs: 60_000,
@@ -31,6 +32,10 @@ describe('the config schema', () => {
   it('gives the host its defaults when nothing is said', () => {
     expect(configSchema.parse({})).toEqual({
       mcpServers: {},
+      naming: 'prefix',
+      surface: 'direct',
+      hostTools: true,
+      http: { listen: '127.0.0.1:4100', auth: 'token', allowedHosts: [], allowedOrigins: [] },
       maxIdle: 16,
       cache: { entriesPerTool: 64, maxBytes: 67_108_864 },
       telemetry: { eventLog: true, maxBytes: 8_388_608 },
@@ -63,8 +68,8 @@ describe('the config schema', () => {
       tools: { read: {}, write: { replay: 'never', cacheMs: 0 } },
     });
     expect(entry?.tools).toEqual({
-      read: { replay: null, cacheMs: null, hidden: false, timeoutMs: null },
-      write: { replay: 'never', cacheMs: 0, hidden: false, timeoutMs: null },
+      read: { replay: null, cacheMs: null, hidden: false, as: null, timeoutMs: null },
+      write: { replay: 'never', cacheMs: 0, hidden: false, as: null, timeoutMs: null },
     });
   });
 
@@ -83,7 +88,7 @@ describe('the config schema', () => {
     ['an argument with NUL', { command: 'x', args: ['a\0b'] }],
     ['a wildcard that passes everything on', { command: 'x', inheritEnv: ['*'] }],
     ['delays the wrong way round', { command: 'x', restart: { minDelayMs: 9, maxDelayMs: 1 } }],
-    ['a key that is not built yet', { command: 'x', isolation: 'auto' }],
+    ['an isolation that does not exist', { command: 'x', isolation: 'process' }],
     ['both a command and an address', { command: 'x', url: 'http://x/' }],
   ])('refuses %s', (_, entry) => {
     expect(configSchema.safeParse({ mcpServers: { it: entry } }).success).toBe(false);

@@ -20,12 +20,56 @@ export const configSchema = z.strictObject({
     .superRefine(distinctNames)
     .default({})
     .describe(`The servers, by name: ${serverNameRule}.`),
+  naming: z
+    .enum(['prefix', 'transparent'])
+    .default('prefix')
+    .describe(
+      '`prefix`: tools and prompts appear as server__tool. `transparent`: under their own names; of two that collide the later one is refused.',
+    ),
+  surface: z
+    .enum(['direct', 'search'])
+    .default('direct')
+    .describe(
+      '`direct`: every tool is listed. `search`: only search_tools, describe_tool and call_tool are.',
+    ),
+  hostTools: z
+    .boolean()
+    .default(true)
+    .describe("Offer the gateway's own tools: health_snapshot and telemetry_snapshot."),
   maxIdle: z
     .int()
     .min(0)
     .max(65_536)
     .default(16)
     .describe('Idle connections kept at most; the least recently used goes first.'),
+  http: z
+    .strictObject({
+      listen: z
+        .string()
+        .regex(/^(\[[0-9A-Fa-f:.]+\]|[^:\s[\]]+):\d{1,5}$/)
+        .default('127.0.0.1:4100')
+        .describe('HOST:PORT to listen on, an IPv6 address in brackets; port 0 takes any.'),
+      auth: z
+        .enum(['token', 'none'])
+        .default('token')
+        .describe(
+          '`token`: every request needs a bearer token. `none`: no authentication, on a loopback address only.',
+        ),
+      allowedHosts: z
+        .array(z.string().min(1))
+        .default([])
+        .describe(
+          'Host names besides this machine under which it may be reached, with or without a port.',
+        ),
+      allowedOrigins: z
+        .array(z.string().min(1))
+        .default([])
+        .describe(
+          'Origins besides this machine whose pages may use it, such as https://app.example.com.',
+        ),
+    })
+    .prefault({})
+    .describe('The HTTP endpoint.'),
   cache: z
     .strictObject({
       entriesPerTool: z

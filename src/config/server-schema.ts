@@ -75,6 +75,12 @@ const tool = z.strictObject({
       "How long a result is kept. 0: never. null: the server's own TTL, if it is trusted and the tool is read-only.",
     ),
   hidden: z.boolean().default(false).describe('Neither listed nor callable.'),
+  as: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{1,64}$/)
+    .nullable()
+    .default(null)
+    .describe('The name under which clients of the gateway see it, instead of `server__tool`.'),
   timeoutMs: durationMs(1)
     .nullable()
     .default(null)
@@ -88,6 +94,12 @@ const common = {
   keepAliveMs: durationMs()
     .default(300_000)
     .describe('Idle time after the last lease before the connection ends; 0: at once.'),
+  isolation: z
+    .enum(['auto', 'shared', 'client'])
+    .default('auto')
+    .describe(
+      '`shared`: one connection for all clients. `client`: one for each. `auto`: shared until the server first asks the client back, then one for each; that is remembered.',
+    ),
   trusted: z
     .boolean()
     .default(false)

@@ -3,7 +3,8 @@
 // moment, by the deadline or by a caller who gives up.
 
 import { Fault } from '../kernel/fault.ts';
-import { type ReplayContract, sequelOf } from '../policy/replay.ts';
+import type { Signal } from '../kernel/withdrawal.ts';
+import { protocolContract, type ReplayContract, sequelOf } from '../policy/replay.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Message } from '../wire/scan.ts';
 import {
@@ -17,29 +18,35 @@ import {
 import type { Call, CallParts } from './call-parts.ts';
 import { contractOf, type OfferedTool } from './catalogue.ts';
 import { Interruption } from './interruption.ts';
+import { isSafeMethod } from './operation.ts';
+import { requestOptions, requestParams } from './outgoing.ts';
 import { Patience, type PatienceListener } from './patience.ts';
+import type { Seat } from './seat.ts';
 import type { Server } from './server.ts';
-import { callOptions, callParams } from './tool-request.ts';
 
 export class Attempts implements PatienceListener {
   readonly #server: Server;
+  readonly #seat: Seat;
   readonly #call: Call;
   readonly #interruption = new Interruption();
   readonly #patience: Patience;
   readonly #limitMs: number;
 
-  constructor(parts: CallParts, server: Server, call: Call) {
+  constructor(parts: CallParts, server: Server, seat: Seat, call: Call) {
     this.#server = server;
+    this.#seat = seat;
     this.#call = call;
     const { callTimeoutMs, maxCallMs } = server.config;
-    const { tool, timeoutMs } = call.request;
-    this.#limitMs = timeoutMs ?? server.toolConfig(tool)?.timeoutMs ?? callTimeoutMs;
+    const { operation, timeoutMs } = call.request;
+    const tool = operation.kind === 'tool' ? operation.name : null;
+    const toolMs = tool === null ? null : server.toolConfig(tool)?.timeoutMs;
+    this.#limitMs = timeoutMs ?? toolMs ?? callTimeoutMs;
     const longestMs = Math.max(this.#limitMs, maxCallMs);
     this.#patience = new Patience(parts.deadlines, this.#limitMs, longestMs, this);
   }
 
   /** The server's answer; throws the fault that the caller will see. */
-  async answer(signal: AbortSignal | undefined): Promise<Message> {
+  async answer(signal: Signal | undefined): Promise<Message> {
     const giveUp = signal && (() => this.#interruption.raise(cancelledFault(this.#server.name)));
     // It may have been raised while the call waited for its place.
     if (signal?.aborted) throw cancelledFault(this.#server.name);
@@ -47,10 +54,8 @@ export class Attempts implements PatienceListener {
     try {
       let seen: OfferedTool | undefined;
       for (;;) {
-        const connection = this.#server.supervisor.connection ?? (await this.#connection());
-        const offered =
-          this.#server.catalogue.find(this.#call.request.tool) ??
-          (await this.#unlisted(connection));
+        const connection = this.#seat.supervisor.connection ?? (await this.#connection());
+        const offered = this.#offered() ?? (await this.#unlisted(connection));
         if (this.#call.replays > 0) this.#refuseIfChanged(seen, offered);
         seen = offered;
         try {
@@ -71,10 +76,10 @@ export class Attempts implements PatienceListener {
   }
 
   expired(): void {
-    const { supervisor, name } = this.#server;
-    this.#interruption.raise(timeoutFault(name, this.#limitMs));
+    this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs));
     // A timeout is not a death: only a probe that fails too will restart the server.
-    if (this.#call.generation !== null) supervisor.suspect(this.#call.generation);
+    const { generation } = this.#call;
+    if (generation !== null) this.#seat.supervisor.suspect(generation);
   }
 
   progressed(params: Buffer): void {
@@ -82,41 +87,53 @@ export class Attempts implements PatienceListener {
   }
 
   #connection(): Promise<Connection> {
-    return this.#interruption.of(this.#server.supervisor.acquire());
+    return this.#interruption.of(this.#seat.supervisor.acquire());
+  }
+
+  #offered(): OfferedTool | undefined {
+    const { kind, name } = this.#call.request.operation;
+    return kind === 'tool' && name !== null ? this.#server.catalogue.find(name) : undefined;
   }
 
   /** Not in the list that was read: refused, unless a list read now has it or none can be read. */
   async #unlisted(connection: Connection): Promise<OfferedTool | undefined> {
     const { catalogue } = this.#server;
-    const { tool } = this.#call.request;
-    if (catalogue.offered === undefined) return undefined;
+    const { kind, name } = this.#call.request.operation;
+    if (kind !== 'tool' || name === null || catalogue.offered === undefined) return undefined;
     const reading = catalogue.load(connection).catch((error: unknown) => {
       // A list that cannot be read now cannot say no: the server itself will.
       if (error instanceof Fault) return catalogue.forget();
       throw error;
     });
     await this.#interruption.of(reading);
-    const offered = catalogue.find(tool);
+    const offered = catalogue.find(name);
     if (offered === undefined && catalogue.offered !== undefined) {
-      throw unknownTool(this.#server, tool);
+      throw unknownTool(this.#server, name);
     }
     return offered;
   }
 
   /** "Safe to repeat" was said of the definition the caller saw; of another one nothing was said. */
   #refuseIfChanged(seen: OfferedTool | undefined, offered: OfferedTool | undefined): void {
-    const { ground } = seen?.contract ?? this.#contractUnseen();
-    if (ground === 'operator' || seen?.digest === offered?.digest) return;
+    const { ground } = this.#contract(seen);
+    const isLasting = ground === 'operator' || ground === 'protocol';
+    if (isLasting || seen?.digest === offered?.digest) return;
     const why = 'its definition changed when the server came back';
     throw unknownOutcome(this.#server, this.#call, seen, why);
   }
 
   #dispatch(connection: Connection, offered: OfferedTool | undefined): Promise<Message> {
     const { request } = this.#call;
-    const options = callOptions(connection, request, offered, this.#patience);
+    const { operation, caller } = request;
+    const options = requestOptions(connection, request, offered, this.#patience);
     this.#call.attempts += 1;
     this.#call.generation = connection.generation;
-    const exchange = connection.request('tools/call', callParams(request, offered), options);
+    if (this.#seat.use(connection, caller)) this.#server.questions.arrived(connection, caller);
+    const exchange = connection.request(
+      operation.method,
+      requestParams(operation, offered),
+      options,
+    );
     this.#interruption.interrupts(exchange);
     this.#patience.begin();
     return exchange.answer;
@@ -125,7 +142,7 @@ export class Attempts implements PatienceListener {
   /** Returns if the call is to be dispatched again; throws what the caller will see if not. */
   #goOnAfter(connection: Connection, offered: OfferedTool | undefined, fault: Fault): void {
     const { attempts, replays } = this.#call;
-    const contract = offered?.contract ?? this.#contractUnseen();
+    const contract = this.#contract(offered);
     const isConnectionLost = connection.isLost;
     const sequel = sequelOf({ fault, isConnectionLost, contract, attempts, replays });
     if (sequel === 'surface') throw fault;
@@ -136,7 +153,10 @@ export class Attempts implements PatienceListener {
   }
 
   /** Of a tool that no list has named only the operator can have said anything. */
-  #contractUnseen(): ReplayContract {
-    return contractOf(this.#server.config, this.#call.request.tool, false);
+  #contract(offered: OfferedTool | undefined): ReplayContract {
+    if (offered) return offered.contract;
+    const { kind, name, method } = this.#call.request.operation;
+    if (kind !== 'tool' || name === null) return protocolContract(isSafeMethod(method));
+    return contractOf(this.#server.config, name, false);
   }
 }

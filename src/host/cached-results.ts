@@ -24,11 +24,14 @@ export function lookUp(
   server: Server,
   request: CallRequest,
 ): Cacheable | undefined {
-  const subject = subjectOf(server, request.tool);
+  const { operation, principal } = request;
+  const { kind, name } = operation;
+  if (kind !== 'tool' || name === null || operation.isFollowUp) return undefined;
+  const subject = subjectOf(server, name);
   if (subject === undefined) return undefined;
-  const args = typeof request.args === 'string' ? Buffer.from(request.args) : request.args;
+  const args = typeof operation.args === 'string' ? Buffer.from(operation.args) : operation.args;
   const canonical = (json: Uint8Array) => canonicalText(json as Buffer);
-  const key = cacheKey(server.name, `tool:${request.tool}`, request.principal.id, args, canonical);
+  const key = cacheKey(server.name, `tool:${name}`, principal.id, args, canonical);
   if (key === null) return undefined;
   return { key, subject, mark: cache.mark(), hit: cache.get(key) };
 }

@@ -10,14 +10,16 @@ import { valueOf as parsed } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Call } from './call-parts.ts';
 import type { OfferedTool } from './catalogue.ts';
+import { subjectOf } from './operation.ts';
 import type { Server } from './server.ts';
 
 /** The fault with everything the call knows about itself. */
 export function namedFault(fault: Fault, call: Call): Fault {
-  const { server, tool } = call.request;
+  const { server, operation } = call.request;
+  const { kind, name } = operation;
   return fault.with({
     server,
-    tool,
+    ...(kind === 'tool' && name !== null ? { tool: name } : {}),
     attempts: call.attempts,
     ...(call.generation === null ? {} : { generation: call.generation }),
   });
@@ -58,6 +60,16 @@ export function unknownTool(server: Server, tool: string): Fault {
   );
 }
 
+/** What a server answered instead of a result, for those who carry it on: the cause of a fault. */
+export class RpcAnswer {
+  /** The error object, byte for byte. */
+  readonly error: Buffer;
+
+  constructor(error: Buffer) {
+    this.error = error;
+  }
+}
+
 /** The server's own error, kept as it came. */
 export function rpcFault(connection: Connection, message: Message): Fault {
   const error = message.error ? parsed(message.bytes, message.error) : undefined;
@@ -68,11 +80,13 @@ export function rpcFault(connection: Connection, message: Message): Fault {
     message: text,
     ...(isRecord(error) && error['data'] !== undefined ? { data: error['data'] } : {}),
   };
-  return new Fault('rpc_error', text || `the server answered with error ${code}`, {
-    dispatched: 'yes',
-    generation: connection.generation,
-    rpc,
-  });
+  const { start = 0, end = 0 } = message.error ?? {};
+  return new Fault(
+    'rpc_error',
+    text || `the server answered with error ${code}`,
+    { dispatched: 'yes', generation: connection.generation, rpc },
+    new RpcAnswer(message.bytes.subarray(start, end)),
+  );
 }
 
 /** It may have run, and it was not repeated. */
@@ -83,7 +97,8 @@ export function unknownOutcome(
   why: string,
   cause?: Fault,
 ): Fault {
-  const { tool } = call.request;
+  const { operation } = call.request;
+  const tool = subjectOf(operation);
   const isReadOnly = offered?.tool.annotations.readOnlyHint === true;
   const hint =
     isReadOnly && !server.config.trusted

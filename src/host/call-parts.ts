@@ -4,25 +4,28 @@
 import type { ResponseCache } from '../cache/cache.ts';
 import type { Flights } from '../cache/coalesce.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { Signal } from '../kernel/withdrawal.ts';
 import type { Budgets } from '../policy/budget.ts';
 import type { Guard } from '../policy/guard.ts';
 import type { IdempotencyKeys } from '../policy/idempotency.ts';
 import type { Principal } from '../policy/principal.ts';
+import type { Caller } from './caller.ts';
 import type { IdlePool } from './idle-pool.ts';
+import type { Operation } from './operation.ts';
 import type { Server } from './server.ts';
 import type { Tally } from './tally.ts';
 
 export interface CallRequest {
   readonly principal: Principal;
   readonly server: string;
-  readonly tool: string;
-  /** One JSON object as text, already checked, on one line. */
-  readonly args: string | Buffer;
-  readonly signal?: AbortSignal | undefined;
+  readonly operation: Operation;
+  readonly signal?: Signal | undefined;
   readonly timeoutMs?: number | undefined;
   /** Called with the parameters of each progress notification, as they came. */
   readonly onProgress?: ((params: Buffer) => void) | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** The client behind the call, if servers may ask it back. */
+  readonly caller?: Caller | undefined;
 }
 
 /** One call on its way: what it has come through so far. */

@@ -1,20 +1,18 @@
-// What one server offers, as far as it is known: its tools, read when a connection is made, again
-// when the server says they changed or their time is over. A server that cannot list its tools is
-// still usable: then nothing is known, nothing is refused by name, and nothing is safe to repeat.
+// What one server offers, as far as it is known. Its tools are read when a connection is made, again
+// when the server says they changed or their time is over, and everything the pipeline decides by is
+// worked out once per reading. A server that cannot list its tools is still usable: then nothing is
+// known, nothing is refused by name, and nothing is safe to repeat. The other lists are read beside
+// them, where somebody will ask for them.
 
-import { scopeOf, serverTtlMs } from '../cache/freshness.ts';
-import { followPages, type Page } from '../catalog/pages.ts';
-import { definitionDigest, readTools, type Tool } from '../catalog/tool.ts';
+import type { Definition } from '../catalog/definitions.ts';
+import { definitionDigest, type Tool } from '../catalog/tool.ts';
 import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { type Clock, within } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { type ReplayContract, replayContract } from '../policy/replay.ts';
-import { isRecord } from '../upstream/classify.ts';
 import type { Connection } from '../upstream/connection.ts';
-import type { Exchange } from '../upstream/exchange.ts';
 import { hasParamHeaders } from '../upstream/mirror-headers.ts';
-import { valueOf as parsed } from '../wire/decode.ts';
-import { rpcCodes } from '../wire/eras.ts';
+import { Listings, type ListKind, listDeadlineMs } from './listings.ts';
 
 /** A tool with everything the pipeline decides by, worked out once per listing. */
 export interface OfferedTool {
@@ -30,61 +28,76 @@ export interface OfferedTool {
 export interface CatalogueListener {
   /** Names of tools whose definition is gone or not what it was. */
   listed(tools: number, invalid: number, changed: readonly string[]): void;
+  /** A list was read: for the first time ever, with something new, or as it was. */
+  read(kind: ListKind, change: 'first' | 'new' | 'same'): void;
 }
 
-/** A server that hangs in tools/list must not be unusable for its calls. */
-const listDeadlineMs = 10_000;
-
 export class Catalogue {
+  readonly lists: Listings;
   readonly #config: ServerConfig;
   readonly #clock: Clock;
   readonly #listener: CatalogueListener;
+  readonly #shown = new Map<ListKind, readonly Definition[]>();
   #offered: ReadonlyMap<string, OfferedTool> | undefined;
   /** The last list that was read, known to hold or not: what a new one is compared with. */
   #listed: ReadonlyMap<string, OfferedTool> | undefined;
-  #isStale = false;
-  #staleAt = Number.POSITIVE_INFINITY;
-  #loading: { connection: Connection; loaded: Promise<void> } | undefined;
 
   constructor(config: ServerConfig, clock: Clock, listener: CatalogueListener) {
     this.#config = config;
     this.#clock = clock;
     this.#listener = listener;
+    this.lists = new Listings(clock, (kind, { definitions, leftOut }) =>
+      this.#arrived(kind, definitions, leftOut),
+    );
   }
 
-  /** Undefined while nothing is known. */
+  /** Undefined while nothing is known of the present process. */
   get offered(): ReadonlyMap<string, OfferedTool> | undefined {
     return this.#offered;
   }
 
   get isFresh(): boolean {
-    return this.#offered !== undefined && !this.#isStale && this.#clock.now() < this.#staleAt;
+    return this.#offered !== undefined && this.lists.isFresh('tools');
   }
 
   find(tool: string): OfferedTool | undefined {
     return this.#offered?.get(tool);
   }
 
-  changed(): void {
-    this.#isStale = true;
+  /** The tool as last listed, by this process or an earlier one. */
+  lastKnown(tool: string): Tool | undefined {
+    return (this.#offered ?? this.#listed)?.get(tool)?.tool;
   }
 
+  /** What may be shown of a list, as last known; undefined if it was never read. */
+  definitions(kind: ListKind): readonly Definition[] | undefined {
+    return this.#shown.get(kind);
+  }
+
+  changed(kind: ListKind = 'tools'): void {
+    this.lists.changed(kind);
+  }
+
+  /** Nothing is decided any more by what was read; it is still shown until it is read anew. */
   forget(): void {
     this.#offered = undefined;
-    this.#isStale = false;
+    this.lists.changed('tools');
   }
 
-  /** Reads the list; callers on the same connection share one reading. */
-  load(connection: Connection): Promise<void> {
-    if (this.#loading?.connection === connection) return this.#loading.loaded;
-    const loaded = this.#read(connection).finally(() => {
-      if (this.#loading?.connection === connection) this.#loading = undefined;
-    });
-    this.#loading = { connection, loaded };
-    return loaded;
+  /** What an earlier run of the host had read. */
+  recall(kind: ListKind, definitions: readonly Definition[]): void {
+    if (this.#shown.has(kind)) return;
+    this.lists.recall(kind, definitions);
+    if (kind !== 'tools') this.#shown.set(kind, definitions);
+    else this.#listed = this.#readTools(definitions);
   }
 
-  /** Reads it without letting a failure matter: for the moment a connection is made. */
+  /** Reads the tools. */
+  async load(connection: Connection): Promise<void> {
+    await this.lists.load('tools', connection);
+  }
+
+  /** Reads them without letting a failure matter: for the moment a connection is made. */
   async tryLoad(connection: Connection): Promise<void> {
     let isRead = false;
     const reading = this.load(connection).then(
@@ -100,51 +113,28 @@ export class Catalogue {
     if (!isRead) this.forget();
   }
 
-  async #read(connection: Connection): Promise<void> {
-    this.#isStale = false;
-    const list = await followPages((cursor) => this.#page(connection, cursor), this.#clock);
-    // A retired connection may still answer, but no longer for the one that took its place.
-    if (connection.isLost) throw new Fault('unavailable', 'the connection was lost meanwhile');
-    const { tools, leftOut } = readTools(list.items);
-    // Only a server that says how long its list holds is asked again unbidden.
-    this.#staleAt = list.ttlMs > 0 ? this.#clock.now() + list.ttlMs : Number.POSITIVE_INFINITY;
-    // A hidden tool is offered to nobody, so it is not in the book at all.
-    const visible = tools.filter((tool) => !this.#config.tools[tool.name]?.hidden);
-    const offered = new Map(visible.map((tool) => [tool.name, this.#offer(tool)]));
+  #arrived(kind: ListKind, definitions: readonly Definition[], leftOut: number): void {
+    const before = this.#shown.get(kind);
+    if (kind === 'tools') this.#toolsArrived(definitions, leftOut);
+    else this.#shown.set(kind, definitions);
+    const isSameAs = before !== undefined && isSame(before, this.#shown.get(kind) ?? []);
+    this.#listener.read(kind, before === undefined ? 'first' : isSameAs ? 'same' : 'new');
+  }
+
+  #toolsArrived(definitions: readonly Definition[], leftOut: number): void {
+    const offered = this.#readTools(definitions);
     const changed = differing(this.#listed, offered);
     this.#listed = offered;
     this.#offered = offered;
-    this.#listener.listed(visible.length, leftOut.length, changed);
+    this.#listener.listed(offered.size, leftOut, changed);
   }
 
-  async #page(connection: Connection, cursor: string | undefined): Promise<Page<unknown>> {
-    const members = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`;
-    const exchange = connection.request('tools/list', { members });
-    const result = await this.#answer(exchange);
-    const { tools, nextCursor, ttlMs, cacheScope } = result;
-    return {
-      items: Array.isArray(tools) ? tools : [],
-      nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined,
-      ttlMs: serverTtlMs(ttlMs),
-      scope: scopeOf(cacheScope),
-    };
-  }
-
-  async #answer(exchange: Exchange): Promise<Record<string, unknown>> {
-    using _deadline = this.#clock.after(listDeadlineMs, () =>
-      exchange.cancel(new Fault('timeout', `no answer to tools/list within ${listDeadlineMs} ms`)),
-    );
-    const message = await exchange.answer;
-    if (message.kind === 'error') {
-      const error = message.error ? parsed(message.bytes, message.error) : undefined;
-      // A server without tools is a server with no tools.
-      if (isRecord(error) && error['code'] === rpcCodes.methodNotFound) return {};
-      throw new Fault('rpc_error', `tools/list was refused: ${JSON.stringify(error)}`, {
-        dispatched: 'yes',
-      });
-    }
-    const result = message.result ? parsed(message.bytes, message.result) : undefined;
-    return isRecord(result) ? result : {};
+  /** A hidden tool is offered to nobody, so it is not in the book at all. */
+  #readTools(definitions: readonly Definition[]): ReadonlyMap<string, OfferedTool> {
+    const visible = definitions.filter(({ key }) => !this.#config.tools[key]?.hidden);
+    this.#shown.set('tools', visible);
+    const tools = visible.flatMap(({ tool }) => (tool ? [tool] : []));
+    return new Map(tools.map((tool) => [tool.name, this.#offer(tool)]));
   }
 
   #offer(tool: Tool): OfferedTool {
@@ -182,4 +172,15 @@ function differing(
   return [...before]
     .filter(([name, old]) => after.get(name)?.digest !== old.digest)
     .map(([name]) => name);
+}
+
+function isSame(before: readonly Definition[], after: readonly Definition[]): boolean {
+  return (
+    before.length === after.length &&
+    before.every((definition, index) => bytesOf(definition).equals(bytesOf(after[index])))
+  );
+}
+
+function bytesOf(definition: Definition | undefined): Buffer {
+  return definition?.bytes.subarray(definition.start, definition.end) ?? Buffer.alloc(0);
 }

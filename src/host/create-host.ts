@@ -63,6 +63,8 @@ export interface HostSurroundings {
   readonly stateDir: string | null;
   readonly startedBy: string;
   readonly report: (line: string) => void;
+  /** Clients will stand behind it: it is to be a gateway. */
+  readonly hasClients?: boolean;
 }
 
 /** A host for a config that has been read; nothing is started yet. */
@@ -94,6 +96,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
     instance,
     startedBy: around.startedBy,
     events,
+    hasClients: around.hasClients ?? false,
     readEntry: (name, entry) => readEntry(name, entry, around),
     release: () => scope[Symbol.asyncDispose](),
   });

@@ -9,6 +9,7 @@ import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { CallParts } from './call-parts.ts';
 import { Interruption } from './interruption.ts';
+import type { ListKind } from './listings.ts';
 import type { Server } from './server.ts';
 
 export type Discovered =
@@ -37,16 +38,18 @@ export async function toolsOf(
   principal: Principal,
   deadlineMs?: number,
 ): Promise<readonly Tool[]> {
-  if (!server.catalogue.isFresh) await refresh(parts, server, deadlineMs);
+  if (!server.catalogue.isFresh) await freshen(parts, server, 'tools', deadlineMs);
   const offered = [...(server.catalogue.offered?.values() ?? [])];
   return offered
     .map(({ tool }) => tool)
     .filter((tool) => isAllowed(parts.guard, principal, server.name, tool.name));
 }
 
-async function refresh(
+/** Reads one of its lists anew, starting the server if need be. Throws a Fault. */
+export async function freshen(
   parts: CallParts,
   server: Server,
+  kind: ListKind,
   deadlineMs: number | undefined,
 ): Promise<void> {
   const { supervisor, catalogue } = server;
@@ -60,7 +63,8 @@ async function refresh(
   try {
     const connection = supervisor.connection ?? (await interruption.of(supervisor.acquire()));
     // Making the connection has usually read the list already.
-    if (!catalogue.isFresh) await interruption.of(catalogue.load(connection));
+    const isFresh = kind === 'tools' ? catalogue.isFresh : catalogue.lists.isFresh(kind);
+    if (!isFresh) await interruption.of(catalogue.lists.load(kind, connection));
     supervisor.breaker.succeeded(pass);
   } catch (thrown) {
     supervisor.breaker.withdrawn(pass);
@@ -111,7 +115,7 @@ export async function searchAll(
 }
 
 /** Maps in order, a bounded number at a time. */
-async function eachOf<T, R>(
+export async function eachOf<T, R>(
   items: readonly T[],
   map: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {

@@ -17,12 +17,13 @@ import { authorize, type Guard } from '../policy/guard.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
-import type { Store } from '../store/store.ts';
+import type { Collection, Store } from '../store/store.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { Identity } from '../upstream/negotiate.ts';
+import { type Answer, resultBytes } from './answer.ts';
 import { argumentsFromText, argumentsFromValue } from './arguments.ts';
-import { callTool } from './call.ts';
-import type { CallParts } from './call-parts.ts';
+import { carryCall } from './call.ts';
+import type { CallParts, CallRequest } from './call-parts.ts';
 import {
   type Discovered,
   type DiscoverOptions,
@@ -30,7 +31,10 @@ import {
   searchAll,
   toolsOf,
 } from './discovery.ts';
+import { HostNews } from './host-news.ts';
 import { IdlePool } from './idle-pool.ts';
+import { KeptCatalogues } from './kept-catalogues.ts';
+import { toolCall } from './operation.ts';
 import { Registry } from './registry.ts';
 import type { Edges, Server, ServerParts } from './server.ts';
 import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
@@ -73,6 +77,8 @@ export interface HostParts {
   readonly instance: string;
   readonly startedBy: string;
   readonly events: EventHub;
+  /** Do clients stand behind this host (a gateway): is everything carried, may servers ask back? */
+  readonly hasClients: boolean;
   /** Reads one server's entry by the rules of the config file. */
   readonly readEntry: (name: string, entry: Readonly<Record<string, unknown>>) => ServerConfig;
   /** Ends what the host was given, after its servers have ended. */
@@ -88,6 +94,8 @@ export class Host implements CallParts, AsyncDisposable {
   readonly keys: IdempotencyKeys;
   readonly tally: Tally;
   readonly pool: IdlePool;
+  /** What clients of a gateway have to be told. */
+  readonly news = new HostNews();
   readonly #parts: HostParts;
   readonly #registry: Registry;
   readonly #startedAt: number;
@@ -105,16 +113,20 @@ export class Host implements CallParts, AsyncDisposable {
     this.cache = new ResponseCache(edges.clock, config.cache);
     this.keys = new IdempotencyKeys(new KeyedMemory(edges.clock), () => {});
     this.tally = new Tally(edges.clock, events);
-    this.pool = new IdlePool(config.maxIdle, () => this.#registry.all());
+    this.pool = new IdlePool(config.maxIdle, () => this.#registry.seats());
     const server: ServerParts = {
       ...edges,
       events,
       identity: parts.identity,
+      hasClients: parts.hasClients,
       verdicts: verdictMemory(store.collection('verdicts')),
+      kept: new KeptCatalogues(store.collection('catalogues')),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
       },
       connected: () => this.pool.arrived(),
+      listChanged: (name, kind, change) => this.news.listChanged(name, kind, change),
+      updated: (name, message) => this.news.updated(name, message),
     };
     this.#registry = new Registry({ ...parts, server });
     for (const [name, entry] of Object.entries(config.mcpServers)) this.#registry.add(name, entry);
@@ -150,16 +162,20 @@ export class Host implements CallParts, AsyncDisposable {
     options: CallOptions,
   ): Promise<Buffer> {
     const { principal = localUser, onProgress, signal, timeoutMs, idempotencyKey } = options;
-    return callTool(this, {
+    return carryCall(this, {
       principal,
       server,
-      tool,
-      args,
+      operation: toolCall(tool, args),
       signal,
       timeoutMs,
       idempotencyKey,
       onProgress: onProgress && ((params) => onProgress(JSON.parse(params.toString('utf8')))),
-    });
+    }).then(resultBytes);
+  }
+
+  /** Any request to any server, through the one pipeline; for the faces that carry bytes. */
+  carry(request: CallRequest): Promise<Answer> {
+    return carryCall(this, request);
   }
 
   /** Calls a tool of a server that is not in the config; its process is kept in the idle pool. */
@@ -219,6 +235,16 @@ export class Host implements CallParts, AsyncDisposable {
     return name;
   }
 
+  /** In the order of the config. */
+  servers(): readonly Server[] {
+    return [...this.#registry.all()];
+  }
+
+  /** A client of the gateway is gone: what servers kept for it alone ends. */
+  async clientGone(key: string): Promise<void> {
+    await Promise.all(this.servers().map(({ seats }) => seats.release(key)));
+  }
+
   /** Starts every server that is not lazy, without waiting for any. */
   startPinned(): void {
     for (const { config, supervisor } of this.#registry.all()) {
@@ -230,7 +256,7 @@ export class Host implements CallParts, AsyncDisposable {
   async stop(name: string): Promise<void> {
     const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
-    await server.supervisor.stop();
+    await Promise.all([...server.seats.all()].map(({ supervisor }) => supervisor.stop()));
   }
 
   /** Ends its process, clears an ejection, forgets cached results; it comes back when needed. */
@@ -238,7 +264,7 @@ export class Host implements CallParts, AsyncDisposable {
     const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
     server.catalogue.forget();
-    await server.supervisor.reload();
+    await Promise.all([...server.seats.all()].map(({ supervisor }) => supervisor.reload()));
   }
 
   /** Keeps a server open for an owner until the lease is released. */
@@ -314,6 +340,11 @@ export class Host implements CallParts, AsyncDisposable {
       cache: this.cache.stats(),
       calls: this.tally.counts,
     };
+  }
+
+  /** Room in the host's store, for a face that keeps something of its own. */
+  collection(name: string): Collection {
+    return this.#parts.store.collection(name);
   }
 
   cacheStats(): CacheStats {

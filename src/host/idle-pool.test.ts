@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { IdlePool } from './idle-pool.ts';
-import type { Server } from './server.ts';
+import type { Seat } from './seat.ts';
 
 /** As much of a server as the pool looks at. */
 class FakeServer {
@@ -24,7 +24,7 @@ class FakeServer {
 }
 
 function newPool(maxIdle: number, servers: readonly FakeServer[]) {
-  const pool = new IdlePool(maxIdle, () => servers as unknown as Iterable<Server>);
+  const pool = new IdlePool(maxIdle, () => servers as unknown as Iterable<Seat>);
   const open = () => servers.filter(({ connection }) => connection).map(({ name }) => name);
   return { pool, open };
 }

@@ -2,17 +2,17 @@
 // bound over all of them together: beyond it, the one that was used longest ago goes first. One
 // that is in use is never touched.
 
-import type { Server } from './server.ts';
+import type { Seat } from './seat.ts';
 
 export class IdlePool {
   readonly #maxIdle: number;
-  readonly #servers: () => Iterable<Server>;
+  readonly #seats: () => Iterable<Seat>;
   /** At most so many connections are open, in use or not; counted exactly when it matters. */
   #open = 0;
 
-  constructor(maxIdle: number, servers: () => Iterable<Server>) {
+  constructor(maxIdle: number, seats: () => Iterable<Seat>) {
     this.#maxIdle = maxIdle;
-    this.#servers = servers;
+    this.#seats = seats;
   }
 
   /** A connection was made. */
@@ -27,16 +27,16 @@ export class IdlePool {
   }
 
   #evict(): void {
-    const connected = [...this.#servers()].filter(({ supervisor }) => supervisor.connection);
+    const connected = [...this.#seats()].filter(({ supervisor }) => supervisor.connection);
     this.#open = connected.length;
     const idle = connected.filter(({ supervisor }) => !supervisor.leases.isWanted);
     idle.sort((a, b) => idleSince(a) - idleSince(b));
-    for (const server of idle.slice(0, Math.max(0, idle.length - this.#maxIdle))) {
-      server.supervisor.evict();
+    for (const seat of idle.slice(0, Math.max(0, idle.length - this.#maxIdle))) {
+      seat.supervisor.evict();
     }
   }
 }
 
-function idleSince(server: Server): number {
-  return server.supervisor.leases.idleSince ?? 0;
+function idleSince(seat: Seat): number {
+  return seat.supervisor.leases.idleSince ?? 0;
 }

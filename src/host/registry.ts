@@ -5,6 +5,7 @@
 import { nearest } from '../catalog/nearest.ts';
 import type { ServerConfig } from '../config/schema.ts';
 import { Fault } from '../kernel/fault.ts';
+import type { Seat } from './seat.ts';
 import { Server, type ServerParts } from './server.ts';
 
 export interface RegistryParts {
@@ -27,6 +28,10 @@ export class Registry {
     return this.#servers.values();
   }
 
+  *seats(): Iterable<Seat> {
+    for (const server of this.#servers.values()) yield* server.seats.all();
+  }
+
   byName(): readonly Server[] {
     return [...this.#servers.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -47,7 +52,7 @@ export class Registry {
   /** Ends the server; only then its name is free. */
   async remove(server: Server): Promise<void> {
     const { name } = server;
-    await server.supervisor.end();
+    await server.seats.endAll();
     if (this.#servers.get(name) !== server) return;
     this.#servers.delete(name);
     this.#parts.server.events.emit({ kind: 'removed', server: name });
@@ -64,7 +69,7 @@ export class Registry {
   }
 
   async endAll(): Promise<void> {
-    await Promise.all([...this.#servers.values()].map(({ supervisor }) => supervisor.end()));
+    await Promise.all([...this.#servers.values()].map(({ seats }) => seats.endAll()));
   }
 
   /** The server of this name, for a call; throws `not_found`, or why it cannot be used. */

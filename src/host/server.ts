@@ -1,6 +1,6 @@
-// One registered server: its config, its supervision, its place for calls and what it offers. Here
-// the pieces meet that know nothing of each other: a transport is chosen by the config, and the
-// supervisor is given a way to make a connection that is ready to be called.
+// One registered server: its config, its places under supervision, what it offers and what it has
+// been asked to tell. Here the pieces meet that know nothing of each other: a transport is chosen by
+// the config, and each supervisor is given a way to make a connection that is ready to be called.
 
 import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { specHash } from '../config/spec-hash.ts';
@@ -10,13 +10,18 @@ import { Admission } from '../supervise/admission.ts';
 import type { Spawn } from '../supervise/child.ts';
 import { Supervisor, type SupervisorPolicy } from '../supervise/supervisor.ts';
 import type { Connection, ConnectionListener, Greeting } from '../upstream/connection.ts';
-import { connectHttp, type HttpParts, NotStreamable } from '../upstream/http.ts';
+import type { Exchange } from '../upstream/exchange.ts';
 import type { HttpClient } from '../upstream/http-client.ts';
 import type { Identity, Verdicts } from '../upstream/negotiate.ts';
-import { connectSse } from '../upstream/sse.ts';
-import { connectStdio } from '../upstream/stdio.ts';
 import type { Message } from '../wire/scan.ts';
 import { Catalogue } from './catalogue.ts';
+import type { KeptCatalogues } from './kept-catalogues.ts';
+import { type ListKind, listKinds } from './listings.ts';
+import { openConnection } from './open-connection.ts';
+import { Questions } from './questions.ts';
+import { Seat } from './seat.ts';
+import { Seats } from './seats.ts';
+import { Subscriptions } from './subscriptions.ts';
 
 /** Everything outside the process that a server is reached through. */
 export interface Edges {
@@ -29,11 +34,18 @@ export interface Edges {
 export interface ServerParts extends Edges {
   readonly events: EventHub;
   readonly verdicts: Verdicts;
+  readonly kept: KeptCatalogues;
   readonly identity: Identity;
+  /** Are there clients behind this host: is everything carried, and may servers ask back? */
+  readonly hasClients: boolean;
   /** Tools whose definition changed: what was remembered of them is void. */
   readonly toolsChanged: (server: string, tools: readonly string[]) => void;
   /** A connection was made; the idle pool wants to know. */
   readonly connected: () => void;
+  /** What clients can see of a list is, or may be, no longer what it was. */
+  readonly listChanged: (server: string, kind: ListKind, change: 'first' | 'new') => void;
+  /** A watched resource changed. */
+  readonly updated: (server: string, message: Message) => void;
 }
 
 /** A remote server comes back by itself, however long it was away: its delay grows to this. */
@@ -41,18 +53,30 @@ const longestRemoteDelayMs = 300_000;
 const firstRemoteDelayMs = 500;
 const healthyMs = 60_000;
 
+/** Which list a notification is about; resources and their templates change together. */
+const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
+  'notifications/tools/list_changed': ['tools'],
+  'notifications/prompts/list_changed': ['prompts'],
+  'notifications/resources/list_changed': ['resources', 'resourceTemplates'],
+};
+
 export class Server {
   readonly name: string;
   readonly config: ServerConfig;
   readonly specHash: string;
-  readonly supervisor: Supervisor<Connection>;
+  readonly seats: Seats;
   readonly admission: Admission;
   readonly catalogue: Catalogue;
+  readonly questions: Questions;
+  readonly subscriptions: Subscriptions;
   readonly #parts: ServerParts;
   readonly #noise = new Map<Noise, number>();
+  readonly #announced = new Set<ListKind>();
   /** The last lines of the last process, kept for status when it is gone. */
   #lastStderr: readonly string[] = [];
   #greeting: Greeting | undefined;
+  #recalling: Promise<void> | undefined;
+  #keeping = false;
   readonly #hasToolConfig: boolean;
 
   constructor(name: string, config: ServerConfig, parts: ServerParts) {
@@ -67,19 +91,30 @@ export class Server {
         parts.events.emit({ kind: 'tools', server: name, tools, invalid });
         if (changed.length > 0) parts.toolsChanged(name, changed);
       },
-    });
-    this.supervisor = new Supervisor({
-      server: name,
-      clock: parts.clock,
-      random: parts.random,
-      events: parts.events,
-      policy: policyOf(config),
-      connect: (generation, signal, lost) => this.#connect(generation, signal, lost),
-      connected: ({ greeting }) => {
-        this.#greeting = greeting;
-        parts.connected();
+      read: (kind, change) => {
+        // What the server itself has announced needs no second announcement.
+        const isAnnounced = this.#announced.delete(kind);
+        if (change !== 'same' && !isAnnounced) parts.listChanged(name, kind, change);
+        if (change !== 'same') this.#keep();
       },
     });
+    const makeSeat = (owner: string | null) => new Seat(owner, (seat) => this.#supervise(seat));
+    this.seats = new Seats(config.isolation, makeSeat(null), makeSeat);
+    this.subscriptions = new Subscriptions(parts.clock, () => this.supervisor);
+    this.questions = new Questions({
+      server: name,
+      seats: this.seats,
+      hasClients: parts.hasClients,
+      foundAsking: () => {
+        if (this.seats.foundAsking()) this.#keep();
+      },
+      noise: (noise) => this.#countNoise(noise),
+    });
+  }
+
+  /** Of the connection that everybody shares. */
+  get supervisor(): Supervisor<Connection> {
+    return this.seats.shared.supervisor;
   }
 
   /** What the operator says about a tool; for most servers there is nothing to look up. */
@@ -100,98 +135,123 @@ export class Server {
     return this.#noise;
   }
 
+  // --- what is kept beyond this run --------------------------------------------------------
+
+  /** Reads what an earlier run knew, once. */
+  recall(): Promise<void> {
+    this.#recalling ??= this.#recall();
+    return this.#recalling;
+  }
+
+  async #recall(): Promise<void> {
+    const kept = await this.#parts.kept.get(this.specHash);
+    if (!kept) return;
+    if (kept.asks) this.seats.foundAsking();
+    this.#greeting ??= kept.greeting;
+    for (const [kind, definitions] of kept.lists) this.catalogue.recall(kind, definitions);
+  }
+
+  /** Several readings come together; they are written once. */
+  #keep(): void {
+    if (this.#keeping || !this.#parts.hasClients) return;
+    this.#keeping = true;
+    queueMicrotask(() => {
+      this.#keeping = false;
+      const known = listKinds.map((kind) => [kind, this.catalogue.lists.known(kind)] as const);
+      const read = known.flatMap(([kind, listing]) =>
+        listing ? [[kind, listing.definitions] as const] : [],
+      );
+      // A disk that cannot be written is told in `status` by the store itself.
+      void this.#parts.kept.put(this.specHash, {
+        lists: new Map(read),
+        greeting: this.#greeting,
+        asks: this.seats.asks,
+      });
+    });
+  }
+
   // --- making a connection -----------------------------------------------------------------
 
+  #supervise(seat: Seat): Supervisor<Connection> {
+    const { clock, random, events } = this.#parts;
+    return new Supervisor({
+      server: this.name,
+      clock,
+      random,
+      events,
+      policy: policyOf(this.config),
+      connect: (generation, signal, lost) => this.#connect(seat, generation, signal, lost),
+      connected: (connection) => {
+        this.#greeting = connection.greeting;
+        if (seat.owner === null) this.subscriptions.connected(connection);
+        this.#parts.connected();
+      },
+    });
+  }
+
   async #connect(
+    seat: Seat,
     generation: number,
     signal: AbortSignal,
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
-    const connection = await this.#open(generation, signal, {
-      lost,
+    let connection: Connection | undefined;
+    const opening = openConnection(this, this.#parts, generation, signal, {
+      lost: (cause) => {
+        if (connection) this.questions.lost(connection);
+        lost(cause);
+      },
       lastWords: (stderr) => {
         this.#lastStderr = stderr;
       },
-      notification: (message) => this.#notification(message),
+      notification: (message, about, from) => this.#notified(seat, message, about, from),
+      asked: (message, about, from) => this.questions.asked(seat, message, about, from),
       noise: (noise) => this.#countNoise(noise),
     });
+    connection = await opening;
     const abort = () => void connection.close('hung');
     signal.addEventListener('abort', abort);
-    if (!signal.aborted) await this.catalogue.tryLoad(connection);
+    if (!signal.aborted && !this.#isKnown(seat)) await this.#readLists(connection);
     signal.removeEventListener('abort', abort);
     if (signal.aborted) {
       await connection.close('hung');
       throw signal.reason;
     }
-    this.#subscribe(connection);
     return connection;
   }
 
-  #open(
-    generation: number,
-    signal: AbortSignal,
-    listener: ConnectionListener,
-  ): Promise<Connection> {
-    const { config, name } = this;
-    const { spawn, clock, identity, verdicts } = this.#parts;
-    if (config.type !== 'stdio') return this.#openRemote(generation, signal, listener);
-    const { command, args, env, inheritEnv, cwd, limits } = config;
-    const { memoryMb, processes, frameBytes } = limits;
-    const spec = { name, command, args, env, inheritEnv, cwd, memoryMb, processes };
-    const parts = { server: name, spec, specHash: this.specHash, frameBytes };
-    return connectStdio(
-      { ...parts, spawn, clock, identity, verdicts },
-      generation,
-      signal,
-      listener,
-    );
+  /** A client's own connection is to the same server: what it offers need not be read again. */
+  #isKnown(seat: Seat): boolean {
+    return seat.owner !== null && this.catalogue.isFresh;
   }
 
-  async #openRemote(
-    generation: number,
-    signal: AbortSignal,
-    listener: ConnectionListener,
-  ): Promise<Connection> {
-    const { config, name, specHash } = this;
-    if (config.type === 'stdio') throw new Error(`${name} is not a remote server`);
-    const { http, clock, identity, verdicts } = this.#parts;
-    const { headers, limits } = config;
-    const parts: HttpParts = {
-      server: name,
-      url: new URL(config.url),
-      headers,
-      specHash,
-      frameBytes: limits.frameBytes,
-      http,
-      clock,
-      identity,
-      verdicts,
-    };
-    if (config.type === 'sse') return connectSse(parts, generation, signal, listener);
-    try {
-      return await connectHttp(parts, generation, signal, listener);
-    } catch (error) {
-      if (!(error instanceof NotStreamable)) throw error;
-      return connectSse(parts, generation, signal, listener);
+  async #readLists(connection: Connection): Promise<void> {
+    if (this.#parts.hasClients) {
+      // Read beside the tools, and waited for by whoever asks for them.
+      for (const kind of listKinds) {
+        if (kind !== 'tools') this.catalogue.lists.load(kind, connection).catch(notNeededNow);
+      }
     }
+    await this.catalogue.tryLoad(connection);
   }
 
-  /** A modern server says that its tools changed only to those who asked to be told. */
-  #subscribe(connection: Connection): void {
-    const { tools } = connection.greeting.capabilities as { tools?: { listChanged?: unknown } };
-    if (connection.era !== 'modern' || tools?.listChanged !== true) return;
-    const members = '"notifications":{"toolsListChanged":true}';
-    const subscription = connection.request(
-      'subscriptions/listen',
-      { members },
-      { background: true },
-    );
-    // Without it the list is simply read again when its time is over.
-    subscription.answer.catch(() => {});
+  #notified(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
+    const { method = '' } = message;
+    const changed = changedLists[method];
+    if (changed) return this.#listsChanged(changed);
+    if (method === 'notifications/resources/updated') {
+      return this.#parts.updated(this.name, message);
+    }
+    if (method === 'notifications/subscriptions/acknowledged') return;
+    if (this.#parts.hasClients) this.questions.told(seat, message, about, from);
   }
 
-  #notification(message: Message): void {
-    if (message.method === 'notifications/tools/list_changed') this.catalogue.changed();
+  #listsChanged(kinds: readonly ListKind[]): void {
+    for (const kind of kinds) {
+      this.catalogue.changed(kind);
+      this.#announced.add(kind);
+      this.#parts.listChanged(this.name, kind, 'new');
+    }
   }
 
   /** Counted always, told at every power of ten: a flood must not become a flood of events. */
@@ -203,6 +263,9 @@ export class Server {
     }
   }
 }
+
+/** Whoever needs the list asks for it, and then hears why it could not be read. */
+function notNeededNow(): void {}
 
 function policyOf(config: ServerConfig): SupervisorPolicy {
   const { circuit, keepAliveMs, startTimeoutMs, callTimeoutMs } = config;

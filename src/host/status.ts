@@ -90,7 +90,7 @@ export function serverStatus(server: Server, cacheEntries: number, moment: Momen
     era: server.greeting?.era ?? null,
     protocolVersion: server.greeting?.protocolVersion ?? null,
     pid,
-    children: pid === null ? [] : [{ pid, generation: supervisor.generation, client: null }],
+    children: childrenOf(server),
     generation: supervisor.generation,
     lazy: config.lazy,
     pinned: leases.isPinned,
@@ -111,6 +111,13 @@ export function serverStatus(server: Server, cacheEntries: number, moment: Momen
     limitsEnforced: child?.enforced ?? null,
     stderr: server.stderr.slice(-shownStderrLines),
   };
+}
+
+function childrenOf(server: Server): ServerStatus['children'] {
+  return [...server.seats.all()].flatMap(({ supervisor, owner }) => {
+    const pid = supervisor.connection?.pid ?? null;
+    return pid === null ? [] : [{ pid, generation: supervisor.generation, client: owner }];
+  });
 }
 
 /** A server that the config names but that cannot be run. */

@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
 import type { Call } from './call-parts.ts';
+import { subjectOf } from './operation.ts';
 
 type Outcome = Extract<HostEvent, { kind: 'call' }>['outcome'];
 
@@ -60,7 +61,7 @@ export class Tally {
       kind: 'call',
       server: request.server,
       request: this.#request,
-      tool: request.tool,
+      tool: subjectOf(request.operation),
       latencyMs: Math.max(0, this.#clock.now() - startedAt),
       attempts,
       replays,

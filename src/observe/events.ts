@@ -12,7 +12,9 @@ export type Noise =
   | 'late-answer'
   | 'duplicate-answer'
   | 'oversized-frame'
-  | 'unanswerable-request';
+  | 'unanswerable-request'
+  /** Said to a client, but nobody can tell to which. */
+  | 'unowned-notification';
 
 export type HostEvent = { readonly at: number; readonly server: string } & (
   | { readonly kind: 'registered'; readonly lazy: boolean }

@@ -46,7 +46,7 @@ describe('authorize', () => {
       return { allow: true };
     };
     authorize(guard, researcher, 'nowhere', 'nothing', 'call');
-    expect(asked).toEqual([[researcher, 'nowhere', 'nothing']]);
+    expect(asked).toEqual([[researcher, 'nowhere', 'nothing', 'tool']]);
   });
 
   it('denies when the guard throws, and keeps what it threw', () => {

@@ -9,8 +9,16 @@ import { localUser, type Principal } from './principal.ts';
 
 export type Verdict = { readonly allow: true } | { readonly allow: false; readonly reason: string };
 
-/** A null tool asks for the server as a whole. */
-export type Guard = (principal: Principal, server: string, tool: string | null) => Verdict;
+/** What a name stands for: tools, prompts and resources (by URI) are named apart from each other. */
+export type Kind = 'tool' | 'prompt' | 'resource' | 'other';
+
+/** A null tool asks for the server as a whole; for a prompt or resource it is its name or URI. */
+export type Guard = (
+  principal: Principal,
+  server: string,
+  tool: string | null,
+  kind: Kind,
+) => Verdict;
 
 /** What is being attempted; only for the words of a denial. */
 export type Operation =
@@ -34,8 +42,9 @@ export function authorize(
   server: string,
   tool: string | null,
   operation: Operation,
+  kind: Kind = 'tool',
 ): void {
-  const denial = denialOf(guard, principal, server, tool);
+  const denial = denialOf(guard, principal, server, tool, kind);
   if (denial === undefined) return;
   const name = tool === null ? server : `${server}/${tool}`;
   throw new Fault(
@@ -52,8 +61,9 @@ export function isAllowed(
   principal: Principal,
   server: string,
   tool: string | null,
+  kind: Kind = 'tool',
 ): boolean {
-  return denialOf(guard, principal, server, tool) === undefined;
+  return denialOf(guard, principal, server, tool, kind) === undefined;
 }
 
 interface Denial {
@@ -66,10 +76,11 @@ function denialOf(
   principal: Principal,
   server: string,
   tool: string | null,
+  kind: Kind,
 ): Denial | undefined {
   if (guard === null) return principal === localUser ? undefined : nothingGranted;
   try {
-    const verdict = guard(principal, server, tool);
+    const verdict = guard(principal, server, tool, kind);
     if (verdict.allow === true) return undefined;
     return verdict.allow === false ? { reason: oneLine(verdict.reason) } : noVerdict;
   } catch (thrown) {

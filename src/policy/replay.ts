@@ -8,7 +8,7 @@ import type { Fault } from '../kernel/fault.ts';
 export interface ReplayContract {
   readonly replay: 'safe' | 'never';
   /** Whose word it is: only the operator's holds whatever the server's definition becomes. */
-  readonly ground: 'operator' | 'annotation' | 'default';
+  readonly ground: 'operator' | 'protocol' | 'annotation' | 'default';
 }
 
 const neverByDefault: ReplayContract = { replay: 'never', ground: 'default' };
@@ -26,6 +26,13 @@ export function replayContract(
 ): ReplayContract {
   if (operator !== null) return byOperator[operator];
   return isTrusted && isReadOnly ? safeByAnnotation : neverByDefault;
+}
+
+const safeByProtocol: ReplayContract = { replay: 'safe', ground: 'protocol' };
+
+/** For what is no tool: lists, reads, prompts and completion may be repeated, the unknown may not. */
+export function protocolContract(isSafe: boolean): ReplayContract {
+  return isSafe ? safeByProtocol : neverByDefault;
 }
 
 export interface Incident {

@@ -2,6 +2,7 @@
 // refused at once: a slow server must never become everybody's memory.
 
 import { Fault } from '../kernel/fault.ts';
+import type { Signal } from '../kernel/withdrawal.ts';
 
 interface Waiting {
   admit(): void;
@@ -37,7 +38,7 @@ export class Admission {
   }
 
   /** Waits for a place, first come, first served; refuses when too many wait already. */
-  enter(signal: AbortSignal | undefined): Promise<true> {
+  enter(signal: Signal | undefined): Promise<true> {
     if (this.#queue.length >= this.#capacity) {
       return Promise.reject(
         new Fault(

@@ -25,7 +25,7 @@ export interface Greeting {
  */
 export interface Params {
   readonly members: string | Buffer;
-  readonly meta?: string;
+  readonly meta?: string | Buffer;
 }
 
 export const noParams: Params = { members: '' };
@@ -33,6 +33,10 @@ export const noParams: Params = { members: '' };
 export interface RequestOptions extends ExchangeOptions {
   /** HTTP, modern: headers that mirror parts of the body (`Mcp-Name`, `Mcp-Param-*`). */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Modern: what the end client can do, as JSON; nothing if absent. */
+  readonly capabilities?: string | undefined;
+  /** Modern: from which level on the end client wants to hear log lines. */
+  readonly logLevel?: string | undefined;
 }
 
 export interface Connection extends Described {
@@ -46,6 +50,8 @@ export interface Connection extends Described {
   readonly child: Child | undefined;
   request(method: string, params: Params, options?: RequestOptions): Exchange;
   notify(method: string, params: Params): void;
+  /** Answers a request of the server's, in the words of `answers.ts`. */
+  respond(answer: string | Buffer): void;
 }
 
 /** Told what the server says on its own account. */
@@ -54,6 +60,9 @@ export interface ConnectionListener {
   lost(cause: Fault): void;
   /** The last lines of a process that is gone, also of one that never became a connection. */
   lastWords(stderr: readonly string[]): void;
-  notification(message: Message): void;
+  /** `about` is the exchange it belongs to, where the transport shows that. */
+  notification(message: Message, about: Exchange | undefined, from: Connection): void;
+  /** A request of the server to its client (legacy); answered by `respond`, once, in its own time. */
+  asked(message: Message, about: Exchange | undefined, from: Connection): void;
   noise(noise: Noise): void;
 }

@@ -10,9 +10,9 @@ import type { RequestOptions } from './connection.ts';
 import { Exchange } from './exchange.ts';
 
 export interface ConversationListener {
-  notification(message: Message): void;
+  notification(message: Message, about: Exchange | undefined): void;
   /** A request of the server to the client. */
-  request(message: Message): void;
+  request(message: Message, about: Exchange | undefined): void;
   noise(noise: Noise): void;
   /** The caller gave up on an exchange that is still open. */
   abandoned(exchange: Exchange): void;
@@ -48,15 +48,16 @@ export class Conversation {
     await Promise.allSettled(calls.map((exchange) => exchange.answer));
   }
 
-  receive(message: Message): void {
+  /** `about` is the exchange on whose own stream it came. */
+  receive(message: Message, about?: Exchange): void {
     switch (message.kind) {
       case 'result':
       case 'error':
         return this.#answer(message);
       case 'notification':
-        return this.#notification(message);
+        return this.#notification(message, about);
       case 'request':
-        return this.#listener.request(message);
+        return this.#listener.request(message, about);
     }
   }
 
@@ -102,9 +103,9 @@ export class Conversation {
     return this.#givenUp.has(id) ? 'late-answer' : 'duplicate-answer';
   }
 
-  #notification(message: Message): void {
+  #notification(message: Message, about: Exchange | undefined): void {
     if (message.method === 'notifications/progress' && this.#progress(message)) return;
-    this.#listener.notification(message);
+    this.#listener.notification(message, about);
   }
 
   #progress(message: Message): boolean {

@@ -9,7 +9,12 @@ export interface ProgressListener {
   progressed(params: Buffer): void;
 }
 
+/** Whose request it is, in words of whoever sent it; carried, never looked at. */
+export type ExchangeOwner = object;
+
 export interface ExchangeOptions {
+  /** For what the server says about this request while it works on it. */
+  readonly owner?: ExchangeOwner;
   /** Asks for progress. */
   readonly progress?: ProgressListener;
   /** A subscription: it stays open, and nobody waits for it when the connection is drained. */
@@ -22,6 +27,7 @@ export class Exchange {
   readonly answer: Promise<Message>;
   readonly progress: ProgressListener | undefined;
   readonly isBackground: boolean;
+  readonly owner: ExchangeOwner | undefined;
   dispatched: Dispatched = 'no';
   isSettled = false;
   #resolve!: (message: Message) => void;
@@ -36,6 +42,7 @@ export class Exchange {
     this.id = id;
     this.progress = options?.progress;
     this.isBackground = options?.background ?? false;
+    this.owner = options?.owner;
     this.#abandon = abandon;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;

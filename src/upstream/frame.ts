@@ -30,13 +30,30 @@ export function withProgress(envelope: string, id: number): string {
 
 function around(head: string, params: Params, envelope: string): string | Buffer {
   const { members, meta } = params;
-  const metaMembers = meta ? (envelope === '' ? meta : `${envelope},${meta}`) : envelope;
   const opening = `${head},"params":{`;
+  if (typeof meta === 'object') return aroundBytes(opening, members, envelope, meta);
+  const metaMembers = meta ? (envelope === '' ? meta : `${envelope},${meta}`) : envelope;
   const comma = members.length > 0 && metaMembers !== '' ? ',' : '';
   const closing = metaMembers === '' ? '}}' : `${comma}"_meta":{${metaMembers}}}}`;
   if (typeof members === 'string') return opening + members + closing;
   return Buffer.concat([Buffer.from(opening), members, Buffer.from(closing)]);
 }
+
+/** The same for members of `_meta` that are carried as the client wrote them. */
+function aroundBytes(
+  opening: string,
+  members: string | Buffer,
+  envelope: string,
+  meta: Buffer,
+): Buffer {
+  const comma = members.length > 0 ? ',' : '';
+  const inner = envelope !== '' && meta.length > 0 ? `${envelope},` : envelope;
+  const carried = typeof members === 'string' ? Buffer.from(members) : members;
+  const middle = Buffer.from(`${comma}"_meta":{${inner}`);
+  return Buffer.concat([Buffer.from(opening), carried, middle, meta, metaEnd]);
+}
+
+const metaEnd = Buffer.from('}}}');
 
 /** The same text as one line of a stream. */
 export function asLine(text: string | Buffer): string | Buffer {

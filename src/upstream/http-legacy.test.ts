@@ -120,11 +120,13 @@ describe('what a legacy server says unasked', () => {
   });
 
   it('is answered by a message of its own when it is a request', async () => {
-    const { http } = await legacyServer();
+    const { http, asked, connection } = await legacyServer();
     http.find('GET').event({ jsonrpc: '2.0', id: 'srv-1', method: 'ping' });
     expect(http.last.body).toEqual({ jsonrpc: '2.0', id: 'srv-1', result: {} });
     http.find('GET').event({ jsonrpc: '2.0', id: 1, method: 'sampling/createMessage' });
-    expect(http.last.body).toMatchObject({ id: 1, error: { code: -32601 } });
+    expect(asked.map(({ method }) => method)).toEqual(['sampling/createMessage']);
+    connection.respond('{"jsonrpc":"2.0","id":1,"result":{"role":"user"}}');
+    expect(http.last.body).toEqual({ jsonrpc: '2.0', id: 1, result: { role: 'user' } });
   });
 
   it('is never the answer to a call', async () => {

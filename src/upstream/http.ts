@@ -22,8 +22,15 @@ import { notificationText, requestText, withProgress } from './frame.ts';
 import { HttpAnswer } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
 import { answersProbe } from './liveness.ts';
-import { type Identity, modernEnvelope, negotiate, type Verdicts } from './negotiate.ts';
-import { answerTo } from './server-requests.ts';
+import {
+  envelopeHead,
+  fullEnvelope,
+  type Identity,
+  modernEnvelope,
+  negotiate,
+  type Verdicts,
+} from './negotiate.ts';
+import { pingAnswer } from './server-requests.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 export interface HttpParts {
@@ -35,6 +42,8 @@ export interface HttpParts {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly identity: Identity;
+  /** What we say a legacy server may ask its client, as JSON. */
+  readonly capabilities: string;
   readonly verdicts: Verdicts;
 }
 
@@ -78,7 +87,8 @@ class HttpConnection implements Connection {
   readonly #conversation: Conversation;
   readonly #inFlight = new Map<Exchange | symbol, HttpInFlight>();
   #greeting: Greeting | undefined;
-  #envelope = '';
+  /** Modern: the members of `_meta` up to the client's capabilities. */
+  #envelopeHead = '';
   #session: string | undefined;
   #startStatus = 0;
   #isClosed = false;
@@ -91,8 +101,8 @@ class HttpConnection implements Connection {
     this.generation = generation;
     this.#listener = listener;
     this.#conversation = new Conversation({
-      notification: (message) => this.#listener.notification(message),
-      request: (message) => this.#serverRequest(message),
+      notification: (message, about) => this.#listener.notification(message, about, this),
+      request: (message, about) => this.#asked(message, about),
       noise: (noise) => this.#listener.noise(noise),
       abandoned: (exchange) => this.#abandoned(exchange),
     });
@@ -101,7 +111,7 @@ class HttpConnection implements Connection {
   // --- starting ----------------------------------------------------------------------------
 
   async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
-    const { identity, clock } = this.#parts;
+    const { identity, clock, capabilities } = this.#parts;
     signal.throwIfAborted();
     const talk = {
       request: (method: string, params: Params, talkEra: Era) =>
@@ -111,13 +121,14 @@ class HttpConnection implements Connection {
       outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
     };
     try {
-      this.#greeting = await unlessAborted(signal, negotiate(talk, era, identity, clock));
+      const meeting = negotiate(talk, era, identity, clock, capabilities);
+      this.#greeting = await unlessAborted(signal, meeting);
     } catch (error) {
       // The 2024 transport has no POST at its address.
       const isElsewhere = this.#startStatus === 404 || this.#startStatus === 405;
       throw isElsewhere && !signal.aborted ? new NotStreamable() : error;
     }
-    if (this.#greeting.era === 'modern') this.#envelope = modernEnvelope(identity);
+    if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
     else this.#openStream(firstReopenMs);
   }
 
@@ -145,7 +156,8 @@ class HttpConnection implements Connection {
   // --- talking -----------------------------------------------------------------------------
 
   request(method: string, params: Params, options?: RequestOptions): Exchange {
-    return this.#post(method, params, this.#envelope, this.era, options);
+    const envelope = this.#envelopeHead === '' ? '' : fullEnvelope(this.#envelopeHead, options);
+    return this.#post(method, params, envelope, this.era, options);
   }
 
   #post(
@@ -247,7 +259,7 @@ class HttpConnection implements Connection {
     const isAnswer = message.kind === 'result' || message.kind === 'error';
     // An answer counts only on the stream of its own request.
     if (isAnswer && message.id !== exchange.id) this.#listener.noise('unknown-id');
-    else this.#conversation.receive(message);
+    else this.#conversation.receive(message, exchange);
     if (exchange.isSettled) this.#stopExchange(exchange);
   }
 
@@ -286,9 +298,14 @@ class HttpConnection implements Connection {
     this.#conversation.fail(exchange.id, fault);
   }
 
-  #serverRequest(message: Message): void {
+  #asked(message: Message, about: Exchange | undefined): void {
     if (this.#greeting?.era === 'modern') return this.#listener.noise('unanswerable-request');
-    void this.#postMessage(answerTo(message));
+    if (message.method === 'ping') this.respond(pingAnswer(message));
+    else this.#listener.asked(message, about, this);
+  }
+
+  respond(answer: string | Buffer): void {
+    void this.#postMessage(answer);
   }
 
   // --- the legacy stream for what the server says unasked ----------------------------------

@@ -14,7 +14,7 @@ import {
 } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
 import { classifyProbe, isRecord, type ProbeOutcome } from './classify.ts';
-import { type Greeting, noParams, type Params } from './connection.ts';
+import { type Greeting, noParams, type Params, type RequestOptions } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface Identity {
@@ -44,13 +44,24 @@ export class ProbeEndedServer extends Error {
   override readonly name = 'ProbeEndedServer';
 }
 
-/** The members that a modern request carries in `_meta`. */
-export function modernEnvelope(identity: Identity): string {
+/** The members that a modern request carries in `_meta`, up to what the client can do. */
+export function envelopeHead(identity: Identity): string {
   return (
     `${JSON.stringify(envelopeKeys.protocolVersion)}:${JSON.stringify(modernVersion)},` +
     `${JSON.stringify(envelopeKeys.clientInfo)}:${JSON.stringify(identity)},` +
-    `${JSON.stringify(envelopeKeys.clientCapabilities)}:{}`
+    `${JSON.stringify(envelopeKeys.clientCapabilities)}:`
   );
+}
+
+/** The whole of them for one request. */
+export function fullEnvelope(head: string, options: RequestOptions | undefined): string {
+  const { capabilities = '{}', logLevel } = options ?? {};
+  if (logLevel === undefined) return head + capabilities;
+  return `${head}${capabilities},${JSON.stringify(envelopeKeys.logLevel)}:${JSON.stringify(logLevel)}`;
+}
+
+export function modernEnvelope(identity: Identity, capabilities = '{}'): string {
+  return envelopeHead(identity) + capabilities;
 }
 
 export async function negotiate(
@@ -58,6 +69,7 @@ export async function negotiate(
   remembered: Era | undefined,
   identity: Identity,
   clock: Clock,
+  capabilities = '{}',
 ): Promise<Greeting> {
   if (remembered !== 'legacy') {
     const verdict = classifyProbe(await probe(talk, clock));
@@ -65,7 +77,7 @@ export async function negotiate(
     if (verdict.kind === 'fault') throw verdict.fault;
     if (verdict.kind === 'legacy-afresh') throw new ProbeEndedServer();
   }
-  return initialize(talk, identity);
+  return initialize(talk, identity, capabilities);
 }
 
 async function probe(talk: Talk, clock: Clock): Promise<ProbeOutcome> {
@@ -105,9 +117,9 @@ function modernGreeting(discovery: Readonly<Record<string, unknown>>): Greeting 
   };
 }
 
-async function initialize(talk: Talk, identity: Identity): Promise<Greeting> {
+async function initialize(talk: Talk, identity: Identity, capabilities: string): Promise<Greeting> {
   const members =
-    `"protocolVersion":${JSON.stringify(latestLegacyVersion)},"capabilities":{},` +
+    `"protocolVersion":${JSON.stringify(latestLegacyVersion)},"capabilities":${capabilities},` +
     `"clientInfo":${JSON.stringify(identity)}`;
   const message = await talk.request('initialize', { members }, 'legacy').answer;
   if (message.kind !== 'result' || !message.result) throw refusedFault(message);

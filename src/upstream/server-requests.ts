@@ -1,16 +1,35 @@
-// Requests that a server sends to its client. Until a downstream client stands behind the host,
-// only `ping` has an answer; everything else is refused with method-not-found, as the capabilities
-// we declare have promised. A request is told from a response by its shape, never by its id.
+// Requests that a server sends to its client, which only the legacy era has. `ping` is answered by
+// the connection itself; whom everything else is for is not known here. The answers are written
+// around the server's own id, byte for byte, and around results that are carried as they came.
 
 import { rpcCodes } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
 
-/** The answer to a server's request, as one message without a line end. */
-export function answerTo(message: Message): string {
-  const id = message.idSpan
-    ? message.bytes.toString('utf8', message.idSpan.start, message.idSpan.end)
-    : 'null';
-  if (message.method === 'ping') return `{"jsonrpc":"2.0","id":${id},"result":{}}`;
-  const error = { code: rpcCodes.methodNotFound, message: 'the client offers no such method' };
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
+export function pingAnswer(message: Message): string {
+  return `{"jsonrpc":"2.0","id":${idText(message)},"result":{}}`;
+}
+
+/** The client's result, as it came, on one line. */
+export function resultAnswer(message: Message, result: string | Buffer): Buffer {
+  return around(`{"jsonrpc":"2.0","id":${idText(message)},"result":`, result);
+}
+
+/** The client's error, as it came, on one line. */
+export function errorAnswer(message: Message, error: string | Buffer): Buffer {
+  return around(`{"jsonrpc":"2.0","id":${idText(message)},"error":`, error);
+}
+
+/** As the capabilities we declare have promised. */
+export function refusedAnswer(message: Message, why: string): Buffer {
+  const error = { code: rpcCodes.methodNotFound, message: why };
+  return errorAnswer(message, JSON.stringify(error));
+}
+
+function around(head: string, carried: string | Buffer): Buffer {
+  return Buffer.concat([Buffer.from(head), Buffer.from(carried), Buffer.from('}')]);
+}
+
+function idText(message: Message): string {
+  const { bytes, idSpan } = message;
+  return idSpan ? bytes.toString('utf8', idSpan.start, idSpan.end) : 'null';
 }

@@ -5,7 +5,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
-import { scanMessage } from '../wire/scan.ts';
+import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import type {
   Connection,
@@ -23,7 +23,7 @@ import type { HttpInFlight } from './http-client.ts';
 import { statusFault } from './http-status.ts';
 import { answersProbe } from './liveness.ts';
 import { negotiate } from './negotiate.ts';
-import { answerTo } from './server-requests.ts';
+import { pingAnswer } from './server-requests.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 export async function connectSse(
@@ -65,8 +65,8 @@ class SseConnection implements Connection {
     this.generation = generation;
     this.#listener = listener;
     this.#conversation = new Conversation({
-      notification: (message) => this.#listener.notification(message),
-      request: (message) => void this.#post(answerTo(message), undefined),
+      notification: (message) => this.#listener.notification(message, undefined, this),
+      request: (message) => this.#asked(message),
       noise: (noise) => this.#listener.noise(noise),
       abandoned: (exchange) => this.#abandoned(exchange),
     });
@@ -87,7 +87,8 @@ class SseConnection implements Connection {
         this.#post(notificationText(method, params, ''), undefined),
       outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
     };
-    return negotiate(talk, 'legacy', this.#parts.identity, this.#clock);
+    const { identity, capabilities } = this.#parts;
+    return negotiate(talk, 'legacy', identity, this.#clock, capabilities);
   }
 
   #open(): Promise<void> {
@@ -158,6 +159,15 @@ class SseConnection implements Connection {
 
   notify(method: string, params: Params): void {
     void this.#post(notificationText(method, params, ''), undefined);
+  }
+
+  respond(answer: string | Buffer): void {
+    void this.#post(answer, undefined);
+  }
+
+  #asked(message: Message): void {
+    if (message.method === 'ping') this.respond(pingAnswer(message));
+    else this.#listener.asked(message, undefined, this);
   }
 
   #post(body: string | Buffer, exchange: Exchange | undefined): Promise<void> {

@@ -27,6 +27,8 @@ import type { Exchange } from './exchange.ts';
 import { asLine, notificationText, requestText, withProgress } from './frame.ts';
 import { answersProbe } from './liveness.ts';
 import {
+  envelopeHead,
+  fullEnvelope,
   type Identity,
   modernEnvelope,
   negotiate,
@@ -35,7 +37,7 @@ import {
 } from './negotiate.ts';
 import { NoiseLimit } from './noise-limit.ts';
 import { Outbox } from './outbox.ts';
-import { answerTo } from './server-requests.ts';
+import { pingAnswer } from './server-requests.ts';
 import { StderrRing } from './stderr-ring.ts';
 
 export interface StdioParts {
@@ -46,6 +48,8 @@ export interface StdioParts {
   readonly spawn: Spawn;
   readonly clock: Clock;
   readonly identity: Identity;
+  /** What we say a legacy server may ask its client, as JSON. */
+  readonly capabilities: string;
   readonly verdicts: Verdicts;
 }
 
@@ -105,7 +109,8 @@ class StdioConnection implements Connection {
   #child: Child | undefined;
   #outbox: Outbox | undefined;
   #greeting: Greeting | undefined;
-  #envelope = '';
+  /** Modern: the members of `_meta` up to the client's capabilities. */
+  #envelopeHead = '';
   /** The beginning of a line beyond the limit whose id is yet to come. */
   #oversizedHead: Buffer | undefined;
   #closing: Promise<number> | undefined;
@@ -130,8 +135,8 @@ class StdioConnection implements Connection {
       oversizedEnd: (tail) => this.#oversizedEnd(tail),
     });
     this.#conversation = new Conversation({
-      notification: (message) => this.#listener.notification(message),
-      request: (message) => this.#serverRequest(message),
+      notification: (message, about) => this.#listener.notification(message, about, this),
+      request: (message) => this.#asked(message),
       noise: (noise) => this.#count(noise),
       abandoned: (exchange) => this.#abandoned(exchange),
     });
@@ -140,7 +145,7 @@ class StdioConnection implements Connection {
   // --- starting ----------------------------------------------------------------------------
 
   async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
-    const { spawn, spec, clock, identity } = this.#parts;
+    const { spawn, spec, clock, identity, capabilities } = this.#parts;
     signal.throwIfAborted();
     const child = await spawn(spec, {
       stdout: (chunk) => this.#stdout(chunk),
@@ -166,8 +171,8 @@ class StdioConnection implements Connection {
             ? { kind: 'exit' }
             : { kind: 'unreachable', fault },
       };
-      this.#greeting = await negotiate(talk, era, identity, clock);
-      if (this.#greeting.era === 'modern') this.#envelope = modernEnvelope(identity);
+      this.#greeting = await negotiate(talk, era, identity, clock, capabilities);
+      if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -203,7 +208,8 @@ class StdioConnection implements Connection {
   // --- talking -----------------------------------------------------------------------------
 
   request(method: string, params: Params, options?: RequestOptions): Exchange {
-    return this.#send(method, params, this.#envelope, options);
+    const envelope = this.#envelopeHead === '' ? '' : fullEnvelope(this.#envelopeHead, options);
+    return this.#send(method, params, envelope, options);
   }
 
   #send(method: string, params: Params, envelope: string, options?: RequestOptions): Exchange {
@@ -219,6 +225,10 @@ class StdioConnection implements Connection {
 
   notify(method: string, params: Params): void {
     this.#outbox?.push(asLine(notificationText(method, params, '')), undefined);
+  }
+
+  respond(answer: string | Buffer): void {
+    this.#outbox?.push(asLine(answer), undefined);
   }
 
   probe(): Promise<boolean> {
@@ -286,10 +296,11 @@ class StdioConnection implements Connection {
     this.#noise.count(noise);
   }
 
-  #serverRequest(message: Message): void {
+  #asked(message: Message): void {
     // The modern era has no requests from a server: one that comes has no one to answer it.
     if (this.#greeting?.era === 'modern') return this.#count('unanswerable-request');
-    this.#outbox?.push(asLine(answerTo(message)), undefined);
+    if (message.method === 'ping') this.respond(pingAnswer(message));
+    else this.#listener.asked(message, undefined, this);
   }
 
   // --- ending ------------------------------------------------------------------------------

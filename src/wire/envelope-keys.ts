@@ -31,6 +31,8 @@ export const knownKeys = [
   'inputResponses',
   'requestState',
   'notifications',
+  'mode',
+  'elicitationId',
   'protocolVersion',
   'capabilities',
   'clientInfo',
@@ -51,6 +53,7 @@ export const knownKeys = [
   'supportedVersions',
   'instructions',
   'serverInfo',
+  'roots',
   // error
   'code',
   'message',

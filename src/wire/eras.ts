@@ -23,6 +23,8 @@ export const envelopeKeys = {
   clientInfo: 'io.modelcontextprotocol/clientInfo',
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const;
 
 /** JSON-RPC error codes with a meaning to us. */
@@ -32,5 +34,7 @@ export const rpcCodes = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
+  headerMismatch: -32020,
+  missingClientCapability: -32021,
   unsupportedProtocolVersion: -32022,
 } as const;

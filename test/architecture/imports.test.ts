@@ -35,7 +35,9 @@ const table: Readonly<Record<string, readonly string[]>> = {
   cache: ['kernel', 'store'],
   catalog: ['kernel', 'wire', 'policy'],
   host: former,
-  cli: [...former, 'host', 'index.ts'],
+  'host-tools': ['kernel', 'wire', 'catalog', 'host'],
+  downstream: ['kernel', 'wire', 'policy', 'store', 'catalog', 'upstream', 'host', 'host-tools'],
+  cli: [...former, 'host', 'host-tools', 'downstream', 'index.ts'],
 };
 
 /** Packages that one place alone may touch. */
@@ -43,6 +45,7 @@ const confined: readonly { readonly name: RegExp; readonly home: RegExp | null }
   { name: /^undici(\/|$)/, home: /^upstream\/http-client\.ts$/ },
   { name: /^@modelcontextprotocol\//, home: null },
   { name: /^(node:)?child_process$/, home: /^supervise\/process\// },
+  { name: /^(node:)?https?$/, home: /^downstream\/http\// },
 ];
 
 interface Import {

@@ -84,6 +84,7 @@ describe('the simulated host', () => {
       'configFile',
       'disabled',
       'events',
+      'hasClients',
       'identity',
       'instance',
       'readEntry',

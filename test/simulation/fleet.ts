@@ -91,6 +91,7 @@ export function partsFor(world: World, fleet: Fleet, heard: (event: HostEvent) =
     identity: { name: 'holdfast', version: '0.0.0' },
     instance: 'simulated',
     startedBy: 'simulation',
+    hasClients: false,
     events,
     readEntry: (name, entry) => {
       const { config } = loaded({ mcpServers: { [name]: entry } });

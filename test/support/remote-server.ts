@@ -30,20 +30,23 @@ export function remoteServer(remembered?: Era, transport = connectHttp) {
     http,
     clock,
     identity: { name: 'holdfast', version: '0.1.0' },
+    capabilities: '{}',
     verdicts: {
       get: async (hash) => eras.get(hash),
       put: async (hash, era) => void eras.set(hash, era),
     },
   };
+  const asked: Message[] = [];
   const abort = new AbortController();
   const connecting = transport(parts, 1, abort.signal, {
     lost: (cause) => lost.push(cause),
     lastWords: () => {},
     notification: (message) => notifications.push(message),
+    asked: (message) => asked.push(message),
     noise: (kind) => noise.push(kind),
   });
   connecting.catch(() => {});
-  return { http, clock, eras, lost, noise, notifications, abort, connecting };
+  return { http, clock, eras, lost, noise, notifications, asked, abort, connecting };
 }
 
 export type World = ReturnType<typeof remoteServer> & { readonly connection: Connection };

@@ -1,6 +1,6 @@
 // Holdfast as the library: `host.call` with everything it does on the way.
 
-import { createHost } from '../../dist/index.js';
+import { createHost } from '../../../dist/index.js';
 import type { EchoClient } from '../client.ts';
 
 export async function hostClient(command: string, args: readonly string[]): Promise<EchoClient> {

@@ -1,0 +1,42 @@
+// Holdfast as a user runs it: the built command line, a config file with nothing but the server and
+// how clients authenticate, so every policy is at its default; a state folder of its
+// own, inside of the one given.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { HttpCommand } from './http-subject.ts';
+import { leanServer } from './lean-server.ts';
+import type { StdioCommand } from './stdio-subject.ts';
+
+const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const prefix = 'lean__';
+
+export function holdfastOnStdio(folder: string): StdioCommand {
+  const { config, env } = home(join(folder, 'stdio'), 'none');
+  return {
+    name: 'holdfast',
+    args: [program, 'serve', '--stdio', '--config', config],
+    env,
+    prefix,
+  };
+}
+
+export function holdfastOnHttp(folder: string, auth: 'none' | 'token'): HttpCommand {
+  const { config, env } = home(join(folder, auth), auth);
+  return {
+    name: auth === 'none' ? 'holdfast' : 'holdfast, token',
+    args: [program, 'serve', '--config', config, '--listen', '127.0.0.1:0', '--json'],
+    env,
+    prefix,
+    dialect: 'modern',
+  };
+}
+
+function home(folder: string, auth: 'none' | 'token') {
+  const state = join(folder, 'state');
+  mkdirSync(state, { recursive: true });
+  const config = join(folder, 'holdfast.json');
+  writeFileSync(config, JSON.stringify({ mcpServers: { lean: leanServer }, http: { auth } }));
+  return { config, env: { HOLDFAST_STATE: state } };
+}

@@ -1,0 +1,41 @@
+// What Linux says about a process: its processor time, its memory and its descendants.
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** User and system time, with all threads; 0 for a process that is gone. */
+export function cpuSeconds(pid: number): number {
+  const fields = statFields(pid);
+  return fields ? (Number(fields[11]) + Number(fields[12])) / ticksPerSecond : 0;
+}
+
+/** USER_HZ: 100 on every Linux that Node runs on, whatever the kernel's own tick. */
+const ticksPerSecond = 100;
+
+export function residentMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+export function descendantsOf(pid: number): readonly number[] {
+  const parents = new Map<number, number>();
+  for (const entry of readdirSync('/proc')) {
+    const fields = /^\d+$/.test(entry) ? statFields(Number(entry)) : undefined;
+    if (fields) parents.set(Number(entry), Number(fields[1]));
+  }
+  const found = [pid];
+  for (const ancestor of found) {
+    for (const [child, parent] of parents) if (parent === ancestor) found.push(child);
+  }
+  return found.slice(1);
+}
+
+/** The fields after the command's name, which may itself contain spaces and brackets. */
+function statFields(pid: number): readonly string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    // It ended between being listed and being read.
+    return undefined;
+  }
+}

@@ -1,0 +1,24 @@
+// The project's goals, judged by the median of the ratios and printed as they are judged.
+
+import { type Ratio, shownRatio } from './ratios.ts';
+
+export class Goals {
+  #missed = 0;
+
+  get allMet(): boolean {
+    return this.#missed === 0;
+  }
+
+  atMost(limit: number, title: string, ratio: Ratio): void {
+    this.#judge(`${title} at most ${limit}x`, ratio, ratio.median <= limit);
+  }
+
+  atLeast(limit: number, title: string, ratio: Ratio): void {
+    this.#judge(`${title} at least ${limit}x`, ratio, ratio.median >= limit);
+  }
+
+  #judge(title: string, ratio: Ratio, isMet: boolean): void {
+    if (!isMet) this.#missed += 1;
+    console.log(`  ${isMet ? 'met   ' : 'MISSED'} ${title}: ${shownRatio(ratio)}`);
+  }
+}

@@ -1,0 +1,62 @@
+// The cursors of our own lists. A client must treat a cursor as opaque and may send anything as one,
+// so each is sealed: only what this gateway wrote, for this very list, is read back, and everything
+// else is undefined, which the caller answers with -32602. A position names the item that was sent
+// last, not a number alone: items may come and go while a client turns the pages. With a key that is
+// kept, a cursor outlives a restart.
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+export type ListName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
+
+/** Where a page begins. */
+export interface Position {
+  readonly server: string;
+  /** After the item with this key, as its server knows it; null where `index` alone decides. */
+  readonly after: string | null;
+  /** Where in the server's part to go on if that item is gone: the place where it stood. */
+  readonly index: number;
+}
+
+const sealBytes = 16;
+const minKeyBytes = 32;
+/** An item with a longer key is found by its place; cursors stay short. */
+const maxAfterLength = 256;
+/** What is longer is none of ours, and is not decoded at all. */
+const maxLength = 4_096;
+
+export class Cursors {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    if (key.length < minKeyBytes) throw new RangeError(`a key has at least ${minKeyBytes} bytes`);
+    this.#key = key;
+  }
+
+  write(list: ListName, { server, after, index }: Position): string {
+    const isLong = after !== null && after.length > maxAfterLength;
+    const parts = isLong ? [server, null, index + 1] : [server, after, index];
+    const position = Buffer.from(JSON.stringify(parts));
+    return Buffer.concat([this.#seal(list, position), position]).toString('base64url');
+  }
+
+  /** Undefined if we did not write it for this list. */
+  read(list: ListName, cursor: string): Position | undefined {
+    if (cursor.length > maxLength) return undefined;
+    const bytes = Buffer.from(cursor, 'base64url');
+    // Decoding is lenient; only the one spelling that we write counts.
+    if (bytes.length <= sealBytes || bytes.toString('base64url') !== cursor) return undefined;
+    const position = bytes.subarray(sealBytes);
+    const seal = this.#seal(list, position);
+    if (!timingSafeEqual(bytes.subarray(0, sealBytes), seal)) return undefined;
+    const [server, after, index] = JSON.parse(position.toString()) as SealedParts;
+    return { server, after, index };
+  }
+
+  /** The name of the list is sealed in, with its end marked: a cursor is good for one list only. */
+  #seal(list: ListName, position: Buffer): Buffer {
+    const hmac = createHmac('sha256', this.#key).update(`${list}\n`).update(position);
+    return hmac.digest().subarray(0, sealBytes);
+  }
+}
+
+type SealedParts = [server: string, after: string | null, index: number];

@@ -1,0 +1,143 @@
+// The definitions in a server's list (tools, prompts, resources, templates) as the bytes they came
+// in. They are shown to clients byte for byte, with only the name or URI put in anew, so what is kept
+// of each is its place, its key and the place of its key. A definition that a strict client would
+// choke on, or that could be read in two ways, is left out and reported, so that one bad definition
+// does not cost a client the whole list. What makes a tool invalid is judged in tool.ts.
+
+import { valueOf as parsed, textOf } from '../wire/decode.ts';
+import { elementsAt, objectAt } from '../wire/parts.ts';
+import type { Span } from '../wire/span.ts';
+import { type RefusalReason, WireError } from '../wire/wire-error.ts';
+import type { ListName } from './cursors.ts';
+import { type JsonObject, type LeftOut, readTools, type Tool } from './tool.ts';
+
+/** Its span is that of the whole object in `bytes`, which it shares with its neighbours. */
+export interface Definition extends Span {
+  /** The name, URI or template, as the server knows it. */
+  readonly key: string;
+  readonly bytes: Buffer;
+  /** Where the key stands in `bytes`, with its quotes. */
+  readonly keySpan: Span;
+  /** What a tool's definition says, parsed. */
+  readonly tool: Tool | undefined;
+}
+
+export type DefinitionLeftOut =
+  | LeftOut
+  /** It could be read in two ways. */
+  | { readonly kind: 'ambiguous'; readonly index: number; readonly reason: RefusalReason };
+
+export interface DefinitionReading {
+  readonly definitions: readonly Definition[];
+  readonly leftOut: readonly DefinitionLeftOut[];
+}
+
+/** What a definition of each list is known by. */
+export const keyMembers = {
+  tools: 'name',
+  prompts: 'name',
+  resources: 'uri',
+  resourceTemplates: 'uriTemplate',
+} as const satisfies Record<ListName, string>;
+
+/**
+ * Reads the array of one page, of bytes that the scanner has accepted; what is kept is copied.
+ * Anything but an array holds no definitions.
+ */
+export function readDefinitions(bytes: Buffer, array: Span, list: ListName): DefinitionReading {
+  const kept = Buffer.allocUnsafeSlow(array.end - array.start);
+  bytes.copy(kept, 0, array.start, array.end);
+  const elements = elementsAt(kept, { start: 0, end: kept.length }) ?? [];
+  return distinct(elements.map((element, index) => readDefinition(kept, element, list, index)));
+}
+
+/** The first with each key: for the definitions of several pages together. */
+export function distinctDefinitions(definitions: readonly Definition[]): DefinitionReading {
+  return distinct(definitions);
+}
+
+function distinct(readings: readonly (Definition | DefinitionLeftOut)[]): DefinitionReading {
+  const definitions = new Map<string, Definition>();
+  const leftOut: DefinitionLeftOut[] = [];
+  for (const [index, reading] of readings.entries()) {
+    if ('kind' in reading) leftOut.push(reading);
+    else if (definitions.has(reading.key)) {
+      leftOut.push({ kind: 'duplicate', index, name: reading.key });
+    } else definitions.set(reading.key, reading);
+  }
+  return { definitions: [...definitions.values()], leftOut };
+}
+
+function readDefinition(
+  bytes: Buffer,
+  { start, end }: Span,
+  list: ListName,
+  index: number,
+): Definition | DefinitionLeftOut {
+  const keySpan = keyPlace(bytes, { start, end }, list);
+  if (keySpan instanceof WireError) return { kind: 'ambiguous', index, reason: keySpan.reason };
+  const value = parsed(bytes, { start, end });
+  const judgement = list === 'tools' ? judgeTool(value, index) : judge(value, list, index);
+  if (judgement !== undefined && 'kind' in judgement) return judgement;
+  const key = keySpan && textOf(bytes, keySpan);
+  if (!key) return { kind: 'no_name', index };
+  return { start, end, key, bytes, keySpan, tool: judgement };
+}
+
+function keyPlace(bytes: Buffer, span: Span, list: ListName): Span | undefined | WireError {
+  try {
+    const place = objectAt(bytes, span)?.find(keyMembers[list]);
+    return place && { start: place.start, end: place.end };
+  } catch (error) {
+    if (error instanceof WireError) return error;
+    throw error;
+  }
+}
+
+function judgeTool(value: unknown, index: number): Tool | LeftOut {
+  const { tools, leftOut } = readTools([value]);
+  const [tool] = tools;
+  if (tool !== undefined) return tool;
+  const [reason = { kind: 'not_an_object', index } as const] = leftOut;
+  return { ...reason, index };
+}
+
+type JudgedHere = Exclude<ListName, 'tools'>;
+type Judgement = (value: unknown) => boolean;
+
+const isText: Judgement = (value) => typeof value === 'string';
+const isOptionalText: Judgement = (value) => value === undefined || isText(value);
+const isOptionalNumber: Judgement = (value) => value === undefined || typeof value === 'number';
+const isOptionalObject: Judgement = (value) => value === undefined || isObject(value);
+const isOptionalArguments: Judgement = (value) =>
+  value === undefined ||
+  (Array.isArray(value) && value.every((one) => isObject(one) && isText(one['name'])));
+
+const anything = { title: isOptionalText, description: isOptionalText, _meta: isOptionalObject };
+const anyResource = {
+  ...anything,
+  name: isText,
+  mimeType: isOptionalText,
+  annotations: isOptionalObject,
+};
+
+/** What every client checks before it takes a list. */
+const judgements: Readonly<Record<JudgedHere, Readonly<Record<string, Judgement>>>> = {
+  prompts: { ...anything, arguments: isOptionalArguments },
+  resources: { ...anyResource, size: isOptionalNumber },
+  resourceTemplates: anyResource,
+};
+
+function judge(value: unknown, list: JudgedHere, index: number): LeftOut | undefined {
+  if (!isObject(value)) return { kind: 'not_an_object', index };
+  const key = value[keyMembers[list]];
+  if (typeof key !== 'string' || key === '') return { kind: 'no_name', index };
+  for (const [member, isGood] of Object.entries(judgements[list])) {
+    if (!isGood(value[member])) return { kind: 'bad_member', index, name: key, member };
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

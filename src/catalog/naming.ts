@@ -1,0 +1,200 @@
+// What tools, and in the same way prompts, are called in front of the gateway, and to whom such a
+// name leads back. In prefix mode everything is `server__tool` and nothing is ever refused; in
+// transparent mode names stand as the servers gave them, and whoever comes later with a name that is
+// taken, or that cannot be told apart from another server's, is refused and reported. An exposed
+// name is looked up in the map that is kept here, never split. Servers are taken in the order of the
+// configuration and each is finished before the next: adding one at the end changes no name before
+// it. Within a server the order of its list does not count, so that a list may come in any order.
+
+import { skeleton } from './look-alike.ts';
+import { fits, hashedName, prefixedName, prefixOf } from './prefixed-name.ts';
+
+export type NamingMode = 'prefix' | 'transparent';
+
+export interface Nameable {
+  readonly name: string;
+  /** The operator's own exposed name (`tools.X.as`). */
+  readonly as?: string | null;
+}
+
+export interface Offering {
+  readonly server: string;
+  readonly items: readonly Nameable[];
+}
+
+export interface Owner {
+  readonly server: string;
+  readonly name: string;
+}
+
+/** Who did not get the name that was wanted, and who keeps it; null is the gateway itself. */
+export interface Refusal extends Owner {
+  readonly kind: 'collision' | 'look_alike';
+  readonly wanted: string;
+  readonly owner: Owner | null;
+}
+
+export interface Displacement extends Refusal {
+  /** What it is called instead. */
+  readonly exposed: string;
+}
+
+export interface Names {
+  /** Undefined: not offered, or refused. */
+  exposed(server: string, name: string): string | undefined;
+  /**
+   * An exposed name, or else a server's own name if exactly one server has it; `mayUse` counts only
+   * the servers that the asker may see.
+   */
+  resolve(exposed: string, mayUse?: (owner: Owner) => boolean): Owner | undefined;
+  /** Those that have no exposed name at all. */
+  readonly refused: readonly Refusal[];
+  /** Those that are called otherwise than the operator or the rule would have it. */
+  readonly displaced: readonly Displacement[];
+}
+
+/** Offerings come in the order of the configuration; those of servers without a list are empty. */
+export function nameAll(
+  offerings: readonly Offering[],
+  mode: NamingMode,
+  reserved: ReadonlySet<string>,
+): Names {
+  const book = new NameBook(mode, reserved);
+  for (const { server, items } of offerings) book.enter(server, items);
+  return book;
+}
+
+interface Holder {
+  /** Undefined: the name is reserved for the gateway. */
+  readonly server: string | undefined;
+  readonly owner: Owner | null;
+}
+
+class NameBook implements Names {
+  readonly refused: Refusal[] = [];
+  readonly displaced: Displacement[] = [];
+  readonly #mode: NamingMode;
+  readonly #reserved: ReadonlySet<string>;
+  readonly #owners = new Map<string, Owner>();
+  readonly #exposed = new Map<string, Map<string, string>>();
+  /** By the servers' own names, exposed or refused. */
+  readonly #bare = new Map<string, Owner[]>();
+  /** Who came first with a name of this skeleton. Only kept in transparent mode. */
+  readonly #skeletons = new Map<string, Holder>();
+
+  constructor(mode: NamingMode, reserved: ReadonlySet<string>) {
+    this.#mode = mode;
+    this.#reserved = reserved;
+    if (mode === 'prefix') return;
+    for (const name of reserved) {
+      this.#skeletons.set(skeleton(name), { server: undefined, owner: null });
+    }
+  }
+
+  enter(server: string, items: readonly Nameable[]): void {
+    const names = this.#exposed.get(server) ?? new Map<string, string>();
+    this.#exposed.set(server, names);
+    for (const { name, as } of inOrderOfClaim(server, items)) {
+      const owner: Owner = { server, name };
+      const namesakes = this.#bare.get(name) ?? [];
+      if (namesakes.some((other) => other.server === server)) continue;
+      namesakes.push(owner);
+      this.#bare.set(name, namesakes);
+      const exposed = this.#nameFor(owner, as);
+      if (exposed === undefined) continue;
+      names.set(name, exposed);
+      this.#owners.set(exposed, owner);
+    }
+  }
+
+  exposed(server: string, name: string): string | undefined {
+    return this.#exposed.get(server)?.get(name);
+  }
+
+  resolve(exposed: string, mayUse?: (owner: Owner) => boolean): Owner | undefined {
+    const owner = this.#owners.get(exposed);
+    if (owner !== undefined) return owner;
+    if (this.#reserved.has(exposed)) return undefined;
+    const all = this.#bare.get(exposed) ?? [];
+    const candidates = mayUse === undefined ? all : all.filter(mayUse);
+    const only = candidates.length === 1 ? candidates[0] : undefined;
+    if (only === undefined || this.exposed(only.server, only.name) === undefined) return undefined;
+    return this.#isForAnother(exposed, only.server) ? undefined : only;
+  }
+
+  /**
+   * `a__x` is a tool of the server a, also while a's list is not known: a tool of another server
+   * that is called so must not receive its calls.
+   */
+  #isForAnother(bare: string, server: string): boolean {
+    if (this.#mode === 'transparent') return false;
+    for (const other of this.#exposed.keys()) {
+      if (other !== server && bare.startsWith(prefixOf(other))) return true;
+    }
+    return false;
+  }
+
+  #nameFor(owner: Owner, as: string | null | undefined): string | undefined {
+    return this.#mode === 'transparent'
+      ? this.#transparentName(owner, as || owner.name)
+      : this.#prefixedName(owner, as || undefined);
+  }
+
+  #transparentName(owner: Owner, wanted: string): string | undefined {
+    const shape = skeleton(wanted);
+    const first = this.#skeletons.get(shape);
+    if (first === undefined) {
+      this.#skeletons.set(shape, { server: owner.server, owner });
+      return wanted;
+    }
+    if (this.#isTaken(wanted)) {
+      this.refused.push(this.#collision(owner, wanted));
+      return undefined;
+    }
+    if (first.server === owner.server) return wanted;
+    this.refused.push({ kind: 'look_alike', ...owner, wanted, owner: first.owner });
+    return undefined;
+  }
+
+  #prefixedName(owner: Owner, as: string | undefined): string {
+    const { server, name } = owner;
+    if (as !== undefined && !this.#isTaken(as)) return as;
+    let exposed = prefixedName(server, name);
+    const wanted = as ?? exposed;
+    for (let attempt = 0; this.#isTaken(exposed); attempt += 1) {
+      exposed = hashedName(server, name, attempt);
+    }
+    if (exposed !== wanted) {
+      this.displaced.push({ ...this.#collision(owner, wanted), exposed });
+    }
+    return exposed;
+  }
+
+  #isTaken(exposed: string): boolean {
+    return this.#owners.has(exposed) || this.#reserved.has(exposed);
+  }
+
+  #collision(loser: Owner, wanted: string): Refusal {
+    return { kind: 'collision', ...loser, wanted, owner: this.#owners.get(wanted) ?? null };
+  }
+}
+
+/**
+ * The operator's word first, then names that can stay as they are, then those that must be changed;
+ * within each by the alphabet. Only names made to collide can feel it.
+ */
+function inOrderOfClaim(server: string, items: readonly Nameable[]): readonly Nameable[] {
+  const rank = ({ name, as }: Nameable) => {
+    if (as) return 0;
+    return fits(server, name) ? 1 : 2;
+  };
+  return items
+    .map((item) => ({ item, rank: rank(item) }))
+    .sort((a, b) => a.rank - b.rank || compare(a.item.name, b.item.name))
+    .map(({ item }) => item);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,45 @@
+// How a URI is spelled when two servers have the same one: the server that does not keep it gets its
+// name written in front. `file:///x` becomes `holdfast:SERVER:file:///x`, which is a URI whose path
+// nobody normalises, and `ui://host/page` becomes `ui://holdfast+SERVER/host/page`, because hosts
+// of apps know their pages by the scheme. The original can be read back from the spelling alone, so
+// a client may remember it across restarts. To keep that reading certain, a URI that already looks
+// rewritten when it comes from a server (another Holdfast stands behind this one) counts as taken,
+// and is rewritten too. Templates are spelled alike: their expressions are not touched.
+
+const generalMark = 'holdfast:';
+const uiScheme = 'ui://';
+const uiMark = `${uiScheme}holdfast+`;
+
+/** What a server is called inside of a rewritten URI. Names from a config file stay as they are. */
+export function serverMark(server: string): string {
+  return server.replace(/[^A-Za-z0-9._-]/gu, percentEncoded);
+}
+
+export function rewrittenUri(mark: string, uri: string): string {
+  return uri.startsWith(uiScheme)
+    ? `${uiMark}${mark}/${uri.slice(uiScheme.length)}`
+    : `${generalMark}${mark}:${uri}`;
+}
+
+/** Is it spelled like one of ours, whether or not the server exists? */
+export function looksRewritten(uri: string): boolean {
+  return uri.startsWith(generalMark) || uri.startsWith(uiMark);
+}
+
+/** The parts of a rewritten URI; undefined if it is none. */
+export function readRewritten(
+  uri: string,
+): { readonly mark: string; readonly uri: string } | undefined {
+  if (uri.startsWith(generalMark)) return cut(uri, generalMark.length, ':', '');
+  return uri.startsWith(uiMark) ? cut(uri, uiMark.length, '/', uiScheme) : undefined;
+}
+
+function cut(uri: string, start: number, end: string, scheme: string) {
+  const at = uri.indexOf(end, start);
+  return at < 0 ? undefined : { mark: uri.slice(start, at), uri: scheme + uri.slice(at + 1) };
+}
+
+export function percentEncoded(character: string): string {
+  const hex = Buffer.from(character).toString('hex').toUpperCase();
+  return hex.replace(/../g, '%$&');
+}

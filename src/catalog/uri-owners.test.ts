@@ -1,0 +1,242 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { UriOwners } from './uri-owners.ts';
+
+const owners = () => new UriOwners(['a', 'b', 'c']);
+
+describe('the owner of a URI', () => {
+  it('is the one that listed it', () => {
+    const index = owners();
+    index.listed('b', ['x:1', 'x:2'], []);
+    expect(index.resolve('x:1')).toEqual({ server: 'b', uri: 'x:1' });
+    expect(index.exposed('b', 'x:1')).toBe('x:1');
+    expect(index.resolve('x:3')).toBeUndefined();
+    index.listed('b', ['x:2'], []);
+    expect(index.resolve('x:1')).toBeUndefined();
+    expect(index.resolve('x:2')).toEqual({ server: 'b', uri: 'x:2' });
+  });
+
+  it('is the earlier server if two listed it, and the later one is rewritten', () => {
+    const index = owners();
+    index.listed('c', ['x:1', 'ui://page'], []);
+    expect(index.hasRewrites('c')).toBe(false);
+    index.listed('b', ['x:1', 'ui://page'], []);
+    expect(index.exposed('b', 'x:1')).toBe('x:1');
+    expect(index.exposed('c', 'x:1')).toBe('holdfast:c:x:1');
+    expect(index.exposed('c', 'ui://page')).toBe('ui://holdfast+c/page');
+    expect(index.resolve('x:1')?.server).toBe('b');
+    expect(index.resolve('holdfast:c:x:1')).toEqual({ server: 'c', uri: 'x:1' });
+    expect(index.resolve('ui://holdfast+c/page')).toEqual({ server: 'c', uri: 'ui://page' });
+    expect([index.hasRewrites('b'), index.hasRewrites('c')]).toEqual([false, true]);
+    index.listed('b', [], []);
+    expect(index.hasRewrites('c')).toBe(false);
+  });
+
+  it('is the one that returned it, unless another lists it', () => {
+    const index = owners();
+    index.returned('a', 'x:1');
+    expect(index.resolve('x:1')?.server).toBe('a');
+    index.listed('b', ['x:1'], []);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    expect(index.exposed('b', 'x:1')).toBe('x:1');
+    expect(index.exposed('a', 'x:1')).toBe('holdfast:a:x:1');
+    expect(index.hasRewrites('a')).toBe(true);
+  });
+
+  it('is the earlier server if two returned it', () => {
+    const index = owners();
+    index.returned('c', 'x:1');
+    index.returned('b', 'x:1');
+    expect(index.exposed('b', 'x:1')).toBe('x:1');
+    expect(index.exposed('c', 'x:1')).toBe('holdfast:c:x:1');
+  });
+
+  it('is the one whose template it fits, if nobody else has it', () => {
+    const index = owners();
+    index.listed('b', [], ['x:{id}']);
+    index.listed('c', [], ['y:{id}']);
+    expect(index.resolve('y:1')?.server).toBe('c');
+    expect(index.resolve('x:{id}')).toEqual({ server: 'b', uri: 'x:{id}' });
+    index.returned('a', 'y:1');
+    expect(index.resolve('y:1')?.server).toBe('a');
+  });
+
+  it('does not lose what fits its template to a later server that returns it', () => {
+    const index = owners();
+    index.listed('a', [], ['x:{id}']);
+    index.returned('b', 'x:1');
+    expect(index.resolve('x:1')?.server).toBe('a');
+    expect(index.exposed('b', 'x:1')).toBe('holdfast:b:x:1');
+    expect(index.hasRewrites('b')).toBe(true);
+  });
+
+  it('is the only server there is', () => {
+    expect(new UriOwners(['a']).resolve('any:thing')).toEqual({ server: 'a', uri: 'any:thing' });
+    expect(new UriOwners([]).resolve('any:thing')).toBeUndefined();
+    expect(new UriOwners(['a']).resolve('holdfast:b:x')).toBeUndefined();
+  });
+
+  it('stands in the rewritten URI itself, also when nothing is known yet', () => {
+    const index = owners();
+    expect(index.resolve('holdfast:b:x:1')).toEqual({ server: 'b', uri: 'x:1' });
+    expect(index.resolve('holdfast:b:x:{id}')).toEqual({ server: 'b', uri: 'x:{id}' });
+    expect(index.resolve('holdfast:nobody:x:1')).toBeUndefined();
+    expect(index.resolve('ui://holdfast+nobody/x')).toBeUndefined();
+    expect(index.resolve('holdfast:b')).toBeUndefined();
+  });
+
+  it('is told apart from the owner inside of a gateway behind this one', () => {
+    const index = owners();
+    index.listed('c', ['holdfast:b:x:1'], ['holdfast:b:{y}']);
+    expect(index.exposed('c', 'holdfast:b:x:1')).toBe('holdfast:c:holdfast:b:x:1');
+    expect(index.exposedTemplate('c', 'holdfast:b:{y}')).toBe('holdfast:c:holdfast:b:{y}');
+    expect(index.hasRewrites('c')).toBe(true);
+    expect(index.resolve('holdfast:c:holdfast:b:x:1')).toEqual({
+      server: 'c',
+      uri: 'holdfast:b:x:1',
+    });
+  });
+
+  it('of a very long URI is known too', () => {
+    const index = owners();
+    const long = (last: string) => `x:${'y'.repeat(5_000)}${last}`;
+    index.returned('a', long('1'));
+    index.listed('b', [long('2')], []);
+    expect(index.resolve(long('1'))?.server).toBe('a');
+    expect(index.resolve(long('2'))?.server).toBe('b');
+    expect(index.resolve(long('3'))).toBeUndefined();
+  });
+
+  it('is forgotten when it returned too many others since, and used ones last', () => {
+    const index = owners();
+    for (let count = 0; count < 10_000; count += 1) index.returned('a', `x:${count}`);
+    index.resolve('x:0');
+    index.returned('a', 'x:1');
+    index.returned('a', 'x:new');
+    index.returned('a', 'x:newer');
+    expect(index.resolve('x:0')?.server).toBe('a');
+    expect(index.resolve('x:1')?.server).toBe('a');
+    expect(index.resolve('x:2')).toBeUndefined();
+    expect(index.resolve('x:3')).toBeUndefined();
+    expect(index.resolve('x:4')?.server).toBe('a');
+  });
+
+  it('must be one of the servers there are', () => {
+    expect(() => owners().exposed('z', 'x:1')).toThrow(RangeError);
+    expect(() => owners().listed('z', [], [])).toThrow(RangeError);
+  });
+});
+
+describe('an exposed template', () => {
+  it('is rewritten if an earlier server can give the same URIs', () => {
+    const index = owners();
+    index.listed('a', [], ['x:{id}']);
+    index.listed('b', [], ['x:{name}', 'x:a/{id}', 'ui://{page}']);
+    index.listed('c', [], ['ui://{id}', 'y:{id}']);
+    expect(index.exposedTemplate('a', 'x:{id}')).toBe('x:{id}');
+    expect(index.exposedTemplate('b', 'x:{name}')).toBe('holdfast:b:x:{name}');
+    expect(index.exposedTemplate('b', 'x:a/{id}')).toBe('x:a/{id}');
+    expect(index.exposedTemplate('c', 'ui://{id}')).toBe('ui://holdfast+c/{id}');
+    expect(index.exposedTemplate('c', 'y:{id}')).toBe('y:{id}');
+  });
+
+  it('is rewritten if it is too large or one of too many to be compared', () => {
+    const index = owners();
+    const many = Array.from({ length: 300 }, (_, count) => `x${count}:{id}`);
+    index.listed('a', [], many);
+    expect(index.exposedTemplate('a', 'x255:{id}')).toBe('x255:{id}');
+    expect(index.exposedTemplate('a', 'x256:{id}')).toBe('holdfast:a:x256:{id}');
+    expect(index.hasRewrites('a')).toBe(true);
+    const large = `y:${'z'.repeat(2_000)}{id}`;
+    expect(index.exposedTemplate('b', large)).toBe(`holdfast:b:${large}`);
+  });
+});
+
+describe('whatever servers list and return', () => {
+  const server = fc.constantFrom('a', 'b', 'c');
+  const uri = fc.constantFrom('x:1', 'x:2', 'y:1', 'ui://p', 'holdfast:a:x:1', 'ui://holdfast+b/p');
+  const template = fc.constantFrom('x:{n}', 'x:{m}', 'y:{n}', '{+all}', 'ui://{p}', 'holdfast:{x}');
+  const listing = fc.record({
+    kind: fc.constant('listed' as const),
+    server,
+    uris: fc.uniqueArray(uri, { maxLength: 3 }),
+    templates: fc.uniqueArray(template, { maxLength: 2 }),
+  });
+  const returning = fc.record({ kind: fc.constant('returned' as const), server, uri });
+  const history = fc.array(fc.oneof(listing, returning), { maxLength: 12 });
+
+  function replay(events: typeof history extends fc.Arbitrary<infer T> ? T : never) {
+    const index = owners();
+    const claims = new Map<string, Set<string>>();
+    const listed = new Map<string, { uris: readonly string[]; templates: readonly string[] }>();
+    for (const event of events) {
+      if (event.kind === 'returned') {
+        index.returned(event.server, event.uri);
+        claims.set(event.server, (claims.get(event.server) ?? new Set()).add(event.uri));
+      } else {
+        index.listed(event.server, event.uris, event.templates);
+        listed.set(event.server, event);
+      }
+    }
+    for (const [name, { uris }] of listed) {
+      claims.set(name, new Set([...(claims.get(name) ?? []), ...uris]));
+    }
+    return { index, claims, listed };
+  }
+
+  it('every URI that a client is shown leads back to where it came from', () => {
+    const property = fc.property(history, (events) => {
+      const { index, claims } = replay(events);
+      for (const [name, uris] of claims) {
+        for (const one of uris) {
+          const shown = index.exposed(name, one);
+          expect(index.resolve(shown)).toEqual({ server: name, uri: one });
+          if (shown !== one) expect(index.hasRewrites(name)).toBe(true);
+        }
+      }
+    });
+    fc.assert(property, { numRuns: 2_000 });
+  });
+
+  it('a URI stays as it is if one server alone has to do with it', () => {
+    const property = fc.property(history, server, (events, name) => {
+      const { index, claims } = replay(events.filter((event) => event.server === name));
+      for (const one of claims.get(name) ?? []) {
+        if (!one.includes('holdfast')) expect(index.exposed(name, one)).toBe(one);
+      }
+    });
+    fc.assert(property, { numRuns: 1_000 });
+  });
+
+  it('lists look the same whatever was returned', () => {
+    const property = fc.property(history, (events) => {
+      const { index, listed } = replay(events);
+      const quiet = replay(events.filter((event) => event.kind === 'listed')).index;
+      for (const [name, { uris, templates }] of listed) {
+        for (const one of uris) expect(index.exposed(name, one)).toBe(quiet.exposed(name, one));
+        for (const one of templates) {
+          expect(index.exposedTemplate(name, one)).toBe(quiet.exposedTemplate(name, one));
+          expect(index.resolve(index.exposedTemplate(name, one))).toEqual({
+            server: name,
+            uri: one,
+          });
+        }
+      }
+    });
+    fc.assert(property, { numRuns: 1_000 });
+  });
+
+  it('the order of events does not matter to what is listed', () => {
+    const property = fc.property(history, (events) => {
+      const { index, listed } = replay(events);
+      const again = owners();
+      for (const [name, { uris, templates }] of [...listed].reverse()) {
+        again.listed(name, uris, templates);
+      }
+      for (const [name, { uris }] of listed) {
+        for (const one of uris) expect(again.exposed(name, one)).toBe(index.exposed(name, one));
+      }
+    });
+    fc.assert(property, { numRuns: 1_000 });
+  });
+});

@@ -1,0 +1,124 @@
+// holdfast serve: the gateway, on HTTP or, for one client, on its own standard streams. It runs until
+// it is told to stop, or, on stdio, until its client is gone; then it ends its servers and leaves
+// nothing behind. What a person needs to connect a client is printed when it listens, and a token that
+// this start made is shown in there, this once.
+
+import type { Command } from 'commander';
+import type { LoadedConfig } from '../../config/loaded.ts';
+import type { Gateway } from '../../downstream/gateway.ts';
+import type { Host } from '../../host/host.ts';
+import { ownIdentity } from '../../host/identity.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Invocation, Perform } from '../invocation.ts';
+import { connectionPage } from '../render/connection-page.ts';
+import { remark, type Shell } from '../shell.ts';
+import { loadedConfig, openHost } from '../standalone.ts';
+
+const help = `
+HTTP: MCP at /mcp (both eras), the 2024 transport at /sse, /healthz and /readyz.
+With --json it prints one line when it listens: {"url", "token", "pid"}; "token" is null unless
+this start made one. It ends on SIGINT or SIGTERM with exit code 0.
+
+Examples:
+  holdfast serve
+  holdfast serve --listen 127.0.0.1:4200
+  holdfast serve --stdio        as one MCP server in a client's config`;
+
+interface ServeOptions {
+  readonly listen?: string;
+  readonly stdio?: boolean;
+}
+
+export function addServe(program: Command, perform: Perform): void {
+  program
+    .command('serve')
+    .summary('run the gateway: one MCP endpoint in front of all servers')
+    .description('Run the gateway: one MCP endpoint in front of every configured server.')
+    .option('--listen <HOST:PORT>', 'where to listen, instead of http.listen of the config')
+    .option('--stdio', 'speak MCP on standard input and output instead, for one client')
+    .addHelpText('after', help)
+    .action((options: ServeOptions, command: Command) =>
+      perform(command, (invocation) => serve(invocation, options)),
+    );
+}
+
+async function serve(invocation: Invocation, options: ServeOptions): Promise<number> {
+  const { shell, configFile } = invocation;
+  const loaded = await loadedConfig(shell, configFile);
+  return await serveConfig(invocation, loaded, options);
+}
+
+/** The same for a config that is there already. */
+export async function serveConfig(
+  invocation: Invocation,
+  loaded: LoadedConfig,
+  options: ServeOptions,
+): Promise<number> {
+  const { shell } = invocation;
+  const host = await openHost(shell, loaded, { hasClients: true });
+  try {
+    const gateway = await gatewayFor(host, loaded, shell);
+    await using _gateway = gateway;
+    host.startPinned();
+    if (options.stdio === true) await serveStreams(gateway, shell);
+    else await serveHttp(gateway, loaded, invocation, options.listen);
+    return exitCodes.ok;
+  } finally {
+    await host.close();
+  }
+}
+
+async function gatewayFor(
+  host: Host,
+  { config }: LoadedConfig,
+  { clock }: Shell,
+): Promise<Gateway> {
+  const { Gateway } = await import('../../downstream/gateway.ts');
+  const { naming, surface, hostTools } = config;
+  return new Gateway({
+    host,
+    clock,
+    identity: ownIdentity(),
+    settings: { naming, surface, hostTools },
+  });
+}
+
+async function serveStreams(gateway: Gateway, { interrupt }: Shell): Promise<void> {
+  const { serveStdio } = await import('../../downstream/stdio.ts');
+  const { stdin: input, stdout: output } = process;
+  const served = serveStdio({ front: gateway, input, output, frameBytes: 16_777_216 });
+  await Promise.race([served, interrupt.arrived]);
+}
+
+async function serveHttp(
+  gateway: Gateway,
+  { config }: LoadedConfig,
+  { shell, isJson }: Invocation,
+  listen: string | undefined,
+): Promise<void> {
+  const { startHttp } = await import('../../downstream/http/listener.ts');
+  const { openTokens } = await import('../../downstream/http/tokens.ts');
+  const { out, clock, interrupt } = shell;
+  const http = { ...config.http, listen: listen ?? config.http.listen };
+  const opened =
+    http.auth === 'none' ? undefined : await openTokens(gateway.host.collection('tokens'), clock);
+  const front = await startHttp({
+    front: gateway,
+    config: http,
+    clock,
+    tokens: opened?.tokens,
+    identity: ownIdentity(),
+    report: (line) => remark(shell, line),
+    isReady: () => gateway.isAccepting,
+  });
+  const secret = opened?.secret ?? null;
+  if (isJson) out.json({ url: front.url, token: secret, pid: process.pid });
+  else {
+    const servers = gateway.host.servers().map(({ name }) => name);
+    const page = { url: front.url, auth: http.auth, secret, servers };
+    for (const line of connectionPage(page, out.style)) out.line(line);
+  }
+  await interrupt.arrived;
+  gateway.isAccepting = false;
+  await front.close();
+}

@@ -1,0 +1,68 @@
+// What a person sees when the gateway listens: where it is, what stands behind it, and what to paste
+// into a client. A token that was just made is in there, because this is the only time it is shown.
+
+import { ownIdentity } from '../../host/identity.ts';
+import { printableLine } from '../../kernel/printable.ts';
+import type { Style } from './style.ts';
+
+export interface ConnectionPage {
+  readonly url: string;
+  readonly auth: 'token' | 'none';
+  /** Of a token that this start made. */
+  readonly secret: string | null;
+  readonly servers: readonly string[];
+}
+
+export function connectionPage(page: ConnectionPage, style: Style): readonly string[] {
+  const { url, servers } = page;
+  return [
+    `${style('bold', `Holdfast ${ownIdentity().version}`)} listens on ${style('cyan', url)}`,
+    serversLine(servers),
+    '',
+    ...clientConfig(page, style),
+  ];
+}
+
+function serversLine(servers: readonly string[]): string {
+  if (servers.length === 0) return 'There are no servers in the config yet.';
+  const names = servers.map((name) => printableLine(name)).join(', ');
+  const word = servers.length === 1 ? 'server' : 'servers';
+  return `${servers.length} ${word}, started when first used: ${names}`;
+}
+
+function clientConfig({ url, auth, secret }: ConnectionPage, style: Style): readonly string[] {
+  const bearer = secret ?? 'YOUR TOKEN';
+  const headers =
+    auth === 'token' ? [`      "headers": { "Authorization": "Bearer ${bearer}" }`] : [];
+  const config = [
+    '{',
+    '  "mcpServers": {',
+    '    "holdfast": {',
+    '      "type": "http",',
+    `      "url": ${JSON.stringify(url)}${headers.length > 0 ? ',' : ''}`,
+    ...headers,
+    '    }',
+    '  }',
+    '}',
+  ];
+  return [
+    style('dim', "Paste this into your client's MCP config:"),
+    '',
+    ...config,
+    '',
+    ...tokenWords(auth, secret, style),
+    style('dim', 'Stop with Ctrl-C.'),
+  ];
+}
+
+function tokenWords(
+  auth: ConnectionPage['auth'],
+  secret: string | null,
+  style: Style,
+): readonly string[] {
+  if (auth === 'none') return [style('dim', 'No token is needed: http.auth is "none".')];
+  if (secret !== null) {
+    return [style('yellow', 'The token is shown only now; only its hash is kept.')];
+  }
+  return [style('dim', 'The token is the one that was shown at the first start.')];
+}

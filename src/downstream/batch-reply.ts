@@ -1,0 +1,29 @@
+// The answers to a batch (2025-03-26), gathered: they leave as one array when the last is there. What
+// comes before an answer leaves at once. A batch without requests has no answer at all.
+
+import type { Frame, Reply } from './contract.ts';
+
+export class BatchReply {
+  readonly #write: (frame: Frame) => void;
+  readonly #answers: Frame[] = [];
+  #open: number;
+
+  /** `requests` is how many of the messages will be answered. */
+  constructor(requests: number, write: (frame: Frame) => void) {
+    this.#open = requests;
+    this.#write = write;
+  }
+
+  /** The place of one request's answer. */
+  reply(): Reply {
+    return { send: this.#write, answer: (frame) => this.answer(frame) };
+  }
+
+  answer(frame: Frame): void {
+    this.#answers.push(frame);
+    this.#open -= 1;
+    if (this.#open > 0) return;
+    const pieces = this.#answers.flatMap((answer, at) => (at > 0 ? [',', ...answer] : answer));
+    this.#write(['[', ...pieces, ']']);
+  }
+}

@@ -1,0 +1,251 @@
+// The gateway: one MCP endpoint in front of every server of a host, for clients of both eras. It gives
+// each client its session or takes each request by itself, tells clients what changed, and answers for
+// itself what concerns no server. Everything else is carried.
+
+import type { Host } from '../host/host.ts';
+import type { ListKind } from '../host/listings.ts';
+import { Traffic } from '../host-tools/traffic.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { faultFrom } from '../kernel/fault.ts';
+import type { Principal } from '../policy/principal.ts';
+import type { Identity } from '../upstream/negotiate.ts';
+import { textOf } from '../wire/decode.ts';
+import type { Message } from '../wire/scan.ts';
+import type { Front, Outlet, Reply, Session, Underway } from './contract.ts';
+import { notificationFrame } from './frames.ts';
+import { legacyGreeting } from './greeting.ts';
+import { Incoming } from './incoming.ts';
+import { LegacySession, paramsOf, watches } from './legacy-session.ts';
+import type { Listening } from './listen.ts';
+import { answerRequest } from './methods.ts';
+import { ModernClient } from './modern-client.ts';
+import { Parking } from './parking.ts';
+import { faultError, Relay } from './relay.ts';
+import { Seal } from './seal.ts';
+import { TaskHandles } from './task-handles.ts';
+import { View } from './view.ts';
+
+export interface GatewaySettings {
+  readonly naming: 'prefix' | 'transparent';
+  readonly surface: 'direct' | 'search';
+  readonly hostTools: boolean;
+}
+
+export interface GatewayParts {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly identity: Identity;
+  readonly settings: GatewaySettings;
+}
+
+/** A burst of changes is one piece of news. */
+const gatherMs = 20;
+
+export class Gateway implements Front, AsyncDisposable {
+  readonly host: Host;
+  readonly identity: Identity;
+  readonly settings: GatewaySettings;
+  readonly traffic: Traffic;
+  readonly view: View;
+  readonly relay: Relay;
+  readonly tasks: TaskHandles;
+  readonly clock: Clock;
+  readonly #parking: Parking;
+  readonly #sessions = new Set<LegacySession>();
+  readonly #listenings = new Set<Listening>();
+  readonly #clients = new Map<string, ModernClient>();
+  readonly #changed = new Set<ListKind>();
+  readonly #news: Disposable;
+  #telling: Disposable | undefined;
+  #nextSession = 1;
+  isAccepting = true;
+
+  constructor({ host, clock, identity, settings }: GatewayParts) {
+    this.host = host;
+    this.identity = identity;
+    this.settings = settings;
+    this.clock = clock;
+    this.traffic = new Traffic(clock);
+    const seal = new Seal();
+    this.#parking = new Parking(clock, seal);
+    this.tasks = new TaskHandles(seal);
+    this.view = new View(host, clock, settings);
+    this.relay = new Relay({
+      host,
+      clock,
+      traffic: this.traffic,
+      seal,
+      parking: this.#parking,
+      tasks: this.tasks,
+      exposed: (server, method, result) => this.view.exposed(server, method, result),
+    });
+    this.#news = host.news.subscribe({
+      listChanged: (server, kind, change) => {
+        if (this.view.changed(server, kind, change)) this.#tell(kind);
+      },
+      updated: (server, message) => this.#updated(server, message),
+    });
+  }
+
+  // --- clients -----------------------------------------------------------------------------
+
+  openSession(principal: Principal, outlet: Outlet): Session {
+    const key = `session-${this.#nextSession++}`;
+    const session = new LegacySession(key, principal, outlet, {
+      greeting: () => legacyGreeting(this.host, this.identity),
+      answer: (incoming, own) => answerRequest(this, incoming, own),
+      notified: (message, own) => this.#notified(message, own.key, own.principal),
+      closed: (own) => this.#closed(own),
+    });
+    this.#sessions.add(session);
+    return session;
+  }
+
+  #closed(session: LegacySession): void {
+    this.#sessions.delete(session);
+    void this.host.clientGone(session.key);
+  }
+
+  request(
+    message: Message,
+    { principal, client }: { readonly principal: Principal; readonly client: string },
+    reply: Reply,
+  ): Underway | undefined {
+    const { bytes, meta } = message;
+    const level = meta?.find('io.modelcontextprotocol/logLevel');
+    const capabilities = meta?.find('io.modelcontextprotocol/clientCapabilities');
+    const incoming = new Incoming(
+      message,
+      {
+        principal,
+        client: this.#modernClient(client),
+        era: 'modern',
+        capabilities: capabilities
+          ? bytes.toString('utf8', capabilities.start, capabilities.end)
+          : '{}',
+        logLevel: level && textOf(bytes, level),
+      },
+      reply,
+    );
+    answerRequest(this, incoming, undefined);
+    return incoming.isOver ? undefined : incoming;
+  }
+
+  notified(
+    message: Message,
+    { principal, client }: { readonly principal: Principal; readonly client: string },
+  ): void {
+    this.#notified(message, client, principal);
+  }
+
+  #modernClient(key: string): ModernClient {
+    const known = this.#clients.get(key);
+    if (known) return known;
+    const client = new ModernClient(key, this.#parking);
+    this.#clients.set(key, client);
+    return client;
+  }
+
+  /** A connection that was a client of its own is gone. */
+  clientGone(key: string): void {
+    this.#clients.delete(key);
+    void this.host.clientGone(key);
+  }
+
+  inputSchemaOf(tool: string, principal: Principal): unknown {
+    const route = this.view.tools.route(tool, principal);
+    if (!route || route.name === null) return undefined;
+    return this.host.find(route.server).catalogue.lastKnown(route.name)?.inputSchema;
+  }
+
+  // --- what clients say to no one in particular --------------------------------------------
+
+  /** For the servers that this client alone uses; if there is only one server, for that one. */
+  #notified(message: Message, client: string, principal: Principal): void {
+    const { method = '', bytes, paramsObject } = message;
+    const members = paramsObject
+      ? bytes.subarray(paramsObject.start + 1, paramsObject.end - 1)
+      : '';
+    const isOwnAffair = method === 'notifications/roots/list_changed';
+    const only = isOwnAffair ? undefined : this.view.onlyServer(principal);
+    for (const { name, seats } of this.host.servers()) {
+      const meant = name === only ? [...seats.all()] : seats.usedOnlyBy(client);
+      for (const { supervisor } of meant) {
+        const { connection } = supervisor;
+        if (connection && (connection.era === 'legacy' || !isOwnAffair)) {
+          connection.notify(method, { members });
+        }
+      }
+    }
+  }
+
+  // --- what clients are told ---------------------------------------------------------------
+
+  listening(listening: Listening, ended: () => void): void {
+    this.#listenings.add(listening);
+    listening.incoming.withdrawal.addEventListener('abort', () => {
+      this.#listenings.delete(listening);
+      ended();
+    });
+  }
+
+  #tell(kind: ListKind): void {
+    this.#changed.add(kind === 'resourceTemplates' ? 'resources' : kind);
+    this.#telling ??= this.clock.after(gatherMs, () => {
+      this.#telling = undefined;
+      const changed = [...this.#changed];
+      this.#changed.clear();
+      for (const list of changed) this.#tellAll(list);
+    });
+  }
+
+  #tellAll(kind: ListKind): void {
+    const frame = [`{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed"}`];
+    for (const session of this.#sessions) session.send(frame);
+    for (const listening of this.#listenings) listening.listChanged(kind);
+  }
+
+  #updated(server: string, message: Message): void {
+    const params = paramsOf(message);
+    const span = message.paramsObject?.find('uri');
+    const own = span && textOf(message.bytes, span);
+    if (!params || own === undefined) return;
+    const uri = this.view.exposedUri(server, own);
+    const shown = uri === own ? params : this.view.exposed(server, 'notifications', params);
+    const frame = notificationFrame('notifications/resources/updated', shown);
+    for (const session of this.#sessions) if (watches(session, uri)) session.send(frame);
+    for (const listening of this.#listenings) listening.updated(uri, shown);
+  }
+
+  // --- counting ----------------------------------------------------------------------------
+
+  /** Counts what the gateway answers by itself; a fault becomes the answer. */
+  count(incoming: Incoming, operationKey: string, work: () => void | Promise<void>): void {
+    const startedAt = this.clock.now();
+    this.traffic.began();
+    const end = () => this.traffic.ended(operationKey, 'ok', this.clock.now() - startedAt);
+    const fail = (thrown: unknown) => {
+      const fault = faultFrom(thrown);
+      this.traffic.failed(operationKey, fault, this.clock.now() - startedAt);
+      incoming.error(faultError(fault));
+    };
+    try {
+      const working = work();
+      if (working) working.then(end, fail);
+      else end();
+    } catch (thrown) {
+      fail(thrown);
+    }
+  }
+
+  // --- the end -----------------------------------------------------------------------------
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isAccepting = false;
+    this.#news[Symbol.dispose]();
+    this.#telling?.[Symbol.dispose]();
+    for (const listening of this.#listenings) listening.end();
+    for (const session of [...this.#sessions]) session.close();
+    this.#parking.close();
+  }
+}

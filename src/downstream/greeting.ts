@@ -1,0 +1,65 @@
+// What the gateway says of itself: capabilities, identity, and the instructions of the servers behind
+// it. The capabilities of the protocol's core are always declared, because a lazy host cannot know
+// what servers that have not been started offer; a list of nothing is an honest answer. Extensions
+// are declared as far as servers have.
+
+import type { Host } from '../host/host.ts';
+import type { Identity } from '../upstream/negotiate.ts';
+import { envelopeKeys, modernVersion } from '../wire/eras.ts';
+
+/** Instructions are prompt text: one server must not fill the whole context. */
+const maxInstructionsPerServer = 4_000;
+const maxInstructions = 32_000;
+
+/** The members of an `initialize` result, but for the version. */
+export function legacyGreeting(host: Host, identity: Identity): string {
+  const members = {
+    capabilities: { logging: {}, ...capabilitiesOf(host) },
+    serverInfo: identity,
+    ...instructionsOf(host),
+  };
+  return JSON.stringify(members).slice(1, -1);
+}
+
+/** The result of `server/discover`. */
+export function discovery(host: Host, identity: Identity): string {
+  return JSON.stringify({
+    resultType: 'complete',
+    supportedVersions: [modernVersion],
+    capabilities: { logging: {}, ...capabilitiesOf(host) },
+    ...instructionsOf(host),
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { [envelopeKeys.serverInfo]: identity },
+  });
+}
+
+function capabilitiesOf(host: Host): Readonly<Record<string, unknown>> {
+  const extensions = union(host, 'extensions');
+  const experimental = union(host, 'experimental');
+  return {
+    completions: {},
+    prompts: { listChanged: true },
+    resources: { subscribe: true, listChanged: true },
+    tools: { listChanged: true },
+    ...(extensions ? { extensions } : {}),
+    ...(experimental ? { experimental } : {}),
+  };
+}
+
+/** What servers declare under this key, the earlier one's word first. */
+function union(host: Host, key: 'extensions' | 'experimental'): object | undefined {
+  const declared = host.servers().map(({ greeting }) => greeting?.capabilities[key]);
+  const objects = declared.filter((value) => typeof value === 'object' && value !== null);
+  const merged = Object.assign({}, ...objects.toReversed()) as object;
+  return Object.keys(merged).length > 0 ? merged : undefined;
+}
+
+function instructionsOf(host: Host): { readonly instructions?: string } {
+  const said = host.servers().flatMap(({ name, greeting }) => {
+    const text = greeting?.instructions?.trim();
+    return text ? [`## ${name}\n\n${text.slice(0, maxInstructionsPerServer)}`] : [];
+  });
+  const instructions = said.join('\n\n').slice(0, maxInstructions);
+  return instructions === '' ? {} : { instructions };
+}

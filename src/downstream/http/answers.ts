@@ -1,0 +1,121 @@
+// Everything that is answered in one piece: a message as JSON, a refusal, a plain word of the front
+// itself. The head and the body leave together, with an exact length. An error of JSON-RPC has its
+// place in the body; HTTP has a status of its own for a few of them.
+
+import type { ServerResponse } from 'node:http';
+import { errorFrame } from '../../wire/compose.ts';
+import type { Id } from '../../wire/decode.ts';
+import { rpcCodes } from '../../wire/eras.ts';
+import type { WireError } from '../../wire/wire-error.ts';
+import type { Frame } from '../contract.ts';
+import type { Refusal } from '../modern-envelope.ts';
+import { byteLength, inFewPieces } from './frame-bytes.ts';
+import type { HttpLimits } from './limits.ts';
+
+/** Names and values in turn, as Node takes them without looking each up. */
+export type HeaderList = readonly string[];
+
+/** For what HTTP refuses before JSON-RPC is spoken; the specification gives these no meaning. */
+export const httpErrorCode = -32_000;
+export const sessionNotFoundCode = -32_001;
+
+/** The status of a modern answer whose error has this code. */
+export function statusOf(code: number | undefined): number {
+  switch (code) {
+    case undefined:
+      return 200;
+    case rpcCodes.methodNotFound:
+      return 404;
+    case rpcCodes.parseError:
+    case rpcCodes.invalidRequest:
+    case rpcCodes.headerMismatch:
+    case rpcCodes.missingClientCapability:
+    case rpcCodes.unsupportedProtocolVersion:
+      return 400;
+    default:
+      return 200;
+  }
+}
+
+/** What is smaller than this fits into the buffers of the system, whoever reads it. */
+const largeBytes = 65_536;
+
+/** A message as the whole of a response. A client that stops reading it is given up. */
+export function answerJson(
+  res: ServerResponse,
+  status: number,
+  frame: Frame,
+  limits: HttpLimits,
+  more: HeaderList = [],
+): void {
+  const bytes = byteLength(frame);
+  const pieces = inFewPieces(frame, bytes);
+  const [first] = pieces;
+  res.writeHead(status, headOf(bytes, more));
+  if (pieces.length === 1) {
+    res.end(first);
+  } else {
+    res.cork();
+    for (const piece of pieces) res.write(piece);
+    res.end();
+  }
+  // Node notices by itself whether a slow write makes progress, and takes the timer back after it.
+  if (bytes > largeBytes && res.writableLength > 0) res.socket?.setTimeout(limits.stallMs);
+}
+
+/** A refusal with its status; `id` is the request's, where it could be read. */
+export function refuse(
+  res: ServerResponse,
+  status: number,
+  { code, message, data }: Refusal,
+  id: Id | null | undefined = null,
+  more: HeaderList = [],
+): void {
+  const body = errorFrame(id ?? null, code, message, data);
+  res.writeHead(status, headOf(body.length, more));
+  res.end(body);
+}
+
+/** A refusal that is HTTP's own. */
+export function refuseHttp(
+  res: ServerResponse,
+  status: number,
+  message: string,
+  more: HeaderList = [],
+): void {
+  refuse(res, status, { code: httpErrorCode, message }, null, more);
+}
+
+/** The refusal of a body that the scanner did not take. */
+export function refuseWire(
+  res: ServerResponse,
+  { rpcCode, message }: WireError,
+  id: Id | null | undefined,
+): void {
+  refuse(res, 400, { code: rpcCode, message }, id);
+}
+
+/** A plain object, for addresses where no MCP is spoken. */
+export function answerPlainly(
+  res: ServerResponse,
+  status: number,
+  value: Readonly<Record<string, unknown>>,
+  more: HeaderList = [],
+): void {
+  const body = `${JSON.stringify(value)}\n`;
+  res.writeHead(status, headOf(Buffer.byteLength(body), more));
+  res.end(body);
+}
+
+/** Taken, and nothing to say. */
+export function accept(res: ServerResponse): void {
+  res.writeHead(202, acceptedHead);
+  res.end();
+}
+
+const acceptedHead = ['Content-Length', '0'];
+
+function headOf(bytes: number, more: HeaderList): string[] {
+  const head = ['Content-Type', 'application/json', 'Content-Length', String(bytes)];
+  return more.length === 0 ? head : [...head, ...more];
+}

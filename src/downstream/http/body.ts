@@ -1,0 +1,39 @@
+// The body of a request, read into memory up to a limit. Most bodies come in one chunk, which is
+// handed on as it is. Past the limit nothing is kept any more: the caller is told at once, and the
+// rest is let go by, so that the client, which is still sending, gets to read the answer; a client
+// that goes on without end is cut off.
+
+import type { IncomingMessage } from 'node:http';
+
+/** The body, or undefined if it is too large. A client that goes away before the end gets neither. */
+export type BodyListener = (body: Buffer | undefined) => void;
+
+const nothing = Buffer.alloc(0);
+
+export function readBody(req: IncomingMessage, maxBytes: number, listener: BodyListener): void {
+  let first: Buffer | undefined;
+  let rest: Buffer[] | undefined;
+  let bytes = 0;
+  let isTooLarge = Number(req.headers['content-length']) > maxBytes;
+  if (isTooLarge) listener(undefined);
+  req.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (isTooLarge) {
+      if (bytes > 2 * maxBytes) req.socket.destroy();
+    } else if (bytes > maxBytes) {
+      isTooLarge = true;
+      first = undefined;
+      rest = undefined;
+      listener(undefined);
+    } else if (first === undefined) {
+      first = chunk;
+    } else if (rest === undefined) {
+      rest = [first, chunk];
+    } else {
+      rest.push(chunk);
+    }
+  });
+  req.on('end', () => {
+    if (!isTooLarge) listener(rest === undefined ? (first ?? nothing) : Buffer.concat(rest, bytes));
+  });
+}

@@ -1,0 +1,25 @@
+// Answers for pages on the web. A browser lets a page of another origin send JSON here, and read
+// what comes back, only if we say so; we say so to the origins that the operator has listed, and to
+// no others. Credentials of the browser itself (cookies) are never asked for.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+const shared = ['Mcp-Session-Id', 'WWW-Authenticate'].join(', ');
+const methods = 'GET, POST, DELETE';
+const dayInSeconds = '86400';
+
+/** Lets the origin read the answer. True if it was only asked whether it may send: that is answered. */
+export function shareWith(origin: string, req: IncomingMessage, res: ServerResponse): boolean {
+  res.setHeader('Access-Control-Allow-Origin', origin);
+  res.setHeader('Access-Control-Expose-Headers', shared);
+  res.setHeader('Vary', 'Origin');
+  if (req.method !== 'OPTIONS') return false;
+  // The headers of arguments have names we cannot know, so what is asked for is what is allowed.
+  const asked = req.headers['access-control-request-headers'];
+  res.setHeader('Access-Control-Allow-Methods', methods);
+  if (asked !== undefined) res.setHeader('Access-Control-Allow-Headers', asked);
+  res.setHeader('Access-Control-Max-Age', dayInSeconds);
+  res.writeHead(204);
+  res.end();
+  return true;
+}

@@ -1,0 +1,102 @@
+// What a legacy session has said lately, kept for a client whose connection broke: it comes back
+// with the id of the last event it saw, and is given what followed on the same stream. What is said
+// while no stream is open waits here too, for the first one that opens. The memory is bounded in
+// number and bytes; the oldest goes first, but the newest message is always kept, whatever its size,
+// because it may be the answer somebody comes back for. All sessions share one purse of bytes.
+
+import type { Frame } from '../contract.ts';
+import { byteLength, ownCopy } from './frame-bytes.ts';
+
+/** The bytes that all sessions keep together. When they are too many, somebody has to give some up. */
+export class Purse {
+  readonly #maxBytes: number;
+  readonly #relieve: () => void;
+  #bytes = 0;
+
+  constructor(maxBytes: number, relieve: () => void) {
+    this.#maxBytes = maxBytes;
+    this.#relieve = relieve;
+  }
+
+  get isOverdrawn(): boolean {
+    return this.#bytes > this.#maxBytes;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    if (bytes > 0 && this.isOverdrawn) this.#relieve();
+  }
+}
+
+export interface KeptEvent {
+  /** The stream it belongs to; undefined while it waits for one. */
+  readonly stream: string | undefined;
+  /** Its place on the stream. */
+  readonly place: number;
+  readonly frame: Frame;
+}
+
+interface Slot extends KeptEvent {
+  readonly bytes: number;
+}
+
+export interface KeptEventsPolicy {
+  readonly keptEvents: number;
+  readonly keptBytes: number;
+}
+
+export class KeptEvents {
+  readonly #policy: KeptEventsPolicy;
+  readonly #purse: Purse;
+  #slots: Slot[] = [];
+  #bytes = 0;
+
+  constructor(policy: KeptEventsPolicy, purse: Purse) {
+    this.#policy = policy;
+    this.#purse = purse;
+  }
+
+  keep(stream: string | undefined, place: number, frame: Frame): void {
+    const bytes = byteLength(frame);
+    this.#slots.push({ stream, place, frame: ownCopy(frame, bytes), bytes });
+    this.#count(bytes);
+    while (this.#slots.length > 1 && this.#isFull) {
+      const oldest = this.#slots.shift();
+      if (oldest !== undefined) this.#count(-oldest.bytes);
+    }
+  }
+
+  /** What followed on this stream. */
+  after(stream: string, place: number): readonly KeptEvent[] {
+    return this.#slots.filter((slot) => slot.stream === stream && slot.place > place);
+  }
+
+  /** Is anything of this stream still here? */
+  has(stream: string): boolean {
+    return this.#slots.some((slot) => slot.stream === stream);
+  }
+
+  /** Takes out what waits for a stream. */
+  takeWaiting(): readonly Frame[] {
+    const waiting = this.#slots.filter(({ stream }) => stream === undefined);
+    if (waiting.length === 0) return [];
+    this.#slots = this.#slots.filter(({ stream }) => stream !== undefined);
+    for (const { bytes } of waiting) this.#count(-bytes);
+    return waiting.map(({ frame }) => frame);
+  }
+
+  clear(): void {
+    this.#slots = [];
+    this.#count(-this.#bytes);
+  }
+
+  get #isFull(): boolean {
+    const { keptEvents, keptBytes } = this.#policy;
+    return this.#slots.length > keptEvents || this.#bytes > keptBytes;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#purse.add(bytes);
+  }
+}

@@ -1,0 +1,158 @@
+// Where what came by one legacy POST is answered: one request, or all the requests of a batch. It is
+// plain JSON if the answers are the first thing to come, and a stream of events as soon as something
+// comes before them or they take long. Unlike in the modern era a connection that breaks cancels
+// nothing: on a stream the client comes back for the rest, with the id of the last event it saw.
+// That is why a request that takes longer than a moment becomes a stream before there is anything
+// to say, for clients that understand it.
+
+import type { ServerResponse } from 'node:http';
+import type { Frame, Reply } from '../contract.ts';
+import { answerJson, type HeaderList, refuse, sessionNotFoundCode } from './answers.ts';
+import type { Edge } from './edge.ts';
+import type { HttpSession, OpenReply } from './http-session.ts';
+import type { Track } from './track.ts';
+
+export interface LegacyReplyParts {
+  readonly res: ServerResponse;
+  readonly edge: Edge;
+  readonly session: HttpSession;
+  readonly readsEvents: boolean;
+  /** How many requests wait for an answer. */
+  readonly expected: number;
+  readonly isBatch: boolean;
+}
+
+export class LegacyReply implements Reply, OpenReply {
+  readonly #parts: LegacyReplyParts;
+  #answers: Frame[] | undefined;
+  #left: number;
+  #track: Track | undefined;
+  #patience: Disposable | undefined;
+
+  constructor(parts: LegacyReplyParts) {
+    this.#parts = parts;
+    this.#left = parts.expected;
+    parts.session.opened(this);
+  }
+
+  /** Everything has been handed to the gateway; some of it may be answered already. */
+  taken(): void {
+    const { edge, session, readsEvents } = this.#parts;
+    if (this.#left === 0 || this.#track !== undefined || !readsEvents) return;
+    const { primeMs, heartbeatMs } = edge.limits;
+    const patienceMs = session.isPrimed ? primeMs : heartbeatMs;
+    this.#patience = edge.deadlines.after(patienceMs, () => this.#stream());
+  }
+
+  send(frame: Frame): void {
+    const { session, readsEvents } = this.#parts;
+    if (this.#left === 0) return;
+    // A client that cannot read a stream here may still listen on one of its own.
+    if (readsEvents) this.#stream()?.say(frame);
+    else session.send(frame);
+  }
+
+  answer(frame: Frame): void {
+    if (this.#left === 0) return;
+    this.#left -= 1;
+    if (this.#track === undefined) {
+      this.#answers ??= [];
+      this.#answers.push(frame);
+    } else {
+      this.#track.say(frame);
+    }
+    if (this.#left === 0) this.#finish();
+  }
+
+  sessionEnded(): void {
+    if (this.#left === 0) return;
+    this.#left = 0;
+    this.#patience?.[Symbol.dispose]();
+    const { res } = this.#parts;
+    if (this.#track === undefined && !res.closed) refuse(res, 404, sessionGone);
+  }
+
+  /** The stream of this reply. A client that is gone before it began can never come back to it. */
+  #stream(): Track | undefined {
+    if (this.#track !== undefined) return this.#track;
+    this.#patience?.[Symbol.dispose]();
+    const { session, res } = this.#parts;
+    if (res.closed) return undefined;
+    this.#track = session.postTrack(res);
+    for (const answer of this.#answers ?? []) this.#track.say(answer);
+    this.#answers = undefined;
+    return this.#track;
+  }
+
+  #finish(): void {
+    const { session, res, edge, isBatch } = this.#parts;
+    this.#patience?.[Symbol.dispose]();
+    session.finished(this);
+    if (this.#track !== undefined) return session.finish(this.#track);
+    if (res.closed) return;
+    const answers = this.#answers ?? [];
+    const whole = isBatch ? listOf(answers) : (answers[0] ?? []);
+    answerJson(res, 200, whole, edge.limits);
+  }
+}
+
+/**
+ * The answer to `initialize`: one that is good brings the id of the session; an error, or a client
+ * that does not wait for it, ends the session before it began.
+ */
+export class OpeningReply implements Reply, OpenReply {
+  readonly #res: ServerResponse;
+  readonly #edge: Edge;
+  readonly #session: HttpSession;
+  readonly #failed: () => void;
+  #isOver = false;
+
+  constructor(res: ServerResponse, edge: Edge, session: HttpSession, failed: () => void) {
+    this.#res = res;
+    this.#edge = edge;
+    this.#session = session;
+    this.#failed = failed;
+    session.opened(this);
+    res.on('close', () => this.#abandoned());
+  }
+
+  /** Nothing belongs to a handshake; what is said during it is for the session. */
+  send(frame: Frame): void {
+    this.#session.send(frame);
+  }
+
+  answer(frame: Frame, code?: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#session.finished(this);
+    const isOpen = code === undefined;
+    const more: HeaderList = isOpen ? ['Mcp-Session-Id', this.#session.id] : [];
+    answerJson(this.#res, 200, frame, this.#edge.limits, more);
+    if (!isOpen) this.#failed();
+  }
+
+  sessionEnded(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (!this.#res.closed) refuse(this.#res, 404, sessionGone);
+  }
+
+  #abandoned(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#session.finished(this);
+    this.#failed();
+  }
+}
+
+/** The refusal of a request in a session that is not there, or not there any more. */
+export const sessionGone = {
+  code: sessionNotFoundCode,
+  message: 'Session not found: it has ended or never was; send initialize to begin a new one',
+};
+
+function listOf(frames: readonly Frame[]): Frame {
+  const pieces: (string | Buffer)[] = [];
+  for (const frame of frames) pieces.push(pieces.length === 0 ? '[' : ',', ...frame);
+  return [...pieces, ']'];
+}

@@ -1,0 +1,63 @@
+// Every bound of the HTTP front, in one place. A stranger can cost us no more than these say:
+// connections, bytes, time, sessions, memory. They are not in the config file until somebody needs
+// another value than these; tests set their own.
+
+export interface HttpLimits {
+  /** The largest request body; the same as the largest frame of a server. */
+  readonly bodyBytes: number;
+  readonly headerBytes: number;
+  /** A request's headers, and the whole of it, must have arrived by then. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often the two above are looked at; what is late is cut this much later at most. */
+  readonly lateCheckMs: number;
+  /** How long a connection may wait between requests. */
+  readonly keepAliveMs: number;
+  /** Beyond this, requests on a new connection are answered with 503. */
+  readonly connections: number;
+  /** Connections that are still accepted to be told so; beyond them, none. */
+  readonly spareConnections: number;
+  /** A request that has no answer yet, and a stream, show a sign of life this often. */
+  readonly heartbeatMs: number;
+  /** What may wait in one stream for a client that reads slowly. */
+  readonly streamBytes: number;
+  /** A large answer that its client stops reading is given up after this long. */
+  readonly stallMs: number;
+  readonly sessions: number;
+  /** A legacy session without requests and without open streams ends after this long. */
+  readonly sessionIdleMs: number;
+  readonly streamsPerSession: number;
+  /** Events kept for a client that comes back: per session, and bytes of all sessions together. */
+  readonly keptEvents: number;
+  readonly keptBytes: number;
+  readonly keptBytesOfAll: number;
+  /** A legacy request that takes longer than this becomes a stream that can be resumed. */
+  readonly primeMs: number;
+  /** After how long a client should come back to a stream that ended. */
+  readonly retryMs: number;
+  /** How long requests under way may take to end when the listener closes. */
+  readonly drainMs: number;
+}
+
+export const defaultLimits: HttpLimits = {
+  bodyBytes: 16_777_216,
+  headerBytes: 32_768,
+  headersMs: 9_000,
+  requestMs: 29_000,
+  lateCheckMs: 1_000,
+  keepAliveMs: 60_000,
+  connections: 10_000,
+  spareConnections: 256,
+  heartbeatMs: 15_000,
+  streamBytes: 8_388_608,
+  stallMs: 30_000,
+  sessions: 10_000,
+  sessionIdleMs: 1_800_000,
+  streamsPerSession: 4,
+  keptEvents: 256,
+  keptBytes: 8_388_608,
+  keptBytesOfAll: 67_108_864,
+  primeMs: 25,
+  retryMs: 1_000,
+  drainMs: 5_000,
+};

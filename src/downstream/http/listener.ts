@@ -1,0 +1,213 @@
+// The listening socket and its life. It lets in no more connections than it can serve, and tells
+// those beyond; it gives a request only so long to arrive. It also knows how to close: nothing new
+// is let in, streams end, what is under way gets a moment, and then nothing is left open.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { type Clock, within } from '../../kernel/clock.ts';
+import { Deadlines } from '../../kernel/deadlines.ts';
+import type { Front } from '../contract.ts';
+import { assertGuarded, type ListenAddress, listenAddress, listenFault, urlOf } from './address.ts';
+import { refuseHttp } from './answers.ts';
+import type { Edge } from './edge.ts';
+import { FrontDoor } from './front-door.ts';
+import { HostCheck } from './host-check.ts';
+import { LegacyEndpoint } from './legacy-endpoint.ts';
+import { defaultLimits, type HttpLimits } from './limits.ts';
+import { McpEndpoint } from './mcp-endpoint.ts';
+import { OldTransport } from './old-transport.ts';
+import { Sessions } from './sessions.ts';
+import type { Tokens } from './tokens.ts';
+
+export interface HttpConfig {
+  /** HOST:PORT; port 0 takes any that is free. */
+  readonly listen: string;
+  readonly auth: 'token' | 'none';
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+}
+
+export interface HttpOptions {
+  readonly front: Front;
+  readonly config: HttpConfig;
+  readonly clock: Clock;
+  /** Needed unless `auth` is `none`. */
+  readonly tokens?: Tokens | undefined;
+  /** Who we say we are at /healthz. */
+  readonly identity: { readonly name: string; readonly version: string };
+  /** One line for the operator. */
+  readonly report: (line: string) => void;
+  readonly limits?: Partial<HttpLimits>;
+  /** What /readyz says while the listener is open. */
+  readonly isReady?: () => boolean;
+}
+
+export interface HttpFront {
+  /** The address of MCP, for a client on this machine. */
+  readonly url: string;
+  readonly address: ListenAddress;
+  /** Resolves when nothing is open any more. A second call joins the first. */
+  close(): Promise<void>;
+}
+
+/** Listens, or throws a Fault that says why not. */
+export async function startHttp(options: HttpOptions): Promise<HttpFront> {
+  const { config } = options;
+  const wanted = listenAddress(config.listen);
+  assertGuarded(wanted, config.auth);
+  const listener = new HttpListener(options, wanted.host);
+  await listener.listen(wanted);
+  try {
+    // A name may stand for another address than it seems to.
+    assertGuarded(listener.address, config.auth);
+  } catch (error) {
+    await listener.close();
+    throw error;
+  }
+  return listener;
+}
+
+class HttpListener implements HttpFront {
+  readonly #server: Server;
+  readonly #edge: Edge;
+  readonly #door: FrontDoor;
+  readonly #mcp: McpEndpoint;
+  readonly #sessions: Sessions;
+  readonly #old: OldTransport;
+  /** Connections beyond the limit, which are there to be told so. */
+  readonly #beyond = new Set<Socket>();
+  #connections = 0;
+  #underWay = 0;
+  #quiet: (() => void) | undefined;
+  #ending: Promise<void> | undefined;
+  #address: ListenAddress = { host: '', port: 0 };
+
+  constructor(options: HttpOptions, host: string) {
+    const { front, clock, report, config, tokens } = options;
+    const limits = { ...defaultLimits, ...options.limits };
+    if (config.auth === 'token' && tokens === undefined)
+      throw new TypeError('no tokens were given');
+    this.#edge = { front, limits, clock, report, deadlines: new Deadlines(clock) };
+    this.#sessions = new Sessions(this.#edge);
+    this.#old = new OldTransport(this.#edge, this.#sessions);
+    const legacy = new LegacyEndpoint(this.#edge, this.#sessions);
+    this.#mcp = new McpEndpoint(this.#edge, legacy);
+    this.#door = new FrontDoor({
+      edge: this.#edge,
+      hosts: new HostCheck({ ...config, host }),
+      tokens: config.auth === 'token' ? tokens : undefined,
+      mcp: this.#mcp,
+      legacy,
+      old: this.#old,
+      identity: options.identity,
+      isReady: () => options.isReady?.() ?? true,
+    });
+    this.#server = this.#createServer();
+  }
+
+  get address(): ListenAddress {
+    return this.#address;
+  }
+
+  get url(): string {
+    return urlOf(this.#address);
+  }
+
+  listen(address: ListenAddress): Promise<void> {
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      server.once('error', (error) => reject(listenFault(address, error)));
+      server.listen(address.port, address.host, () => {
+        server.removeAllListeners('error');
+        server.on('error', (error) => this.#edge.report(`http: ${error.message}`));
+        const { address: host, port } = server.address() as AddressInfo;
+        this.#address = { host, port };
+        resolve();
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    const server = this.#server;
+    const closed = new Promise<void>((resolve) => {
+      server.close(() => resolve());
+    });
+    this.#mcp.endStreams();
+    this.#sessions.endStreams();
+    this.#old.endAll();
+    const quiet = new Promise<void>((resolve) => {
+      if (this.#underWay === 0) resolve();
+      else this.#quiet = resolve;
+    });
+    await within(this.#edge.clock, this.#edge.limits.drainMs, quiet);
+    this.#sessions.endAll();
+    server.closeAllConnections();
+    await closed;
+    this.#edge.deadlines[Symbol.dispose]();
+  }
+
+  #createServer(): Server {
+    const { limits } = this.#edge;
+    const server = createServer({
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: limits.lateCheckMs,
+      keepAliveTimeout: limits.keepAliveMs,
+    });
+    server.maxConnections = limits.connections + limits.spareConnections;
+    server.on('connection', (socket) => this.#connected(socket));
+    const ended = () => this.#ended();
+    server.on('request', (req, res) => {
+      this.#underWay += 1;
+      res.on('close', ended);
+      this.#request(req, res);
+    });
+    return server;
+  }
+
+  #request(req: IncomingMessage, res: ServerResponse): void {
+    if (this.#ending !== undefined) {
+      return refuseHttp(res, 503, 'Service Unavailable: the gateway is going down', lastWords);
+    }
+    if (this.#beyond.size > 0 && this.#beyond.has(req.socket)) {
+      if (this.#connections > this.#edge.limits.connections) {
+        const message = `Service Unavailable: ${this.#edge.limits.connections} connections are open`;
+        return refuseHttp(res, 503, message, lastWords);
+      }
+      this.#beyond.delete(req.socket);
+    }
+    this.#door.handle(req, res);
+  }
+
+  #ended(): void {
+    this.#underWay -= 1;
+    if (this.#ending === undefined) return;
+    this.#server.closeIdleConnections();
+    if (this.#underWay === 0) this.#quiet?.();
+  }
+
+  #connected(socket: Socket): void {
+    const { connections } = this.#edge.limits;
+    this.#connections += 1;
+    if (this.#connections > connections) {
+      if (this.#beyond.size === 0) {
+        this.#edge.report(
+          `http: ${connections} connections are open; further ones are turned away`,
+        );
+      }
+      this.#beyond.add(socket);
+    }
+    socket.on('close', () => {
+      this.#connections -= 1;
+      this.#beyond.delete(socket);
+    });
+  }
+}
+
+const lastWords = ['Connection', 'close', 'Retry-After', '5'];

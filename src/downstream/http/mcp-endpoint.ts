@@ -1,0 +1,106 @@
+// POST /mcp: a body becomes a message, and the message goes to its era. What is not JSON, not a
+// message or not to be read in only one way ends here, and so does a message whose headers say
+// something else than its body. What a method means is none of our business: an unknown one is the
+// gateway's to refuse.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Principal } from '../../policy/principal.ts';
+import { scanBatch } from '../../wire/batch.ts';
+import { textOf } from '../../wire/decode.ts';
+import { type Message, scanMessage } from '../../wire/scan.ts';
+import { WireError } from '../../wire/wire-error.ts';
+import { accept, refuse, refuseWire } from './answers.ts';
+import type { Edge } from './edge.ts';
+import { eraOf } from './era-of.ts';
+import type { LegacyEndpoint } from './legacy-endpoint.ts';
+import { readsEvents } from './media-types.ts';
+import { ModernReply } from './modern-reply.ts';
+import { paramRefusal } from './param-agreement.ts';
+import { unlessRefused } from './refused-json.ts';
+
+/** A subscription has no end of its own; when we end, it is ended. */
+const endless = 'subscriptions/listen';
+
+export class McpEndpoint {
+  readonly #edge: Edge;
+  readonly #legacy: LegacyEndpoint;
+  readonly #endless = new Set<ModernReply>();
+
+  constructor(edge: Edge, legacy: LegacyEndpoint) {
+    this.#edge = edge;
+    this.#legacy = legacy;
+  }
+
+  post(bytes: Buffer, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+    const message = unlessRefused(() => scanMessage(bytes));
+    if (!(message instanceof WireError)) return this.#route(message, req, res, principal);
+    const isBatch = message.reason === 'batch';
+    const error = isBatch ? this.#batch(bytes, req, res, principal) : message;
+    if (error !== undefined) refuseWire(res, error, error.id);
+  }
+
+  /** Ends what would never end by itself. */
+  endStreams(): void {
+    for (const reply of [...this.#endless]) reply.cancel();
+  }
+
+  #route(message: Message, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+    const verdict = eraOf(message, req.headers);
+    switch (verdict.kind) {
+      case 'modern':
+        return this.#modern(message, req, res, principal);
+      case 'legacy':
+        return this.#legacy.post(message, req, res, principal);
+      case 'refused':
+        return refuse(res, 400, verdict.refusal, message.kind === 'request' ? message.id : null);
+    }
+  }
+
+  #modern(message: Message, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+    const { front } = this.#edge;
+    const from = { principal, client: principal.id };
+    if (message.kind === 'notification') {
+      // Over HTTP a request is cancelled by closing its connection, and by nothing else.
+      if (message.method !== 'notifications/cancelled') front.notified(message, from);
+      return accept(res);
+    }
+    if (message.method === 'tools/call' && !this.#doArgumentsAgree(message, req, res, principal)) {
+      return;
+    }
+    const reply = new ModernReply(res, this.#edge, readsEvents(req.headers.accept));
+    if (message.method === endless) {
+      this.#endless.add(reply);
+      res.on('close', () => this.#endless.delete(reply));
+    }
+    reply.taken(front.request(message, from, reply));
+  }
+
+  #doArgumentsAgree(
+    message: Message,
+    req: IncomingMessage,
+    res: ServerResponse,
+    principal: Principal,
+  ): boolean {
+    const name = message.paramsObject?.find('name');
+    const tool = name === undefined ? undefined : textOf(message.bytes, name);
+    const schema = tool === undefined ? undefined : this.#edge.front.inputSchemaOf(tool, principal);
+    if (schema === undefined) return true;
+    const refusal = unlessRefused(() => paramRefusal(message, schema, req.headers));
+    if (refusal === undefined) return true;
+    if (refusal instanceof WireError) refuseWire(res, refusal, message.id);
+    else refuse(res, 400, refusal, message.id);
+    return false;
+  }
+
+  #batch(
+    bytes: Buffer,
+    req: IncomingMessage,
+    res: ServerResponse,
+    principal: Principal,
+  ): WireError | undefined {
+    const messages = unlessRefused(() => scanBatch(bytes).map((one) => scanMessage(one)));
+    if (messages instanceof WireError) return messages;
+    this.#legacy.batch(messages, req, res, principal);
+    return undefined;
+  }
+}

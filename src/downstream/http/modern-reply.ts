@@ -1,0 +1,72 @@
+// Where a modern request is answered: one response, which is plain JSON if the answer is the first
+// thing to come, and a stream of events as soon as something comes before it, or when it takes so
+// long that the connection needs a sign of life. A client that closes the connection before the
+// answer has cancelled the request.
+
+import type { ServerResponse } from 'node:http';
+import type { Frame, Reply, Underway } from '../contract.ts';
+import { answerJson, statusOf } from './answers.ts';
+import type { Edge } from './edge.ts';
+import { EventStream } from './event-stream.ts';
+
+export class ModernReply implements Reply {
+  readonly #res: ServerResponse;
+  readonly #edge: Edge;
+  readonly #readsEvents: boolean;
+  #stream: EventStream | undefined;
+  #patience: Disposable | undefined;
+  #underway: Underway | undefined;
+  #isOver = false;
+
+  constructor(res: ServerResponse, edge: Edge, readsEvents: boolean) {
+    this.#res = res;
+    this.#edge = edge;
+    this.#readsEvents = readsEvents;
+  }
+
+  /** The gateway has taken the request; it may have answered already. */
+  taken(underway: Underway | undefined): void {
+    if (this.#isOver) return;
+    this.#underway = underway;
+    this.#res.on('close', () => this.cancel());
+    if (this.#res.closed) return this.cancel();
+    if (this.#stream !== undefined || !this.#readsEvents) return;
+    const { deadlines, limits } = this.#edge;
+    this.#patience = deadlines.after(limits.heartbeatMs, () => this.#open().raw(': working\n\n'));
+  }
+
+  send(frame: Frame): void {
+    if (this.#isOver || !this.#readsEvents) return;
+    this.#open().message(frame);
+  }
+
+  answer(frame: Frame, code?: number): void {
+    if (this.#isOver) return;
+    this.#over();
+    if (this.#stream === undefined) {
+      answerJson(this.#res, statusOf(code), frame, this.#edge.limits);
+    } else {
+      this.#stream.message(frame);
+      this.#stream.end();
+    }
+  }
+
+  /** Nobody waits for the answer any more. */
+  cancel(): void {
+    if (this.#isOver) return;
+    this.#over();
+    this.#stream?.end();
+    this.#underway?.cancel();
+  }
+
+  #open(): EventStream {
+    this.#patience?.[Symbol.dispose]();
+    this.#stream ??= new EventStream(this.#res, this.#edge, [], () => this.cancel());
+    return this.#stream;
+  }
+
+  #over(): void {
+    this.#isOver = true;
+    this.#patience?.[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,119 @@
+// The table of legacy sessions. It stands in the order of use, the longest idle first, so that
+// expiry needs one timer for all and the one to give up when the table is full is found at once. A
+// session that somebody listens on, or that has work under way, is not idle. An id is good only with
+// the credential it was given to: in other hands it names nothing.
+
+import { randomBytes } from 'node:crypto';
+import type { Principal } from '../../policy/principal.ts';
+import type { Edge } from './edge.ts';
+import { type House, HttpSession } from './http-session.ts';
+import { Purse } from './kept-events.ts';
+
+export class Sessions implements House {
+  readonly purse: Purse;
+  readonly #edge: Edge;
+  readonly #sessions = new Map<string, HttpSession>();
+  #timer: Disposable | undefined;
+
+  constructor(edge: Edge) {
+    this.#edge = edge;
+    this.purse = new Purse(edge.limits.keptBytesOfAll, () => this.#economise());
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** A new session; undefined if the table is full of sessions in use. */
+  open(principal: Principal): HttpSession | undefined {
+    if (this.#sessions.size >= this.#edge.limits.sessions && !this.#giveUpOne()) return undefined;
+    const session = new HttpSession(newSessionId(), principal, this.#edge, this);
+    this.#sessions.set(session.id, session);
+    this.used(session);
+    return session;
+  }
+
+  /** The session with this id, if it is this principal's. */
+  find(id: string, principal: Principal): HttpSession | undefined {
+    const session = this.#sessions.get(id);
+    if (session === undefined || !isSame(session.principal, principal)) return undefined;
+    this.used(session);
+    return session;
+  }
+
+  used(session: HttpSession): void {
+    if (!this.#sessions.delete(session.id)) return;
+    session.lastUsedAt = this.#edge.clock.now();
+    this.#sessions.set(session.id, session);
+    if (this.#timer === undefined) this.#expireLater(session);
+  }
+
+  end(session: HttpSession): void {
+    this.#sessions.delete(session.id);
+    session.close();
+    if (this.#sessions.size === 0) this.#stopTimer();
+  }
+
+  /** Ends the streams that are listened on; their sessions go on. */
+  endStreams(): void {
+    for (const session of [...this.#sessions.values()]) session.stopListening();
+  }
+
+  endAll(): void {
+    for (const session of [...this.#sessions.values()]) this.end(session);
+  }
+
+  #expireLater(first: HttpSession): void {
+    const { clock, limits } = this.#edge;
+    const inMs = first.lastUsedAt + limits.sessionIdleMs - clock.now();
+    this.#timer = clock.after(Math.max(0, inMs), () => this.#expire(), true);
+  }
+
+  #expire(): void {
+    this.#timer = undefined;
+    const { clock, limits } = this.#edge;
+    const latest = clock.now() - limits.sessionIdleMs;
+    for (const session of this.#sessions.values()) {
+      if (session.lastUsedAt > latest) return this.#expireLater(session);
+      // Using one puts it last, with the time of now, so this ends.
+      if (session.isBusy) this.used(session);
+      else this.end(session);
+    }
+  }
+
+  /** Makes room by ending the session that has been idle longest. */
+  #giveUpOne(): boolean {
+    for (const session of this.#sessions.values()) {
+      if (session.isBusy) continue;
+      this.#edge.report(
+        `http: ${this.#sessions.size} sessions are open; the one idle longest was ended to make room`,
+      );
+      this.end(session);
+      return true;
+    }
+    return false;
+  }
+
+  /** What sessions keep is too much: those idle longest forget first. */
+  #economise(): void {
+    for (const session of this.#sessions.values()) {
+      if (!this.purse.isOverdrawn) return;
+      session.forget();
+    }
+  }
+
+  #stopTimer(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+}
+
+/** 144 random bits, in letters that every header and query can carry. */
+export function newSessionId(): string {
+  return randomBytes(18).toString('base64url');
+}
+
+/** The same person with the same rights; a session does not outlive a change of role. */
+export function isSame(one: Principal, other: Principal): boolean {
+  return one.id === other.id && one.role === other.role;
+}

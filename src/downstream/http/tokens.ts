@@ -1,0 +1,100 @@
+// Access tokens: a secret that its holder sends with every request, and a record of it that cannot
+// be turned back into the secret. The secret is made of 32 random bytes and shown once; what is kept
+// is its SHA-256, and what comes in is compared hash to hash, in a time that says nothing. The first
+// start makes one for the local user; a token with a role is another record of the same kind.
+
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../kernel/clock.ts';
+import { localUser, type Principal } from '../../policy/principal.ts';
+import type { Collection } from '../../store/store.ts';
+
+export interface Tokens {
+  /** Whose token this is; undefined if it is nobody's, or its time is over. */
+  verify(bearer: string): Principal | undefined;
+}
+
+/** What is kept of a token, under its id. */
+export interface TokenRecord {
+  readonly id: string;
+  /** SHA-256 of the secret, in hexadecimal digits. */
+  readonly hash: string;
+  readonly name: string;
+  readonly role: string | null;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+}
+
+export interface OpenedTokens {
+  readonly tokens: Tokens;
+  /** The secret of the token that this start made: to be shown now, or never. */
+  readonly secret: string | undefined;
+}
+
+/** The id of the local user's own token. */
+const localId = 'local';
+
+/** Reads what is kept, and makes the first token if there is none. */
+export async function openTokens(collection: Collection, clock: Clock): Promise<OpenedTokens> {
+  const entries = await collection.entries();
+  const records = entries.map(({ value }) => value).filter(isRecord);
+  if (records.length > 0) return { tokens: new KeptTokens(records, clock), secret: undefined };
+  const secret = `hf_${randomBytes(32).toString('base64url')}`;
+  const record: TokenRecord = {
+    id: localId,
+    hash: hash('sha256', secret, 'hex'),
+    name: 'the local user',
+    role: null,
+    createdAt: clock.wallNow(),
+    expiresAt: null,
+  };
+  await collection.put(localId, record);
+  return { tokens: new KeptTokens([record], clock), secret };
+}
+
+interface Known {
+  readonly hash: Buffer;
+  readonly expiresAt: number;
+  readonly principal: Principal;
+}
+
+class KeptTokens implements Tokens {
+  readonly #known: readonly Known[];
+  readonly #clock: Clock;
+
+  constructor(records: readonly TokenRecord[], clock: Clock) {
+    this.#clock = clock;
+    this.#known = records.map((record) => ({
+      hash: Buffer.from(record.hash, 'hex'),
+      expiresAt: record.expiresAt ?? Number.POSITIVE_INFINITY,
+      principal: principalOf(record),
+    }));
+  }
+
+  /** Compares with all of them: which one it is, or how near it came, takes no other time. */
+  verify(bearer: string): Principal | undefined {
+    const digest = hash('sha256', bearer, 'buffer');
+    let found: Known | undefined;
+    for (const known of this.#known) if (timingSafeEqual(known.hash, digest)) found = known;
+    if (found === undefined || this.#clock.wallNow() >= found.expiresAt) return undefined;
+    return found.principal;
+  }
+}
+
+function principalOf({ id, role }: TokenRecord): Principal {
+  return id === localId ? localUser : { id: `token:${id}`, role };
+}
+
+/** What comes back from a disk is a token only if it looks like one. */
+function isRecord(value: unknown): value is TokenRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, hash, name, role, expiresAt } = value as Partial<Record<keyof TokenRecord, unknown>>;
+  return (
+    typeof id === 'string' &&
+    typeof hash === 'string' &&
+    /^[0-9a-f]{64}$/.test(hash) &&
+    typeof name === 'string' &&
+    (role === null || typeof role === 'string') &&
+    (expiresAt === null || typeof expiresAt === 'number')
+  );
+}

@@ -1,0 +1,129 @@
+// One request of a client under way, whatever era and transport it came by. It is answered once, in
+// the client's own id; it hears of the client's change of mind; and for the host it is the caller
+// whose server may have questions.
+
+import type { Caller, Client } from '../host/caller.ts';
+import { Withdrawal } from '../kernel/withdrawal.ts';
+import type { Principal } from '../policy/principal.ts';
+import type { Era } from '../wire/eras.ts';
+import { objectAt } from '../wire/parts.ts';
+import type { Message } from '../wire/scan.ts';
+import { oneLine, splice } from '../wire/splice.ts';
+import type { Frame, Reply, Underway } from './contract.ts';
+import {
+  carriedErrorFrame,
+  errorFrame,
+  idText,
+  notificationFrame,
+  type RpcError,
+  resultFrame,
+} from './frames.ts';
+
+export interface Sender {
+  readonly principal: Principal;
+  readonly client: Client;
+  readonly era: Era;
+  /** What the client can do, in modern words: JSON. */
+  readonly capabilities: string;
+  readonly logLevel: string | undefined;
+}
+
+export class Incoming implements Caller, Underway {
+  readonly message: Message;
+  readonly principal: Principal;
+  readonly client: Client;
+  readonly era: Era;
+  readonly capabilities: string;
+  readonly logLevel: string | undefined;
+  /** Raised when the client has cancelled or is gone. */
+  readonly withdrawal = new Withdrawal();
+  readonly id: string;
+  readonly #reply: Reply;
+  readonly #over: ((incoming: Incoming) => void) | undefined;
+  #isOver = false;
+  #continuation: Incoming | undefined;
+
+  constructor(message: Message, from: Sender, reply: Reply, over?: (incoming: Incoming) => void) {
+    this.message = message;
+    this.principal = from.principal;
+    this.client = from.client;
+    this.era = from.era;
+    this.capabilities = from.capabilities;
+    this.logLevel = from.logLevel;
+    this.id = idText(message);
+    this.#reply = reply;
+    this.#over = over;
+  }
+
+  get isModern(): boolean {
+    return this.era === 'modern';
+  }
+
+  /** Answered, or nobody waits any more. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  // --- answering ---------------------------------------------------------------------------
+
+  result(...result: (string | Buffer)[]): void {
+    this.#answer(resultFrame(this.id, ...result));
+  }
+
+  error(error: RpcError): void {
+    this.#answer(errorFrame(this.id, error), error.code);
+  }
+
+  /** An error as somebody else wrote it. */
+  carriedError(error: string | Buffer, code: number): void {
+    this.#answer(carriedErrorFrame(this.id, error), code);
+  }
+
+  #answer(frame: Frame, code?: number): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#reply.answer(frame, code);
+  }
+
+  /** Something that belongs to this request and comes before its answer. */
+  send(frame: Frame): void {
+    if (!this.#isOver) this.#reply.send(frame);
+    else this.#continuation?.send(frame);
+  }
+
+  /** The client has come back to the same call with another request. */
+  continuedBy(incoming: Incoming): void {
+    this.#continuation = incoming;
+  }
+
+  cancel(): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.withdrawal.abort();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#over?.(this);
+  }
+
+  // --- progress ----------------------------------------------------------------------------
+
+  /** The client's own token, as it wrote it; undefined if it does not want to hear of progress. */
+  get progressToken(): Buffer | undefined {
+    const { bytes, meta } = this.message;
+    const span = meta?.find('progressToken');
+    return span && bytes.subarray(span.start, span.end);
+  }
+
+  /** Carries on what the server reported, under the client's token. */
+  progressed(params: Buffer): void {
+    if (this.#continuation) return this.#continuation.progressed(params);
+    const token = this.progressToken;
+    if (token === undefined || this.#isOver) return;
+    const span = objectAt(params, { start: 0, end: params.length })?.find('progressToken');
+    if (span === undefined) return;
+    const edit = { start: span.start, end: span.end, with: token };
+    this.send(notificationFrame('notifications/progress', oneLine(splice(params, [edit]))));
+  }
+}

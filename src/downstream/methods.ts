@@ -1,0 +1,302 @@
+// What the gateway does with each method. Lists are answered from what is known of all servers; what
+// names one thing (a tool, a prompt, a resource, a task) is carried to its owner; what nobody has
+// heard of goes to the one server there is, or nowhere. Which methods a client may use depends on
+// its era, because each has some that the other does not know.
+
+import { RpcAnswer } from '../host/call-faults.ts';
+import type { ListKind } from '../host/listings.ts';
+import { otherOperations } from '../host-tools/traffic.ts';
+import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { authorize } from '../policy/guard.ts';
+import { textOf } from '../wire/decode.ts';
+import { rpcCodes } from '../wire/eras.ts';
+import { objectAt } from '../wire/parts.ts';
+import type { Gateway } from './gateway.ts';
+import { discovery } from './greeting.ts';
+import type { Incoming } from './incoming.ts';
+import type { LegacySession } from './legacy-session.ts';
+import { Listening, readWishes } from './listen.ts';
+import { isLogLevel } from './log-level.ts';
+import { callOwnTool } from './own-tools.ts';
+import { faultError, unknownName } from './relay.ts';
+
+type Handler = (gateway: Gateway, incoming: Incoming, session: LegacySession | undefined) => void;
+
+const listMethods: Readonly<Record<string, ListKind>> = {
+  'tools/list': 'tools',
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+};
+
+const bothEras: Readonly<Record<string, Handler>> = {
+  'tools/call': (gateway, incoming) => callTool(gateway, incoming),
+  'prompts/get': (gateway, incoming) => void getPrompt(gateway, incoming),
+  'resources/read': (gateway, incoming) => void readResource(gateway, incoming),
+  'completion/complete': (gateway, incoming) => void complete(gateway, incoming),
+};
+
+const legacyOnly: Readonly<Record<string, Handler>> = {
+  'logging/setLevel': (_gateway, incoming, session) => setLevel(incoming, session),
+  'resources/subscribe': (gateway, incoming, session) => void subscribe(gateway, incoming, session),
+  'resources/unsubscribe': (_gateway, incoming, session) => unsubscribe(incoming, session),
+};
+
+const modernOnly: Readonly<Record<string, Handler>> = {
+  'server/discover': (gateway, incoming) => {
+    incoming.result(discovery(gateway.host, gateway.identity));
+  },
+  'subscriptions/listen': (gateway, incoming) => void listen(gateway, incoming),
+  'tasks/get': (gateway, incoming) => taskRequest(gateway, incoming),
+  'tasks/update': (gateway, incoming) => taskRequest(gateway, incoming),
+  'tasks/cancel': (gateway, incoming) => taskRequest(gateway, incoming),
+};
+
+/** Methods of the legacy era that a modern client must not find. */
+const removed: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/list',
+  'tasks/result',
+]);
+
+export function answerRequest(
+  gateway: Gateway,
+  incoming: Incoming,
+  session: LegacySession | undefined,
+): void {
+  const { method = '' } = incoming.message;
+  const list = Object.hasOwn(listMethods, method) ? listMethods[method] : undefined;
+  if (list) return void answerList(gateway, incoming, list);
+  const ofEra = incoming.isModern ? modernOnly : legacyOnly;
+  const handler = own(bothEras, method) ?? own(ofEra, method);
+  if (handler) return handler(gateway, incoming, session);
+  if (incoming.isModern && removed.has(method)) return incoming.error(methodNotFound(method));
+  custom(gateway, incoming);
+}
+
+function own(table: Readonly<Record<string, Handler>>, method: string): Handler | undefined {
+  return Object.hasOwn(table, method) ? table[method] : undefined;
+}
+
+function methodNotFound(method: string) {
+  return { code: rpcCodes.methodNotFound, message: `Method not found: ${method}` };
+}
+
+function invalidParams(what: string) {
+  return { code: rpcCodes.invalidParams, message: `Invalid params: ${what}` };
+}
+
+// --- lists ---------------------------------------------------------------------------------
+
+async function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): Promise<void> {
+  const { bytes, paramsObject } = incoming.message;
+  const span = paramsObject?.find('cursor');
+  const cursor = span && textOf(bytes, span);
+  if (span && cursor === undefined) return incoming.error(invalidParams('cursor must be a string'));
+  gateway.count(incoming, incoming.message.method ?? '', async () => {
+    const result = await gateway.view.list(kind, incoming, cursor);
+    if (result === undefined) {
+      incoming.error(invalidParams('this cursor was not given for this list; begin without one'));
+    } else incoming.result(result);
+  });
+}
+
+// --- what has an owner ---------------------------------------------------------------------
+
+function textParam(
+  { message }: Incoming,
+  key: 'name' | 'uri' | 'taskId' | 'level',
+): string | undefined {
+  const span = message.paramsObject?.find(key);
+  return span && textOf(message.bytes, span);
+}
+
+function callTool(gateway: Gateway, incoming: Incoming): void {
+  const name = textParam(incoming, 'name');
+  if (name === undefined) return incoming.error(unknownName('tool', incoming));
+  if (callOwnTool(gateway, incoming, name)) return;
+  const route = gateway.view.tools.route(name, incoming.principal);
+  if (route) gateway.relay.carry(incoming, route);
+  else void callUnlisted(gateway, incoming, name);
+}
+
+/** Perhaps its server has not been asked yet. */
+async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string): Promise<void> {
+  const route = await gateway.view.tools.find(name, incoming.principal);
+  if (route) gateway.relay.carry(incoming, route);
+  else gateway.count(incoming, 'tools/call', () => incoming.error(unknownName('tool', incoming)));
+}
+
+async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
+  const name = textParam(incoming, 'name');
+  const { prompts } = gateway.view;
+  const route = name === undefined ? undefined : await prompts.find(name, incoming.principal);
+  if (route) gateway.relay.carry(incoming, route);
+  else
+    gateway.count(incoming, 'prompts/get', () => incoming.error(unknownName('prompt', incoming)));
+}
+
+async function readResource(gateway: Gateway, incoming: Incoming): Promise<void> {
+  const uri = textParam(incoming, 'uri');
+  if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
+  const owner = await gateway.view.ownerOf(uri, incoming.principal);
+  if (!owner) {
+    const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
+    return gateway.count(incoming, 'resources/read', () => incoming.error(error));
+  }
+  gateway.relay.carry(incoming, {
+    server: owner.server,
+    kind: 'resource',
+    name: owner.uri,
+    operationKey: 'resources/read',
+    ...(owner.uri === uri ? {} : { changes: { uri: JSON.stringify(owner.uri) } }),
+  });
+}
+
+async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
+  const { bytes, paramsObject } = incoming.message;
+  const span = paramsObject?.find('ref');
+  const ref = span && objectAt(bytes, span);
+  const nameSpan = ref?.find('name');
+  const uriSpan = ref?.find('uri');
+  const name = nameSpan && textOf(bytes, nameSpan);
+  const uri = uriSpan && textOf(bytes, uriSpan);
+  const operationKey = 'completion/complete';
+  if (nameSpan && name !== undefined) {
+    const route = await gateway.view.prompts.find(name, incoming.principal);
+    if (!route) return incoming.error(invalidParams(`unknown prompt ${name}`));
+    const edits = [{ start: nameSpan.start, end: nameSpan.end, with: JSON.stringify(route.name) }];
+    const { server } = route;
+    return gateway.relay.carry(incoming, {
+      server,
+      kind: 'other',
+      name: null,
+      operationKey,
+      edits,
+    });
+  }
+  if (!uriSpan || uri === undefined)
+    return incoming.error(invalidParams('ref needs a name or a uri'));
+  const owner = await gateway.view.ownerOf(uri, incoming.principal);
+  if (!owner) return incoming.error(invalidParams(`unknown resource ${uri}`));
+  const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
+  const { server } = owner;
+  gateway.relay.carry(incoming, { server, kind: 'other', name: null, operationKey, edits });
+}
+
+function taskRequest(gateway: Gateway, incoming: Incoming): void {
+  const handle = textParam(incoming, 'taskId');
+  const owner =
+    handle === undefined ? undefined : gateway.tasks.ownerOf(handle, incoming.principal);
+  if (!owner) return incoming.error(invalidParams('unknown task'));
+  gateway.relay.carry(incoming, {
+    server: owner.server,
+    kind: 'other',
+    name: owner.taskId,
+    operationKey: incoming.message.method ?? otherOperations,
+    changes: { taskId: JSON.stringify(owner.taskId) },
+  });
+}
+
+/** A method of somebody's own: there must be only one server that it can be for. */
+function custom(gateway: Gateway, incoming: Incoming): void {
+  const { method = '' } = incoming.message;
+  const server = gateway.view.onlyServer(incoming.principal);
+  if (server === undefined || method.startsWith('notifications/')) {
+    return gateway.count(incoming, otherOperations, () => incoming.error(methodNotFound(method)));
+  }
+  gateway.relay.carry(incoming, {
+    server,
+    kind: 'other',
+    name: null,
+    operationKey: otherOperations,
+  });
+}
+
+// --- what a session remembers --------------------------------------------------------------
+
+function setLevel(incoming: Incoming, session: LegacySession | undefined): void {
+  const level = textParam(incoming, 'level');
+  if (level === undefined || !isLogLevel(level)) {
+    return incoming.error(invalidParams('level must be one of the eight levels of RFC 5424'));
+  }
+  if (session) session.logLevel = level;
+  incoming.result('{}');
+}
+
+async function subscribe(
+  gateway: Gateway,
+  incoming: Incoming,
+  session: LegacySession | undefined,
+): Promise<void> {
+  const uri = textParam(incoming, 'uri');
+  if (uri === undefined || !session) return incoming.error(invalidParams('uri must be a string'));
+  if (session.watched.has(uri)) return incoming.result('{}');
+  try {
+    const stop = await watch(gateway, incoming, uri);
+    if (!stop) return incoming.error(invalidParams(`unknown resource ${uri}`));
+    if (incoming.isOver || session.watched.has(uri)) stop();
+    else session.watched.set(uri, stop);
+    incoming.result('{}');
+  } catch (thrown) {
+    refuse(incoming, faultFrom(thrown));
+  }
+}
+
+function unsubscribe(incoming: Incoming, session: LegacySession | undefined): void {
+  const uri = textParam(incoming, 'uri');
+  if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
+  session?.watched.get(uri)?.();
+  session?.watched.delete(uri);
+  incoming.result('{}');
+}
+
+/** Begins to watch a resource; the result stops it. Undefined if nobody owns it. */
+async function watch(
+  gateway: Gateway,
+  { principal }: Incoming,
+  uri: string,
+): Promise<(() => void) | undefined> {
+  const owner = await gateway.view.ownerOf(uri, principal);
+  if (!owner) return undefined;
+  authorize(gateway.host.guard, principal, owner.server, owner.uri, 'subscribe', 'resource');
+  const { subscriptions } = gateway.host.find(owner.server);
+  await subscriptions.watch(owner.uri);
+  return () => subscriptions.unwatch(owner.uri);
+}
+
+function refuse(incoming: Incoming, fault: Fault): void {
+  if (fault.cause instanceof RpcAnswer) {
+    const code = fault.record.rpc?.code ?? rpcCodes.internalError;
+    return incoming.carriedError(fault.cause.error, code);
+  }
+  incoming.error(faultError(fault));
+}
+
+// --- a modern client listens ---------------------------------------------------------------
+
+async function listen(gateway: Gateway, incoming: Incoming): Promise<void> {
+  const wishes = readWishes(incoming);
+  if (!wishes) return incoming.error(invalidParams('notifications must be an object'));
+  const stops: (() => void)[] = [];
+  const granted: string[] = [];
+  const watching = wishes.resourceSubscriptions.map(async (uri) => {
+    // What cannot be watched is not granted; the acknowledgement says so.
+    const stop = await watch(gateway, incoming, uri).catch(() => undefined);
+    if (!stop) return;
+    stops.push(stop);
+    granted.push(uri);
+  });
+  await Promise.all(watching);
+  const end = () => {
+    for (const stop of stops) stop();
+  };
+  if (incoming.isOver) return end();
+  const listening = new Listening(incoming, { ...wishes, resourceSubscriptions: granted });
+  gateway.listening(listening, end);
+  listening.acknowledge();
+}

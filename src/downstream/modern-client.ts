@@ -1,0 +1,64 @@
+// A modern client as servers may speak to it: only inside one of its calls, and a question only as
+// `input_required` (see parking). Over HTTP all requests of one principal are one client; a stdio
+// connection is one of its own.
+
+import type { Caller, Client, ClientAnswer, Question } from '../host/caller.ts';
+import { textOf } from '../wire/decode.ts';
+import { rpcCodes } from '../wire/eras.ts';
+import type { Message } from '../wire/scan.ts';
+import { ClientCapabilities } from './client-capabilities.ts';
+import { carriedFrame } from './frames.ts';
+import { Incoming } from './incoming.ts';
+import { isHeard } from './log-level.ts';
+import type { Parking } from './parking.ts';
+
+/** What may stand in `inputRequests`. */
+const embeddable: ReadonlySet<string> = new Set([
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
+]);
+
+export class ModernClient implements Client {
+  readonly key: string;
+  readonly isAskedInCalls = true;
+  readonly #parking: Parking;
+
+  constructor(key: string, parking: Parking) {
+    this.key = key;
+    this.#parking = parking;
+  }
+
+  hasRoots(caller: Caller | undefined): boolean {
+    return caller instanceof Incoming && capabilitiesOf(caller).hasRoots;
+  }
+
+  ask(question: Question): Promise<ClientAnswer> {
+    const { caller, message } = question;
+    const { method = '', params, bytes } = message;
+    const embedded = params && bytes.subarray(params.start, params.end);
+    const isPossible = caller instanceof Incoming && embeddable.has(method);
+    if (!isPossible || !capabilitiesOf(caller).allows(method, embedded)) {
+      const why = `the client cannot be asked for ${method}`;
+      const json = JSON.stringify({ code: rpcCodes.methodNotFound, message: why });
+      return Promise.resolve({ kind: 'error', json });
+    }
+    return this.#parking.ask(caller, question);
+  }
+
+  tell(_server: string, message: Message, caller: Caller | undefined): void {
+    if (!(caller instanceof Incoming)) return;
+    if (message.method === 'notifications/message' && !hears(caller, message)) return;
+    caller.send(carriedFrame(message));
+  }
+}
+
+function capabilitiesOf(caller: Incoming): ClientCapabilities {
+  return new ClientCapabilities(JSON.parse(caller.capabilities));
+}
+
+/** Log lines come only to requests that ask for them. */
+function hears({ logLevel }: Incoming, { bytes, paramsObject }: Message): boolean {
+  const span = paramsObject?.find('level');
+  return logLevel !== undefined && isHeard(span && textOf(bytes, span), logLevel);
+}

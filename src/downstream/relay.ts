@@ -1,0 +1,239 @@
+// Carrying one request to its server and the answer back. The request goes through the host's one
+// pipeline with the client's own bytes; the answer comes back in the words of the client's era. Where
+// the eras differ in how a server asks for more input, the bridge begins here: a modern client gets
+// the question with a sealed state, a legacy one is asked (see rounds), and a call whose server asks
+// in the middle is parked (see parking).
+
+import type { Answer } from '../host/answer.ts';
+import { RpcAnswer } from '../host/call-faults.ts';
+import type { Host } from '../host/host.ts';
+import type { Operation } from '../host/operation.ts';
+import type { Traffic } from '../host-tools/traffic.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { textOf } from '../wire/decode.ts';
+import { rpcCodes } from '../wire/eras.ts';
+import type { MemberChanges } from '../wire/member-edits.ts';
+import type { Edit } from '../wire/splice.ts';
+import { faultResult } from './frames.ts';
+import type { Incoming } from './incoming.ts';
+import { fingerprintOf, type Parking } from './parking.ts';
+import { relayedParams } from './relayed-params.ts';
+import { changedResult, resultFor, resultTypeOf } from './results.ts';
+import { askRound, isLegacyRound } from './rounds.ts';
+import type { Seal } from './seal.ts';
+import type { TaskHandles } from './task-handles.ts';
+
+export interface RelayParts {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly traffic: Traffic;
+  readonly seal: Seal;
+  readonly parking: Parking;
+  readonly tasks: TaskHandles;
+  /** A result as the client may see it: addresses that two servers claim are told apart. */
+  readonly exposed: (server: string, method: string, result: Buffer) => Buffer;
+}
+
+/** Where a request goes, and how it is written there. */
+export interface Destination {
+  readonly server: string;
+  readonly kind: Operation['kind'];
+  readonly name: string | null;
+  /** For counting: the method, or the tool. */
+  readonly operationKey: string;
+  /** What is written differently on the way to the server. */
+  readonly changes?: MemberChanges;
+  readonly edits?: readonly Edit[];
+  /** A tool's arguments where they are not those of the request itself. */
+  readonly args?: Buffer;
+}
+
+interface UpstreamState {
+  readonly server: string;
+  readonly subject: string;
+  readonly principal: string;
+  readonly state: string;
+}
+
+export class Relay {
+  readonly #parts: RelayParts;
+
+  constructor(parts: RelayParts) {
+    this.#parts = parts;
+  }
+
+  /** The answer, whatever it is, goes to the request itself. */
+  carry(incoming: Incoming, to: Destination): void {
+    const follow = this.#followUp(incoming, to);
+    if (follow === 'taken') return;
+    this.#parts.traffic.began();
+    this.#carry(incoming, to, follow, 0);
+  }
+
+  // --- there -------------------------------------------------------------------------------
+
+  #carry(
+    incoming: Incoming,
+    to: Destination,
+    changes: MemberChanges | undefined,
+    rounds: number,
+  ): void {
+    const { host, clock, traffic, parking } = this.#parts;
+    const startedAt = clock.now();
+    const isFollowUp = changes !== undefined;
+    const operation = operationFor(incoming, to, changes);
+    const { principal, withdrawal, message } = incoming;
+    const request = {
+      principal,
+      server: to.server,
+      operation,
+      signal: withdrawal,
+      caller: incoming,
+      onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),
+      idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
+    };
+    host.carry(request).then(
+      (answer) => {
+        traffic.ended(to.operationKey, 'ok', clock.now() - startedAt);
+        if (isLegacyRound(incoming, answer)) void this.#nextRound(incoming, to, answer, rounds);
+        else parking.ended(incoming, (client) => this.#deliver(client, to, answer));
+      },
+      (thrown: unknown) => {
+        const fault = faultFrom(thrown);
+        traffic.failed(to.operationKey, fault, clock.now() - startedAt);
+        parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
+      },
+    );
+  }
+
+  /** A follow-up of a multi-round request: its state must be one that we gave to this client. */
+  #followUp(incoming: Incoming, to: Destination): MemberChanges | undefined | 'taken' {
+    const { bytes, paramsObject } = incoming.message;
+    const span = paramsObject?.find('requestState');
+    if (!span) return paramsObject?.find('inputResponses') ? {} : undefined;
+    const text = textOf(bytes, span);
+    const state = text === undefined ? undefined : this.#parts.seal.open(text);
+    if (this.#parts.parking.resume(incoming, state, fingerprintOf(incoming))) return 'taken';
+    if (isUpstreamState(state) && isStateOf(state, incoming, to)) {
+      return { requestState: JSON.stringify(state.state) };
+    }
+    incoming.error({
+      code: rpcCodes.invalidParams,
+      message: 'Invalid params: requestState is not one that was given for this request',
+    });
+    return 'taken';
+  }
+
+  // --- back --------------------------------------------------------------------------------
+
+  #deliver(incoming: Incoming, to: Destination, answer: Answer): void {
+    if (incoming.isOver) return;
+    const { method = '' } = incoming.message;
+    const type = resultTypeOf(answer);
+    if (type === 'input_required') {
+      return incoming.result(this.#withSealedState(incoming, to, answer));
+    }
+    const isTask = type === 'task' || method.startsWith('tasks/');
+    const named = isTask ? this.#parts.tasks.inResult(to, incoming, answer) : answer;
+    const result = resultFor(incoming.era, method, named);
+    incoming.result(this.#parts.exposed(to.server, method, result));
+  }
+
+  #withSealedState(incoming: Incoming, to: Destination, answer: Answer): Buffer {
+    const span = answer.object?.find('requestState');
+    const text = span && textOf(answer.frame, span);
+    if (text === undefined) return changedResult(answer, {});
+    const state: UpstreamState = {
+      server: to.server,
+      subject: subjectOf(incoming, to),
+      principal: incoming.principal.id,
+      state: text,
+    };
+    return changedResult(answer, { requestState: JSON.stringify(this.#parts.seal.close(state)) });
+  }
+
+  #deliverFault(incoming: Incoming, to: Destination, fault: Fault): void {
+    if (incoming.isOver || fault.code === 'cancelled') return;
+    if (fault.cause instanceof RpcAnswer) {
+      return incoming.carriedError(
+        fault.cause.error,
+        fault.record.rpc?.code ?? rpcCodes.internalError,
+      );
+    }
+    if (to.kind !== 'tool') return incoming.error(faultError(fault));
+    if (fault.code === 'not_found' || fault.code === 'denied') {
+      return incoming.error(unknownName('tool', incoming));
+    }
+    incoming.result(faultResult(fault.record, incoming.isModern));
+  }
+
+  // --- a legacy client and a modern server -------------------------------------------------
+
+  async #nextRound(
+    incoming: Incoming,
+    to: Destination,
+    answer: Answer,
+    rounds: number,
+  ): Promise<void> {
+    try {
+      const outcome = await askRound(incoming, to.server, answer, rounds);
+      if (incoming.isOver) return;
+      if (outcome.kind === 'refused') return incoming.carriedError(outcome.error, outcome.code);
+      this.#carry(incoming, to, outcome.changes, rounds + 1);
+    } catch (thrown) {
+      this.#deliverFault(incoming, to, faultFrom(thrown));
+    }
+  }
+}
+
+function operationFor(
+  { message }: Incoming,
+  to: Destination,
+  followUp: MemberChanges | undefined,
+): Operation {
+  const { bytes, paramsObject, method = '' } = message;
+  const { kind, name } = to;
+  const span = kind === 'tool' ? paramsObject?.find('arguments') : undefined;
+  const args = to.args ?? (span ? bytes.subarray(span.start, span.end) : '{}');
+  const params = relayedParams(message, { ...to.changes, ...followUp }, to.edits);
+  return { method, kind, name, args, params, isFollowUp: followUp !== undefined };
+}
+
+function idempotencyKeyOf({ bytes, meta }: Incoming['message']): string | undefined {
+  const span = meta?.find('holdfast/idempotencyKey');
+  return span && textOf(bytes, span);
+}
+
+/** A fault of anything but a tool call. */
+export function faultError(fault: Fault): { code: number; message: string; data: string } {
+  return {
+    code: rpcCodes.internalError,
+    message: fault.message,
+    data: JSON.stringify(fault.record),
+  };
+}
+
+/** What is hidden and what does not exist are answered alike. */
+export function unknownName(
+  what: 'tool' | 'prompt',
+  { message }: Incoming,
+): { code: number; message: string } {
+  const span = message.paramsObject?.find('name');
+  const name = span && textOf(message.bytes, span);
+  const message_ =
+    name === undefined ? `Invalid params: name is missing` : `Unknown ${what}: ${name}`;
+  return { code: rpcCodes.invalidParams, message: message_ };
+}
+
+function subjectOf({ message }: Incoming, { server, name }: Destination): string {
+  return JSON.stringify([message.method, server, name]);
+}
+
+function isStateOf(state: UpstreamState, incoming: Incoming, to: Destination): boolean {
+  return state.principal === incoming.principal.id && state.subject === subjectOf(incoming, to);
+}
+
+function isUpstreamState(state: unknown): state is UpstreamState {
+  return typeof state === 'object' && state !== null && 'subject' in state && 'state' in state;
+}

@@ -1,0 +1,52 @@
+// A server's result in the words of the client's era. A modern client must find `resultType` in
+// every result, and cache hints where the specification asks for them; a legacy one has never heard
+// of `resultType`. Nothing else is touched, and where nothing is missing the bytes are the server's.
+
+import type { Answer } from '../host/answer.ts';
+import { textOf } from '../wire/decode.ts';
+import type { Era } from '../wire/eras.ts';
+import { type MemberChanges, memberEdits } from '../wire/member-edits.ts';
+import { oneLine, splice } from '../wire/splice.ts';
+
+/** The result as this client reads it, on one line. */
+export function resultFor(era: Era, method: string, answer: Answer): Buffer {
+  const { frame, result, object } = answer;
+  const changes =
+    object && (era === 'modern' ? modernChanges(method, answer) : legacyChanges(answer));
+  if (!object || !changes) return oneLine(frame.subarray(result.start, result.end));
+  return changedResult(answer, changes);
+}
+
+/** The result with members set or removed, on one line. */
+export function changedResult(answer: Answer, changes: MemberChanges): Buffer {
+  const { frame, result, object } = answer;
+  const bytes = frame.subarray(result.start, result.end);
+  if (!object) return oneLine(bytes);
+  const edits = memberEdits(object, changes).map((edit) => ({
+    start: edit.start - result.start,
+    end: edit.end - result.start,
+    with: edit.with,
+  }));
+  return oneLine(splice(bytes, edits));
+}
+
+/** What kind of result it is; `complete` where it does not say, as from every legacy server. */
+export function resultTypeOf({ frame, object }: Answer): string {
+  const span = object?.find('resultType');
+  return (span && textOf(frame, span)) ?? 'complete';
+}
+
+function modernChanges(method: string, { object }: Answer): MemberChanges | undefined {
+  const lacksType = object?.find('resultType') === undefined;
+  const isHinted = method === 'resources/read';
+  if (!lacksType) return undefined;
+  return {
+    resultType: '"complete"',
+    ...(isHinted && object?.find('ttlMs') === undefined ? { ttlMs: '0' } : {}),
+    ...(isHinted && object?.find('cacheScope') === undefined ? { cacheScope: '"private"' } : {}),
+  };
+}
+
+function legacyChanges({ object }: Answer): MemberChanges | undefined {
+  return object?.find('resultType') === undefined ? undefined : { resultType: null };
+}

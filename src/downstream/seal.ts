@@ -1,0 +1,69 @@
+// Things we hand to a client and want back unread and unchanged: the state of a multi-round request,
+// the handle of a task. Whatever comes back is a stranger's word until the seal has been checked; a
+// broken one is simply not ours. A sealed value says nothing to its holder; a signed name is
+// readable and the same every time, because clients compare it.
+
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+
+const cipher = 'aes-256-gcm';
+const ivBytes = 12;
+const tagBytes = 16;
+const signatureBytes = 12;
+
+export class Seal {
+  readonly #key: Buffer;
+
+  /** 32 bytes. */
+  constructor(key: Buffer = randomBytes(32)) {
+    this.#key = key;
+  }
+
+  close(value: unknown): string {
+    const iv = randomBytes(ivBytes);
+    const sealing = createCipheriv(cipher, this.#key, iv);
+    const text = Buffer.concat([sealing.update(JSON.stringify(value)), sealing.final()]);
+    return Buffer.concat([iv, sealing.getAuthTag(), text]).toString('base64url');
+  }
+
+  /** Undefined for whatever we have not sealed. */
+  open(sealed: string): unknown {
+    const bytes = Buffer.from(sealed, 'base64url');
+    // Only one spelling is ours: base64 has others for the same bytes.
+    if (bytes.length < ivBytes + tagBytes || bytes.toString('base64url') !== sealed)
+      return undefined;
+    const opening = createDecipheriv(cipher, this.#key, bytes.subarray(0, ivBytes));
+    opening.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+    try {
+      const text = Buffer.concat([
+        opening.update(bytes.subarray(ivBytes + tagBytes)),
+        opening.final(),
+      ]);
+      return JSON.parse(text.toString('utf8'));
+    } catch {
+      // The tag does not fit: it was changed, or is another instance's.
+      return undefined;
+    }
+  }
+
+  /** A signature over several words, for a name that stays readable. */
+  sign(...words: readonly string[]): string {
+    return this.#signature(words).toString('base64url');
+  }
+
+  isSigned(signature: string, ...words: readonly string[]): boolean {
+    const expected = this.#signature(words);
+    const given = Buffer.from(signature, 'base64url');
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  #signature(words: readonly string[]): Buffer {
+    const mac = createHmac('sha256', this.#key).update(JSON.stringify(words)).digest();
+    return mac.subarray(0, signatureBytes);
+  }
+}

@@ -1,0 +1,284 @@
+// What clients see of all servers together: one list of each kind, the names in them, and whose each
+// resource is. A list is answered from what is known; only servers of which nothing is known are
+// waited for, once and not for long, and a server that is slow, dead or broken costs nobody else
+// their place: it is shown as it was last known, or left out, and its arrival is news.
+
+import { randomBytes } from 'node:crypto';
+import { Cursors } from '../catalog/cursors.ts';
+import { type Definition, readDefinitions } from '../catalog/definitions.ts';
+import { type ListPart, listResult } from '../catalog/merge.ts';
+import type { ServedTool } from '../catalog/search.ts';
+import { type UriOwner, UriOwners } from '../catalog/uri-owners.ts';
+import { collectUris, rewriteUris } from '../catalog/uri-rewriting.ts';
+import { eachOf, freshen } from '../host/discovery.ts';
+import type { Host } from '../host/host.ts';
+import type { ListKind } from '../host/listings.ts';
+import type { Server } from '../host/server.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import { isAllowed } from '../policy/guard.ts';
+import type { Principal } from '../policy/principal.ts';
+import { oneLine } from '../wire/splice.ts';
+import type { GatewaySettings } from './gateway.ts';
+import type { Incoming } from './incoming.ts';
+import { NameTable } from './name-table.ts';
+import { ownDefinitions, ownToolNames } from './own-tools.ts';
+
+/** How long a list waits for servers of which nothing is known. */
+const firstListMs = 10_000;
+/** How long it waits for one that says its list has changed. */
+const changedListMs = 2_000;
+/** No server can have it. */
+const ownName = 'holdfast';
+/** Entries of one page. */
+const pageItems = 1_000;
+
+export class View {
+  readonly tools: NameTable;
+  readonly prompts: NameTable;
+  readonly #host: Host;
+  readonly #clock: Clock;
+  readonly #settings: GatewaySettings;
+  readonly #uris: UriOwners;
+  readonly #cursors = new Cursors(randomBytes(32));
+  readonly #composed = new Map<string, Buffer>();
+  /** Servers that were asked for a list they had never given; they are waited for once. */
+  readonly #asked = new Set<string>();
+  /** Servers without which a list was answered. */
+  readonly #missed = new Set<string>();
+  #recalled: Promise<void> | undefined;
+  #isRecalled = false;
+
+  constructor(host: Host, clock: Clock, settings: GatewaySettings) {
+    this.#host = host;
+    this.#clock = clock;
+    this.#settings = settings;
+    const reserved = ownToolNames(settings);
+    const mode = settings.naming;
+    const learn = (kind: ListKind) => (isCandidate: (server: Server) => boolean) =>
+      this.#learn(kind, isCandidate);
+    this.tools = new NameTable({ host, kind: 'tool', mode, reserved, learn: learn('tools') });
+    const none: ReadonlySet<string> = new Set();
+    this.prompts = new NameTable({
+      host,
+      kind: 'prompt',
+      mode,
+      reserved: none,
+      learn: learn('prompts'),
+    });
+    this.#uris = new UriOwners(host.servers().map(({ name }) => name));
+  }
+
+  /** A server's list is new or not what it was. True if clients have to be told. */
+  changed(server: string, kind: ListKind, change: 'first' | 'new'): boolean {
+    this.#composed.clear();
+    if (kind === 'tools') this.tools.changed();
+    else if (kind === 'prompts') this.prompts.changed();
+    else this.#claim(server);
+    // Those who were answered without it have not seen it yet; before that there was nobody to tell.
+    return change === 'new' || this.#missed.delete(`${kind} ${server}`);
+  }
+
+  #claim(name: string): void {
+    const server = this.#host.servers().find((candidate) => candidate.name === name);
+    const keys = (kind: ListKind) =>
+      (server?.catalogue.definitions(kind) ?? []).map(({ key }) => key);
+    this.#uris.listed(name, keys('resources'), keys('resourceTemplates'));
+  }
+
+  // --- lists -------------------------------------------------------------------------------
+
+  /** The bytes of the result; undefined for a cursor that is none. */
+  async list(
+    kind: ListKind,
+    { principal, era }: Incoming,
+    cursor: string | undefined,
+  ): Promise<Buffer | undefined> {
+    if (!this.#isRecalled) await this.#recall();
+    if (!(kind === 'tools' && this.#settings.surface === 'search'))
+      await this.#update(kind, principal);
+    const key = `${kind} ${era} ${principal.id} ${cursor ?? ''}`;
+    const kept = this.#composed.get(key);
+    if (kept) return kept;
+    const composed = this.#compose(kind, principal, era, cursor);
+    if (composed && cursor === undefined) this.#composed.set(key, composed);
+    return composed;
+  }
+
+  #compose(
+    kind: ListKind,
+    principal: Principal,
+    era: Incoming['era'],
+    cursor: string | undefined,
+  ): Buffer | undefined {
+    const isSearch = kind === 'tools' && this.#settings.surface === 'search';
+    const visible = isSearch ? [] : this.#visible(principal);
+    const now = this.#clock.now();
+    const parts = visible.map((server) => {
+      const listing = server.catalogue.lists.known(kind);
+      return {
+        server: server.name,
+        definitions: this.#allowed(server, kind, principal),
+        ttlMs: Math.max(0, Math.floor((listing?.holdsUntil ?? now) - now)),
+        scope: listing?.scope ?? 'private',
+      } as const;
+    });
+    const own = kind === 'tools' ? [this.#ownPart(principal)] : [];
+    const view = {
+      list: kind,
+      parts: [...parts, ...own],
+      isFiltered: this.#host.guard !== null,
+      expose: (server: string, key: string) =>
+        server === ownName ? key : this.#exposedKey(kind, server, key),
+      exposeUri: (server: string, uri: string) =>
+        server === ownName ? uri : this.#uris.exposed(server, uri),
+      cursors: this.#cursors,
+      maxItems: pageItems,
+    };
+    const result = listResult(view, era, cursor);
+    return result && oneLine(result);
+  }
+
+  /** The gateway's own tools hold for ever, and are the same for everybody. */
+  #ownPart(principal: Principal): ListPart {
+    const servers = this.#visible(principal).map(({ name }) => name);
+    const text = Buffer.from(`[${ownDefinitions(this.#settings, servers).join(',')}]`);
+    const { definitions } = readDefinitions(text, { start: 0, end: text.length }, 'tools');
+    return { server: ownName, definitions, ttlMs: Number.POSITIVE_INFINITY, scope: 'public' };
+  }
+
+  #exposedKey(kind: ListKind, server: string, key: string): string | undefined {
+    if (kind === 'tools') return this.tools.exposed({ server, name: key });
+    if (kind === 'prompts') return this.prompts.exposed({ server, name: key });
+    return kind === 'resources'
+      ? this.#uris.exposed(server, key)
+      : this.#uris.exposedTemplate(server, key);
+  }
+
+  #visible(principal: Principal): readonly Server[] {
+    const { guard } = this.#host;
+    return this.#host.servers().filter(({ name }) => isAllowed(guard, principal, name, null));
+  }
+
+  #allowed(server: Server, kind: ListKind, principal: Principal): readonly Definition[] {
+    const definitions = server.catalogue.definitions(kind) ?? [];
+    const { guard } = this.#host;
+    if (guard === null) return definitions;
+    const what = kind === 'tools' ? 'tool' : kind === 'prompts' ? 'prompt' : 'resource';
+    return definitions.filter(({ key }) => isAllowed(guard, principal, server.name, key, what));
+  }
+
+  // --- knowing -----------------------------------------------------------------------------
+
+  #recall(): Promise<void> {
+    this.#recalled ??= Promise.all(this.#host.servers().map((server) => server.recall())).then(
+      () => {
+        this.#isRecalled = true;
+        for (const { name } of this.#host.servers()) this.#claim(name);
+        this.tools.changed();
+        this.prompts.changed();
+      },
+    );
+    return this.#recalled;
+  }
+
+  /** Reads what is not known, or known to be old, of the servers that are there to be asked. */
+  async #update(kind: ListKind, principal: Principal): Promise<void> {
+    const waits: Promise<void>[] = [];
+    for (const server of this.#visible(principal)) {
+      const { catalogue, supervisor, name } = server;
+      const isKnown = catalogue.definitions(kind) !== undefined;
+      if (isKnown && (catalogue.lists.isFresh(kind) || !supervisor.connection)) continue;
+      const mark = `${kind} ${name}`;
+      const reading = this.#read(server, kind, isKnown ? changedListMs : firstListMs);
+      if (isKnown || !this.#asked.has(mark)) waits.push(reading);
+      if (!isKnown) this.#asked.add(mark);
+    }
+    if (waits.length === 0) return;
+    await Promise.all(waits);
+    for (const { catalogue, name } of this.#visible(principal)) {
+      if (catalogue.definitions(kind) === undefined) this.#missed.add(`${kind} ${name}`);
+    }
+  }
+
+  /** Ends when the list is read, cannot be read, or takes too long; in that case it goes on alone. */
+  async #read(server: Server, kind: ListKind, deadlineMs: number): Promise<void> {
+    try {
+      await freshen(this.#host, server, kind, deadlineMs);
+    } catch (error) {
+      // It is shown as it was last known, or not; `status` has the cause.
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+
+  /** For a name that nobody knows: asks those whose list is not known, and those it points to. */
+  async #learn(kind: ListKind, isCandidate: (server: Server) => boolean): Promise<void> {
+    if (!this.#isRecalled) await this.#recall();
+    const unknown = this.#host.servers().filter((server) => {
+      if (server.catalogue.definitions(kind) === undefined) return true;
+      return isCandidate(server) && !server.catalogue.lists.isFresh(kind);
+    });
+    await eachOf(unknown, (server) => this.#read(server, kind, firstListMs));
+  }
+
+  // --- resources ---------------------------------------------------------------------------
+
+  /** Whose resource this is. Servers that have never listed theirs are asked first. */
+  async ownerOf(uri: string, principal: Principal): Promise<UriOwner | undefined> {
+    if (!this.#isRecalled) await this.#recall();
+    let owner = this.#uris.resolve(uri);
+    if (!owner) {
+      await this.#learn('resources', () => false);
+      owner = this.#uris.resolve(uri);
+    }
+    const { guard } = this.#host;
+    return owner && isAllowed(guard, principal, owner.server, owner.uri, 'resource')
+      ? owner
+      : undefined;
+  }
+
+  exposedUri(server: string, uri: string): string {
+    return this.#uris.exposed(server, uri);
+  }
+
+  /** A result in which addresses that another server claims are told apart; the same bytes if none is. */
+  exposed(server: string, method: string, result: Buffer): Buffer {
+    if (this.#host.servers().length < 2 || method === 'completion/complete') return result;
+    const span = { start: 0, end: result.length };
+    for (const uri of collectUris(result, span)) this.#uris.returned(server, uri);
+    if (!this.#uris.hasRewrites(server)) return result;
+    return rewriteUris(result, span, (uri) => this.#uris.exposed(server, uri));
+  }
+
+  // --- for those who look for tools --------------------------------------------------------
+
+  /** The one server that this principal can use; undefined if there are more, or none. */
+  onlyServer(principal: Principal): string | undefined {
+    const [first, second] = this.#visible(principal);
+    return second ? undefined : first?.name;
+  }
+
+  toolDefinition({
+    server,
+    name,
+  }: {
+    readonly server: string;
+    readonly name: string;
+  }): Definition | undefined {
+    const { catalogue } = this.#host.find(server);
+    return catalogue.definitions('tools')?.find(({ key }) => key === name);
+  }
+
+  async searchable(principal: Principal, only: string | undefined): Promise<readonly ServedTool[]> {
+    if (!this.#isRecalled) await this.#recall();
+    await this.#update('tools', principal);
+    return this.#visible(principal)
+      .filter(({ name }) => only === undefined || name === only)
+      .flatMap((server) =>
+        this.#allowed(server, 'tools', principal).flatMap(({ key }) => {
+          const tool = server.catalogue.lastKnown(key);
+          return tool ? [{ server: server.name, tool }] : [];
+        }),
+      );
+  }
+}

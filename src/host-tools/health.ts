@@ -1,0 +1,161 @@
+// health_snapshot: is this instance working, and are the servers behind it? Everything is derived
+// from what is the case now. `ready` means that requests are accepted, not that the last one went
+// well and not that every server is up: one bad neighbour does not make the others unready.
+// `generation` is that of the instance itself, 1 at its first start and one more after each
+// rollout; the servers' own generations stand with them in the full record. What the asker may not
+// see must be left out of the status before it comes here.
+
+import type { HostStatus, ServerState, ServerStatus } from '../host/status.ts';
+import type { FaultCode } from '../kernel/fault.ts';
+import { printableLine } from '../kernel/printable.ts';
+import { ageText, nameWord } from './line-words.ts';
+import type { TimedFault } from './traffic.ts';
+
+/** `stopping` is not among them: such a server is counted as idle, which it is about to be. */
+const shownStates = [
+  'ready',
+  'starting',
+  'degraded',
+  'cooling',
+  'ejected',
+  'idle',
+  'disabled',
+] as const satisfies readonly ServerState[];
+
+export type ServerCounts = Readonly<Record<(typeof shownStates)[number], number>>;
+
+/** Of a fault, what anybody may know: details and stderr are in the full record only. */
+export interface FaultMark {
+  readonly code: FaultCode;
+  readonly server: string;
+  readonly tool?: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export interface Health {
+  readonly ready: boolean;
+  readonly generation: number;
+  readonly servers: ServerCounts;
+  readonly rollout: 'stable' | 'pending' | 'running' | 'failed';
+  readonly lastFault: FaultMark | null;
+}
+
+/** The same with the last fault's whole record, and everything else there is to know. */
+export interface FullHealth extends Health {
+  readonly lastFault: TimedFault | null;
+  readonly status: HostStatus;
+}
+
+export interface Instance {
+  /** Does it take requests, or is it going down? */
+  readonly isAccepting: boolean;
+  readonly generation: number;
+}
+
+export function healthSnapshot(
+  status: HostStatus,
+  { isAccepting, generation }: Instance,
+  lastOfTraffic: TimedFault | null,
+): FullHealth {
+  return {
+    ready: isAccepting,
+    generation,
+    servers: countsOf(status.servers),
+    rollout: status.rollout,
+    lastFault: lastFaultOf(status.servers, lastOfTraffic),
+    status,
+  };
+}
+
+export function conciseHealth({ lastFault, status, ...health }: FullHealth): Health {
+  return { ...health, lastFault: lastFault && markOf(lastFault) };
+}
+
+/** One line; states without a server are left out, so that those with one stand out. */
+export function healthLine(health: Health, wallNow: number): string {
+  const counts = shownStates
+    .filter((state) => state === 'ready' || health.servers[state] > 0)
+    .map((state) => `${state}=${health.servers[state]}`);
+  const words = [
+    health.ready ? 'ready' : 'not-ready',
+    `gen=${health.generation}`,
+    'servers',
+    ...counts,
+    ...(health.lastFault ? [faultWords(health.lastFault, wallNow)] : []),
+    ...(health.rollout === 'stable' ? [] : [`rollout=${health.rollout}`]),
+  ];
+  return words.join(' ');
+}
+
+/** That line, then the instance, then each server with the cause of its state. */
+export function healthLines(health: FullHealth, wallNow: number): string[] {
+  const { status } = health;
+  const { version, uptimeMs, config, disk, calls, cache } = status;
+  return [
+    healthLine(health, wallNow),
+    `version=${version} up=${ageText(uptimeMs)} config=${config === null ? 'none' : nameWord(config)} ` +
+      (disk.ok ? 'disk=ok' : `disk=failing: ${printableLine(disk.problem)}`),
+    `calls=${calls.total} ok=${calls.ok} is_error=${calls.isError} fault=${calls.faults} replay=${calls.replays}`,
+    `cache_hits=${cache.hits} cache_misses=${cache.misses} cache_entries=${cache.entries} cache_bytes=${cache.bytes}`,
+    ...(status.servers.length === 0 ? [] : ['servers:']),
+    ...status.servers.map((server) => serverLine(server, wallNow)),
+  ];
+}
+
+function serverLine(server: ServerStatus, wallNow: number): string {
+  const { name, state, generation, pid, tools, inFlight, queued, restarts, nextAttemptAt } = server;
+  const words = [
+    name,
+    state,
+    `gen=${generation}`,
+    ...(pid === null ? [] : [`pid=${pid}`]),
+    ...(tools === null ? [] : [`tools=${tools}`]),
+    ...(inFlight === 0 ? [] : [`in_flight=${inFlight}`]),
+    ...(queued === 0 ? [] : [`queued=${queued}`]),
+    ...(restarts === 0 ? [] : [`recent_failures=${restarts}`]),
+    ...(nextAttemptAt === null ? [] : [`next_attempt_in=${ageText(nextAttemptAt - wallNow)}`]),
+  ];
+  const cause = server.cause === null ? '' : `: ${printableLine(server.cause)}`;
+  return words.join(' ') + cause;
+}
+
+/** Which, where and how long ago: a fault that is never cleared must show its age. */
+export function faultWords({ code, server, tool, at }: FaultMark, wallNow: number): string {
+  const words = [
+    `last_fault=${code}`,
+    ...(server === '' ? [] : [`server=${server}`]),
+    ...(tool === undefined ? [] : [`tool=${nameWord(tool)}`]),
+    `age=${ageText(wallNow - at)}`,
+  ];
+  return words.join(' ');
+}
+
+function countsOf(servers: readonly ServerStatus[]): ServerCounts {
+  const counts = Object.fromEntries(shownStates.map((state) => [state, 0])) as Record<
+    (typeof shownStates)[number],
+    number
+  >;
+  for (const { state } of servers) counts[state === 'stopping' ? 'idle' : state] += 1;
+  return counts;
+}
+
+/**
+ * The latest that a server or a call has met. Faults of servers that are not in the status are not
+ * told: they are gone, or not for this asker to know.
+ */
+function lastFaultOf(
+  servers: readonly ServerStatus[],
+  lastOfTraffic: TimedFault | null,
+): TimedFault | null {
+  const isKnown = (name: string) => name === '' || servers.some((server) => server.name === name);
+  let last = lastOfTraffic && isKnown(lastOfTraffic.server) ? lastOfTraffic : null;
+  for (const { lastFault } of servers) {
+    if (lastFault !== null && lastFault.at > (last?.at ?? -Infinity)) last = lastFault;
+  }
+  return last;
+}
+
+function markOf({ code, server, tool, at }: TimedFault): FaultMark {
+  return { code, server, ...(tool === undefined ? {} : { tool }), at };
+}

@@ -1,0 +1,162 @@
+// Holdfast's own two tools, health_snapshot and telemetry_snapshot: their definitions, and what they
+// answer. They answer from memory, at once, whatever else is broken: nothing is awaited, no server
+// is asked, and nothing is thrown. Under which names they are listed is decided by the gateway.
+
+import type { HostStatus } from '../host/status.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { faultFrom } from '../kernel/fault.ts';
+import { conciseHealth, healthLine, healthLines, healthSnapshot } from './health.ts';
+import { quoted } from './line-words.ts';
+import { given, type Invalid, invalid, membersOf } from './own-arguments.ts';
+import {
+  conciseTelemetry,
+  fullTelemetryLines,
+  telemetryLines,
+  telemetrySnapshot,
+} from './telemetry.ts';
+import { errorResult, jsonResult, textResult } from './tool-result.ts';
+import type { Traffic } from './traffic.ts';
+
+export const hostToolNames = ['health_snapshot', 'telemetry_snapshot'] as const;
+
+export type HostToolName = (typeof hostToolNames)[number];
+
+export interface HostToolSources {
+  /** With the servers that the asker may know of, and of them only what it may know. */
+  readonly status: () => HostStatus;
+  readonly traffic: Traffic;
+  readonly isAccepting: boolean;
+  /** Of the instance: 1 at its first start, one more after each rollout. */
+  readonly generation: number;
+  readonly clock: Clock;
+}
+
+export type HostToolOutcome =
+  /** An MCP tool result as JSON text. */
+  { readonly kind: 'result'; readonly result: string } | Invalid;
+
+export function isHostTool(name: string): name is HostToolName {
+  return (hostToolNames as readonly string[]).includes(name);
+}
+
+/** The arguments are the parsed value; absent ones are undefined. */
+export function callHostTool(
+  name: HostToolName,
+  args: unknown,
+  sources: HostToolSources,
+): HostToolOutcome {
+  try {
+    const presentation = readPresentation(name, args);
+    if (presentation.kind === 'invalid') return presentation;
+    return { kind: 'result', result: answers[name](presentation, sources) };
+  } catch (thrown) {
+    // Not even a state that cannot be read may leave the asker without an answer.
+    const { message } = faultFrom(thrown);
+    return { kind: 'result', result: errorResult(`the state could not be read: ${message}`) };
+  }
+}
+
+// --- presentation --------------------------------------------------------------------------
+
+const renders = ['porcelain', 'json'] as const;
+const details = ['concise', 'full'] as const;
+
+interface Presentation {
+  readonly kind: 'presentation';
+  readonly render: (typeof renders)[number];
+  readonly detail: (typeof details)[number];
+}
+
+function readPresentation(tool: HostToolName, args: unknown): Presentation | Invalid {
+  const reading = membersOf(tool, args, ['render', 'detail']);
+  if (reading.kind === 'invalid') return reading;
+  const { render = 'porcelain', detail = 'concise' } = reading.members;
+  if (!isOneOf(renders, render)) return notAmong(tool, 'render', render, renders);
+  if (!isOneOf(details, detail)) return notAmong(tool, 'detail', detail, details);
+  return { kind: 'presentation', render, detail };
+}
+
+function isOneOf<const T extends string>(words: readonly T[], value: unknown): value is T {
+  return words.some((word) => word === value);
+}
+
+function notAmong(tool: string, name: string, value: unknown, allowed: readonly string[]): Invalid {
+  return invalid(
+    tool,
+    `the argument ${quoted(name)} is ${given(value)}; allowed are ${allowed.map(quoted).join(' and ')}`,
+  );
+}
+
+// --- answers -------------------------------------------------------------------------------
+
+type Answer = (presentation: Presentation, sources: HostToolSources) => string;
+
+const answers: Readonly<Record<HostToolName, Answer>> = {
+  health_snapshot: ({ render, detail }, sources) => {
+    const wallNow = sources.clock.wallNow();
+    const full = healthSnapshot(sources.status(), sources, sources.traffic.lastFault);
+    if (render === 'json') return jsonResult(detail === 'full' ? full : conciseHealth(full));
+    if (detail === 'full') return textResult(healthLines(full, wallNow).join('\n'));
+    return textResult(healthLine(full, wallNow));
+  },
+
+  telemetry_snapshot: ({ render, detail }, sources) => {
+    const { traffic, generation, clock } = sources;
+    const full = telemetrySnapshot(traffic.snapshot(), sources.status(), generation - 1);
+    if (render === 'json') return jsonResult(detail === 'full' ? full : conciseTelemetry(full));
+    const lines =
+      detail === 'full'
+        ? fullTelemetryLines(full, clock.wallNow())
+        : telemetryLines(conciseTelemetry(full));
+    return textResult(lines.join('\n'));
+  },
+};
+
+// --- definitions ---------------------------------------------------------------------------
+
+interface Wording {
+  readonly title: string;
+  readonly description: string;
+  readonly full: string;
+}
+
+const wordings: Readonly<Record<HostToolName, Wording>> = {
+  health_snapshot: {
+    title: 'Gateway health',
+    description:
+      'The state of this MCP gateway (Holdfast) and of the servers behind it. Use it when a tool is missing or a call ' +
+      'failed. It asks no server, so it answers even when all of them are down. Servers are ready, starting, idle ' +
+      '(started by the next call), degraded (failing, calls refused for a moment), cooling (waiting to restart), ' +
+      'ejected (failed too often, needs `holdfast reload NAME`) or disabled (see the config).',
+    full: 'every server with the cause of its state',
+  },
+  telemetry_snapshot: {
+    title: 'Gateway telemetry',
+    description:
+      'What this MCP gateway (Holdfast) has carried since it started: requests, errors, faults, retries, restarts of ' +
+      'servers, and the busiest methods and tools with their latencies.',
+    full: 'every method and tool, and the last fault',
+  },
+};
+
+/** As JSON text, under the name it is listed by. */
+export function hostToolDefinition(name: HostToolName, listedAs: string = name): string {
+  const { title, description, full } = wordings[name];
+  const choice = (words: readonly string[], says: string) => {
+    return { type: 'string', enum: words, default: words[0], description: says };
+  };
+  return JSON.stringify({
+    name: listedAs,
+    title,
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        render: choice(renders, 'porcelain: short lines of text; json: structured content'),
+        detail: choice(details, `concise: an overview; full: ${full}`),
+      },
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  });
+}

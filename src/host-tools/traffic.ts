@@ -1,0 +1,193 @@
+// The counters behind telemetry_snapshot: every request this instance was asked, how each ended and
+// how long it took, in total and by operation. It stands on the way of every call, so a known
+// operation costs a look-up and a few additions, and makes no garbage. A client chooses the names
+// of its methods, so the number of operations and the length of their names are bounded; what is
+// beyond is counted together. Counters never go back: a sum of doubles saturates by itself, and a
+// clock that jumps cannot make a latency negative. The last fault stays, with its time, until the
+// next one: a success says nothing about it.
+
+import type { Clock } from '../kernel/clock.ts';
+import type { Fault, FaultRecord } from '../kernel/fault.ts';
+import { isTelling, type Outcome, outcomeOf } from './outcome.ts';
+
+/** The whole record, with the wall time in milliseconds. */
+export type TimedFault = FaultRecord & { readonly at: number };
+
+/** All times in milliseconds. */
+export interface Latency {
+  readonly totalMs: number;
+  readonly averageMs: number;
+  readonly maxMs: number;
+  readonly lastMs: number;
+}
+
+/** How requests ended; only those that have. */
+export interface Endings {
+  readonly requests: number;
+  readonly successes: number;
+  readonly responseErrors: number;
+  readonly transportFaults: number;
+  readonly cancelled: number;
+  readonly retries: number;
+  readonly latency: Latency;
+}
+
+export interface MethodTraffic extends Endings {
+  /** The operation key. */
+  readonly method: string;
+  /** Of the server that answered last; null where none was asked. */
+  readonly generation: number | null;
+}
+
+export interface TrafficSnapshot extends Endings {
+  /** Of the total: every request that was begun, also those still on their way. */
+  readonly requests: number;
+  readonly inFlight: number;
+  /** The hottest first. */
+  readonly methods: readonly MethodTraffic[];
+  readonly lastFault: TimedFault | null;
+}
+
+/** Where everything beyond the bounds is counted, and what a caller counts there itself. */
+export const otherOperations = 'other';
+
+const maxOperations = 1_000;
+const maxKeyLength = 256;
+
+/** What fault injection, the log and telemetry call an operation: the method, or the tool. */
+export function operationKey(method: string, server?: string, tool?: string): string {
+  return server === undefined || tool === undefined ? method : `${method}:${server}/${tool}`;
+}
+
+export class Traffic {
+  readonly #clock: Clock;
+  readonly #operations = new Map<string, Counters>();
+  readonly #other = new Counters();
+  readonly #all = new Counters();
+  #begun = 0;
+  #lastFault: TimedFault | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A message has come in; nothing about it is known yet. */
+  began(): void {
+    this.#begun += 1;
+  }
+
+  /** The server is the one that was asked, if one was. */
+  ended(
+    operation: string,
+    outcome: Outcome,
+    latencyMs: number,
+    server?: { readonly generation: number | null },
+  ): void {
+    const elapsedMs = sound(latencyMs);
+    const counters = this.#of(operation);
+    counters.count(outcome, elapsedMs);
+    if (server !== undefined) counters.generation = server.generation;
+    this.#all.count(outcome, elapsedMs);
+  }
+
+  /** Ended in a fault, which is remembered if it tells something about our health. */
+  failed(operation: string, fault: Fault, latencyMs: number): void {
+    this.ended(operation, outcomeOf(fault.code), latencyMs);
+    const { generation } = fault.record;
+    if (generation !== undefined) this.#of(operation).generation = generation;
+    if (isTelling(fault.code)) {
+      this.#lastFault = { ...fault.record, at: this.#clock.wallNow() };
+    }
+  }
+
+  /** Sent to a server once more. */
+  retried(operation: string): void {
+    this.#of(operation).retries += 1;
+    this.#all.retries += 1;
+  }
+
+  get lastFault(): TimedFault | null {
+    return this.#lastFault;
+  }
+
+  snapshot(): TrafficSnapshot {
+    const rows = [...this.#operations, [otherOperations, this.#other] as const];
+    const methods = rows
+      .filter(([, { requests, retries }]) => requests > 0 || retries > 0)
+      .map(([method, counters]): MethodTraffic => {
+        return { method, ...counters.endings(), generation: counters.generation };
+      });
+    return {
+      ...this.#all.endings(),
+      requests: this.#begun,
+      inFlight: Math.max(0, this.#begun - this.#all.requests),
+      methods: methods.sort(byHeat),
+      lastFault: this.#lastFault,
+    };
+  }
+
+  #of(operation: string): Counters {
+    const known = this.#operations.get(operation);
+    if (known !== undefined) return known;
+    const isBeyond = this.#operations.size >= maxOperations || operation.length > maxKeyLength;
+    if (isBeyond || operation === otherOperations) return this.#other;
+    const counters = new Counters();
+    this.#operations.set(operation, counters);
+    return counters;
+  }
+}
+
+class Counters {
+  requests = 0;
+  successes = 0;
+  responseErrors = 0;
+  transportFaults = 0;
+  cancelled = 0;
+  retries = 0;
+  totalMs = 0;
+  maxMs = 0;
+  lastMs = 0;
+  generation: number | null = null;
+
+  count(outcome: Outcome, elapsedMs: number): void {
+    this.requests += 1;
+    if (outcome === 'ok') this.successes += 1;
+    else if (outcome === 'response_error') this.responseErrors += 1;
+    else if (outcome === 'transport_fault') this.transportFaults += 1;
+    else this.cancelled += 1;
+    this.totalMs = Math.min(this.totalMs + elapsedMs, longestMs);
+    if (elapsedMs > this.maxMs) this.maxMs = elapsedMs;
+    this.lastMs = elapsedMs;
+  }
+
+  endings(): Endings {
+    const { requests, successes, responseErrors, transportFaults, cancelled, retries } = this;
+    const latency = {
+      totalMs: hundredths(this.totalMs),
+      averageMs: hundredths(requests === 0 ? 0 : this.totalMs / requests),
+      maxMs: hundredths(this.maxMs),
+      lastMs: hundredths(this.lastMs),
+    };
+    return { requests, successes, responseErrors, transportFaults, cancelled, retries, latency };
+  }
+}
+
+const longestMs = Number.MAX_SAFE_INTEGER;
+
+/** Never negative, never beyond what can be summed; what is not a number took no time. */
+function sound(latencyMs: number): number {
+  return latencyMs > 0 ? Math.min(latencyMs, longestMs) : 0;
+}
+
+function hundredths(ms: number): number {
+  return ms < 1e12 ? Math.round(ms * 100) / 100 : Math.round(ms);
+}
+
+function byHeat(a: MethodTraffic, b: MethodTraffic): number {
+  return (
+    b.requests - a.requests ||
+    b.transportFaults - a.transportFaults ||
+    b.responseErrors - a.responseErrors ||
+    (a.method < b.method ? -1 : 1)
+  );
+}

@@ -1,0 +1,29 @@
+// What the clients of a gateway have to be told: that a list they can see is no longer what it was,
+// and that a resource they watch has changed. One place to listen, whatever server it came from.
+
+import type { Message } from '../wire/scan.ts';
+import type { ListKind } from './listings.ts';
+
+export interface NewsListener {
+  /** Something of this list changed at a server. `first`: it was never known before. */
+  listChanged(server: string, kind: ListKind, change: 'first' | 'new'): void;
+  /** `notifications/resources/updated`, as it came. */
+  updated(server: string, message: Message): void;
+}
+
+export class HostNews {
+  readonly #listeners = new Set<NewsListener>();
+
+  subscribe(listener: NewsListener): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  listChanged(server: string, kind: ListKind, change: 'first' | 'new'): void {
+    for (const listener of this.#listeners) listener.listChanged(server, kind, change);
+  }
+
+  updated(server: string, message: Message): void {
+    for (const listener of this.#listeners) listener.updated(server, message);
+  }
+}

@@ -1,0 +1,82 @@
+// What servers offered, kept beyond one run of the host, so that a list can be answered before any
+// server has been started. A record belongs to a server's spec: another command is another server.
+// What comes back from the disk is checked like everything from outside; a record that does not fit
+// is as good as none.
+
+import { type Definition, readDefinitions } from '../catalog/definitions.ts';
+import type { Collection } from '../store/store.ts';
+import { isRecord } from '../upstream/classify.ts';
+import type { Greeting } from '../upstream/connection.ts';
+import { checkValue } from '../wire/json-text.ts';
+import { WireError } from '../wire/wire-error.ts';
+import { type ListKind, listKinds } from './listings.ts';
+
+export interface KeptCatalogue {
+  readonly lists: ReadonlyMap<ListKind, readonly Definition[]>;
+  readonly greeting: Greeting | undefined;
+  /** It has asked its client back. */
+  readonly asks: boolean;
+}
+
+const version = 1;
+
+export class KeptCatalogues {
+  readonly #collection: Collection;
+
+  constructor(collection: Collection) {
+    this.#collection = collection;
+  }
+
+  async get(specHash: string): Promise<KeptCatalogue | undefined> {
+    return read(await this.#collection.get(specHash));
+  }
+
+  async put(specHash: string, { lists, greeting, asks }: KeptCatalogue): Promise<void> {
+    const texts = [...lists].map(([kind, definitions]) => [
+      kind,
+      `[${definitions.map(({ bytes, start, end }) => bytes.toString('utf8', start, end)).join(',')}]`,
+    ]);
+    const record = { version, lists: Object.fromEntries(texts), greeting, asks };
+    await this.#collection.put(specHash, record);
+  }
+}
+
+function read(record: unknown): KeptCatalogue | undefined {
+  if (!isRecord(record) || record['version'] !== version || !isRecord(record['lists'])) {
+    return undefined;
+  }
+  const lists = new Map<ListKind, readonly Definition[]>();
+  for (const kind of listKinds) {
+    const text = record['lists'][kind];
+    const definitions = typeof text === 'string' ? definitionsOf(text, kind) : undefined;
+    if (definitions) lists.set(kind, definitions);
+  }
+  return { lists, greeting: greetingOf(record['greeting']), asks: record['asks'] === true };
+}
+
+function definitionsOf(text: string, kind: ListKind): readonly Definition[] | undefined {
+  const bytes = Buffer.from(text);
+  try {
+    checkValue(bytes);
+    return readDefinitions(bytes, { start: 0, end: bytes.length }, kind).definitions;
+  } catch (error) {
+    // Damaged on the disk: the server will be asked.
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+}
+
+function greetingOf(value: unknown): Greeting | undefined {
+  if (!isRecord(value)) return undefined;
+  const { era, protocolVersion, serverInfo, capabilities, instructions } = value;
+  if ((era !== 'legacy' && era !== 'modern') || typeof protocolVersion !== 'string') {
+    return undefined;
+  }
+  return {
+    era,
+    protocolVersion,
+    serverInfo,
+    capabilities: isRecord(capabilities) ? capabilities : {},
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  };
+}

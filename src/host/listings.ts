@@ -1,0 +1,204 @@
+// The four lists of one server (tools, prompts, resources, templates) as they were last read: the
+// definitions as bytes, how long they hold, and whether the server has said that they changed. What
+// was known stays known when the server is gone, slow or broken; only a new reading replaces it.
+
+import { scopeOf, serverTtlMs } from '../cache/freshness.ts';
+import type { ListName } from '../catalog/cursors.ts';
+import { type Definition, distinctDefinitions, readDefinitions } from '../catalog/definitions.ts';
+import { followPages, type Page } from '../catalog/pages.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import { isRecord } from '../upstream/classify.ts';
+import type { Connection } from '../upstream/connection.ts';
+import { numberOf, valueOf as parsed, textOf } from '../wire/decode.ts';
+import type { EnvelopeKey } from '../wire/envelope-keys.ts';
+import { rpcCodes } from '../wire/eras.ts';
+import type { Message } from '../wire/scan.ts';
+
+export type ListKind = ListName;
+
+export const listKinds: readonly ListKind[] = [
+  'tools',
+  'prompts',
+  'resources',
+  'resourceTemplates',
+];
+
+interface ListWords {
+  readonly method: string;
+  /** The capability that says the server has such a list. */
+  readonly capability: 'tools' | 'prompts' | 'resources';
+}
+
+export const listWords: Readonly<Record<ListKind, ListWords>> = {
+  tools: { method: 'tools/list', capability: 'tools' },
+  prompts: { method: 'prompts/list', capability: 'prompts' },
+  resources: { method: 'resources/list', capability: 'resources' },
+  resourceTemplates: { method: 'resources/templates/list', capability: 'resources' },
+};
+
+export interface Listing {
+  readonly definitions: readonly Definition[];
+  readonly leftOut: number;
+  readonly scope: 'public' | 'private';
+  /** Until when the server's word holds; the past if it gave none. */
+  readonly holdsUntil: number;
+}
+
+/** A server that hangs in a list must not be unusable for its calls. */
+export const listDeadlineMs = 10_000;
+
+interface Shelf {
+  listing: Listing | undefined;
+  isStale: boolean;
+  staleAt: number;
+  loading: { readonly connection: Connection; readonly loaded: Promise<Listing> } | undefined;
+}
+
+export class Listings {
+  readonly #clock: Clock;
+  readonly #shelves: Readonly<Record<ListKind, Shelf>>;
+  readonly #read: (kind: ListKind, listing: Listing) => void;
+
+  /** `read` is told of every new reading. */
+  constructor(clock: Clock, read: (kind: ListKind, listing: Listing) => void) {
+    this.#clock = clock;
+    this.#read = read;
+    this.#shelves = {
+      tools: emptyShelf(),
+      prompts: emptyShelf(),
+      resources: emptyShelf(),
+      resourceTemplates: emptyShelf(),
+    };
+  }
+
+  /** As last known, however old; undefined if it was never read. */
+  known(kind: ListKind): Listing | undefined {
+    return this.#shelves[kind].listing;
+  }
+
+  isFresh(kind: ListKind): boolean {
+    const { listing, isStale, staleAt } = this.#shelves[kind];
+    return listing !== undefined && !isStale && this.#clock.now() < staleAt;
+  }
+
+  changed(kind: ListKind): void {
+    this.#shelves[kind].isStale = true;
+  }
+
+  /** What an earlier run of the host had read: better than nothing, and never fresh. */
+  recall(kind: ListKind, definitions: readonly Definition[]): void {
+    const shelf = this.#shelves[kind];
+    if (shelf.listing) return;
+    shelf.listing = { definitions, leftOut: 0, scope: 'private', holdsUntil: 0 };
+    shelf.isStale = true;
+  }
+
+  /** Reads the list; those who ask on the same connection at the same time share one reading. */
+  load(kind: ListKind, connection: Connection): Promise<Listing> {
+    const shelf = this.#shelves[kind];
+    if (shelf.loading?.connection === connection) return shelf.loading.loaded;
+    const loaded = this.#load(kind, connection).finally(() => {
+      if (shelf.loading?.connection === connection) shelf.loading = undefined;
+    });
+    shelf.loading = { connection, loaded };
+    return loaded;
+  }
+
+  async #load(kind: ListKind, connection: Connection): Promise<Listing> {
+    const shelf = this.#shelves[kind];
+    shelf.isStale = false;
+    let leftOut = 0;
+    const fetch = async (cursor: string | undefined) => {
+      const page = await this.#page(kind, connection, cursor);
+      leftOut += page.leftOut;
+      return page;
+    };
+    const list = await followPages(fetch, this.#clock);
+    // A retired connection may still answer, but no longer for the one that took its place.
+    if (connection.isLost) throw new Fault('unavailable', 'the connection was lost meanwhile');
+    const now = this.#clock.now();
+    const { definitions, leftOut: repeated } = distinctDefinitions(list.items);
+    const { scope, ttlMs } = list;
+    leftOut += repeated.length;
+    const listing = { definitions, leftOut, scope, holdsUntil: now + ttlMs };
+    shelf.listing = listing;
+    shelf.staleAt = list.ttlMs > 0 ? now + list.ttlMs : staleAtWithoutWord(kind, connection, now);
+    this.#read(kind, listing);
+    return listing;
+  }
+
+  async #page(
+    kind: ListKind,
+    connection: Connection,
+    cursor: string | undefined,
+  ): Promise<Page<Definition> & { readonly leftOut: number }> {
+    const { method } = listWords[kind];
+    const message = await this.#answer(kind, connection, cursor);
+    if (message === undefined) return { items: [], leftOut: 0, ttlMs: 0, scope: 'private' };
+    if (message.resultObject === undefined) {
+      throw new Fault('protocol_violation', `${method} was answered without a result`, {
+        dispatched: 'yes',
+      });
+    }
+    const array = message.resultObject.get(kind);
+    const page = array && readDefinitions(message.bytes, array, kind);
+    return {
+      items: page?.definitions ?? [],
+      leftOut: page?.leftOut.length ?? 0,
+      nextCursor: member(message, 'nextCursor', textOf),
+      ttlMs: serverTtlMs(member(message, 'ttlMs', numberOf)),
+      scope: scopeOf(member(message, 'cacheScope', textOf)),
+    };
+  }
+
+  /** Undefined where the server has no such list. */
+  async #answer(
+    kind: ListKind,
+    connection: Connection,
+    cursor: string | undefined,
+  ): Promise<Message | undefined> {
+    const { method, capability } = listWords[kind];
+    // Servers without tools often answer the question all the same, and wrongly without the claim.
+    if (kind !== 'tools' && connection.greeting.capabilities[capability] === undefined) {
+      return undefined;
+    }
+    const members = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`;
+    const exchange = connection.request(method, { members });
+    using _deadline = this.#clock.after(listDeadlineMs, () =>
+      exchange.cancel(new Fault('timeout', `no answer to ${method} within ${listDeadlineMs} ms`)),
+    );
+    const message = await exchange.answer;
+    if (message.kind !== 'error') return message;
+    const error = message.error ? parsed(message.bytes, message.error) : undefined;
+    if (isRecord(error) && error['code'] === rpcCodes.methodNotFound) return undefined;
+    throw new Fault('rpc_error', `${method} was refused: ${JSON.stringify(error)}`, {
+      dispatched: 'yes',
+    });
+  }
+}
+
+function emptyShelf(): Shelf {
+  return { listing: undefined, isStale: false, staleAt: 0, loading: undefined };
+}
+
+/**
+ * Without a time, tools and prompts hold until the server says otherwise or is connected anew;
+ * resources come and go, so a server that would not say so is asked whenever it is there.
+ */
+function staleAtWithoutWord(kind: ListKind, connection: Connection, now: number): number {
+  if (kind === 'tools' || kind === 'prompts') return Number.POSITIVE_INFINITY;
+  const { resources } = connection.greeting.capabilities as {
+    resources?: { listChanged?: unknown };
+  };
+  return resources?.listChanged === true ? Number.POSITIVE_INFINITY : now;
+}
+
+function member<T>(
+  message: Message,
+  key: EnvelopeKey,
+  decode: (bytes: Buffer, span: { start: number; end: number }) => T | undefined,
+): T | undefined {
+  const span = message.resultObject?.get(key);
+  return span && decode(message.bytes, span);
+}

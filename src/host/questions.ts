@@ -1,0 +1,158 @@
+// What a server says to its client on its own account (legacy): requests such as sampling and
+// elicitation, log lines, notifications we have never heard of. Whom it is for is certain in two
+// cases only: it came on the stream of one client's request, or one client alone has ever used this
+// connection. In every other case it is refused or dropped: a question shown to the wrong person,
+// or a log line about somebody else's call, is worse than none.
+
+import { Withdrawal } from '../kernel/withdrawal.ts';
+import type { Noise } from '../observe/events.ts';
+import type { Connection } from '../upstream/connection.ts';
+import type { Exchange } from '../upstream/exchange.ts';
+import { errorAnswer, refusedAnswer, resultAnswer } from '../upstream/server-requests.ts';
+import { type Id, idOf } from '../wire/decode.ts';
+import { elementsAt, objectAt } from '../wire/parts.ts';
+import type { Message } from '../wire/scan.ts';
+import type { Caller, Client, ClientAnswer } from './caller.ts';
+import type { Seat } from './seat.ts';
+import type { Seats } from './seats.ts';
+
+export interface QuestionsParts {
+  readonly server: string;
+  readonly seats: Seats;
+  /** Does anybody stand behind this host who could be asked? */
+  readonly hasClients: boolean;
+  /** The server has asked its client: worth remembering. */
+  readonly foundAsking: () => void;
+  readonly noise: (noise: Noise) => void;
+}
+
+export class Questions {
+  readonly #parts: QuestionsParts;
+  readonly #open = new Map<Connection, Map<Id, Withdrawal>>();
+
+  constructor(parts: QuestionsParts) {
+    this.#parts = parts;
+  }
+
+  /** A client uses this connection for the first time: roots it has were not there before. */
+  arrived(connection: Connection, caller: Caller | undefined): void {
+    if (connection.era !== 'legacy' || !caller || caller.client.isAskedInCalls) return;
+    if (!caller.client.hasRoots(caller)) return;
+    connection.notify('notifications/roots/list_changed', { members: '' });
+  }
+
+  /** The connection is gone, and with it everybody who waited for an answer. */
+  lost(connection: Connection): void {
+    const open = this.#open.get(connection);
+    this.#open.delete(connection);
+    for (const withdrawal of open?.values() ?? []) withdrawal.abort();
+  }
+
+  // --- requests ----------------------------------------------------------------------------
+
+  asked(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
+    const owner = this.#owner(seat, about, from);
+    if (message.method === 'roots/list') return this.#rootsAsked(seat, message, owner, from);
+    if (!owner) return this.#refuse(seat, message, from);
+    // Only where the transport does not show whose it is do clients have to be kept apart.
+    if (about === undefined && seat.owner === null) this.#foundAsking();
+    if (owner.client.isAskedInCalls && owner.caller === undefined) {
+      return this.#refuse(seat, message, from);
+    }
+    this.#carry(message, owner, from);
+  }
+
+  /** The roots are the client's, but a server may also ask before it has any. */
+  #rootsAsked(seat: Seat, message: Message, owner: Owner | undefined, from: Connection): void {
+    if (!owner?.client.hasRoots(owner.caller))
+      return from.respond(resultAnswer(message, '{"roots":[]}'));
+    this.#carry(message, owner, from, (answer) => {
+      // Told where one client's folders are, it is no longer the same server for everybody.
+      if (seat.owner === null && listsRoots(answer)) this.#foundAsking();
+    });
+  }
+
+  #carry(
+    message: Message,
+    { client, caller }: Owner,
+    from: Connection,
+    heard?: (answer: ClientAnswer) => void,
+  ): void {
+    const { server } = this.#parts;
+    const withdrawn = new Withdrawal();
+    const { id } = message;
+    if (id === undefined || id === null) return;
+    const open = this.#openOf(from);
+    open.set(id, withdrawn);
+    const tellServer = (said: Message) => {
+      const { method = '', bytes, paramsObject } = said;
+      const { start, end } = paramsObject ?? { start: -1, end: 1 };
+      from.notify(method, { members: bytes.subarray(start + 1, end - 1) });
+    };
+    void client.ask({ server, message, caller, withdrawn, tellServer }).then((answer) => {
+      if (open.get(id) === withdrawn) open.delete(id);
+      if (withdrawn.aborted || from.isLost) return;
+      heard?.(answer);
+      const write = answer.kind === 'result' ? resultAnswer : errorAnswer;
+      from.respond(write(message, answer.json));
+    });
+  }
+
+  #refuse(seat: Seat, message: Message, from: Connection): void {
+    const { server, hasClients } = this.#parts;
+    if (!hasClients)
+      return from.respond(refusedAnswer(message, 'the client offers no such method'));
+    if (seat.owner === null) this.#foundAsking();
+    const why =
+      `holdfast cannot tell which of its clients ${server} asks with ${message.method}; ` +
+      `set "isolation": "client" for ${server} to give each client its own`;
+    from.respond(refusedAnswer(message, why));
+  }
+
+  #foundAsking(): void {
+    this.#parts.foundAsking();
+  }
+
+  #openOf(connection: Connection): Map<Id, Withdrawal> {
+    const open = this.#open.get(connection) ?? new Map<Id, Withdrawal>();
+    this.#open.set(connection, open);
+    return open;
+  }
+
+  // --- notifications -----------------------------------------------------------------------
+
+  /** A notification that is not about the server itself. */
+  told(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
+    if (message.method === 'notifications/cancelled') return this.#withdrawn(message, from);
+    const owner = this.#owner(seat, about, from);
+    if (!owner) return this.#parts.noise('unowned-notification');
+    const caller = owner.caller ?? seat.oldestCaller(owner.client);
+    owner.client.tell(this.#parts.server, message, caller);
+  }
+
+  #withdrawn(message: Message, from: Connection): void {
+    const span = message.paramsObject?.get('requestId');
+    const id = span && idOf(message.bytes, span);
+    if (id !== undefined) this.#open.get(from)?.get(id)?.abort();
+  }
+
+  #owner(seat: Seat, about: Exchange | undefined, from: Connection): Owner | undefined {
+    const caller = about?.owner as Caller | undefined;
+    if (caller) return { client: caller.client, caller };
+    const client = seat.onlyClientOf(from);
+    return client && { client, caller: seat.onlyCaller };
+  }
+}
+
+interface Owner {
+  readonly client: Client;
+  readonly caller: Caller | undefined;
+}
+
+function listsRoots(answer: ClientAnswer): boolean {
+  if (answer.kind === 'error') return false;
+  const bytes = Buffer.from(answer.json);
+  const result = objectAt(bytes, { start: 0, end: bytes.length });
+  const roots = result?.get('roots');
+  return roots !== undefined && (elementsAt(bytes, roots)?.length ?? 0) > 0;
+}

@@ -1,0 +1,131 @@
+// What a server has been asked to tell us: that its lists changed, and that resources were updated
+// which clients watch. Modern servers hear it as one open `subscriptions/listen`, legacy ones as one
+// `resources/subscribe` for each resource. The wishes are kept here, counted, and said again on
+// every new connection; a watched server is held, because one that sleeps notices nothing.
+
+import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import type { Supervisor } from '../supervise/supervisor.ts';
+import type { Connection } from '../upstream/connection.ts';
+import type { Exchange } from '../upstream/exchange.ts';
+import { rpcFault } from './call-faults.ts';
+
+/** A server that ends its stream is asked again after this long. */
+const relistenMs = 1_000;
+
+export class Subscriptions {
+  readonly #clock: Clock;
+  readonly #supervisor: () => Supervisor<Connection>;
+  readonly #watched = new Map<string, number>();
+  #listening: Exchange | undefined;
+  #connection: Connection | undefined;
+
+  constructor(clock: Clock, supervisor: () => Supervisor<Connection>) {
+    this.#clock = clock;
+    this.#supervisor = supervisor;
+  }
+
+  /** Watches a resource for one more client. Rejects with the server's own error, or a Fault. */
+  async watch(uri: string): Promise<void> {
+    const count = this.#watched.get(uri) ?? 0;
+    this.#watched.set(uri, count + 1);
+    const supervisor = this.#supervisor();
+    supervisor.leases.hold();
+    try {
+      const connection = supervisor.connection ?? (await supervisor.acquire());
+      if (count > 0) return;
+      if (connection.era === 'modern') this.#listen(connection);
+      else await this.#subscribe(connection, uri);
+    } catch (error) {
+      this.#drop(uri);
+      supervisor.leases.release();
+      throw error;
+    }
+  }
+
+  /** One client fewer watches it. */
+  unwatch(uri: string): void {
+    if (!this.#watched.has(uri)) return;
+    const supervisor = this.#supervisor();
+    supervisor.leases.release();
+    if (this.#drop(uri) > 0) return;
+    const { connection } = supervisor;
+    if (!connection) return;
+    if (connection.era === 'modern') this.#listen(connection);
+    else connection.request('resources/unsubscribe', uriParams(uri)).answer.catch(ignored);
+  }
+
+  /** A new connection: everything that was wished is said again. */
+  connected(connection: Connection): void {
+    this.#listening = undefined;
+    this.#connection = connection;
+    if (connection.era === 'modern') return this.#listen(connection);
+    for (const uri of this.#watched.keys()) {
+      connection.request('resources/subscribe', uriParams(uri)).answer.catch(ignored);
+    }
+  }
+
+  async #subscribe(connection: Connection, uri: string): Promise<void> {
+    const message = await connection.request('resources/subscribe', uriParams(uri)).answer;
+    if (message.kind === 'error') throw rpcFault(connection, message);
+  }
+
+  /** The new stream stands before the old one ends, so that nothing falls between. */
+  #listen(connection: Connection): void {
+    const filter = filterFor(connection, [...this.#watched.keys()]);
+    const before = this.#listening;
+    if (filter !== undefined) {
+      const members = `"notifications":${filter}`;
+      const listening = connection.request(
+        'subscriptions/listen',
+        { members },
+        { background: true },
+      );
+      this.#listening = listening;
+      listening.answer.then(() => this.#ended(connection, listening), ignored);
+    }
+    before?.cancel(new Fault('cancelled', 'replaced by another subscription'));
+  }
+
+  #ended(connection: Connection, listening: Exchange): void {
+    if (this.#listening !== listening) return;
+    this.#listening = undefined;
+    this.#clock.after(
+      relistenMs,
+      () => {
+        const isStill = this.#connection === connection && !connection.isLost;
+        if (isStill && this.#listening === undefined) this.#listen(connection);
+      },
+      true,
+    );
+  }
+
+  /** How many still watch it. */
+  #drop(uri: string): number {
+    const count = (this.#watched.get(uri) ?? 1) - 1;
+    if (count > 0) this.#watched.set(uri, count);
+    else this.#watched.delete(uri);
+    return count;
+  }
+}
+
+/** What this server can tell, of what is wished; undefined if nothing. */
+function filterFor(connection: Connection, uris: readonly string[]): string | undefined {
+  const capabilities = connection.greeting.capabilities as Readonly<
+    Record<string, { listChanged?: unknown; subscribe?: unknown } | undefined>
+  >;
+  const filter = {
+    ...(capabilities['tools']?.listChanged === true ? { toolsListChanged: true } : {}),
+    ...(capabilities['prompts']?.listChanged === true ? { promptsListChanged: true } : {}),
+    ...(capabilities['resources']?.listChanged === true ? { resourcesListChanged: true } : {}),
+    ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+  };
+  return Object.keys(filter).length > 0 ? JSON.stringify(filter) : undefined;
+}
+
+function uriParams(uri: string): { readonly members: string } {
+  return { members: `"uri":${JSON.stringify(uri)}` };
+}
+
+/** Without it the list is simply read again when its time is over; the connection tells its own end. */
+function ignored(): void {}

@@ -1,0 +1,146 @@
+// The official conformance suite, in the role of the client against the fixture and against the
+// gateway in front of it, and in the role of the server behind the gateway. The fixture by itself
+// is the measure: the gateway may neither lose nor gain a check in any scenario. Which scenarios do
+// not apply to a gateway is said in the README.md beside this file.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installSuite } from './installation.ts';
+import { type Revision, requirementsOf } from './requirements.ts';
+import { runClientScenario, runServerSuite, type ScenarioResult } from './run-suite.ts';
+import {
+  bystanders,
+  type Endpoint,
+  fixtureOnStdio,
+  startFixture,
+  startGateway,
+} from './servers.ts';
+
+const suiteMs = 120_000;
+const requiredScenarios = { '2026-07-28': 37, '2025-11-25': 30 } as const;
+const revisions: readonly Revision[] = ['2026-07-28', '2025-11-25'];
+
+let fixture: Endpoint;
+let folder: string;
+const bare = new Map<Revision, readonly ScenarioResult[]>();
+
+beforeAll(async () => {
+  await installSuite();
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-bystanders-'));
+  fixture = await startFixture();
+  for (const revision of revisions) bare.set(revision, await runServerSuite(fixture.url, revision));
+}, 2 * suiteMs);
+
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the fixture by itself', () => {
+  it.each(revisions)('passes every scenario of %s, required or not', (revision) => {
+    const results = bare.get(revision) ?? [];
+    expect(results.filter(({ isRequired }) => isRequired)).toHaveLength(
+      requiredScenarios[revision],
+    );
+    expect(complaints(results)).toEqual([]);
+  });
+});
+
+describe('the gateway in front of the fixture on HTTP', () => {
+  behavesAsBare(() => ({ fixture: { type: 'http', url: fixture.url } }));
+});
+
+describe('the gateway in front of the fixture on stdio', () => {
+  behavesAsBare(() => ({ fixture: fixtureOnStdio }));
+});
+
+describe('the gateway with three more servers behind it', () => {
+  behavesAsBare(async () => ({
+    fixture: { type: 'http', url: fixture.url },
+    ...(await bystanders(folder)),
+  }));
+});
+
+function behavesAsBare(
+  servers: () => Parameters<typeof startGateway>[0] | ReturnType<typeof bystanders>,
+): void {
+  let gateway: Endpoint;
+
+  beforeAll(async () => {
+    gateway = await startGateway(await servers());
+  });
+
+  afterAll(() => gateway[Symbol.asyncDispose]());
+
+  it.each(revisions)(
+    'passes what the fixture passes of %s, check by check',
+    async (revision) => {
+      const results = await runServerSuite(gateway.url, revision);
+      expect(complaints(results)).toEqual([]);
+      expect(countsOf(results)).toEqual(countsOf(bare.get(revision) ?? []));
+    },
+    suiteMs,
+  );
+}
+
+describe('the gateway as a client', () => {
+  const script = fileURLToPath(new URL('use-everything.mjs', import.meta.url));
+  const command = `${process.execPath} ${script}`;
+  const applicable: Readonly<Record<Revision, readonly string[]>> = {
+    '2026-07-28': [
+      'tools_call',
+      'request-metadata',
+      'sep-2322-client-request-state',
+      'http-standard-headers',
+      'http-custom-headers',
+      'http-invalid-tool-headers',
+      'json-schema-ref-no-deref',
+      'json-schema-2020-12-preservation',
+    ],
+    '2025-11-25': [
+      'initialize',
+      'tools_call',
+      'elicitation-sep1034-client-defaults',
+      'sse-retry',
+      'json-schema-2020-12-preservation',
+    ],
+  };
+
+  it.each(revisions)(
+    'is tried in every scenario of %s that is not about OAuth',
+    async (revision) => {
+      const { required, unscored } = await requirementsOf(revision, 'client');
+      const others = [...required, ...unscored].filter((name) => !name.startsWith('auth/'));
+      expect([...applicable[revision]].sort()).toEqual(others.sort());
+    },
+  );
+
+  for (const revision of revisions) {
+    it.each(applicable[revision])(`passes %s of ${revision}`, async (scenario) => {
+      const result = await runClientScenario(command, scenario, revision);
+      expect(complaints([result])).toEqual([]);
+      expect(result.passed).toBe(true);
+    });
+  }
+});
+
+/** What the suite found wrong, in its own words. */
+function complaints(results: readonly ScenarioResult[]): readonly string[] {
+  return results.flatMap(({ name, checks }) =>
+    checks
+      .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+      .map(({ id, status, errorMessage }) => `${name}: ${status} ${id}: ${errorMessage}`),
+  );
+}
+
+function countsOf(results: readonly ScenarioResult[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    results.map(({ name, succeeded, failed, warnings }) => [
+      name,
+      `${succeeded} succeeded, ${failed} failed, ${warnings} warnings`,
+    ]),
+  );
+}

@@ -1,0 +1,151 @@
+// The gateway as the HTTP front sees it, played by a test: every request, message and session that
+// comes through the door is written down, and answered when and how the test says.
+
+import type {
+  Frame,
+  Front,
+  Outlet,
+  Reply,
+  Session,
+  Underway,
+} from '../../src/downstream/contract.ts';
+import type { Principal } from '../../src/policy/principal.ts';
+import { legacyVersions } from '../../src/wire/eras.ts';
+import type { Message } from '../../src/wire/scan.ts';
+
+export interface Asked {
+  readonly message: Message;
+  readonly method: string;
+  readonly principal: Principal;
+  readonly reply: Reply;
+  isCancelled: boolean;
+}
+
+/** A message as a frame, in as many pieces as asked for. */
+export function frame(message: unknown, pieces = 1): Frame {
+  const text = JSON.stringify(message);
+  const size = Math.ceil(text.length / pieces);
+  return Array.from({ length: pieces }, (_, index) => {
+    const part = text.slice(index * size, (index + 1) * size);
+    return index % 2 === 0 ? part : Buffer.from(part);
+  });
+}
+
+export const result = (id: unknown, value: unknown = {}) =>
+  frame({ jsonrpc: '2.0', id, result: value });
+
+export const note = (method: string, params: unknown = {}) =>
+  frame({ jsonrpc: '2.0', method, params });
+
+export class FakeFront implements Front {
+  readonly asked: Asked[] = [];
+  readonly notified_: Message[] = [];
+  readonly sessions: FakeSession[] = [];
+  readonly schemas = new Map<string, unknown>();
+  /** What happens to a request as it comes in; without it, it waits for the test. */
+  onAsked: ((asked: Asked) => void) | undefined;
+
+  openSession(principal: Principal, outlet: Outlet): Session {
+    const session = new FakeSession(this, principal, outlet);
+    this.sessions.push(session);
+    return session;
+  }
+
+  request(message: Message, from: { readonly principal: Principal }, reply: Reply): Underway {
+    return this.ask(message, from.principal, reply);
+  }
+
+  notified(message: Message): void {
+    this.notified_.push(message);
+  }
+
+  inputSchemaOf(tool: string): unknown {
+    return this.schemas.get(tool);
+  }
+
+  ask(message: Message, principal: Principal, reply: Reply): Underway {
+    const asked: Asked = {
+      message,
+      method: message.method ?? '',
+      principal,
+      reply,
+      isCancelled: false,
+    };
+    this.asked.push(asked);
+    this.onAsked?.(asked);
+    return {
+      cancel: () => {
+        asked.isCancelled = true;
+      },
+    };
+  }
+
+  /** The latest request of a method. */
+  last(method?: string): Asked {
+    const asked = this.asked.findLast((one) => method === undefined || one.method === method);
+    if (asked === undefined) throw new Error(`nothing was asked${method ? ` with ${method}` : ''}`);
+    return asked;
+  }
+
+  get session(): FakeSession {
+    const session = this.sessions.at(-1);
+    if (session === undefined) throw new Error('no session was opened');
+    return session;
+  }
+}
+
+/** Answers `initialize` by itself; everything else is the test's. */
+export class FakeSession implements Session {
+  readonly principal: Principal;
+  readonly outlet: Outlet;
+  readonly heard: Message[] = [];
+  protocolVersion: string | undefined;
+  inFlight = 0;
+  isClosed = false;
+  readonly #front: FakeFront;
+
+  constructor(front: FakeFront, principal: Principal, outlet: Outlet) {
+    this.#front = front;
+    this.principal = principal;
+    this.outlet = outlet;
+  }
+
+  receive(message: Message, reply: Reply | undefined): Underway | undefined {
+    this.heard.push(message);
+    if (reply === undefined) return undefined;
+    if (message.method === 'initialize') return this.#initialize(message, reply);
+    this.inFlight += 1;
+    return this.#front.ask(message, this.principal, {
+      send: (frame) => reply.send(frame),
+      answer: (frame, code) => {
+        this.inFlight -= 1;
+        reply.answer(frame, code);
+      },
+    });
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  #initialize(message: Message, reply: Reply): undefined {
+    const { params } = JSON.parse(message.bytes.toString()) as {
+      params?: { protocolVersion?: string };
+    };
+    const wanted = params?.protocolVersion;
+    if (wanted === undefined) {
+      const error = { code: -32602, message: 'no protocolVersion' };
+      return reply.answer(frame({ jsonrpc: '2.0', id: message.id, error }), -32602) as undefined;
+    }
+    const known: readonly string[] = legacyVersions;
+    this.protocolVersion = known.includes(wanted) ? wanted : legacyVersions[0];
+    reply.answer(
+      result(message.id, {
+        protocolVersion: this.protocolVersion,
+        capabilities: { tools: {}, logging: {} },
+        serverInfo: { name: 'fake', version: '1' },
+      }),
+    );
+    return undefined;
+  }
+}

@@ -11,7 +11,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['test/{integration,simulation}/**/*.test.ts'],
+          include: ['test/{integration,simulation,conformance}/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 2,

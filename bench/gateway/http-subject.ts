@@ -1,16 +1,17 @@
 // A subject behind an HTTP address. Floors and Holdfast are called as 2026-07-28 has it, one POST a
 // call; a peer that is faster in a session of the older era gets one, opened before the load.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { callFrame, callHeaders, type Dialect, httpRequest } from './call-text.ts';
 import type { HttpGenerator } from './http-generator.ts';
-import { assertAnswered, type Report } from './load.ts';
+import { assertAnswered, assertResult, type Report } from './load.ts';
 import { type Subject, stopProcess } from './subject.ts';
 
 export interface HttpCommand {
@@ -40,21 +41,19 @@ export async function startOnHttp(
   try {
     const { url, token } = command.url
       ? { url: await listening(command.url), token: null }
-      : await announced(createInterface(child.stdout as NodeJS.ReadableStream));
-    const headers = token ? { authorization: `Bearer ${token}` } : {};
+      : await announced(child);
+    const authorization = token ? { authorization: `Bearer ${token}` } : {};
     const dialect = command.dialect === 'modern' ? modern : await openSession(url);
     return {
       name,
       pid: child.pid as number,
       async run(load, seconds) {
         const tool = prefix + load.tool;
-        const request = httpRequest(
-          new URL(url),
-          { ...callHeaders(tool, dialect), ...headers },
-          callFrame(tool, dialect),
-        );
+        const frame = callFrame(tool, dialect);
+        const headers = { ...callHeaders(tool, dialect), ...authorization };
+        assertResult(name, load, await firstCall(url, headers, frame));
         const file = join(folder, 'request');
-        writeFileSync(file, request);
+        writeFileSync(file, httpRequest(new URL(url), headers, frame));
         const report = await untilAnswered((longer) =>
           generator.run({ url, file, inFlight: load.inFlight, seconds: seconds * longer }),
         );
@@ -67,6 +66,11 @@ export async function startOnHttp(
     await stop();
     throw error;
   }
+}
+
+async function firstCall(url: string, headers: Record<string, string>, frame: string) {
+  const answer = await fetch(url, { method: 'POST', headers, body: frame.replace('@ID@', '1') });
+  return answer.text();
 }
 
 /** A peer may need longer for one answer of 5 MB than a round has. */
@@ -85,8 +89,12 @@ interface Announcement {
   readonly token?: string | null;
 }
 
-async function announced(lines: NodeJS.EventEmitter): Promise<Announcement> {
-  const [line] = await once(lines, 'line', { signal: AbortSignal.timeout(30_000) });
+async function announced({ stdout }: ChildProcess): Promise<Announcement> {
+  const lines = createInterface(stdout as Readable);
+  const ended = once(lines, 'close').then(() => {
+    throw new Error('The subject ended before it listened.');
+  });
+  const [line] = await Promise.race([once(lines, 'line'), ended]);
   return JSON.parse(line);
 }
 

@@ -1,7 +1,7 @@
-// The other gateways, each in the mode in which it is fastest: both have most throughput in a
-// session of the older era (supergateway starts a process per call for 2026-07-28, mcp-proxy is a
-// quarter slower there). Neither puts stdio in front of a stdio server, so they are measured on HTTP
-// alone. Their packages are apart from the product's, and installed when they are missing.
+// The other gateways. mcp-proxy is called in both eras, as it takes both well; supergateway in a
+// session of the older one alone, because it starts a process per call for 2026-07-28. Neither puts
+// stdio in front of a stdio server, so they are measured on HTTP only. Their packages are apart from
+// the product's, and installed when they are missing.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,20 +17,20 @@ export async function peersOnHttp(): Promise<readonly HttpCommand[]> {
   if (!existsSync(`${folder}/node_modules`)) {
     execFileSync('npm', ['ci', '--prefix', folder], { stdio: 'inherit' });
   }
-  return [await mcpProxy(), await supergateway()];
+  return [await mcpProxy('session'), await mcpProxy('modern'), await supergateway()];
 }
 
-async function mcpProxy(): Promise<HttpCommand> {
+async function mcpProxy(dialect: HttpCommand['dialect']): Promise<HttpCommand> {
   const port = await freePort();
   return {
-    name: 'mcp-proxy',
+    name: dialect === 'session' ? 'mcp-proxy' : 'mcp-proxy, 2026-07-28',
     args: [
       `${folder}/node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs`,
       ...['--host', '127.0.0.1', '--port', port],
       ...['--', leanServer.command, ...leanServer.args],
     ],
     url: `http://127.0.0.1:${port}/mcp`,
-    dialect: 'session',
+    dialect,
   };
 }
 

@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { callFrame } from './call-text.ts';
-import { assertAnswered, type Load, type Report } from './load.ts';
+import { assertAnswered, assertResult, type Load, type Report } from './load.ts';
 import { type Subject, stopProcess } from './subject.ts';
 
 export interface StdioCommand {
@@ -44,12 +44,7 @@ export function startOnStdio({ name, args, env, prefix = '' }: StdioCommand): Su
         fromSubject.readEnd,
         toSubject.writeEnd,
       );
-      if (
-        !report.firstAnswer.includes('"result"') ||
-        report.firstAnswer.includes('"isError":true')
-      ) {
-        throw new Error(`${name}, ${load.title}: answered ${report.firstAnswer}`);
-      }
+      assertResult(name, load, report.firstAnswer);
       assertAnswered(name, load, report);
       return report;
     },
@@ -73,7 +68,8 @@ async function generate(order: Order, from: number, to: number) {
   });
   const ended = once(process_, 'exit');
   const report = await text(process_.stdio[3] as Readable);
-  await ended;
+  const [code] = await ended;
+  if (code !== 0) throw new Error('The generator got no answer from the subject.');
   return JSON.parse(report) as Report & { readonly firstAnswer: string };
 }
 

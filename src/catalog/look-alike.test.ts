@@ -31,6 +31,8 @@ describe('names that look alike', () => {
     ['a capital I for an l', 'list', 'Iist'],
     ['a zero for an o', 'go', 'g0'],
     ['r and n for an m', 'remove', 'rernove'],
+    ['a character that nobody can draw', 'x\ue000', 'x\ue001'],
+    ['half a character', 'x\ue000', 'x\ud800'],
     ['a non-breaking hyphen', 'read-file', 'read\u2011file'],
   ])('differ by %s', (_, name, other) => {
     expect(skeleton(other)).toBe(skeleton(name));
@@ -57,13 +59,13 @@ describe('names that look alike', () => {
       expect(skeleton((head + tail).toLowerCase())).toBe(plain);
       expect(skeleton(head + between + tail)).toBe(plain);
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: 500 });
   });
 
   it('can be any text at all', () => {
     const property = fc.property(fc.string({ unit: 'binary' }), (name) => {
       expect(skeleton(name.normalize('NFC'))).toBe(skeleton(name));
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: 500 });
   });
 });

@@ -85,6 +85,7 @@ describe('prefixed names', () => {
     expect(book.exposed('b', 'x')).toBe('b__x');
     expect(book.resolve(health)).toBeUndefined();
     expect(book.displaced.map(({ owner }) => owner)).toEqual([null, null]);
+    expect(names('prefix', { b: [health] }).resolve(health)).toBeUndefined();
   });
 
   it("give the operator's own name without a prefix, unless an earlier one has it", () => {

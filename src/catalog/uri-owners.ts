@@ -35,8 +35,9 @@ interface Holdings {
   /** In order of use. */
   readonly returned: Set<string>;
   templates: ReadonlyMap<string, UriTemplate>;
-  /** How many of its URIs and templates are rewritten for certain. */
+  /** How many of its claims are to URIs that another owns. */
   rewritten: number;
+  /** How many of its templates cannot be compared. */
   rewrittenTemplates: number;
 }
 
@@ -101,10 +102,10 @@ export class UriOwners {
     return keeps ? uriTemplate : rewrittenUri(mark, uriTemplate);
   }
 
-  /** Who owns what a client names: a URI, or the text of a template. */
+  /** Who owns what a client names: a URI, or a template, whose own text fits it. */
   resolve(uri: string): UriOwner | undefined {
     if (looksRewritten(uri)) return this.#original(uri);
-    const rank = this.#owner(uri) ?? this.#templateLister(uri) ?? this.#onlyServer();
+    const rank = this.#owner(uri) ?? this.#onlyServer();
     if (rank === undefined) return undefined;
     const { server, returned } = this.#at(rank);
     const key = keyOf(uri);
@@ -154,11 +155,6 @@ export class UriOwners {
     return false;
   }
 
-  #templateLister(text: string): number | undefined {
-    const rank = this.#holdings.findIndex(({ templates }) => templates.has(text));
-    return rank < 0 ? undefined : rank;
-  }
-
   #onlyServer(): number | undefined {
     return this.#holdings.length === 1 ? 0 : undefined;
   }
@@ -175,9 +171,8 @@ export class UriOwners {
 
   #count(key: string, { listers, returners }: Claims, by: 1 | -1): void {
     const owner = looksRewritten(key) ? undefined : (listers[0] ?? returners[0]);
-    for (const rank of listers) if (rank !== owner) this.#at(rank).rewritten += by;
-    for (const rank of returners) {
-      if (rank !== owner && !listers.includes(rank)) this.#at(rank).rewritten += by;
+    for (const rank of [...listers, ...returners]) {
+      if (rank !== owner) this.#at(rank).rewritten += by;
     }
   }
 

@@ -21,6 +21,16 @@ export class ClientCapabilities {
     return isObject(this.#declared['roots']);
   }
 
+  hasExtension(name: string): boolean {
+    const extensions = this.#declared['extensions'];
+    return isObject(extensions) && isObject(extensions[name]);
+  }
+
+  get elicitsByAddress(): boolean {
+    const elicitation = this.#declared['elicitation'];
+    return isObject(elicitation) && isObject(elicitation['url']);
+  }
+
   /** May this be asked? What we have never heard of may be, if nothing forbids it. */
   allows(method: string, params: Buffer | undefined): boolean {
     if (method === 'roots/list') return this.hasRoots;

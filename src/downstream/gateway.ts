@@ -21,6 +21,7 @@ import { answerRequest } from './methods.ts';
 import { ModernClient } from './modern-client.ts';
 import { Parking } from './parking.ts';
 import { faultError, Relay } from './relay.ts';
+import { relayedParams } from './relayed-params.ts';
 import { Seal } from './seal.ts';
 import { TaskHandles } from './task-handles.ts';
 import { View } from './view.ts';
@@ -83,7 +84,7 @@ export class Gateway implements Front, AsyncDisposable {
       listChanged: (server, kind, change) => {
         if (this.view.changed(server, kind, change)) this.#tell(kind);
       },
-      updated: (server, message) => this.#updated(server, message),
+      updated: (server, message, owner) => this.#updated(server, message, owner),
     });
   }
 
@@ -162,18 +163,18 @@ export class Gateway implements Front, AsyncDisposable {
 
   /** For the servers that this client alone uses; if there is only one server, for that one. */
   #notified(message: Message, client: string, principal: Principal): void {
-    const { method = '', bytes, paramsObject } = message;
-    const members = paramsObject
-      ? bytes.subarray(paramsObject.start + 1, paramsObject.end - 1)
-      : '';
+    const { method = '' } = message;
+    const params = relayedParams(message, {});
     const isOwnAffair = method === 'notifications/roots/list_changed';
     const only = isOwnAffair ? undefined : this.view.onlyServer(principal);
     for (const { name, seats } of this.host.servers()) {
-      const meant = name === only ? [...seats.all()] : seats.usedOnlyBy(client);
+      const own = seats.usedOnlyBy(client);
+      // The shared one may be another's; a client that has its own is heard there and nowhere else.
+      const meant = own.length === 0 && name === only ? [seats.shared] : own;
       for (const { supervisor } of meant) {
         const { connection } = supervisor;
         if (connection && (connection.era === 'legacy' || !isOwnAffair)) {
-          connection.notify(method, { members });
+          connection.notify(method, params);
         }
       }
     }
@@ -205,7 +206,7 @@ export class Gateway implements Front, AsyncDisposable {
     for (const listening of this.#listenings) listening.listChanged(kind);
   }
 
-  #updated(server: string, message: Message): void {
+  #updated(server: string, message: Message, owner: string | null): void {
     const params = paramsOf(message);
     const span = message.paramsObject?.find('uri');
     const own = span && textOf(message.bytes, span);
@@ -213,8 +214,13 @@ export class Gateway implements Front, AsyncDisposable {
     const uri = this.view.exposedUri(server, own);
     const shown = uri === own ? params : this.view.exposed(server, 'notifications', params);
     const frame = notificationFrame('notifications/resources/updated', shown);
-    for (const session of this.#sessions) if (watches(session, uri)) session.send(frame);
-    for (const listening of this.#listenings) listening.updated(uri, shown);
+    const isMeant = (key: string) => owner === null || owner === key;
+    for (const session of this.#sessions) {
+      if (isMeant(session.key) && watches(session, uri)) session.send(frame);
+    }
+    for (const listening of this.#listenings) {
+      if (isMeant(listening.incoming.client.key)) listening.updated(uri, shown);
+    }
   }
 
   // --- counting ----------------------------------------------------------------------------
@@ -231,7 +237,7 @@ export class Gateway implements Front, AsyncDisposable {
     };
     try {
       const working = work();
-      if (working) working.then(end, fail);
+      if (working instanceof Promise) working.then(end, fail);
       else end();
     } catch (thrown) {
       fail(thrown);

@@ -1,7 +1,7 @@
 // What the gateway says of itself: capabilities, identity, and the instructions of the servers behind
 // it. The capabilities of the protocol's core are always declared, because a lazy host cannot know
-// what servers that have not been started offer; a list of nothing is an honest answer. Extensions
-// are declared as far as servers have.
+// what servers that have not been started offer; a list of nothing is an honest answer. So are the two
+// extensions that we know how to carry; others are declared as far as servers have.
 
 import type { Host } from '../host/host.ts';
 import type { Identity } from '../upstream/negotiate.ts';
@@ -14,7 +14,7 @@ const maxInstructions = 32_000;
 /** The members of an `initialize` result, but for the version. */
 export function legacyGreeting(host: Host, identity: Identity): string {
   const members = {
-    capabilities: { logging: {}, ...capabilitiesOf(host) },
+    capabilities: { logging: {}, ...capabilitiesOf(host, { [appsExtension]: {} }) },
     serverInfo: identity,
     ...instructionsOf(host),
   };
@@ -26,7 +26,7 @@ export function discovery(host: Host, identity: Identity): string {
   return JSON.stringify({
     resultType: 'complete',
     supportedVersions: [modernVersion],
-    capabilities: { logging: {}, ...capabilitiesOf(host) },
+    capabilities: { logging: {}, ...capabilitiesOf(host, carriedExtensions) },
     ...instructionsOf(host),
     ttlMs: 0,
     cacheScope: 'private',
@@ -34,15 +34,19 @@ export function discovery(host: Host, identity: Identity): string {
   });
 }
 
-function capabilitiesOf(host: Host): Readonly<Record<string, unknown>> {
-  const extensions = union(host, 'extensions');
+const appsExtension = 'io.modelcontextprotocol/ui';
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
+const carriedExtensions = { [appsExtension]: {}, [tasksExtension]: {} };
+
+function capabilitiesOf(host: Host, always: object): Readonly<Record<string, unknown>> {
+  const extensions = { ...always, ...union(host, 'extensions') };
   const experimental = union(host, 'experimental');
   return {
     completions: {},
     prompts: { listChanged: true },
     resources: { subscribe: true, listChanged: true },
     tools: { listChanged: true },
-    ...(extensions ? { extensions } : {}),
+    extensions,
     ...(experimental ? { experimental } : {}),
   };
 }

@@ -76,7 +76,8 @@ export class Incoming implements Caller, Underway {
 
   /** An error as somebody else wrote it. */
   carriedError(error: string | Buffer, code: number): void {
-    this.#answer(carriedErrorFrame(this.id, error), code);
+    const line = oneLine(Buffer.from(error as string));
+    this.#answer(carriedErrorFrame(this.id, line), code);
   }
 
   #answer(frame: Frame, code?: number): void {

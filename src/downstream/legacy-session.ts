@@ -4,6 +4,7 @@
 // where its messages go is the transport's.
 
 import type { Caller, Client, ClientAnswer, Question } from '../host/caller.ts';
+import { isHeard } from '../host/log-level.ts';
 import type { Principal } from '../policy/principal.ts';
 import { type Id, idOf, valueOf as parsed, textOf } from '../wire/decode.ts';
 import { latestLegacyVersion, legacyVersions, rpcCodes } from '../wire/eras.ts';
@@ -22,7 +23,6 @@ import {
   resultFrame,
 } from './frames.ts';
 import { Incoming } from './incoming.ts';
-import { isHeard } from './log-level.ts';
 
 /** What a session needs of the gateway. */
 export interface SessionHost {

@@ -5,18 +5,19 @@
 
 import { RpcAnswer } from '../host/call-faults.ts';
 import type { ListKind } from '../host/listings.ts';
+import { isLogLevel } from '../host/log-level.ts';
 import { otherOperations } from '../host-tools/traffic.ts';
 import { type Fault, faultFrom } from '../kernel/fault.ts';
 import { authorize } from '../policy/guard.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
+import { ClientCapabilities } from './client-capabilities.ts';
 import type { Gateway } from './gateway.ts';
-import { discovery } from './greeting.ts';
+import { discovery, tasksExtension } from './greeting.ts';
 import type { Incoming } from './incoming.ts';
 import type { LegacySession } from './legacy-session.ts';
 import { Listening, readWishes } from './listen.ts';
-import { isLogLevel } from './log-level.ts';
 import { callOwnTool } from './own-tools.ts';
 import { faultError, unknownName } from './relay.ts';
 
@@ -189,6 +190,14 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
 }
 
 function taskRequest(gateway: Gateway, incoming: Incoming): void {
+  if (!new ClientCapabilities(JSON.parse(incoming.capabilities)).hasExtension(tasksExtension)) {
+    const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
+    return incoming.error({
+      code: rpcCodes.missingClientCapability,
+      message: `Missing client capability: declare ${tasksExtension} to use tasks`,
+      data: JSON.stringify({ requiredCapabilities }),
+    });
+  }
   const handle = textParam(incoming, 'taskId');
   const owner =
     handle === undefined ? undefined : gateway.tasks.ownerOf(handle, incoming.principal);
@@ -258,15 +267,13 @@ function unsubscribe(incoming: Incoming, session: LegacySession | undefined): vo
 /** Begins to watch a resource; the result stops it. Undefined if nobody owns it. */
 async function watch(
   gateway: Gateway,
-  { principal }: Incoming,
+  { principal, client }: Incoming,
   uri: string,
 ): Promise<(() => void) | undefined> {
   const owner = await gateway.view.ownerOf(uri, principal);
   if (!owner) return undefined;
   authorize(gateway.host.guard, principal, owner.server, owner.uri, 'subscribe', 'resource');
-  const { subscriptions } = gateway.host.find(owner.server);
-  await subscriptions.watch(owner.uri);
-  return () => subscriptions.unwatch(owner.uri);
+  return await gateway.host.find(owner.server).seats.watch(client.key, owner.uri);
 }
 
 function refuse(incoming: Incoming, fault: Fault): void {

@@ -3,13 +3,13 @@
 // connection is one of its own.
 
 import type { Caller, Client, ClientAnswer, Question } from '../host/caller.ts';
+import { isHeard } from '../host/log-level.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 import { carriedFrame } from './frames.ts';
 import { Incoming } from './incoming.ts';
-import { isHeard } from './log-level.ts';
 import type { Parking } from './parking.ts';
 
 /** What may stand in `inputRequests`. */

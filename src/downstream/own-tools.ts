@@ -2,7 +2,6 @@
 // through which all others are reached. They are answered here and go to no server, except what
 // call_tool calls, which goes the way of every call, with the caller's own bytes.
 
-import { ToolSearch } from '../catalog/search.ts';
 import { readCallTool } from '../host-tools/call-tool.ts';
 import { callHostTool, hostToolDefinition, hostToolNames } from '../host-tools/host-tools.ts';
 import { describedTool, searchResult } from '../host-tools/search-results.ts';
@@ -112,6 +111,7 @@ async function search(gateway: Gateway, incoming: Incoming): Promise<void> {
   if (question.kind === 'invalid') return refuse(incoming, question.message);
   const { view } = gateway;
   const served = await view.searchable(incoming.principal, question.server);
+  const { ToolSearch } = await import('../catalog/search.ts');
   const outcome = new ToolSearch(served).search(question.query, question.limit);
   const nameOf = (hit: { server: string; tool: string }) =>
     view.tools.exposed({ server: hit.server, name: hit.tool }) ?? hit.tool;

@@ -121,6 +121,7 @@ class ParkedCall {
   #asked: Asked[] = [];
   #isPresenting = false;
   #hasEnded = false;
+  #hasBeenGivenUp = false;
   #count = 0;
   #expiry: Disposable | undefined;
 
@@ -235,20 +236,28 @@ class ParkedCall {
     this.#expiry?.[Symbol.dispose]();
     const round = this.#rounds.at(-1);
     round?.settle(deliver);
-    this.#shown = [];
+    // Whatever is still asked has nothing left to wait for.
+    this.#refuse('the call has ended');
+    if (this.#hasBeenGivenUp || this.#rounds.length === 1) return this.#forget();
     this.#expiry = this.#clock.after(keptMs, this.#forget, true);
-    if (this.#rounds.length === 1) this.#forget();
   }
 
   /** Nobody will come back: the server is told. */
   giveUp(): void {
+    this.#hasBeenGivenUp = true;
     this.#expiry?.[Symbol.dispose]();
     this.#forget();
     this.#current.cancel();
     this.#caller.withdrawal.abort();
-    const error = '{"code":-32603,"message":"the client has not answered"}';
-    for (const { answer } of [...this.#shown, ...this.#asked])
-      answer({ kind: 'error', json: error });
+    this.#refuse('the client has not answered');
+  }
+
+  #refuse(message: string): void {
+    const json = JSON.stringify({ code: rpcCodes.internalError, message });
+    const open = [...this.#shown, ...this.#asked];
+    this.#shown = [];
+    this.#asked = [];
+    for (const { answer } of open) answer({ kind: 'error', json });
   }
 }
 

@@ -15,8 +15,11 @@ import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
 import type { Edit } from '../wire/splice.ts';
+import { ClientCapabilities } from './client-capabilities.ts';
+import { addressRequests } from './elicitation.ts';
 import { faultResult } from './frames.ts';
 import type { Incoming } from './incoming.ts';
+import { hasForeignOutput } from './legacy-definitions.ts';
 import { fingerprintOf, type Parking } from './parking.ts';
 import { relayedParams } from './relayed-params.ts';
 import { changedResult, resultFor, resultTypeOf } from './results.ts';
@@ -50,10 +53,10 @@ export interface Destination {
 }
 
 interface UpstreamState {
-  readonly server: string;
   readonly subject: string;
   readonly principal: string;
-  readonly state: string;
+  /** The server's own; null if it has none and the call is simply to be sent again. */
+  readonly state: string | null;
 }
 
 export class Relay {
@@ -66,9 +69,7 @@ export class Relay {
   /** The answer, whatever it is, goes to the request itself. */
   carry(incoming: Incoming, to: Destination): void {
     const follow = this.#followUp(incoming, to);
-    if (follow === 'taken') return;
-    this.#parts.traffic.began();
-    this.#carry(incoming, to, follow, 0);
+    if (follow !== 'taken') this.#carry(incoming, to, follow, 0);
   }
 
   // --- there -------------------------------------------------------------------------------
@@ -81,6 +82,8 @@ export class Relay {
   ): void {
     const { host, clock, traffic, parking } = this.#parts;
     const startedAt = clock.now();
+    // Each round is a request of its own, as it is from a modern client.
+    traffic.began();
     const isFollowUp = changes !== undefined;
     const operation = operationFor(incoming, to, changes);
     const { principal, withdrawal, message } = incoming;
@@ -116,7 +119,9 @@ export class Relay {
     const state = text === undefined ? undefined : this.#parts.seal.open(text);
     if (this.#parts.parking.resume(incoming, state, fingerprintOf(incoming))) return 'taken';
     if (isUpstreamState(state) && isStateOf(state, incoming, to)) {
-      return { requestState: JSON.stringify(state.state) };
+      return state.state === null
+        ? { requestState: null, inputResponses: null }
+        : { requestState: JSON.stringify(state.state) };
     }
     incoming.error({
       code: rpcCodes.invalidParams,
@@ -136,26 +141,39 @@ export class Relay {
     }
     const isTask = type === 'task' || method.startsWith('tasks/');
     const named = isTask ? this.#parts.tasks.inResult(to, incoming, answer) : answer;
-    const result = resultFor(incoming.era, method, named);
+    const result = resultFor(incoming.era, method, named, () => this.#wrapsOutput(to));
     incoming.result(this.#parts.exposed(to.server, method, result));
+  }
+
+  /** Has a legacy client been told that this tool's output is inside an object? */
+  #wrapsOutput({ server, kind, name }: Destination): boolean {
+    if (kind !== 'tool' || name === null) return false;
+    const tool = this.#parts.host.find(server).catalogue.lastKnown(name);
+    return tool !== undefined && hasForeignOutput(tool);
   }
 
   #withSealedState(incoming: Incoming, to: Destination, answer: Answer): Buffer {
     const span = answer.object?.find('requestState');
     const text = span && textOf(answer.frame, span);
     if (text === undefined) return changedResult(answer, {});
-    const state: UpstreamState = {
-      server: to.server,
+    return changedResult(answer, { requestState: this.#seal(incoming, to, text) });
+  }
+
+  #seal(incoming: Incoming, to: Destination, state: string | null): string {
+    const sealed: UpstreamState = {
       subject: subjectOf(incoming, to),
       principal: incoming.principal.id,
-      state: text,
+      state,
     };
-    return changedResult(answer, { requestState: JSON.stringify(this.#parts.seal.close(state)) });
+    return JSON.stringify(this.#parts.seal.close(sealed));
   }
 
   #deliverFault(incoming: Incoming, to: Destination, fault: Fault): void {
     if (incoming.isOver || fault.code === 'cancelled') return;
     if (fault.cause instanceof RpcAnswer) {
+      if (incoming.isModern && fault.record.rpc?.code === rpcCodes.urlElicitationRequired) {
+        return this.#elicitByAddress(incoming, to, fault);
+      }
       return incoming.carriedError(
         fault.cause.error,
         fault.record.rpc?.code ?? rpcCodes.internalError,
@@ -166,6 +184,23 @@ export class Relay {
       return incoming.error(unknownName('tool', incoming));
     }
     incoming.result(faultResult(fault.record, incoming.isModern));
+  }
+
+  /** The modern era has no such error: what it asks for is input, and the call is sent again. */
+  #elicitByAddress(incoming: Incoming, to: Destination, fault: Fault): void {
+    const requests = addressRequests(fault.record.rpc?.data);
+    const allowed = new ClientCapabilities(JSON.parse(incoming.capabilities));
+    if (!requests || !allowed.elicitsByAddress) {
+      return incoming.error({
+        code: rpcCodes.missingClientCapability,
+        message: fault.message,
+        data: JSON.stringify({ requiredCapabilities: { elicitation: { url: {} } } }),
+      });
+    }
+    const state = this.#seal(incoming, to, null);
+    incoming.result(
+      `{"resultType":"input_required","inputRequests":${requests},"requestState":${state}}`,
+    );
   }
 
   // --- a legacy client and a modern server -------------------------------------------------

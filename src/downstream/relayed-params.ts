@@ -29,7 +29,9 @@ export function relayedParams(
   const { bytes, paramsObject, meta } = message;
   if (paramsObject === undefined) return { members: '' };
   const all = [...memberEdits(paramsObject, { ...changes, _meta: null }), ...edits];
-  const members = within(bytes, paramsObject.start + 1, paramsObject.end - 1, all);
+  const inside = within(bytes, paramsObject.start + 1, paramsObject.end - 1, all);
+  // Space alone is no member: what is added to it must not begin with a comma.
+  const members = isBlank(inside) ? '' : inside;
   const metaMembers = meta && carriedMeta(bytes, meta);
   return metaMembers ? { members, meta: metaMembers } : { members };
 }
@@ -41,6 +43,11 @@ function within(bytes: Buffer, start: number, end: number, edits: readonly Edit[
     with: edit.with,
   }));
   return oneLine(splice(bytes.subarray(start, end), shifted));
+}
+
+function isBlank(bytes: Buffer): boolean {
+  for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09) return false;
+  return true;
 }
 
 /** The members that are not this hop's; undefined if there are none. */

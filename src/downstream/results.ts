@@ -1,6 +1,8 @@
 // A server's result in the words of the client's era. A modern client must find `resultType` in
 // every result, and cache hints where the specification asks for them; a legacy one has never heard
-// of `resultType`. Nothing else is touched, and where nothing is missing the bytes are the server's.
+// of `resultType`, and can read structured content only if it is an object: any other value is put into
+// one, as is its schema in the list. Nothing else is touched, and where nothing is missing the bytes
+// are the server's.
 
 import type { Answer } from '../host/answer.ts';
 import { textOf } from '../wire/decode.ts';
@@ -9,10 +11,16 @@ import { type MemberChanges, memberEdits } from '../wire/member-edits.ts';
 import { oneLine, splice } from '../wire/splice.ts';
 
 /** The result as this client reads it, on one line. */
-export function resultFor(era: Era, method: string, answer: Answer): Buffer {
+export function resultFor(
+  era: Era,
+  method: string,
+  answer: Answer,
+  wrapsOutput: () => boolean,
+): Buffer {
   const { frame, result, object } = answer;
   const changes =
-    object && (era === 'modern' ? modernChanges(method, answer) : legacyChanges(answer));
+    object &&
+    (era === 'modern' ? modernChanges(method, answer) : legacyChanges(answer, wrapsOutput));
   if (!object || !changes) return oneLine(frame.subarray(result.start, result.end));
   return changedResult(answer, changes);
 }
@@ -47,6 +55,22 @@ function modernChanges(method: string, { object }: Answer): MemberChanges | unde
   };
 }
 
-function legacyChanges({ object }: Answer): MemberChanges | undefined {
-  return object?.find('resultType') === undefined ? undefined : { resultType: null };
+function legacyChanges(
+  { frame, object }: Answer,
+  wrapsOutput: () => boolean,
+): MemberChanges | undefined {
+  const hasType = object?.find('resultType') !== undefined;
+  const output = object?.find('structuredContent');
+  const isWrapped = output !== undefined && (frame[output.start] !== openBrace || wrapsOutput());
+  if (!hasType && !isWrapped) return undefined;
+  return {
+    ...(hasType ? { resultType: null } : {}),
+    ...(isWrapped ? { structuredContent: wrapped(frame.subarray(output.start, output.end)) } : {}),
+  };
+}
+
+const openBrace = 0x7b;
+
+function wrapped(value: Buffer): Buffer {
+  return Buffer.concat([Buffer.from('{"result":'), value, Buffer.from('}')]);
 }

@@ -14,13 +14,14 @@ import { eachOf, freshen } from '../host/discovery.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
 import type { Server } from '../host/server.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, within } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import { oneLine } from '../wire/splice.ts';
 import type { GatewaySettings } from './gateway.ts';
 import type { Incoming } from './incoming.ts';
+import { legacyDefinition } from './legacy-definitions.ts';
 import { NameTable } from './name-table.ts';
 import { ownDefinitions, ownToolNames } from './own-tools.ts';
 
@@ -67,6 +68,7 @@ export class View {
       learn: learn('prompts'),
     });
     this.#uris = new UriOwners(host.servers().map(({ name }) => name));
+    void this.#recall();
   }
 
   /** A server's list is new or not what it was. True if clients have to be told. */
@@ -118,7 +120,7 @@ export class View {
       const listing = server.catalogue.lists.known(kind);
       return {
         server: server.name,
-        definitions: this.#allowed(server, kind, principal),
+        definitions: this.#readable(this.#allowed(server, kind, principal), kind, era),
         ttlMs: Math.max(0, Math.floor((listing?.holdsUntil ?? now) - now)),
         scope: listing?.scope ?? 'private',
       } as const;
@@ -155,6 +157,14 @@ export class View {
       : this.#uris.exposedTemplate(server, key);
   }
 
+  #readable(
+    definitions: readonly Definition[],
+    kind: ListKind,
+    era: Incoming['era'],
+  ): readonly Definition[] {
+    return kind === 'tools' && era === 'legacy' ? definitions.map(legacyDefinition) : definitions;
+  }
+
   #visible(principal: Principal): readonly Server[] {
     const { guard } = this.#host;
     return this.#host.servers().filter(({ name }) => isAllowed(guard, principal, name, null));
@@ -184,21 +194,29 @@ export class View {
 
   /** Reads what is not known, or known to be old, of the servers that are there to be asked. */
   async #update(kind: ListKind, principal: Principal): Promise<void> {
-    const waits: Promise<void>[] = [];
-    for (const server of this.#visible(principal)) {
-      const { catalogue, supervisor, name } = server;
+    const visible = this.#visible(principal);
+    const old = visible.filter(({ catalogue, supervisor }) => {
       const isKnown = catalogue.definitions(kind) !== undefined;
-      if (isKnown && (catalogue.lists.isFresh(kind) || !supervisor.connection)) continue;
-      const mark = `${kind} ${name}`;
-      const reading = this.#read(server, kind, isKnown ? changedListMs : firstListMs);
-      if (isKnown || !this.#asked.has(mark)) waits.push(reading);
-      if (!isKnown) this.#asked.add(mark);
-    }
-    if (waits.length === 0) return;
-    await Promise.all(waits);
-    for (const { catalogue, name } of this.#visible(principal)) {
+      return !isKnown || (!catalogue.lists.isFresh(kind) && supervisor.connection !== undefined);
+    });
+    if (old.length === 0) return;
+    const isNews = old.filter((server) => this.#isWaitedFor(server, kind)).length > 0;
+    const limitMs = isNews ? firstListMs : changedListMs;
+    const reading = eachOf(old, (server) => this.#read(server, kind, firstListMs));
+    const isAwaited = isNews || old.some(({ catalogue }) => catalogue.definitions(kind));
+    if (isAwaited) await within(this.#clock, limitMs, reading);
+    else reading.catch(() => {});
+    for (const { catalogue, name } of old) {
       if (catalogue.definitions(kind) === undefined) this.#missed.add(`${kind} ${name}`);
     }
+  }
+
+  /** A server of which nothing is known is waited for once; then it is news when it comes. */
+  #isWaitedFor({ catalogue, name }: Server, kind: ListKind): boolean {
+    const mark = `${kind} ${name}`;
+    if (catalogue.definitions(kind) !== undefined || this.#asked.has(mark)) return false;
+    this.#asked.add(mark);
+    return true;
   }
 
   /** Ends when the list is read, cannot be read, or takes too long; in that case it goes on alone. */

@@ -128,7 +128,8 @@ export class Attempts implements PatienceListener {
     const options = requestOptions(connection, request, offered, this.#patience);
     this.#call.attempts += 1;
     this.#call.generation = connection.generation;
-    if (this.#seat.use(connection, caller)) this.#server.questions.arrived(connection, caller);
+    const isFirst = this.#seat.use(connection, caller, this.#patience);
+    if (caller) this.#server.questions.calling(connection, caller, isFirst);
     const exchange = connection.request(
       operation.method,
       requestParams(operation, offered),

@@ -4,6 +4,7 @@
 // line) has nobody to ask.
 
 import type { Signal } from '../kernel/withdrawal.ts';
+import type { Principal } from '../policy/principal.ts';
 import type { Message } from '../wire/scan.ts';
 
 export interface Client {
@@ -21,6 +22,7 @@ export interface Client {
 
 /** One call of a client. The object itself is what tells calls apart. */
 export interface Caller {
+  readonly principal: Principal;
   readonly client: Client;
   /** What the client can do, as a modern server is told it: JSON. */
   readonly capabilities: string;

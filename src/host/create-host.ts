@@ -17,7 +17,7 @@ import { MemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/environment.ts';
 import { createSpawner } from '../supervise/process/spawn.ts';
-import { createHttpClient } from '../upstream/http-client.ts';
+import { LazyHttpClient } from '../upstream/lazy-http-client.ts';
 import { Host } from './host.ts';
 import { ownIdentity } from './identity.ts';
 
@@ -82,7 +82,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
     const subscription = events.subscribe((event) => log.append(event));
     scope.defer(() => subscription[Symbol.dispose]());
   }
-  const http = scope.own(createHttpClient());
+  const http = scope.own(new LazyHttpClient());
   const spawner = scope.own(
     createSpawner({ clock, instance, stateDir, sourceEnv: env, notice: report }),
   );

@@ -2,7 +2,7 @@
 // the gate, each with a deadline of its own. One server's failure is an entry in the list; the
 // asking itself never fails. What a principal may not call is not in the answer at all.
 
-import { type SearchOutcome, type ServedTool, ToolSearch } from '../catalog/search.ts';
+import type { SearchOutcome, ServedTool } from '../catalog/search.ts';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import { isAllowed } from '../policy/guard.ts';
@@ -111,6 +111,8 @@ export async function searchAll(
       return [];
     }
   });
+  // Loaded when somebody searches: the index is a library of its own.
+  const { ToolSearch } = await import('../catalog/search.ts');
   return { outcome: new ToolSearch(served.flat()).search(words, limit), errors };
 }
 

@@ -7,8 +7,8 @@ import type { ListKind } from './listings.ts';
 export interface NewsListener {
   /** Something of this list changed at a server. `first`: it was never known before. */
   listChanged(server: string, kind: ListKind, change: 'first' | 'new'): void;
-  /** `notifications/resources/updated`, as it came. */
-  updated(server: string, message: Message): void;
+  /** `notifications/resources/updated`, as it came; for this client alone, if one is named. */
+  updated(server: string, message: Message, owner: string | null): void;
 }
 
 export class HostNews {
@@ -23,7 +23,7 @@ export class HostNews {
     for (const listener of this.#listeners) listener.listChanged(server, kind, change);
   }
 
-  updated(server: string, message: Message): void {
-    for (const listener of this.#listeners) listener.updated(server, message);
+  updated(server: string, message: Message, owner: string | null): void {
+    for (const listener of this.#listeners) listener.updated(server, message, owner);
   }
 }

@@ -126,7 +126,7 @@ export class Host implements CallParts, AsyncDisposable {
       },
       connected: () => this.pool.arrived(),
       listChanged: (name, kind, change) => this.news.listChanged(name, kind, change),
-      updated: (name, message) => this.news.updated(name, message),
+      updated: (name, message, owner) => this.news.updated(name, message, owner),
     };
     this.#registry = new Registry({ ...parts, server });
     for (const [name, entry] of Object.entries(config.mcpServers)) this.#registry.add(name, entry);

@@ -19,6 +19,7 @@ export interface KeptCatalogue {
 }
 
 const version = 1;
+const openBracket = 0x5b;
 
 export class KeptCatalogues {
   readonly #collection: Collection;
@@ -58,6 +59,7 @@ function definitionsOf(text: string, kind: ListKind): readonly Definition[] | un
   const bytes = Buffer.from(text);
   try {
     checkValue(bytes);
+    if (bytes[0] !== openBracket) return undefined;
     return readDefinitions(bytes, { start: 0, end: bytes.length }, kind).definitions;
   } catch (error) {
     // Damaged on the disk: the server will be asked.

@@ -6,10 +6,12 @@ import { scopeOf, serverTtlMs } from '../cache/freshness.ts';
 import type { ListName } from '../catalog/cursors.ts';
 import { type Definition, distinctDefinitions, readDefinitions } from '../catalog/definitions.ts';
 import { followPages, type Page } from '../catalog/pages.ts';
+import type { Tool } from '../catalog/tool.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { isRecord } from '../upstream/classify.ts';
 import type { Connection } from '../upstream/connection.ts';
+import { hasBrokenParamHeaders } from '../upstream/mirror-headers.ts';
 import { numberOf, valueOf as parsed, textOf } from '../wire/decode.ts';
 import type { EnvelopeKey } from '../wire/envelope-keys.ts';
 import { rpcCodes } from '../wire/eras.ts';
@@ -98,9 +100,15 @@ export class Listings {
   load(kind: ListKind, connection: Connection): Promise<Listing> {
     const shelf = this.#shelves[kind];
     if (shelf.loading?.connection === connection) return shelf.loading.loaded;
-    const loaded = this.#load(kind, connection).finally(() => {
-      if (shelf.loading?.connection === connection) shelf.loading = undefined;
-    });
+    const loaded = this.#load(kind, connection)
+      .catch((error: unknown) => {
+        // What was known is as old as it was before.
+        shelf.isStale = true;
+        throw error;
+      })
+      .finally(() => {
+        if (shelf.loading?.connection === connection) shelf.loading = undefined;
+      });
     shelf.loading = { connection, loaded };
     return loaded;
   }
@@ -143,9 +151,13 @@ export class Listings {
     }
     const array = message.resultObject.get(kind);
     const page = array && readDefinitions(message.bytes, array, kind);
+    const definitions = page?.definitions ?? [];
+    // Over HTTP some arguments go into headers; what cannot be sent so is not offered.
+    const isMirrored = connection.era === 'modern' && connection.child === undefined;
+    const items = isMirrored ? definitions.filter(({ tool }) => !isUnsendable(tool)) : definitions;
     return {
-      items: page?.definitions ?? [],
-      leftOut: page?.leftOut.length ?? 0,
+      items,
+      leftOut: (page?.leftOut.length ?? 0) + definitions.length - items.length,
       nextCursor: member(message, 'nextCursor', textOf),
       ttlMs: serverTtlMs(member(message, 'ttlMs', numberOf)),
       scope: scopeOf(member(message, 'cacheScope', textOf)),
@@ -176,6 +188,10 @@ export class Listings {
       dispatched: 'yes',
     });
   }
+}
+
+function isUnsendable(tool: Tool | undefined): boolean {
+  return tool !== undefined && hasBrokenParamHeaders(tool.inputSchema);
 }
 
 function emptyShelf(): Shelf {

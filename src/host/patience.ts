@@ -1,6 +1,7 @@
 // How long one call may take: from its first dispatch, over all its attempts. Progress extends the
-// time, but never beyond the call's absolute end. One timer per call, re-armed only when it fires
-// early; before the first dispatch there is nothing to time.
+// time, but never beyond the call's absolute end; so does waiting for the client itself, whom the
+// server has asked something. One timer per call, re-armed only when it fires early; before the first
+// dispatch there is nothing to time.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { ProgressListener } from '../upstream/exchange.ts';
@@ -19,6 +20,7 @@ export class Patience implements ProgressListener {
   #timer: Disposable | undefined;
   #endsAt = 0;
   #latestEnd = 0;
+  #held = 0;
 
   constructor(clock: Clock, callTimeoutMs: number, maxCallMs: number, listener: PatienceListener) {
     this.#clock = clock;
@@ -37,9 +39,23 @@ export class Patience implements ProgressListener {
   }
 
   progressed(params: Buffer): void {
+    this.#extend();
+    this.#listener.progressed(params);
+  }
+
+  /** It is the client that is waited for now, not the server. */
+  hold(): void {
+    this.#held += 1;
+  }
+
+  release(): void {
+    this.#held -= 1;
+    this.#extend();
+  }
+
+  #extend(): void {
     const extended = this.#clock.now() + this.#callTimeoutMs;
     this.#endsAt = Math.min(Math.max(this.#endsAt, extended), this.#latestEnd);
-    this.#listener.progressed(params);
   }
 
   end(): void {
@@ -51,6 +67,7 @@ export class Patience implements ProgressListener {
   }
 
   readonly #fired = () => {
+    if (this.#held > 0) this.#extend();
     const leftMs = this.#endsAt - this.#clock.now();
     if (leftMs > 0) this.#arm(leftMs);
     else this.#listener.expired();

@@ -1,7 +1,8 @@
-// What a server says to its client on its own account (legacy): requests such as sampling and
-// elicitation, log lines, notifications we have never heard of. Whom it is for is certain in two
-// cases only: it came on the stream of one client's request, or one client alone has ever used this
-// connection. In every other case it is refused or dropped: a question shown to the wrong person,
+// What a server says to its client on its own account: requests such as sampling and elicitation
+// (legacy), log lines, notifications we have never heard of. Whom it is for is certain if it came on
+// the stream of one client's request, or one client alone has ever used this connection. What is only
+// said, not asked, may also go to the one call under way: if the server is modern, where all it says
+// belongs to a call, or if all who have used the connection are the same person. In every other case it is refused or dropped: a question shown to the wrong person,
 // or a log line about somebody else's call, is worse than none.
 
 import { Withdrawal } from '../kernel/withdrawal.ts';
@@ -12,7 +13,10 @@ import { errorAnswer, refusedAnswer, resultAnswer } from '../upstream/server-req
 import { type Id, idOf } from '../wire/decode.ts';
 import { elementsAt, objectAt } from '../wire/parts.ts';
 import type { Message } from '../wire/scan.ts';
+import { oneLine } from '../wire/splice.ts';
+import { WireError } from '../wire/wire-error.ts';
 import type { Caller, Client, ClientAnswer } from './caller.ts';
+import { LogLevels } from './log-levels.ts';
 import type { Seat } from './seat.ts';
 import type { Seats } from './seats.ts';
 
@@ -28,16 +32,20 @@ export interface QuestionsParts {
 
 export class Questions {
   readonly #parts: QuestionsParts;
-  readonly #open = new Map<Connection, Map<Id, Withdrawal>>();
+  readonly #open = new WeakMap<Connection, Map<Id, Withdrawal>>();
+  readonly #levels = new LogLevels();
 
   constructor(parts: QuestionsParts) {
     this.#parts = parts;
   }
 
-  /** A client uses this connection for the first time: roots it has were not there before. */
-  arrived(connection: Connection, caller: Caller | undefined): void {
-    if (connection.era !== 'legacy' || !caller || caller.client.isAskedInCalls) return;
-    if (!caller.client.hasRoots(caller)) return;
+  /** A call is about to go out: a legacy server has to know who is there, and what they want to hear. */
+  calling(connection: Connection, caller: Caller, isFirst: boolean): void {
+    if (connection.era !== 'legacy') return;
+    if (caller.logLevel !== undefined) this.#levels.want(connection, caller.logLevel);
+    // Roots that it has were not there before.
+    const { client } = caller;
+    if (!isFirst || client.isAskedInCalls || !client.hasRoots(caller)) return;
     connection.notify('notifications/roots/list_changed', { members: '' });
   }
 
@@ -59,20 +67,21 @@ export class Questions {
     if (owner.client.isAskedInCalls && owner.caller === undefined) {
       return this.#refuse(seat, message, from);
     }
-    this.#carry(message, owner, from);
+    this.#carry(seat, message, owner, from);
   }
 
   /** The roots are the client's, but a server may also ask before it has any. */
   #rootsAsked(seat: Seat, message: Message, owner: Owner | undefined, from: Connection): void {
     if (!owner?.client.hasRoots(owner.caller))
       return from.respond(resultAnswer(message, '{"roots":[]}'));
-    this.#carry(message, owner, from, (answer) => {
+    this.#carry(seat, message, owner, from, (answer) => {
       // Told where one client's folders are, it is no longer the same server for everybody.
       if (seat.owner === null && listsRoots(answer)) this.#foundAsking();
     });
   }
 
   #carry(
+    seat: Seat,
     message: Message,
     { client, caller }: Owner,
     from: Connection,
@@ -84,12 +93,14 @@ export class Questions {
     if (id === undefined || id === null) return;
     const open = this.#openOf(from);
     open.set(id, withdrawn);
+    const waiting = seat.waitingFor(client, caller);
     const tellServer = (said: Message) => {
       const { method = '', bytes, paramsObject } = said;
       const { start, end } = paramsObject ?? { start: -1, end: 1 };
-      from.notify(method, { members: bytes.subarray(start + 1, end - 1) });
+      from.notify(method, { members: oneLine(bytes.subarray(start + 1, end - 1)) });
     };
     void client.ask({ server, message, caller, withdrawn, tellServer }).then((answer) => {
+      waiting[Symbol.dispose]();
       if (open.get(id) === withdrawn) open.delete(id);
       if (withdrawn.aborted || from.isLost) return;
       heard?.(answer);
@@ -124,10 +135,23 @@ export class Questions {
   /** A notification that is not about the server itself. */
   told(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
     if (message.method === 'notifications/cancelled') return this.#withdrawn(message, from);
-    const owner = this.#owner(seat, about, from);
+    // Progress of a call that is over: its token is ours, and may be another one's at the client.
+    if (message.method === 'notifications/progress') {
+      return this.#parts.noise('unowned-notification');
+    }
+    const owner = this.#owner(seat, about, from) ?? this.#callOf(seat, message, from);
     if (!owner) return this.#parts.noise('unowned-notification');
     const caller = owner.caller ?? seat.oldestCaller(owner.client);
     owner.client.tell(this.#parts.server, message, caller);
+  }
+
+  /** The one call that a word of the server can belong to. */
+  #callOf(seat: Seat, { method }: Message, from: Connection): Owner | undefined {
+    if (from.era !== 'modern' && !seat.isOnePersons(from)) return undefined;
+    const caller = seat.onlyCallerThat((one) =>
+      method === 'notifications/message' ? one.logLevel !== undefined : true,
+    );
+    return caller && { client: caller.client, caller };
   }
 
   #withdrawn(message: Message, from: Connection): void {
@@ -140,7 +164,9 @@ export class Questions {
     const caller = about?.owner as Caller | undefined;
     if (caller) return { client: caller.client, caller };
     const client = seat.onlyClientOf(from);
-    return client && { client, caller: seat.onlyCaller };
+    // Somebody else may be on the way to it, and have taken a place already.
+    const only = seat.onlyCaller;
+    return client && { client, caller: only?.client.key === client.key ? only : undefined };
   }
 }
 
@@ -152,7 +178,13 @@ interface Owner {
 function listsRoots(answer: ClientAnswer): boolean {
   if (answer.kind === 'error') return false;
   const bytes = Buffer.from(answer.json);
-  const result = objectAt(bytes, { start: 0, end: bytes.length });
-  const roots = result?.get('roots');
-  return roots !== undefined && (elementsAt(bytes, roots)?.length ?? 0) > 0;
+  try {
+    const result = objectAt(bytes, { start: 0, end: bytes.length });
+    const roots = result?.get('roots');
+    return roots !== undefined && (elementsAt(bytes, roots)?.length ?? 0) > 0;
+  } catch (error) {
+    // Whatever the server makes of an answer that can be read in two ways: it was told something.
+    if (error instanceof WireError) return true;
+    throw error;
+  }
 }

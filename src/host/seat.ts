@@ -3,37 +3,53 @@
 // in it now, because that decides for whom a word of the server can be: a connection that only one
 // client has ever used speaks to that client and to nobody else.
 
+import type { Clock } from '../kernel/clock.ts';
 import type { Supervisor } from '../supervise/supervisor.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Caller, Client } from './caller.ts';
+import type { Patience } from './patience.ts';
+import { Subscriptions } from './subscriptions.ts';
 
 export class Seat {
   /** Whose it is; null for the shared one. */
   readonly owner: string | null;
   readonly supervisor: Supervisor<Connection>;
-  readonly #callers = new Set<Caller>();
+  readonly subscriptions: Subscriptions;
+  /** The calls it carries, each with the time it has. */
+  readonly #callers = new Map<Caller, Patience | undefined>();
   #client: Client | undefined;
   #isMixed = false;
+  #principal: string | undefined;
+  #hasManyPrincipals = false;
   #connection: Connection | undefined;
 
-  constructor(owner: string | null, supervise: (seat: Seat) => Supervisor<Connection>) {
+  constructor(
+    owner: string | null,
+    clock: Clock,
+    supervise: (seat: Seat) => Supervisor<Connection>,
+  ) {
     this.owner = owner;
     this.supervisor = supervise(this);
+    this.subscriptions = new Subscriptions(clock, () => this.supervisor);
   }
 
   /** A call takes its place here; it leaves when it has ended. */
   enter(caller: Caller | undefined): void {
-    if (caller !== undefined) this.#callers.add(caller);
+    if (caller !== undefined) this.#callers.set(caller, undefined);
   }
 
   /** A call is about to use the connection. True if its client is the first to do so. */
-  use(connection: Connection, caller: Caller | undefined): boolean {
+  use(connection: Connection, caller: Caller | undefined, patience: Patience): boolean {
     if (this.#connection !== connection) this.#reset(connection);
     if (caller === undefined) {
       // Somebody who cannot be asked: what the server says may be about their call.
       this.#isMixed = true;
+      this.#hasManyPrincipals = true;
       return false;
     }
+    this.#callers.set(caller, patience);
+    this.#principal ??= caller.principal.id;
+    if (this.#principal !== caller.principal.id) this.#hasManyPrincipals = true;
     const isFirst = this.#client === undefined;
     if (isFirst) this.#client = caller.client;
     else if (this.#client?.key !== caller.client.key) this.#isMixed = true;
@@ -55,27 +71,52 @@ export class Seat {
     return this.#isMixed || this.#connection !== connection ? undefined : this.#client;
   }
 
-  /** Several clients, or somebody who cannot be asked, have used this connection. */
-  isMixed(connection: Connection): boolean {
-    return this.#isMixed && this.#connection === connection;
+  /** All who have ever used this connection are the same person. */
+  isOnePersons(connection: Connection): boolean {
+    return !this.#hasManyPrincipals && this.#connection === connection;
   }
 
   /** The one call that is under way, if there is exactly one. */
   get onlyCaller(): Caller | undefined {
-    if (this.#callers.size !== 1) return undefined;
-    for (const caller of this.#callers) return caller;
-    return undefined;
+    return this.onlyCallerThat(() => true);
+  }
+
+  /** The one call of this kind that is under way, if there is exactly one. */
+  onlyCallerThat(isMeant: (caller: Caller) => boolean): Caller | undefined {
+    const meant = [...this.#callers.keys()].filter(isMeant);
+    return meant.length === 1 ? meant[0] : undefined;
   }
 
   /** The call of this client that has been under way longest. */
   oldestCaller(client: Client): Caller | undefined {
-    for (const caller of this.#callers) if (caller.client.key === client.key) return caller;
+    for (const caller of this.#callers.keys()) {
+      if (caller.client.key === client.key) return caller;
+    }
     return undefined;
+  }
+
+  /**
+   * The client is being asked: its call, or all of its calls if it cannot be told which, may take
+   * longer. To be disposed of when it has answered.
+   */
+  waitingFor(client: Client, caller: Caller | undefined): Disposable {
+    const held = [...this.#callers].flatMap(([own, patience]) => {
+      const isMeant = caller ? own === caller : own.client.key === client.key;
+      return isMeant && patience ? [patience] : [];
+    });
+    for (const patience of held) patience.hold();
+    return {
+      [Symbol.dispose]: () => {
+        for (const patience of held) patience.release();
+      },
+    };
   }
 
   #reset(connection: Connection): void {
     this.#connection = connection;
     this.#client = undefined;
     this.#isMixed = false;
+    this.#principal = undefined;
+    this.#hasManyPrincipals = false;
   }
 }

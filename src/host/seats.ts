@@ -14,15 +14,17 @@ const maxPerClient = 8;
 export class Seats {
   readonly shared: Seat;
   readonly #isolation: ServerConfig['isolation'];
-  readonly #make: (owner: string) => Seat;
+  readonly #make: (owner: string | null) => Seat;
+  /** Resources that clients watch, by client. */
+  readonly #watches = new Map<string, string[]>();
   readonly #own = new Map<string, Seat[]>();
   /** The client that the shared one was given to when the server first asked. */
   #sharedBelongsTo: string | undefined;
   #asks = false;
 
-  constructor(isolation: ServerConfig['isolation'], shared: Seat, make: (owner: string) => Seat) {
+  constructor(isolation: ServerConfig['isolation'], make: (owner: string | null) => Seat) {
     this.#isolation = isolation;
-    this.shared = shared;
+    this.shared = make(null);
     this.#make = make;
   }
 
@@ -47,11 +49,10 @@ export class Seats {
 
   /** Where this call goes. */
   for(caller: Caller | undefined): Seat {
-    if (caller === undefined || this.#isolation === 'shared') return this.shared;
-    if (this.#isolation === 'auto' && !this.#asks) return this.shared;
+    if (caller === undefined || !this.#areApart) return this.shared;
     const { key, isAskedInCalls } = caller.client;
     const seats = this.#seatsOf(key);
-    if (!isAskedInCalls || !this.#asks) return seats[0] ?? this.#add(key);
+    if (!isAskedInCalls) return seats[0] ?? this.#add(key);
     const free = seats.find((seat) => seat.inFlight === 0);
     if (free) return free;
     return seats.length < maxPerClient ? this.#add(key) : (seats[0] ?? this.shared);
@@ -65,6 +66,11 @@ export class Seats {
     });
   }
 
+  /** Does each client have its own? */
+  get #areApart(): boolean {
+    return this.#isolation === 'client' || (this.#isolation === 'auto' && this.#asks);
+  }
+
   /** The client is gone: what was its own ends. */
   async release(key: string): Promise<void> {
     const seats = this.#own.get(key) ?? [];
@@ -76,6 +82,32 @@ export class Seats {
     await Promise.all([...this.all()].map(({ supervisor }) => supervisor.end()));
   }
 
+  // --- watching ----------------------------------------------------------------------------
+
+  /**
+   * Watches a resource for a client, where its calls go, and on every connection it will have. The
+   * result ends it. Rejects with the server's own error, or a Fault.
+   */
+  async watch(key: string, uri: string): Promise<() => void> {
+    const seat = this.#areApart ? (this.#seatsOf(key)[0] ?? this.#add(key)) : this.shared;
+    await seat.subscriptions.watch(uri);
+    const watched = this.#watches.get(key) ?? [];
+    this.#watches.set(key, [...watched, uri]);
+    for (const other of this.#seatsOf(key)) if (other !== seat) other.subscriptions.wish(uri);
+    return () => {
+      seat.subscriptions.unwatch(uri);
+      for (const other of this.#seatsOf(key)) if (other !== seat) other.subscriptions.unwish(uri);
+      this.#unwatched(key, uri);
+    };
+  }
+
+  #unwatched(key: string, uri: string): void {
+    const watched = [...(this.#watches.get(key) ?? [])];
+    watched.splice(watched.indexOf(uri), 1);
+    if (watched.length > 0) this.#watches.set(key, watched);
+    else this.#watches.delete(key);
+  }
+
   #seatsOf(key: string): readonly Seat[] {
     const own = this.#own.get(key) ?? [];
     return this.#sharedBelongsTo === key ? [this.shared, ...own] : own;
@@ -83,6 +115,7 @@ export class Seats {
 
   #add(key: string): Seat {
     const seat = this.#make(key);
+    for (const uri of this.#watches.get(key) ?? []) seat.subscriptions.wish(uri);
     this.#own.set(key, [...(this.#own.get(key) ?? []), seat]);
     return seat;
   }

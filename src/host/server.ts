@@ -21,7 +21,6 @@ import { openConnection } from './open-connection.ts';
 import { Questions } from './questions.ts';
 import { Seat } from './seat.ts';
 import { Seats } from './seats.ts';
-import { Subscriptions } from './subscriptions.ts';
 
 /** Everything outside the process that a server is reached through. */
 export interface Edges {
@@ -44,8 +43,8 @@ export interface ServerParts extends Edges {
   readonly connected: () => void;
   /** What clients can see of a list is, or may be, no longer what it was. */
   readonly listChanged: (server: string, kind: ListKind, change: 'first' | 'new') => void;
-  /** A watched resource changed. */
-  readonly updated: (server: string, message: Message) => void;
+  /** A watched resource changed; `owner` is the client whose own connection says so. */
+  readonly updated: (server: string, message: Message, owner: string | null) => void;
 }
 
 /** A remote server comes back by itself, however long it was away: its delay grows to this. */
@@ -68,7 +67,6 @@ export class Server {
   readonly admission: Admission;
   readonly catalogue: Catalogue;
   readonly questions: Questions;
-  readonly subscriptions: Subscriptions;
   readonly #parts: ServerParts;
   readonly #noise = new Map<Noise, number>();
   readonly #announced = new Set<ListKind>();
@@ -98,9 +96,9 @@ export class Server {
         if (change !== 'same') this.#keep();
       },
     });
-    const makeSeat = (owner: string | null) => new Seat(owner, (seat) => this.#supervise(seat));
-    this.seats = new Seats(config.isolation, makeSeat(null), makeSeat);
-    this.subscriptions = new Subscriptions(parts.clock, () => this.supervisor);
+    this.seats = new Seats(config.isolation, (owner) => {
+      return new Seat(owner, parts.clock, (seat) => this.#supervise(seat));
+    });
     this.questions = new Questions({
       server: name,
       seats: this.seats,
@@ -183,7 +181,7 @@ export class Server {
       connect: (generation, signal, lost) => this.#connect(seat, generation, signal, lost),
       connected: (connection) => {
         this.#greeting = connection.greeting;
-        if (seat.owner === null) this.subscriptions.connected(connection);
+        seat.subscriptions.connected(connection);
         this.#parts.connected();
       },
     });
@@ -240,7 +238,7 @@ export class Server {
     const changed = changedLists[method];
     if (changed) return this.#listsChanged(changed);
     if (method === 'notifications/resources/updated') {
-      return this.#parts.updated(this.name, message);
+      return this.#parts.updated(this.name, message, seat.owner);
     }
     if (method === 'notifications/subscriptions/acknowledged') return;
     if (this.#parts.hasClients) this.questions.told(seat, message, about, from);

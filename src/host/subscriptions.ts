@@ -1,7 +1,8 @@
-// What a server has been asked to tell us: that its lists changed, and that resources were updated
-// which clients watch. Modern servers hear it as one open `subscriptions/listen`, legacy ones as one
-// `resources/subscribe` for each resource. The wishes are kept here, counted, and said again on
-// every new connection; a watched server is held, because one that sleeps notices nothing.
+// What a server has been asked to tell us on one of its connections: that its lists changed, and that
+// resources were updated which clients watch. Modern servers hear it as one open
+// `subscriptions/listen`, legacy ones as one `resources/subscribe` for each resource. The wishes are
+// kept here, counted, and said again on every new connection; a server that is watched is held,
+// because one that sleeps notices nothing.
 
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -43,13 +44,26 @@ export class Subscriptions {
     }
   }
 
+  /** Watches it whenever there is a connection, but needs none. */
+  wish(uri: string): void {
+    const count = this.#watched.get(uri) ?? 0;
+    this.#watched.set(uri, count + 1);
+    const { connection } = this.#supervisor();
+    if (!connection || count > 0) return;
+    if (connection.era === 'modern') this.#listen(connection);
+    else this.#subscribe(connection, uri).catch(ignored);
+  }
+
   /** One client fewer watches it. */
   unwatch(uri: string): void {
     if (!this.#watched.has(uri)) return;
-    const supervisor = this.#supervisor();
-    supervisor.leases.release();
-    if (this.#drop(uri) > 0) return;
-    const { connection } = supervisor;
+    this.#supervisor().leases.release();
+    this.unwish(uri);
+  }
+
+  unwish(uri: string): void {
+    if (!this.#watched.has(uri) || this.#drop(uri) > 0) return;
+    const { connection } = this.#supervisor();
     if (!connection) return;
     if (connection.era === 'modern') this.#listen(connection);
     else connection.request('resources/unsubscribe', uriParams(uri)).answer.catch(ignored);
@@ -82,7 +96,10 @@ export class Subscriptions {
         { background: true },
       );
       this.#listening = listening;
-      listening.answer.then(() => this.#ended(connection, listening), ignored);
+      listening.answer.then(({ kind }) => {
+        // A server that refuses would refuse every second.
+        if (kind === 'result') this.#ended(connection, listening);
+      }, ignored);
     }
     before?.cancel(new Fault('cancelled', 'replaced by another subscription'));
   }

@@ -1,6 +1,7 @@
 // Server-sent events as bytes. The data of an event is handed on as it came, several `data` lines
-// joined by a line feed, which inside a JSON value can only be white space. A comment keeps the
-// stream alive and says nothing. Chunks are gathered in a list, never joined one by one.
+// joined by a line feed, which inside a JSON value can only be white space. An event without data only
+// marks a place, from which the stream can be taken up again; a comment keeps it alive and says
+// nothing. Chunks are gathered in a list, never joined one by one.
 
 export interface StreamEvent {
   readonly event: string;
@@ -27,11 +28,22 @@ export class EventStreamReader {
   #dataBytes = 0;
   #event = 'message';
   #id: string | undefined;
+  #retryMs: number | undefined;
   #isOver = false;
 
   constructor(limitBytes: number, listener: EventStreamListener) {
     this.#limitBytes = limitBytes;
     this.#listener = listener;
+  }
+
+  /** After which event the stream would go on; undefined if the server names none. */
+  get lastId(): string | undefined {
+    return this.#id;
+  }
+
+  /** How long the server wants us to wait before we come back. */
+  get retryMs(): number | undefined {
+    return this.#retryMs;
   }
 
   push(chunk: Buffer): void {
@@ -86,12 +98,15 @@ export class EventStreamReader {
       this.#event = value.toString('utf8');
     } else if (name === 'id' && !value.includes(0)) {
       this.#id = value.toString('utf8');
+    } else if (name === 'retry' && /^\d{1,9}$/.test(value.toString('latin1'))) {
+      this.#retryMs = Number(value.toString('latin1'));
     }
   }
 
   #dispatch(): void {
     const [first] = this.#data;
-    if (first) {
+    const isEmpty = this.#data.every((piece) => piece.length === 0);
+    if (first && !isEmpty) {
       const data = this.#data.length === 1 ? first : Buffer.concat(this.#data);
       this.#listener.event({ event: this.#event, data, id: this.#id });
     }

@@ -18,6 +18,11 @@ export interface AnswerListener {
   broken(error: Error): void;
 }
 
+export interface StreamPlace {
+  readonly lastId: string;
+  readonly retryMs: number | undefined;
+}
+
 type Body =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly chunks: Buffer[]; bytes: number }
@@ -35,6 +40,13 @@ export class HttpAnswer implements HttpListener {
     this.#server = server;
     this.#limitBytes = limitBytes;
     this.#listener = listener;
+  }
+
+  /** Where a stream of events that ended could be taken up again. */
+  get place(): StreamPlace | undefined {
+    const { reader } = this.#body.kind === 'events' ? this.#body : {};
+    const { lastId, retryMs } = reader ?? {};
+    return lastId === undefined ? undefined : { lastId, retryMs };
   }
 
   sent(): void {

@@ -19,7 +19,7 @@ import type {
 import { Conversation } from './conversation.ts';
 import type { Exchange } from './exchange.ts';
 import { notificationText, requestText, withProgress } from './frame.ts';
-import { HttpAnswer } from './http-answer.ts';
+import { HttpAnswer, type StreamPlace } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
 import { answersProbe } from './liveness.ts';
 import {
@@ -185,7 +185,7 @@ class HttpConnection implements Connection {
       },
       headers: (status, received) => this.#answerHeaders(exchange, method, status, received),
       message: (message) => this.#message(message, exchange),
-      over: (fault) => this.#over(exchange, fault),
+      over: (fault) => this.#over(exchange, fault, answer.place),
       broken: (error) => this.#broken(exchange, error),
     });
     const { url, http } = this.#parts;
@@ -263,15 +263,45 @@ class HttpConnection implements Connection {
     if (exchange.isSettled) this.#stopExchange(exchange);
   }
 
-  #over(exchange: Exchange, fault: Fault | undefined): void {
+  #over(exchange: Exchange, fault: Fault | undefined, place: StreamPlace | undefined): void {
     this.#stopExchange(exchange);
     if (exchange.isSettled) return;
+    if (!fault && place && this.era === 'legacy') return this.#comeBack(exchange, place);
     if (fault) {
       if (fault.dispatched !== 'maybe') exchange.dispatched = fault.dispatched;
       this.#conversation.fail(exchange.id, fault);
     } else {
       this.#conversation.fail(exchange.id, this.#fault('ended its answer without a result'));
     }
+  }
+
+  /** A legacy server may end a stream in the middle, and go on where it was when we come back. */
+  #comeBack(exchange: Exchange, place: StreamPlace): void {
+    const { url, http, server, frameBytes, clock } = this.#parts;
+    const come = () => {
+      if (exchange.isSettled || this.#isClosed) return;
+      let isThere = false;
+      const answer = new HttpAnswer(server, frameBytes, {
+        sent: () => {},
+        headers: (status) => {
+          isThere = status === 200;
+        },
+        message: (message) => this.#message(message, exchange),
+        over: (fault) =>
+          this.#over(exchange, isThere ? fault : this.#gone(), answer.place ?? place),
+        broken: (error) => this.#broken(exchange, error),
+      });
+      const headers = { ...this.#headers('legacy'), accept: 'text/event-stream' };
+      const request = { url, method: 'GET', body: null } as const;
+      const resuming = { ...request, headers: { ...headers, 'last-event-id': place.lastId } };
+      this.#inFlight.set(exchange, http.send(resuming, answer));
+    };
+    const waiting = clock.after(place.retryMs ?? firstReopenMs, come, true);
+    this.#inFlight.set(exchange, { abort: () => waiting[Symbol.dispose]() });
+  }
+
+  #gone(): Fault {
+    return this.#fault('ended its answer and does not take it up again');
   }
 
   /** The server has forgotten us: nothing was run, and a new session is needed. */

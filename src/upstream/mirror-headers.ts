@@ -32,6 +32,62 @@ export function hasParamHeaders(inputSchema: unknown, depth = 0): boolean {
   );
 }
 
+/**
+ * Is a mark in the schema one that the specification forbids? A client over HTTP must leave such a
+ * tool out: its calls could not be sent as they are described.
+ */
+export function hasBrokenParamHeaders(inputSchema: unknown): boolean {
+  return !marksAreSound(inputSchema, new Set(), true, 0);
+}
+
+/** `isReachable`: through `properties` alone, so that an argument can be found for it. */
+function marksAreSound(
+  schema: unknown,
+  names: Set<string>,
+  isReachable: boolean,
+  depth: number,
+): boolean {
+  if (Array.isArray(schema)) {
+    return schema.every((one) => marksAreSound(one, names, false, depth + 1));
+  }
+  if (!isRecord(schema) || depth > 16) return true;
+  const { properties, ...rest } = schema;
+  if ('x-mcp-header' in schema && !isSoundMark(schema, names, isReachable && depth > 0))
+    return false;
+  const inner = isRecord(properties) ? Object.values(properties) : [];
+  return (
+    inner.every((one) => marksAreSound(one, names, isReachable, depth + 1)) &&
+    Object.entries(rest).every(
+      ([key, one]) => opaque.has(key) || marksAreSound(one, names, false, depth + 1),
+    )
+  );
+}
+
+/** Values of these are data, not schemas. */
+const opaque: ReadonlySet<string> = new Set([
+  'x-mcp-header',
+  'const',
+  'default',
+  'enum',
+  'examples',
+]);
+
+function isSoundMark(
+  schema: Record<string, unknown>,
+  names: Set<string>,
+  isReachable: boolean,
+): boolean {
+  const name = schema['x-mcp-header'];
+  if (!isReachable || typeof name !== 'string' || !headerToken.test(name)) return false;
+  if (!mirrored.has(schema['type'])) return false;
+  const isNew = !names.has(name.toLowerCase());
+  names.add(name.toLowerCase());
+  return isNew;
+}
+
+/** Types of arguments that a header can carry. */
+const mirrored: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
+
 /** What may be part of a header's name (RFC 9110, 5.6.2). */
 const headerToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 

@@ -59,7 +59,10 @@ async function useTools(client) {
   const { tools } = await client.listTools();
   if (scenario === 'json-schema-ref-no-deref') return; // its server has no tools/call
   const calls = context === undefined ? tools.map(plainCall) : JSON.parse(context).toolCalls;
-  for (const call of calls) await client.callTool(call);
+  for (const call of calls) {
+    const { isError, content } = await client.callTool(call);
+    if (isError) throw new Error(`${call.name} failed: ${JSON.stringify(content)}`);
+  }
 }
 
 async function useResources(client) {

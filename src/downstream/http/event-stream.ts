@@ -52,6 +52,12 @@ export class EventStream {
 
   /** A message as an event. */
   message(frame: Frame, id?: string): void {
+    if (this.#isOpen && this.#res.writableLength > this.#edge.limits.streamBytes) this.#cut();
+    else this.repeat(frame, id);
+  }
+
+  /** The same, whatever waits already: what is repeated is bounded by what was kept. */
+  repeat(frame: Frame, id?: string): void {
     const head = id === undefined ? 'event: message\ndata: ' : `event: message\nid: ${id}\ndata: `;
     this.#write([head, ...frame, '\n\n']);
   }
@@ -71,7 +77,6 @@ export class EventStream {
   #write(event: Frame): void {
     if (!this.#isOpen) return;
     const res = this.#res;
-    if (res.writableLength > this.#edge.limits.streamBytes) return this.#cut();
     const pieces = inFewPieces(event, byteLength(event));
     if (pieces.length > 1) res.cork();
     for (const piece of pieces) res.write(piece);

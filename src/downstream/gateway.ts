@@ -246,11 +246,17 @@ export class Gateway implements Front, AsyncDisposable {
 
   // --- the end -----------------------------------------------------------------------------
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Nothing new is taken on, and those who only listen are told that this is the end. */
+  drain(): void {
     this.isAccepting = false;
+    for (const listening of this.#listenings) listening.end();
+    this.#listenings.clear();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.drain();
     this.#news[Symbol.dispose]();
     this.#telling?.[Symbol.dispose]();
-    for (const listening of this.#listenings) listening.end();
     for (const session of [...this.#sessions]) session.close();
     this.#parking.close();
   }

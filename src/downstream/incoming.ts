@@ -76,7 +76,7 @@ export class Incoming implements Caller, Underway {
 
   /** An error as somebody else wrote it. */
   carriedError(error: string | Buffer, code: number): void {
-    const line = oneLine(Buffer.from(error as string));
+    const line = oneLine(typeof error === 'string' ? Buffer.from(error) : error);
     this.#answer(carriedErrorFrame(this.id, line), code);
   }
 

@@ -9,8 +9,9 @@ import type { Principal } from '../policy/principal.ts';
 import { type Id, idOf, valueOf as parsed, textOf } from '../wire/decode.ts';
 import { latestLegacyVersion, legacyVersions, rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
-import type { Message } from '../wire/scan.ts';
-import { oneLine } from '../wire/splice.ts';
+import { type Message, scanMessage } from '../wire/scan.ts';
+import type { Span } from '../wire/span.ts';
+import { oneLine, splice } from '../wire/splice.ts';
 import { ClientCapabilities, elicitationMode } from './client-capabilities.ts';
 import type { Frame, Outlet, Reply, Session, Underway } from './contract.ts';
 import { withElicitationId } from './elicitation.ts';
@@ -37,7 +38,8 @@ export interface SessionHost {
 
 interface Pending {
   readonly question: Question;
-  readonly progressToken: Id | undefined;
+  /** The server's own, as it wrote it. */
+  readonly progressToken: Buffer | undefined;
   readonly settle: (answer: ClientAnswer) => void;
 }
 
@@ -186,8 +188,9 @@ export class LegacySession implements Session, Client {
       return Promise.resolve(unsupported(method));
     }
     const token = paramsObject && meta?.find('progressToken');
-    const progressToken = token && idOf(bytes, token);
-    return this.request(method, params, question, progressToken);
+    if (!token || !params || !span) return this.request(method, params, question, undefined);
+    const place = { start: token.start - span.start, end: token.end - span.start };
+    return this.request(method, params, question, place);
   }
 
   /** A request to the client, on the stream of the call it belongs to, if there is one. */
@@ -195,9 +198,12 @@ export class LegacySession implements Session, Client {
     method: string,
     params: Buffer | undefined,
     question: Question,
-    progressToken?: Id,
+    token: Span | undefined,
   ): Promise<ClientAnswer> {
     const id = this.#nextId++;
+    const progressToken = token && params?.subarray(token.start, token.end);
+    // Two servers may use the same token; the client gets one of our own.
+    const own = token && params ? splice(params, [{ ...token, with: String(id) }]) : params;
     return new Promise((resolve) => {
       const withdraw = () => {
         this.#pending.delete(id);
@@ -212,8 +218,8 @@ export class LegacySession implements Session, Client {
       };
       this.#pending.set(id, { question, progressToken, settle });
       question.withdrawn.addEventListener('abort', withdraw);
-      const isUrl = method === 'elicitation/create' && elicitationMode(params) === 'url';
-      const sent = isUrl && params ? withElicitationId(params) : params;
+      const isUrl = method === 'elicitation/create' && elicitationMode(own) === 'url';
+      const sent = isUrl && own ? withElicitationId(own) : own;
       this.#say(requestFrame(id, method, sent ?? '{}'), question.caller);
     });
   }
@@ -229,13 +235,13 @@ export class LegacySession implements Session, Client {
 
   /** The client reports on what it was asked: under the server's own token. */
   #progressed(message: Message): void {
-    const { bytes, params, paramsObject } = message;
+    const { bytes, paramsObject } = message;
     const span = paramsObject?.find('progressToken');
     const token = span && idOf(bytes, span);
-    if (token === undefined || !params) return;
-    for (const { question, progressToken } of this.#pending.values()) {
-      if (progressToken === token) question.tellServer(message);
-    }
+    const pending = typeof token === 'number' ? this.#pending.get(token) : undefined;
+    if (!span || !pending?.progressToken) return;
+    const edit = { start: span.start, end: span.end, with: pending.progressToken };
+    pending.question.tellServer(scanMessage(splice(bytes, [edit])));
   }
 
   tell(_server: string, message: Message, caller: Caller | undefined): void {

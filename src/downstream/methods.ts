@@ -7,11 +7,12 @@ import { RpcAnswer } from '../host/call-faults.ts';
 import type { ListKind } from '../host/listings.ts';
 import { isLogLevel } from '../host/log-level.ts';
 import { otherOperations } from '../host-tools/traffic.ts';
-import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { faultFrom } from '../kernel/fault.ts';
 import { authorize } from '../policy/guard.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
+import { WireError } from '../wire/wire-error.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 import type { Gateway } from './gateway.ts';
 import { discovery, tasksExtension } from './greeting.ts';
@@ -21,7 +22,11 @@ import { Listening, readWishes } from './listen.ts';
 import { callOwnTool } from './own-tools.ts';
 import { faultError, unknownName } from './relay.ts';
 
-type Handler = (gateway: Gateway, incoming: Incoming, session: LegacySession | undefined) => void;
+type Handler = (
+  gateway: Gateway,
+  incoming: Incoming,
+  session: LegacySession | undefined,
+) => void | Promise<void>;
 
 const listMethods: Readonly<Record<string, ListKind>> = {
   'tools/list': 'tools',
@@ -32,14 +37,14 @@ const listMethods: Readonly<Record<string, ListKind>> = {
 
 const bothEras: Readonly<Record<string, Handler>> = {
   'tools/call': (gateway, incoming) => callTool(gateway, incoming),
-  'prompts/get': (gateway, incoming) => void getPrompt(gateway, incoming),
-  'resources/read': (gateway, incoming) => void readResource(gateway, incoming),
-  'completion/complete': (gateway, incoming) => void complete(gateway, incoming),
+  'prompts/get': (gateway, incoming) => getPrompt(gateway, incoming),
+  'resources/read': (gateway, incoming) => readResource(gateway, incoming),
+  'completion/complete': (gateway, incoming) => complete(gateway, incoming),
 };
 
 const legacyOnly: Readonly<Record<string, Handler>> = {
   'logging/setLevel': (_gateway, incoming, session) => setLevel(incoming, session),
-  'resources/subscribe': (gateway, incoming, session) => void subscribe(gateway, incoming, session),
+  'resources/subscribe': (gateway, incoming, session) => subscribe(gateway, incoming, session),
   'resources/unsubscribe': (_gateway, incoming, session) => unsubscribe(incoming, session),
 };
 
@@ -47,7 +52,7 @@ const modernOnly: Readonly<Record<string, Handler>> = {
   'server/discover': (gateway, incoming) => {
     incoming.result(discovery(gateway.host, gateway.identity));
   },
-  'subscriptions/listen': (gateway, incoming) => void listen(gateway, incoming),
+  'subscriptions/listen': (gateway, incoming) => listen(gateway, incoming),
   'tasks/get': (gateway, incoming) => taskRequest(gateway, incoming),
   'tasks/update': (gateway, incoming) => taskRequest(gateway, incoming),
   'tasks/cancel': (gateway, incoming) => taskRequest(gateway, incoming),
@@ -74,9 +79,25 @@ export function answerRequest(
   if (list) return void answerList(gateway, incoming, list);
   const ofEra = incoming.isModern ? modernOnly : legacyOnly;
   const handler = own(bothEras, method) ?? own(ofEra, method);
-  if (handler) return handler(gateway, incoming, session);
+  if (handler) return attempt(handler, gateway, incoming, session);
   if (incoming.isModern && removed.has(method)) return incoming.error(methodNotFound(method));
-  custom(gateway, incoming);
+  attempt(custom, gateway, incoming, session);
+}
+
+/** Whatever goes wrong on the way to an answer is the answer: a request is never left alone. */
+function attempt(
+  handler: Handler,
+  gateway: Gateway,
+  incoming: Incoming,
+  session: LegacySession | undefined,
+): void {
+  const fail = (thrown: unknown) => refuse(incoming, thrown);
+  try {
+    const working = handler(gateway, incoming, session);
+    if (working instanceof Promise) working.catch(fail);
+  } catch (thrown) {
+    fail(thrown);
+  }
 }
 
 function own(table: Readonly<Record<string, Handler>>, method: string): Handler | undefined {
@@ -116,13 +137,13 @@ function textParam(
   return span && textOf(message.bytes, span);
 }
 
-function callTool(gateway: Gateway, incoming: Incoming): void {
+function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
   const name = textParam(incoming, 'name');
   if (name === undefined) return incoming.error(unknownName('tool', incoming));
   if (callOwnTool(gateway, incoming, name)) return;
   const route = gateway.view.tools.route(name, incoming.principal);
   if (route) gateway.relay.carry(incoming, route);
-  else void callUnlisted(gateway, incoming, name);
+  else return callUnlisted(gateway, incoming, name);
 }
 
 /** Perhaps its server has not been asked yet. */
@@ -252,7 +273,7 @@ async function subscribe(
     else session.watched.set(uri, stop);
     incoming.result('{}');
   } catch (thrown) {
-    refuse(incoming, faultFrom(thrown));
+    refuse(incoming, thrown);
   }
 }
 
@@ -276,7 +297,12 @@ async function watch(
   return await gateway.host.find(owner.server).seats.watch(client.key, owner.uri);
 }
 
-function refuse(incoming: Incoming, fault: Fault): void {
+function refuse(incoming: Incoming, thrown: unknown): void {
+  // Something in the request, below what is read of every message, can be read in two ways.
+  if (thrown instanceof WireError) {
+    return incoming.error({ code: thrown.rpcCode, message: thrown.message });
+  }
+  const fault = faultFrom(thrown);
   if (fault.cause instanceof RpcAnswer) {
     const code = fault.record.rpc?.code ?? rpcCodes.internalError;
     return incoming.carriedError(fault.cause.error, code);

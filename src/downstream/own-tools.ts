@@ -14,6 +14,7 @@ import {
   searchSurfaceNames,
 } from '../host-tools/search-surface.ts';
 import { operationKey } from '../host-tools/traffic.ts';
+import { faultFrom } from '../kernel/fault.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { memberEdits } from '../wire/member-edits.ts';
@@ -21,7 +22,8 @@ import { objectAt } from '../wire/parts.ts';
 import { splice } from '../wire/splice.ts';
 import type { Gateway, GatewaySettings } from './gateway.ts';
 import type { Incoming } from './incoming.ts';
-import { unknownName } from './relay.ts';
+import type { Route } from './name-table.ts';
+import { faultError, unknownName } from './relay.ts';
 
 const hostToolPrefix = 'holdfast__';
 const hostTools = new Map(hostToolNames.map((name) => [`${hostToolPrefix}${name}`, name]));
@@ -128,9 +130,11 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
     return refuse(incoming, `call_tool cannot call ${name}; call ${name} itself`);
   }
   const args = inner ? bytes.subarray(inner.start, inner.end) : Buffer.from('{}');
-  void gateway.view.tools.find(name, incoming.principal).then((route) => {
+  const carry = (route: Route | undefined) => {
     if (!route) return incoming.error(unknownName('tool', incoming));
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
     gateway.relay.carry(incoming, { ...route, args, changes });
-  });
+  };
+  const fail = (thrown: unknown) => incoming.error(faultError(faultFrom(thrown)));
+  gateway.view.tools.find(name, incoming.principal).then(carry).catch(fail);
 }

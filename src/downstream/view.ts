@@ -43,8 +43,8 @@ export class View {
   readonly #uris: UriOwners;
   readonly #cursors = new Cursors(randomBytes(32));
   readonly #composed = new Map<string, Buffer>();
-  /** Servers that were asked for a list they had never given; they are waited for once. */
-  readonly #asked = new Set<string>();
+  /** Until when a server is waited for that has never given a list. */
+  readonly #waitedUntil = new Map<string, number>();
   /** Servers without which a list was answered. */
   readonly #missed = new Set<string>();
   #recalled: Promise<void> | undefined;
@@ -103,7 +103,8 @@ export class View {
     const kept = this.#composed.get(key);
     if (kept) return kept;
     const composed = this.#compose(kind, principal, era, cursor);
-    if (composed && cursor === undefined) this.#composed.set(key, composed);
+    const isLasting = era === 'legacy' || !this.#holdsForATime(kind, principal);
+    if (composed && cursor === undefined && isLasting) this.#composed.set(key, composed);
     return composed;
   }
 
@@ -139,6 +140,14 @@ export class View {
     };
     const result = listResult(view, era, cursor);
     return result && oneLine(result);
+  }
+
+  /** Does it say how long it holds? Then it says something else a moment later. */
+  #holdsForATime(kind: ListKind, principal: Principal): boolean {
+    const now = this.#clock.now();
+    return this.#visible(principal).some(
+      ({ catalogue }) => (catalogue.lists.known(kind)?.holdsUntil ?? 0) > now,
+    );
   }
 
   /** The gateway's own tools hold for ever, and are the same for everybody. */
@@ -200,23 +209,36 @@ export class View {
       return !isKnown || (!catalogue.lists.isFresh(kind) && supervisor.connection !== undefined);
     });
     if (old.length === 0) return;
-    const isNews = old.filter((server) => this.#isWaitedFor(server, kind)).length > 0;
-    const limitMs = isNews ? firstListMs : changedListMs;
-    const reading = eachOf(old, (server) => this.#read(server, kind, firstListMs));
-    const isAwaited = isNews || old.some(({ catalogue }) => catalogue.definitions(kind));
-    if (isAwaited) await within(this.#clock, limitMs, reading);
-    else reading.catch(() => {});
+    const waits = new Map(old.map((server) => [server, this.#waitMs(server, kind)]));
+    const awaited = old.filter((server) => waits.get(server) !== 0);
+    const others = old.filter((server) => waits.get(server) === 0);
+    // Nobody waits for these: whoever does next time hears what went wrong.
+    this.#readAll(others, kind).catch(() => {});
+    await within(this.#clock, Math.max(0, ...waits.values()), this.#readAll(awaited, kind));
     for (const { catalogue, name } of old) {
       if (catalogue.definitions(kind) === undefined) this.#missed.add(`${kind} ${name}`);
     }
   }
 
-  /** A server of which nothing is known is waited for once; then it is news when it comes. */
-  #isWaitedFor({ catalogue, name }: Server, kind: ListKind): boolean {
+  /** A server of which nothing is known is waited for once, by all who ask; then it is news. */
+  #waitMs({ catalogue, name }: Server, kind: ListKind): number {
+    if (catalogue.definitions(kind) !== undefined) return changedListMs;
     const mark = `${kind} ${name}`;
-    if (catalogue.definitions(kind) !== undefined || this.#asked.has(mark)) return false;
-    this.#asked.add(mark);
-    return true;
+    const now = this.#clock.now();
+    const until = this.#waitedUntil.get(mark) ?? now + firstListMs;
+    this.#waitedUntil.set(mark, until);
+    return Math.max(0, until - now);
+  }
+
+  /** Some at a time; one that hangs gives up its place long before its time is over. */
+  async #readAll(servers: readonly Server[], kind: ListKind): Promise<void> {
+    const readings: Promise<void>[] = [];
+    await eachOf(servers, (server) => {
+      const reading = this.#read(server, kind, firstListMs);
+      readings.push(reading);
+      return within(this.#clock, changedListMs, reading);
+    });
+    await Promise.all(readings);
   }
 
   /** Ends when the list is read, cannot be read, or takes too long; in that case it goes on alone. */
@@ -226,6 +248,7 @@ export class View {
     } catch (error) {
       // It is shown as it was last known, or not; `status` has the cause.
       if (!(error instanceof Fault)) throw error;
+      this.#waitedUntil.set(`${kind} ${server.name}`, this.#clock.now());
     }
   }
 
@@ -246,7 +269,8 @@ export class View {
     if (!this.#isRecalled) await this.#recall();
     let owner = this.#uris.resolve(uri);
     if (!owner) {
-      await this.#learn('resources', () => false);
+      const none = () => false;
+      await Promise.all([this.#learn('resources', none), this.#learn('resourceTemplates', none)]);
       owner = this.#uris.resolve(uri);
     }
     const { guard } = this.#host;

@@ -28,17 +28,20 @@ export class Subscriptions {
 
   /** Watches a resource for one more client. Rejects with the server's own error, or a Fault. */
   async watch(uri: string): Promise<void> {
-    const count = this.#watched.get(uri) ?? 0;
-    this.#watched.set(uri, count + 1);
     const supervisor = this.#supervisor();
     supervisor.leases.hold();
     try {
+      // Noted only then: what is noted before is said to every new connection, and so twice.
       const connection = supervisor.connection ?? (await supervisor.acquire());
-      if (count > 0) return;
+      const count = this.#note(uri);
+      if (count > 1) return;
       if (connection.era === 'modern') this.#listen(connection);
-      else await this.#subscribe(connection, uri);
+      else
+        await this.#subscribe(connection, uri).catch((error: unknown) => {
+          this.#drop(uri);
+          throw error;
+        });
     } catch (error) {
-      this.#drop(uri);
       supervisor.leases.release();
       throw error;
     }
@@ -46,10 +49,9 @@ export class Subscriptions {
 
   /** Watches it whenever there is a connection, but needs none. */
   wish(uri: string): void {
-    const count = this.#watched.get(uri) ?? 0;
-    this.#watched.set(uri, count + 1);
+    const count = this.#note(uri);
     const { connection } = this.#supervisor();
-    if (!connection || count > 0) return;
+    if (!connection || count > 1) return;
     if (connection.era === 'modern') this.#listen(connection);
     else this.#subscribe(connection, uri).catch(ignored);
   }
@@ -115,6 +117,13 @@ export class Subscriptions {
       },
       true,
     );
+  }
+
+  /** How many watch it now. */
+  #note(uri: string): number {
+    const count = (this.#watched.get(uri) ?? 0) + 1;
+    this.#watched.set(uri, count);
+    return count;
   }
 
   /** How many still watch it. */

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { ownIdentity } from '../../host/identity.ts';
+import { ownIdentity, packageFolder } from '../../host/identity.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { Narration } from '../demo/narration.ts';
 import { oneStartForMany, readThatSurvives, writeThatTellsTheTruth } from '../demo/scenes.ts';
@@ -90,7 +90,7 @@ function demoServers(bankEnv: Readonly<Record<string, string>>) {
 }
 
 function serverFile(name: string): string {
-  return fileURLToPath(new URL(`../../../examples/servers/${name}.mjs`, import.meta.url));
+  return fileURLToPath(new URL(`examples/servers/${name}.mjs`, packageFolder));
 }
 
 function howToGoOn({ out: { style }, cwd }: Shell): string[] {

@@ -119,6 +119,6 @@ async function serveHttp(
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
   await interrupt.arrived;
-  gateway.isAccepting = false;
+  gateway.drain();
   await front.close();
 }

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { answerOf, resultBytes } from '../host/answer.ts';
+import { localUser } from '../policy/principal.ts';
+import type { Incoming } from './incoming.ts';
+import { Seal } from './seal.ts';
+import { TaskHandles } from './task-handles.ts';
+
+const other = { id: 'token:x', role: null };
+
+describe('the handle of a task', () => {
+  const handles = new TaskHandles(new Seal());
+
+  it.each([
+    ['files', 'abc'],
+    ['a.b', 'x.y.z'],
+    ['ü %', ''],
+    ['files', 'with/slash and "quotes"'],
+  ])('leads back to the server %j and its id %j', (server, taskId) => {
+    const handle = handles.handleOf({ server, taskId }, localUser);
+    expect(handles.ownerOf(handle, localUser)).toEqual({ server, taskId });
+  });
+
+  it('is the same every time, because clients compare it', () => {
+    const owner = { server: 'files', taskId: '1' };
+    expect(handles.handleOf(owner, localUser)).toBe(handles.handleOf(owner, localUser));
+  });
+
+  it('is nothing in the hands of another', () => {
+    const handle = handles.handleOf({ server: 'files', taskId: '1' }, localUser);
+    expect(handles.ownerOf(handle, other)).toBeUndefined();
+  });
+
+  it('is nothing when it names another server or another task than it was made for', () => {
+    const handle = handles.handleOf({ server: 'files', taskId: '1' }, localUser);
+    for (const forged of [
+      handle.replace('files', 'mail'),
+      handle.replace('.1.', '.2.'),
+      handle.slice(0, -1),
+      `${handle}A`,
+    ]) {
+      expect(handles.ownerOf(forged, localUser)).toBeUndefined();
+    }
+  });
+
+  it.each(['', '.', '..', 'files', 'files.1', '%.1.x', '%E0%A4%A.1.x'])(
+    'is nothing when it was made up: %j',
+    (handle) => {
+      expect(handles.ownerOf(handle, localUser)).toBeUndefined();
+    },
+  );
+
+  it('stands in a result in the place of the id, for a modern client', () => {
+    const answer = answerOf(Buffer.from('{"resultType":"task","taskId":"1","ttlMs":5.0}'));
+    const modern = { isModern: true, principal: localUser } as Incoming;
+    const shown = handles.inResult({ server: 'files' }, modern, answer);
+    const handle = handles.handleOf({ server: 'files', taskId: '1' }, localUser);
+    expect(resultBytes(shown).toString()).toBe(
+      `{"resultType":"task","taskId":${JSON.stringify(handle)},"ttlMs":5.0}`,
+    );
+    const legacy = { isModern: false, principal: localUser } as Incoming;
+    expect(handles.inResult({ server: 'files' }, legacy, answer)).toBe(answer);
+  });
+});

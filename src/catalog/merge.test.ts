@@ -146,6 +146,7 @@ describe('the pages of a merged list', () => {
     const property = fc.property(
       fc.uniqueArray(fc.record({ server: fc.constantFrom(...'abcd'), list }), {
         selector: ({ server }) => server,
+        maxLength: 4,
       }),
       fc.integer({ min: 1, max: 5 }),
       fc.integer({ min: 2, max: 7 }),

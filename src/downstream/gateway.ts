@@ -78,7 +78,7 @@ export class Gateway implements Front, AsyncDisposable {
       seal,
       parking: this.#parking,
       tasks: this.tasks,
-      exposed: (server, method, result) => this.view.exposed(server, method, result),
+      exposed: (server, answer) => this.view.exposed(server, answer),
     });
     this.#news = host.news.subscribe({
       listChanged: (server, kind, change) => {
@@ -212,7 +212,7 @@ export class Gateway implements Front, AsyncDisposable {
     const own = span && textOf(message.bytes, span);
     if (!params || own === undefined) return;
     const uri = this.view.exposedUri(server, own);
-    const shown = uri === own ? params : this.view.exposed(server, 'notifications', params);
+    const shown = uri === own ? params : this.view.exposedIn(server, params);
     const frame = notificationFrame('notifications/resources/updated', shown);
     const isMeant = (key: string) => owner === null || owner === key;
     for (const session of this.#sessions) {

@@ -3,6 +3,7 @@
 // may belong to a server that has not been asked yet, so those are asked before it is unknown.
 
 import { type Names, type NamingMode, nameAll } from '../catalog/naming.ts';
+import { prefixOf } from '../catalog/prefixed-name.ts';
 import type { Host } from '../host/host.ts';
 import type { Server } from '../host/server.ts';
 import { operationKey } from '../host-tools/traffic.ts';
@@ -68,7 +69,7 @@ export class NameTable {
     const known = this.route(exposed, principal);
     if (known) return known;
     const { learn } = this.#parts;
-    await learn(({ name }) => exposed.startsWith(`${name}__`));
+    await learn(({ name }) => exposed.startsWith(prefixOf(name)));
     return this.route(exposed, principal);
   }
 

@@ -35,7 +35,7 @@ export interface RelayParts {
   readonly parking: Parking;
   readonly tasks: TaskHandles;
   /** A result as the client may see it: addresses that two servers claim are told apart. */
-  readonly exposed: (server: string, method: string, result: Buffer) => Buffer;
+  readonly exposed: (server: string, answer: Answer) => Answer;
 }
 
 /** Where a request goes, and how it is written there. */
@@ -141,8 +141,8 @@ export class Relay {
     }
     const isTask = type === 'task' || method.startsWith('tasks/');
     const named = isTask ? this.#parts.tasks.inResult(to, incoming, answer) : answer;
-    const result = resultFor(incoming.era, method, named, () => this.#wrapsOutput(to));
-    incoming.result(this.#parts.exposed(to.server, method, result));
+    const shown = this.#parts.exposed(to.server, named);
+    incoming.result(resultFor(incoming.era, method, shown, () => this.#wrapsOutput(to)));
   }
 
   /** Has a legacy client been told that this tool's output is inside an object? */

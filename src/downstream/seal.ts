@@ -59,6 +59,7 @@ export class Seal {
   isSigned(signature: string, ...words: readonly string[]): boolean {
     const expected = this.#signature(words);
     const given = Buffer.from(signature, 'base64url');
+    if (given.toString('base64url') !== signature) return false;
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 

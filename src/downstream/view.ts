@@ -10,6 +10,7 @@ import { type ListPart, listResult } from '../catalog/merge.ts';
 import type { ServedTool } from '../catalog/search.ts';
 import { type UriOwner, UriOwners } from '../catalog/uri-owners.ts';
 import { collectUris, rewriteUris } from '../catalog/uri-rewriting.ts';
+import { type Answer, answerOf, resultBytes } from '../host/answer.ts';
 import { eachOf, freshen } from '../host/discovery.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
@@ -274,22 +275,37 @@ export class View {
       owner = this.#uris.resolve(uri);
     }
     const { guard } = this.#host;
+    if (owner && !this.#hasResources(owner.server)) return undefined;
     return owner && isAllowed(guard, principal, owner.server, owner.uri, 'resource')
       ? owner
       : undefined;
+  }
+
+  /** A server that says it has none is not asked for one. */
+  #hasResources(server: string): boolean {
+    const { greeting } = this.#host.find(server);
+    return greeting === undefined || greeting.capabilities['resources'] !== undefined;
   }
 
   exposedUri(server: string, uri: string): string {
     return this.#uris.exposed(server, uri);
   }
 
-  /** A result in which addresses that another server claims are told apart; the same bytes if none is. */
-  exposed(server: string, method: string, result: Buffer): Buffer {
-    if (this.#host.servers().length < 2 || method === 'completion/complete') return result;
-    const span = { start: 0, end: result.length };
-    for (const uri of collectUris(result, span)) this.#uris.returned(server, uri);
-    if (!this.#uris.hasRewrites(server)) return result;
-    return rewriteUris(result, span, (uri) => this.#uris.exposed(server, uri));
+  /** A result in which addresses that another server claims are told apart; the same if none is. */
+  exposed(server: string, answer: Answer): Answer {
+    if (this.#host.servers().length < 2) return answer;
+    const { frame, result, object } = answer;
+    for (const uri of collectUris(frame, object ?? result)) this.#uris.returned(server, uri);
+    if (!this.#uris.hasRewrites(server)) return answer;
+    const bytes = resultBytes(answer);
+    const rewritten = this.exposedIn(server, bytes);
+    return rewritten === bytes ? answer : answerOf(rewritten);
+  }
+
+  /** The same for a value that stands for itself. */
+  exposedIn(server: string, bytes: Buffer): Buffer {
+    const span = { start: 0, end: bytes.length };
+    return rewriteUris(bytes, span, (uri) => this.#uris.exposed(server, uri));
   }
 
   // --- for those who look for tools --------------------------------------------------------

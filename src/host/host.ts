@@ -237,7 +237,7 @@ export class Host implements CallParts, AsyncDisposable {
 
   /** In the order of the config. */
   servers(): readonly Server[] {
-    return [...this.#registry.all()];
+    return this.#registry.all();
   }
 
   /** A client of the gateway is gone: what servers kept for it alone ends. */

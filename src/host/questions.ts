@@ -11,7 +11,6 @@ import type { Connection } from '../upstream/connection.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import { errorAnswer, refusedAnswer, resultAnswer } from '../upstream/server-requests.ts';
 import { type Id, idOf } from '../wire/decode.ts';
-import { elementsAt, objectAt } from '../wire/parts.ts';
 import type { Message } from '../wire/scan.ts';
 import { oneLine } from '../wire/splice.ts';
 import { WireError } from '../wire/wire-error.ts';
@@ -99,7 +98,8 @@ export class Questions {
       const { start, end } = paramsObject ?? { start: -1, end: 1 };
       from.notify(method, { members: oneLine(bytes.subarray(start + 1, end - 1)) });
     };
-    void client.ask({ server, message, caller, withdrawn, tellServer }).then((answer) => {
+    const asking = client.ask({ server, message, caller, withdrawn, tellServer });
+    void asking.then((answer) => {
       waiting[Symbol.dispose]();
       if (open.get(id) === withdrawn) open.delete(id);
       if (withdrawn.aborted || from.isLost) return;
@@ -177,14 +177,6 @@ interface Owner {
 
 function listsRoots(answer: ClientAnswer): boolean {
   if (answer.kind === 'error') return false;
-  const bytes = Buffer.from(answer.json);
-  try {
-    const result = objectAt(bytes, { start: 0, end: bytes.length });
-    const roots = result?.get('roots');
-    return roots !== undefined && (elementsAt(bytes, roots)?.length ?? 0) > 0;
-  } catch (error) {
-    // Whatever the server makes of an answer that can be read in two ways: it was told something.
-    if (error instanceof WireError) return true;
-    throw error;
-  }
+  const { roots } = JSON.parse(answer.json.toString('utf8')) as { roots?: unknown };
+  return Array.isArray(roots) && roots.length > 0;
 }

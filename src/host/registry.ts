@@ -19,13 +19,16 @@ export interface RegistryParts {
 export class Registry {
   readonly #parts: RegistryParts;
   readonly #servers = new Map<string, Server>();
+  #all: readonly Server[] | undefined;
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
   }
 
-  all(): Iterable<Server> {
-    return this.#servers.values();
+  /** In the order of registration. */
+  all(): readonly Server[] {
+    this.#all ??= [...this.#servers.values()];
+    return this.#all;
   }
 
   *seats(): Iterable<Seat> {
@@ -44,6 +47,7 @@ export class Registry {
   add(name: string, config: ServerConfig): Server {
     const server = new Server(name, config, this.#parts.server);
     this.#servers.set(name, server);
+    this.#all = undefined;
     this.#parts.server.events.emit({ kind: 'registered', server: name, lazy: config.lazy });
     if (!config.lazy) server.supervisor.leases.pin(true);
     return server;
@@ -55,6 +59,7 @@ export class Registry {
     await server.seats.endAll();
     if (this.#servers.get(name) !== server) return;
     this.#servers.delete(name);
+    this.#all = undefined;
     this.#parts.server.events.emit({ kind: 'removed', server: name });
   }
 

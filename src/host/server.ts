@@ -159,12 +159,10 @@ export class Server {
       const read = known.flatMap(([kind, listing]) =>
         listing ? [[kind, listing.definitions] as const] : [],
       );
-      // A disk that cannot be written is told in `status` by the store itself.
-      void this.#parts.kept.put(this.specHash, {
-        lists: new Map(read),
-        greeting: this.#greeting,
-        asks: this.seats.asks,
-      });
+      const greeting = this.#greeting;
+      const kept = { lists: new Map(read), greeting, asks: this.seats.asks };
+      // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
+      this.#parts.kept.put(this.specHash, kept).catch(() => {});
     });
   }
 

@@ -23,10 +23,13 @@ const folder = await mkdtemp(join(tmpdir(), 'holdfast-client-'));
 
 try {
   const client = await connect();
-  await useTools(client);
-  await useResources(client);
-  await usePrompts(client);
-  await client.close();
+  try {
+    await useTools(client);
+    await useResources(client);
+    await usePrompts(client);
+  } finally {
+    await client.close(); // the gateway writes to its folder until it ends
+  }
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -207,13 +207,18 @@ export class ModernPeer {
     };
   }
 
+  /** `params` is a value, or the members as JSON text that is sent as it is. */
   request(
     method: string,
-    params: Readonly<Record<string, unknown>> = {},
+    params: Readonly<Record<string, unknown>> | string = {},
     meta: object = {},
   ): RecordedReply {
     const reply = new RecordedReply();
-    const all = { ...params, _meta: { ...this.#meta, ...meta } };
+    const _meta = { ...this.#meta, ...meta };
+    const all =
+      typeof params === 'string'
+        ? `{${params},"_meta":${JSON.stringify(_meta)}}`
+        : { ...params, _meta };
     const message = scanMessage(Buffer.from(messageText(this.#nextId++, method, all)));
     reply.underway = this.#gateway.request(message, this.#from, reply);
     return reply;

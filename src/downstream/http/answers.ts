@@ -9,7 +9,7 @@ import { rpcCodes } from '../../wire/eras.ts';
 import type { WireError } from '../../wire/wire-error.ts';
 import type { Frame } from '../contract.ts';
 import type { Refusal } from '../modern-envelope.ts';
-import { byteLength, inFewPieces } from './frame-bytes.ts';
+import { byteLength, endWithFrame, smallBytes } from './frame-bytes.ts';
 import type { HttpLimits } from './limits.ts';
 
 /** Names and values in turn, as Node takes them without looking each up. */
@@ -37,9 +37,6 @@ export function statusOf(code: number | undefined): number {
   }
 }
 
-/** What is smaller than this fits into the buffers of the system, whoever reads it. */
-const largeBytes = 65_536;
-
 /** A message as the whole of a response. A client that stops reading it is given up. */
 export function answerJson(
   res: ServerResponse,
@@ -49,18 +46,10 @@ export function answerJson(
   more: HeaderList = [],
 ): void {
   const bytes = byteLength(frame);
-  const pieces = inFewPieces(frame, bytes);
-  const [first] = pieces;
   res.writeHead(status, headOf(bytes, more));
-  if (pieces.length === 1) {
-    res.end(first);
-  } else {
-    res.cork();
-    for (const piece of pieces) res.write(piece);
-    res.end();
-  }
+  endWithFrame(res, frame, bytes);
   // Node notices by itself whether a slow write makes progress, and takes the timer back after it.
-  if (bytes > largeBytes && res.writableLength > 0) res.socket?.setTimeout(limits.stallMs);
+  if (bytes > smallBytes && res.writableLength > 0) res.socket?.setTimeout(limits.stallMs);
 }
 
 /** A refusal with its status; `id` is the request's, where it could be read. */

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import type { Frame } from '../contract.ts';
 import type { HeaderList } from './answers.ts';
 import type { Edge } from './edge.ts';
-import { byteLength, inFewPieces } from './frame-bytes.ts';
+import { byteLength, writeFrame } from './frame-bytes.ts';
 
 const streamHead = [
   'Content-Type',
@@ -76,11 +76,7 @@ export class EventStream {
 
   #write(event: Frame): void {
     if (!this.#isOpen) return;
-    const res = this.#res;
-    const pieces = inFewPieces(event, byteLength(event));
-    if (pieces.length > 1) res.cork();
-    for (const piece of pieces) res.write(piece);
-    if (pieces.length > 1) res.uncork();
+    writeFrame(this.#res, event, byteLength(event));
   }
 
   #beatLater(): void {
@@ -93,7 +89,7 @@ export class EventStream {
       return this.#cut();
     }
     this.#waitingBytes = waitingBytes;
-    if (waitingBytes === 0) this.#res.write(': keep-alive\n\n');
+    
     this.#beatLater();
   }
 

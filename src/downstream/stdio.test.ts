@@ -1,0 +1,180 @@
+import { PassThrough, Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { FakeFront, frame, note, result } from '../../test/support/fake-front.ts';
+import { settled } from '../../test/support/manual-clock.ts';
+import { serveStdio } from './stdio.ts';
+
+class Front extends FakeFront {
+  readonly gone: string[] = [];
+  clientGone(key: string): void {
+    this.gone.push(key);
+  }
+}
+
+function newStdio(frameBytes = 10_000) {
+  const front = new Front();
+  const input = new PassThrough();
+  let written = '';
+  const output = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      written += chunk.toString('utf8');
+      done();
+    },
+  });
+  let isOver = false;
+  void serveStdio({ front, input, output, frameBytes }).then(() => {
+    isOver = true;
+  });
+  const say = async (...lines: unknown[]) => {
+    const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
+    input.write(`${text.join('\n')}\n`);
+    await settled();
+  };
+  const lines = () => written.split('\n').slice(0, -1);
+  const messages = () => lines().map((line) => JSON.parse(line));
+  return { front, input, output, say, lines, messages, isOver: () => isOver };
+}
+
+const envelope = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+const modern = (id: unknown, method: string, params: object = {}, _meta: object = envelope) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params: { ...params, _meta },
+});
+const request = (id: unknown, method: string, params: object = {}) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+});
+const initialize = (protocolVersion = '2025-11-25') =>
+  request(0, 'initialize', { protocolVersion });
+
+describe('a connection on stdio', () => {
+  it('is legacy from a first message without an envelope on, and stays so', async () => {
+    const { front, say, messages } = newStdio();
+    await say(initialize(), modern(1, 'tools/list'));
+    expect([front.sessions.length, front.session.heard.length]).toEqual([1, 2]);
+    expect(messages()[0]).toMatchObject({ id: 0, result: { protocolVersion: '2025-11-25' } });
+  });
+
+  it('is modern from a first message with an envelope on, and has no handshake then', async () => {
+    const { front, say, messages } = newStdio();
+    await say(modern(1, 'server/discover'), initialize(), request(2, 'tools/list'));
+    expect([front.sessions.length, front.asked.length]).toEqual([0, 1]);
+    expect(messages()).toMatchObject([
+      { id: 0, error: { code: -32022, data: { supported: ['2026-07-28'] } } },
+      { id: 2, error: { code: -32602 } },
+    ]);
+  });
+
+  it('that begins with an envelope of another revision is told which there are', async () => {
+    const { front, say, messages } = newStdio();
+    const future = { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
+    await say(modern(1, 'tools/list', {}, future));
+    expect(messages()).toMatchObject([{ id: 1, error: { code: -32022 } }]);
+    expect([front.sessions.length, front.asked.length]).toEqual([0, 0]);
+  });
+
+  it.each([
+    ['what is not JSON', '{"jsonrpc":', null, -32700],
+    ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', null, -32600],
+    ['an id with a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', null, -32600],
+    ['a key that occurs twice', '{"jsonrpc":"2.0","id":3,"method":"a","method":"b"}', 3, -32600],
+    [
+      'a batch in a revision without them',
+      '[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
+      null,
+      -32600,
+    ],
+    ['a number', '5', null, -32600],
+  ])('answers %s and goes on', async (_what, line, id, code) => {
+    const { front, say, messages } = newStdio();
+    await say(initialize(), line, request(9, 'ping'));
+    expect(messages()[1]).toMatchObject({ id, error: { code } });
+    expect(front.session.heard.at(-1)?.id).toBe(9);
+  });
+
+  it('refuses a message beyond the limit and reads the next', async () => {
+    const { front, say, messages } = newStdio(200);
+    await say(initialize(), request(1, 'x', { fill: 'y'.repeat(300) }), request(2, 'ping'));
+    expect(messages()[1]).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(front.session.heard.at(-1)?.id).toBe(2);
+  });
+
+  it('takes a batch in the one revision that has them, and answers it in one line', async () => {
+    const { front, say, lines } = newStdio();
+    await say(initialize('2025-03-26'));
+    await say([request(1, 'a'), { jsonrpc: '2.0', method: 'notifications/x' }, request(2, 'b')]);
+    front.last('b').reply.answer(result(2));
+    front.last('a').reply.answer(result(1));
+    await settled();
+    expect(JSON.parse(lines()[1] ?? '')).toMatchObject([{ id: 2 }, { id: 1 }]);
+    await say([{ jsonrpc: '2.0', method: 'notifications/y' }], []);
+    expect(JSON.parse(lines()[2] ?? '')).toMatchObject({ error: { code: -32600 } });
+    expect(lines().length).toBe(3);
+  });
+});
+
+describe('a modern request on stdio', () => {
+  it('is refused under an id that is still under way, and the first is answered', async () => {
+    const { front, say, messages } = newStdio();
+    await say(modern('a', 'tools/call'), modern('a', 'tools/call'));
+    expect(messages()).toMatchObject([{ id: 'a', error: { code: -32600 } }]);
+    front.asked[0]?.reply.answer(result('a'));
+    await say(modern('a', 'tools/call'));
+    expect([messages().length, front.asked.length]).toEqual([2, 2]);
+  });
+
+  it('is cancelled by its id, which is free again then', async () => {
+    const { front, say } = newStdio();
+    await say(modern(1, 'tools/call'));
+    const cancelled = { method: 'notifications/cancelled', params: { requestId: '1' } };
+    await say({ jsonrpc: '2.0', ...cancelled });
+    expect(front.asked[0]?.isCancelled).toBe(false);
+    await say({ jsonrpc: '2.0', ...cancelled, params: { requestId: 1 } }, modern(1, 'tools/call'));
+    expect([front.asked[0]?.isCancelled, front.asked.length]).toEqual([true, 2]);
+  });
+
+  it('has what belongs to it written before its answer, one line each', async () => {
+    const { front, say, lines } = newStdio();
+    await say(modern(1, 'tools/call'));
+    const { reply } = front.last();
+    reply.send(note('notifications/progress'));
+    reply.answer(frame({ jsonrpc: '2.0', id: 1, result: { text: 'x'.repeat(50_000) } }, 4));
+    await settled();
+    expect(lines().map((line) => JSON.parse(line).method ?? 'answer')).toEqual([
+      'notifications/progress',
+      'answer',
+    ]);
+  });
+});
+
+describe('the end of a client on stdio', () => {
+  it('cancels what it had under way, closes its session, and nothing more is written', async () => {
+    const { front, input, say, lines, isOver } = newStdio();
+    await say(modern(1, 'tools/call'));
+    input.end();
+    await settled();
+    front.last().reply.answer(result(1));
+    await settled();
+    expect([front.last().isCancelled, front.gone, lines(), isOver()]).toEqual([
+      true,
+      ['stdio'],
+      [],
+      true,
+    ]);
+  });
+
+  it('comes with an output that nobody reads, too', async () => {
+    const { front, output, say, isOver } = newStdio();
+    await say(initialize());
+    output.destroy(new Error('EPIPE'));
+    await settled();
+    expect([front.session.isClosed, isOver()]).toEqual([true, true]);
+  });
+});

@@ -19,6 +19,10 @@ const benches: Record<string, () => Promise<boolean>> = {
 
 for (const name of positionals.length === 0 ? Object.keys(benches) : positionals) {
   const bench = benches[name];
-  if (!bench) throw new Error(`There is no bench "${name}"; there are library and gateway.`);
-  if (!(await bench())) process.exitCode = 1;
+  if (bench === undefined) {
+    console.error(`There is no benchmark "${name}": say library, gateway or nothing.`);
+    process.exitCode = 2;
+  } else if (!(await bench())) {
+    process.exitCode = 1;
+  }
 }

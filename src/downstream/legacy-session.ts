@@ -5,6 +5,7 @@
 
 import type { Caller, Client, ClientAnswer, Question } from '../host/caller.ts';
 import { isHeard } from '../host/log-level.ts';
+import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Principal } from '../policy/principal.ts';
 import { type Id, idOf, valueOf as parsed, textOf } from '../wire/decode.ts';
 import { latestLegacyVersion, legacyVersions, rpcCodes } from '../wire/eras.ts';
@@ -54,7 +55,7 @@ export class LegacySession implements Session, Client {
   logLevel: string | undefined;
   readonly #host: SessionHost;
   readonly #outlet: Outlet;
-  readonly #requests = new Map<Id, Incoming>();
+  readonly #requests = new ChurnTable<Id, Incoming>(64);
   readonly #pending = new Map<number, Pending>();
   #capabilities = new ClientCapabilities({});
   #protocolVersion: string | undefined;
@@ -264,7 +265,7 @@ export class LegacySession implements Session, Client {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const incoming of [...this.#requests.values()]) incoming.cancel();
+    for (const incoming of this.#requests.values()) incoming.cancel();
     for (const { settle, question } of [...this.#pending.values()]) {
       settle(unsupported(question.message.method ?? ''));
     }

@@ -244,7 +244,11 @@ describe('a legacy server that asks a modern client', () => {
     again(stateOf(reply), { q1: yes });
     await settled();
     child.answer(callOf(child), text('done'));
-    await clock.advanceAsync(60_000);
+    await clock.advanceAsync(59_999);
+    const inTime = again(stateOf(reply), { q1: yes });
+    await settled();
+    expect(inTime.result).toMatchObject(text('done'));
+    await clock.advanceAsync(1);
     const late = again(stateOf(reply), { q1: yes });
     expect(late.answered.error?.code).toBe(-32602);
     await gateway[Symbol.asyncDispose]();

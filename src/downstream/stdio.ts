@@ -4,6 +4,7 @@
 // cancelled.
 
 import type { Readable, Writable } from 'node:stream';
+import { ChurnTable } from '../kernel/churn-table.ts';
 import { localUser } from '../policy/principal.ts';
 import { scanBatch } from '../wire/batch.ts';
 import { idOf } from '../wire/decode.ts';
@@ -36,7 +37,7 @@ class StdioServer {
   readonly #parts: StdioParts;
   readonly #ended: () => void;
   readonly #reader: LineReader;
-  readonly #underway = new Map<unknown, Underway>();
+  readonly #underway = new ChurnTable<unknown, Underway>(1024);
   readonly #reply: Reply = {
     send: (frame) => this.#write(frame),
     answer: (frame) => this.#write(frame),
@@ -139,6 +140,7 @@ class StdioServer {
   #batch(bytes: Buffer): void {
     try {
       const messages = scanBatch(bytes).map((element) => scanMessage(element));
+      if (messages.length === 0) return this.#refuse('null', emptyBatch);
       const requests = messages.filter(({ kind }) => kind === 'request').length;
       const batch = new BatchReply(requests, (frame) => this.#write(frame));
       for (const message of messages) this.#session?.receive(message, batch.reply());
@@ -213,6 +215,11 @@ function joinedSmall(pieces: readonly (string | Buffer)[]): readonly Buffer[] {
   settle();
   return joined;
 }
+
+const emptyBatch: RpcError = {
+  code: rpcCodes.invalidRequest,
+  message: 'Invalid request: a batch holds one message at least',
+};
 
 function tooLarge(frameBytes: number): RpcError {
   return {

@@ -13,6 +13,7 @@ import { collectUris, rewriteUris } from '../catalog/uri-rewriting.ts';
 import { type Answer, answerOf, resultBytes } from '../host/answer.ts';
 import { eachOf, freshen } from '../host/discovery.ts';
 import type { Host } from '../host/host.ts';
+import type { ListChange } from '../host/host-news.ts';
 import type { ListKind } from '../host/listings.ts';
 import type { Server } from '../host/server.ts';
 import { type Clock, within } from '../kernel/clock.ts';
@@ -73,7 +74,7 @@ export class View {
   }
 
   /** A server's list is new or not what it was. True if clients have to be told. */
-  changed(server: string, kind: ListKind, change: 'first' | 'new'): boolean {
+  changed(server: string, kind: ListKind, change: ListChange): boolean {
     this.#composed.clear();
     if (kind === 'tools') this.tools.changed();
     else if (kind === 'prompts') this.prompts.changed();
@@ -100,8 +101,8 @@ export class View {
     if (!this.#isRecalled) await this.#recall();
     if (!(kind === 'tools' && this.#settings.surface === 'search'))
       await this.#update(kind, principal);
-    const key = `${kind} ${era} ${principal.id} ${cursor ?? ''}`;
-    const kept = this.#composed.get(key);
+    const key = `${kind} ${era} ${principal.id}`;
+    const kept = cursor === undefined ? this.#composed.get(key) : undefined;
     if (kept) return kept;
     const composed = this.#compose(kind, principal, era, cursor);
     const isLasting = era === 'legacy' || !this.#holdsForATime(kind, principal);
@@ -217,7 +218,7 @@ export class View {
     this.#readAll(others, kind).catch(() => {});
     await within(this.#clock, Math.max(0, ...waits.values()), this.#readAll(awaited, kind));
     for (const { catalogue, name } of old) {
-      if (catalogue.definitions(kind) === undefined) this.#missed.add(`${kind} ${name}`);
+      if (!catalogue.lists.isFresh(kind)) this.#missed.add(`${kind} ${name}`);
     }
   }
 

@@ -4,9 +4,12 @@
 import type { Message } from '../wire/scan.ts';
 import type { ListKind } from './listings.ts';
 
+/** `first`: it was never known before. `announced`: it was said to have changed, and has now been read. */
+export type ListChange = 'first' | 'new' | 'announced';
+
 export interface NewsListener {
-  /** Something of this list changed at a server. `first`: it was never known before. */
-  listChanged(server: string, kind: ListKind, change: 'first' | 'new'): void;
+  /** Something of this list changed at a server. */
+  listChanged(server: string, kind: ListKind, change: ListChange): void;
   /** `notifications/resources/updated`, as it came; for this client alone, if one is named. */
   updated(server: string, message: Message, owner: string | null): void;
 }
@@ -19,7 +22,7 @@ export class HostNews {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  listChanged(server: string, kind: ListKind, change: 'first' | 'new'): void {
+  listChanged(server: string, kind: ListKind, change: ListChange): void {
     for (const listener of this.#listeners) listener.listChanged(server, kind, change);
   }
 

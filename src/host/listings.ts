@@ -54,6 +54,8 @@ interface Shelf {
   listing: Listing | undefined;
   isStale: boolean;
   staleAt: number;
+  /** How often it was said to have changed: once more while it is read, and it is old when it comes. */
+  changes: number;
   loading: { readonly connection: Connection; readonly loaded: Promise<Listing> } | undefined;
 }
 
@@ -85,7 +87,9 @@ export class Listings {
   }
 
   changed(kind: ListKind): void {
-    this.#shelves[kind].isStale = true;
+    const shelf = this.#shelves[kind];
+    shelf.isStale = true;
+    shelf.changes += 1;
   }
 
   /** What an earlier run of the host had read: better than nothing, and never fresh. */
@@ -102,7 +106,7 @@ export class Listings {
     if (shelf.loading?.connection === connection) return shelf.loading.loaded;
     const loaded = this.#load(kind, connection)
       .catch((error: unknown) => {
-        // What was known is as old as it was before.
+        // What an earlier process said may not hold for this one.
         shelf.isStale = true;
         throw error;
       })
@@ -115,7 +119,7 @@ export class Listings {
 
   async #load(kind: ListKind, connection: Connection): Promise<Listing> {
     const shelf = this.#shelves[kind];
-    shelf.isStale = false;
+    const { changes } = shelf;
     let leftOut = 0;
     const fetch = async (cursor: string | undefined) => {
       const page = await this.#page(kind, connection, cursor);
@@ -131,6 +135,7 @@ export class Listings {
     leftOut += repeated.length;
     const listing = { definitions, leftOut, scope, holdsUntil: now + ttlMs };
     shelf.listing = listing;
+    shelf.isStale = shelf.changes !== changes;
     shelf.staleAt = list.ttlMs > 0 ? now + list.ttlMs : staleAtWithoutWord(kind, connection, now);
     this.#read(kind, listing);
     return listing;
@@ -195,7 +200,7 @@ function isUnsendable(tool: Tool | undefined): boolean {
 }
 
 function emptyShelf(): Shelf {
-  return { listing: undefined, isStale: false, staleAt: 0, loading: undefined };
+  return { listing: undefined, isStale: false, staleAt: 0, changes: 0, loading: undefined };
 }
 
 /**

@@ -177,6 +177,7 @@ interface Owner {
 
 function listsRoots(answer: ClientAnswer): boolean {
   if (answer.kind === 'error') return false;
-  const { roots } = JSON.parse(answer.json.toString('utf8')) as { roots?: unknown };
-  return Array.isArray(roots) && roots.length > 0;
+  // A client may answer anything, also null.
+  const result = JSON.parse(answer.json.toString('utf8')) as { roots?: unknown } | null;
+  return Array.isArray(result?.roots) && result.roots.length > 0;
 }

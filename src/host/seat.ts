@@ -15,8 +15,9 @@ export class Seat {
   readonly owner: string | null;
   readonly supervisor: Supervisor<Connection>;
   readonly subscriptions: Subscriptions;
-  /** The calls it carries, each with the time it has. */
-  readonly #callers = new Map<Caller, Patience | undefined>();
+  /** The calls it carries, in the order they came, and the time each has; few, and never a Map (see churn-table). */
+  readonly #callers: Caller[] = [];
+  readonly #patiences: (Patience | undefined)[] = [];
   #client: Client | undefined;
   #isMixed = false;
   #principal: string | undefined;
@@ -35,7 +36,9 @@ export class Seat {
 
   /** A call takes its place here; it leaves when it has ended. */
   enter(caller: Caller | undefined): void {
-    if (caller !== undefined) this.#callers.set(caller, undefined);
+    if (caller === undefined) return;
+    this.#callers.push(caller);
+    this.#patiences.push(undefined);
   }
 
   /** A call is about to use the connection. True if its client is the first to do so. */
@@ -47,7 +50,7 @@ export class Seat {
       this.#hasManyPrincipals = true;
       return false;
     }
-    this.#callers.set(caller, patience);
+    this.#patiences[this.#callers.indexOf(caller)] = patience;
     this.#principal ??= caller.principal.id;
     if (this.#principal !== caller.principal.id) this.#hasManyPrincipals = true;
     const isFirst = this.#client === undefined;
@@ -58,12 +61,17 @@ export class Seat {
   }
 
   leave(caller: Caller | undefined): void {
-    if (caller !== undefined) this.#callers.delete(caller);
+    const place = caller === undefined ? -1 : this.#callers.indexOf(caller);
+    if (place < 0) return;
+    this.#callers.copyWithin(place, place + 1);
+    this.#callers.pop();
+    this.#patiences.copyWithin(place, place + 1);
+    this.#patiences.pop();
   }
 
   /** How many calls of clients it carries now. */
   get inFlight(): number {
-    return this.#callers.size;
+    return this.#callers.length;
   }
 
   /** The one client that has ever used this connection. */
@@ -83,16 +91,13 @@ export class Seat {
 
   /** The one call of this kind that is under way, if there is exactly one. */
   onlyCallerThat(isMeant: (caller: Caller) => boolean): Caller | undefined {
-    const meant = [...this.#callers.keys()].filter(isMeant);
+    const meant = this.#callers.filter(isMeant);
     return meant.length === 1 ? meant[0] : undefined;
   }
 
   /** The call of this client that has been under way longest. */
   oldestCaller(client: Client): Caller | undefined {
-    for (const caller of this.#callers.keys()) {
-      if (caller.client.key === client.key) return caller;
-    }
-    return undefined;
+    return this.#callers.find((caller) => caller.client.key === client.key);
   }
 
   /**
@@ -100,7 +105,8 @@ export class Seat {
    * longer. To be disposed of when it has answered.
    */
   waitingFor(client: Client, caller: Caller | undefined): Disposable {
-    const held = [...this.#callers].flatMap(([own, patience]) => {
+    const held = this.#callers.flatMap((own, place) => {
+      const patience = this.#patiences[place];
       const isMeant = caller ? own === caller : own.client.key === client.key;
       return isMeant && patience ? [patience] : [];
     });

@@ -15,6 +15,7 @@ import type { HttpClient } from '../upstream/http-client.ts';
 import type { Identity, Verdicts } from '../upstream/negotiate.ts';
 import type { Message } from '../wire/scan.ts';
 import { Catalogue } from './catalogue.ts';
+import type { ListChange } from './host-news.ts';
 import type { KeptCatalogues } from './kept-catalogues.ts';
 import { type ListKind, listKinds } from './listings.ts';
 import { openConnection } from './open-connection.ts';
@@ -42,7 +43,7 @@ export interface ServerParts extends Edges {
   /** A connection was made; the idle pool wants to know. */
   readonly connected: () => void;
   /** What clients can see of a list is, or may be, no longer what it was. */
-  readonly listChanged: (server: string, kind: ListKind, change: 'first' | 'new') => void;
+  readonly listChanged: (server: string, kind: ListKind, change: ListChange) => void;
   /** A watched resource changed; `owner` is the client whose own connection says so. */
   readonly updated: (server: string, message: Message, owner: string | null) => void;
 }
@@ -90,10 +91,10 @@ export class Server {
         if (changed.length > 0) parts.toolsChanged(name, changed);
       },
       read: (kind, change) => {
-        // What the server itself has announced needs no second announcement.
         const isAnnounced = this.#announced.delete(kind);
-        if (change !== 'same' && !isAnnounced) parts.listChanged(name, kind, change);
-        if (change !== 'same') this.#keep();
+        if (change === 'same') return;
+        parts.listChanged(name, kind, isAnnounced ? 'announced' : change);
+        this.#keep();
       },
     });
     this.seats = new Seats(config.isolation, (owner) => {

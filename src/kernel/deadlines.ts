@@ -85,7 +85,7 @@ class Line implements Disposable {
 
 class Place implements Disposable {
   readonly dueAt: number;
-  readonly task: () => void;
+  task: () => void;
   #line: Line | undefined;
   #before: Place | undefined;
   #after: Place | undefined;
@@ -109,5 +109,13 @@ class Place implements Disposable {
     else line.first = this.#after;
     if (this.#after) this.#after.#before = this.#before;
     else line.last = this.#before;
+    // One that has left must hold on to nobody: a collector that has moved it among the old would
+    // keep everyone who came after it, and their calls, for as long.
+    this.#before = undefined;
+    this.#after = undefined;
+    this.task = left;
   }
 }
+
+/** The task of one who has left. */
+function left(): void {}

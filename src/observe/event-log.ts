@@ -27,7 +27,7 @@ export interface EventLogOptions {
   readonly maxWaiting?: number;
 }
 
-const gatherMs = 5;
+const gatherMs = 50;
 const retryMs = 1_000;
 const maxBatchBytes = 65_536;
 
@@ -112,8 +112,8 @@ export class EventLog implements AsyncDisposable {
   async #write(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
+    this.#gather();
     for (;;) {
-      this.#gather();
       const batch = this.#lines.splice(0, batchLength(this.#lines));
       if (batch.length === 0) return;
       const appended = await this.#file.append(Buffer.from(batch.join('')));

@@ -19,12 +19,15 @@ export interface Greeting {
   readonly instructions: string | undefined;
 }
 
+/** JSON text that is carried: text, bytes, or bytes in several pieces. */
+export type Carried = string | Buffer | readonly Buffer[];
+
 /**
  * The parameters of a request as JSON text, written into the frame as they are: the members
  * without the braces, and those of `_meta` apart, because the connection adds its own to them.
  */
 export interface Params {
-  readonly members: string | Buffer;
+  readonly members: Carried;
   readonly meta?: string | Buffer;
 }
 

@@ -2,6 +2,7 @@
 // type and value; progress by token; everything that belongs to no call counted and dropped, never
 // logged with its payload. Transports feed it messages and ask it for exchanges.
 
+import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
 import { numberOf } from '../wire/decode.ts';
@@ -23,7 +24,7 @@ const rememberedIds = 1024;
 
 export class Conversation {
   readonly #listener: ConversationListener;
-  readonly #open = new Map<number, Exchange>();
+  readonly #open = new ChurnTable<number, Exchange>(1024);
   readonly #givenUp = new Set<number>();
   readonly #abandon: (exchange: Exchange) => void;
   #nextId = 1;
@@ -42,9 +43,14 @@ export class Conversation {
     return exchange;
   }
 
+  /** Exchanges that are not over. */
+  get size(): number {
+    return this.#open.size;
+  }
+
   /** Resolves when no call is open any more; subscriptions do not count. */
   async whenEmpty(): Promise<void> {
-    const calls = [...this.#open.values()].filter((exchange) => !exchange.isBackground);
+    const calls = this.#open.values().filter((exchange) => !exchange.isBackground);
     await Promise.allSettled(calls.map((exchange) => exchange.answer));
   }
 
@@ -72,7 +78,7 @@ export class Conversation {
 
   /** Ends all: the transport is gone. */
   failAll(fault: Fault): void {
-    const exchanges = [...this.#open.values()];
+    const exchanges = this.#open.values();
     this.#open.clear();
     for (const exchange of exchanges) exchange.fail(fault);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scanMessage } from '../wire/scan.ts';
-import { asLine, notificationText, requestText, withProgress } from './frame.ts';
+import { asLine, joined, notificationText, requestText, withProgress } from './frame.ts';
 
 const envelope = '"io.modelcontextprotocol/protocolVersion":"2026-07-28"';
 const members = '"name":"read","arguments":{"n":9007199254740993,"x":1.0,"a":1,"a":2}';
@@ -9,7 +9,7 @@ describe('a request', () => {
   it('is written around the bytes of its parameters, which cross untouched', () => {
     const text = requestText(7, 'tools/call', { members }, '');
     expect(text).toBe(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{${members}}}`);
-    const bytes = requestText(7, 'tools/call', { members: Buffer.from(members) }, '');
+    const bytes = joined(requestText(7, 'tools/call', { members: Buffer.from(members) }, ''));
     expect(bytes.toString()).toBe(text);
   });
 
@@ -22,14 +22,16 @@ describe('a request', () => {
     ['only a _meta of its own', '', '', '"k":2', '{"_meta":{"k":2}}'],
   ])('has one valid object of parameters, with %s', (_name, own, ours, meta, params) => {
     for (const given of [own, Buffer.from(own)]) {
-      const text = requestText(1, 'm', { members: given, ...(meta && { meta }) }, ours).toString();
+      const text = joined(
+        requestText(1, 'm', { members: given, ...(meta && { meta }) }, ours),
+      ).toString();
       expect(text).toBe(`{"jsonrpc":"2.0","id":1,"method":"m","params":${params}}`);
       expect(scanMessage(Buffer.from(text)).kind).toBe('request');
     }
   });
 
   it('writes the method as a string whatever is in it', () => {
-    const text = requestText(1, 'a"b\n', { members: '' }, '');
+    const text = joined(requestText(1, 'a"b\n', { members: '' }, ''));
     expect(scanMessage(Buffer.from(text)).method).toBe('a"b\n');
   });
 
@@ -41,7 +43,9 @@ describe('a request', () => {
 
 describe('a notification', () => {
   it('has no id', () => {
-    const text = notificationText('notifications/cancelled', { members: '"requestId":7' }, '');
+    const text = joined(
+      notificationText('notifications/cancelled', { members: '"requestId":7' }, ''),
+    );
     expect(text).toBe(
       '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}',
     );
@@ -52,6 +56,6 @@ describe('a notification', () => {
 describe('a line', () => {
   it('is the frame with one line end', () => {
     expect(asLine('{}')).toBe('{}\n');
-    expect(asLine(Buffer.from('{}')).toString()).toBe('{}\n');
+    expect(joined(asLine(Buffer.from('{}'))).toString()).toBe('{}\n');
   });
 });

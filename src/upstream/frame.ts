@@ -1,24 +1,19 @@
 // Writing requests and notifications around parameters that are already JSON text. Nothing that is
-// carried is parsed or spelled anew; only the envelope is ours.
+// carried is parsed or spelled anew; only the envelope is ours. What is carried as bytes is not copied
+// here either: a frame is a list of pieces until it is written.
 
-import type { Params } from './connection.ts';
+import type { Carried, Params } from './connection.ts';
+
+/** A frame before it is written: text, or pieces of text and bytes in their order. */
+export type Frame = string | readonly (string | Buffer)[];
 
 /** A request, without a line end. `envelope` holds the members of `_meta` that we add. */
-export function requestText(
-  id: number,
-  method: string,
-  params: Params,
-  envelope: string,
-): string | Buffer {
+export function requestText(id: number, method: string, params: Params, envelope: string): Frame {
   return around(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}`, params, envelope);
 }
 
 /** A notification, without a line end. */
-export function notificationText(
-  method: string,
-  params: Params,
-  envelope: string,
-): string | Buffer {
+export function notificationText(method: string, params: Params, envelope: string): Frame {
   return around(`{"jsonrpc":"2.0","method":${JSON.stringify(method)}`, params, envelope);
 }
 
@@ -28,36 +23,45 @@ export function withProgress(envelope: string, id: number): string {
   return envelope === '' ? token : `${envelope},${token}`;
 }
 
-function around(head: string, params: Params, envelope: string): string | Buffer {
-  const { members, meta } = params;
+function around(head: string, { members, meta = '' }: Params, envelope: string): Frame {
   const opening = `${head},"params":{`;
-  if (typeof meta === 'object') return aroundBytes(opening, members, envelope, meta);
-  const metaMembers = meta ? (envelope === '' ? meta : `${envelope},${meta}`) : envelope;
-  const comma = members.length > 0 && metaMembers !== '' ? ',' : '';
-  const closing = metaMembers === '' ? '}}' : `${comma}"_meta":{${metaMembers}}}}`;
-  if (typeof members === 'string') return opening + members + closing;
-  return Buffer.concat([Buffer.from(opening), members, Buffer.from(closing)]);
+  const hasMeta = meta.length > 0;
+  if (!hasMeta && envelope === '') return join(opening, members, '}}');
+  const comma = isEmpty(members) ? '' : ',';
+  const between = hasMeta && envelope !== '' ? ',' : '';
+  const middle = `${comma}"_meta":{${envelope}${between}`;
+  if (typeof meta === 'string') return join(opening, members, `${middle}${meta}}}}`);
+  return [...piecesOf(join(opening, members, middle)), meta, '}}}'];
 }
 
-/** The same for members of `_meta` that are carried as the client wrote them. */
-function aroundBytes(
-  opening: string,
-  members: string | Buffer,
-  envelope: string,
-  meta: Buffer,
-): Buffer {
-  const comma = members.length > 0 ? ',' : '';
-  const inner = envelope !== '' && meta.length > 0 ? `${envelope},` : envelope;
-  const carried = typeof members === 'string' ? Buffer.from(members) : members;
-  const middle = Buffer.from(`${comma}"_meta":{${inner}`);
-  return Buffer.concat([Buffer.from(opening), carried, middle, meta, metaEnd]);
+function join(before: string, carried: Carried, after: string): Frame {
+  if (typeof carried === 'string') return before + carried + after;
+  return Buffer.isBuffer(carried) ? [before, carried, after] : [before, ...carried, after];
 }
 
-const metaEnd = Buffer.from('}}}');
-
-/** The same text as one line of a stream. */
-export function asLine(text: string | Buffer): string | Buffer {
-  return typeof text === 'string' ? `${text}\n` : Buffer.concat([text, lineEnd]);
+function isEmpty(carried: Carried): boolean {
+  return carried.length === 0;
 }
 
-const lineEnd = Buffer.from('\n');
+function piecesOf(frame: Frame): readonly (string | Buffer)[] {
+  return typeof frame === 'string' ? [frame] : frame;
+}
+
+/** The same frame as one line of a stream. */
+export function asLine(frame: Frame | Buffer): Frame {
+  if (typeof frame === 'string') return `${frame}\n`;
+  return Buffer.isBuffer(frame) ? [frame, '\n'] : [...frame, '\n'];
+}
+
+/** What is carried, in one piece. */
+export function carriedText(carried: Carried): string {
+  return joined(join('', carried, '')).toString();
+}
+
+/** In one piece. */
+export function joined(frame: Frame): string | Buffer {
+  if (typeof frame === 'string') return frame;
+  return Buffer.concat(
+    frame.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)),
+  );
+}

@@ -18,7 +18,7 @@ import type {
 } from './connection.ts';
 import { Conversation } from './conversation.ts';
 import type { Exchange } from './exchange.ts';
-import { notificationText, requestText, withProgress } from './frame.ts';
+import { joined, notificationText, requestText, withProgress } from './frame.ts';
 import { HttpAnswer, type StreamPlace } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
 import { answersProbe } from './liveness.ts';
@@ -117,7 +117,7 @@ class HttpConnection implements Connection {
       request: (method: string, params: Params, talkEra: Era) =>
         this.#post(method, params, talkEra === 'modern' ? modernEnvelope(identity) : '', talkEra),
       notify: (method: string, params: Params) =>
-        this.#postMessage(notificationText(method, params, '')),
+        this.#postMessage(joined(notificationText(method, params, ''))),
       outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
     };
     try {
@@ -173,7 +173,7 @@ class HttpConnection implements Connection {
       return exchange;
     }
     const meta = options?.progress ? withProgress(envelope, exchange.id) : envelope;
-    const body = requestText(exchange.id, method, params, meta);
+    const body = joined(requestText(exchange.id, method, params, meta));
     const headers = {
       ...this.#headers(era),
       ...(era === 'modern' ? { 'mcp-method': method } : {}),
@@ -194,7 +194,7 @@ class HttpConnection implements Connection {
   }
 
   notify(method: string, params: Params): void {
-    void this.#postMessage(notificationText(method, params, ''));
+    void this.#postMessage(joined(notificationText(method, params, '')));
   }
 
   /** A message that expects no answer. Resolves when the server has taken it, or never will. */

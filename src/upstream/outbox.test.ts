@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { manualClock, settled } from '../../test/support/manual-clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { Exchange } from './exchange.ts';
+import type { Frame } from './frame.ts';
 import { Outbox } from './outbox.ts';
 
 /** A pipe whose writes end when the test says so. */
@@ -17,13 +18,14 @@ function newOutbox() {
     },
   };
   const outbox = new Outbox(pipe, clock, 10_000, {
+    isBusy: () => false,
     stuck: (cause, error) => stuck.push([cause, error]),
   });
   let nextId = 1;
-  const push = (text: string | Buffer) => {
+  const push = (frame: Frame) => {
     const exchange = new Exchange(nextId++, undefined, () => {});
     exchange.answer.catch(() => {});
-    outbox.push(text, exchange);
+    outbox.push(frame, exchange);
     return exchange;
   };
   /** Pushes a frame and ends the turn: its write is under way. */
@@ -36,6 +38,7 @@ function newOutbox() {
   return { clock, outbox, writes, open, stuck, push, first, finish };
 }
 
+const bytes = (text: string): Frame => [Buffer.from(text)];
 const cancel = (exchange: Exchange) => exchange.cancel(new Fault('cancelled', ''));
 
 describe('our queue in front of a pipe', () => {
@@ -60,9 +63,9 @@ describe('our queue in front of a pipe', () => {
     const { first, push, writes, finish, outbox } = newOutbox();
     await first('one\n');
     push('zwei é\n');
-    push(Buffer.from('three\n'));
+    push(bytes('three\n'));
     outbox.push('{"a":"notification"}\n', undefined);
-    push(Buffer.from('four\n'));
+    push(bytes('four\n'));
     const last = push('last\n');
     finish();
     await settled();

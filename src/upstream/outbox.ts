@@ -1,13 +1,16 @@
 // Our own queue in front of one pipe. One write is outstanding at a time and everything behind it
-// is still ours: that is what makes `dispatched: no` a fact instead of a guess. Frames that come in
-// one turn of the loop go out together at its end, or as soon as there are enough of them: a system
-// call each would cost more than everything else a call does here.
+// is still ours: that is what makes `dispatched: no` a fact instead of a guess. A frame that is alone
+// goes out at once; while others are on their way, those that come in one turn of the loop go out
+// together at its end, or as soon as there are enough of them: a system call each, and waking the
+// server for each, would cost more than everything else a call does here.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange } from './exchange.ts';
+import type { Frame } from './frame.ts';
 
-interface Frame {
-  readonly text: string | Buffer;
+interface Queued {
+  readonly frame: Frame;
+  readonly size: number;
   /** Absent for notifications and answers. */
   readonly exchange: Exchange | undefined;
 }
@@ -17,6 +20,8 @@ export interface Pipe {
 }
 
 export interface OutboxListener {
+  /** Are other calls on their way, so that more is likely to come in this turn? */
+  isBusy(): boolean;
   /** The pipe is broken, or the reader has not taken a byte for too long. */
   stuck(cause: 'broken' | 'not-reading', error: Error | null): void;
 }
@@ -31,7 +36,7 @@ export class Outbox {
   readonly #clock: Clock;
   readonly #writeDeadlineMs: number;
   readonly #listener: OutboxListener;
-  #queue: Frame[] = [];
+  #queue: Queued[] = [];
   #queuedBytes = 0;
   #isGathering = false;
   #writing = false;
@@ -51,17 +56,19 @@ export class Outbox {
     this.#listener = listener;
   }
 
-  push(text: string | Buffer, exchange: Exchange | undefined): void {
+  push(frame: Frame, exchange: Exchange | undefined): void {
     if (this.#isClosed) return;
-    this.#queue.push({ text, exchange });
-    this.#queuedBytes += text.length;
+    const size = sizeOf(frame);
+    this.#queue.push({ frame, size, exchange });
+    this.#queuedBytes += size;
     if (this.#writing) {
       if (!this.#watch) this.#watchWrite();
     } else if (this.#queuedBytes >= gatherBytes) {
       this.#flush();
     } else if (!this.#isGathering) {
       this.#isGathering = true;
-      process.nextTick(this.#turnEnded);
+      if (this.#listener.isBusy()) setImmediate(this.#turnEnded);
+      else process.nextTick(this.#turnEnded);
     }
   }
 
@@ -94,31 +101,29 @@ export class Outbox {
 
   /** The next frames as one piece of bytes; from here on they may have left us. */
   #take(): Uint8Array | string | undefined {
-    let text = '';
-    const parts: Buffer[] = [];
+    const pieces: (string | Buffer)[] = [];
+    let isText = true;
     let size = 0;
     let taken = 0;
     while (taken < this.#queue.length && size < joinBytes) {
-      const frame = this.#queue[taken++] as Frame;
-      this.#queuedBytes -= frame.text.length;
-      if (frame.exchange) {
-        if (frame.exchange.isSettled) continue; // cancelled while it was still ours
-        frame.exchange.dispatched = 'maybe';
+      const { frame, exchange, size: own } = this.#queue[taken++] as Queued;
+      this.#queuedBytes -= own;
+      if (exchange) {
+        if (exchange.isSettled) continue; // cancelled while it was still ours
+        exchange.dispatched = 'maybe';
       }
-      size += frame.text.length;
-      if (typeof frame.text === 'string') text += frame.text;
+      size += own;
+      if (typeof frame === 'string') pieces.push(frame);
       else {
-        if (text !== '') parts.push(Buffer.from(text));
-        text = '';
-        parts.push(frame.text);
+        isText = false;
+        pieces.push(...frame);
       }
     }
     // Dropped with every write: a queue that never runs empty must not keep what it has sent.
     this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
-    // The usual case: nothing but text, which the pipe encodes by itself.
-    if (parts.length === 0) return text === '' ? undefined : text;
-    if (text !== '') parts.push(Buffer.from(text));
-    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+    if (pieces.length === 0) return undefined;
+    // Nothing but text is encoded by the pipe itself.
+    return isText ? pieces.join('') : inOne(pieces);
   }
 
   // Armed only when frames pile up behind a write, and looked at again only when it fires: a
@@ -133,4 +138,25 @@ export class Outbox {
     };
     this.#watch = this.#clock.after(this.#writeDeadlineMs, look, true);
   }
+}
+
+function sizeOf(frame: Frame): number {
+  if (typeof frame === 'string') return frame.length;
+  let size = 0;
+  for (const piece of frame) size += piece.length;
+  return size;
+}
+
+/** One buffer, one copy of everything. */
+function inOne(pieces: readonly (string | Buffer)[]): Buffer {
+  let bytes = 0;
+  for (const piece of pieces) {
+    bytes += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
+  }
+  const out = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    at += typeof piece === 'string' ? out.write(piece, at) : piece.copy(out, at);
+  }
+  return out;
 }

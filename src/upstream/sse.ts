@@ -17,7 +17,7 @@ import type {
 import { Conversation } from './conversation.ts';
 import { EventStreamReader, type StreamEvent } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
-import { notificationText, requestText, withProgress } from './frame.ts';
+import { joined, notificationText, requestText, withProgress } from './frame.ts';
 import type { HttpParts } from './http.ts';
 import type { HttpInFlight } from './http-client.ts';
 import { statusFault } from './http-status.ts';
@@ -84,7 +84,7 @@ class SseConnection implements Connection {
     const talk = {
       request: (method: string, params: Params) => this.request(method, params),
       notify: (method: string, params: Params) =>
-        this.#post(notificationText(method, params, ''), undefined),
+        this.#post(joined(notificationText(method, params, '')), undefined),
       outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
     };
     const { identity, capabilities } = this.#parts;
@@ -153,12 +153,12 @@ class SseConnection implements Connection {
   request(method: string, params: Params, options?: RequestOptions): Exchange {
     const exchange = this.#conversation.begin(options);
     const meta = options?.progress ? withProgress('', exchange.id) : '';
-    void this.#post(requestText(exchange.id, method, params, meta), exchange);
+    void this.#post(joined(requestText(exchange.id, method, params, meta)), exchange);
     return exchange;
   }
 
   notify(method: string, params: Params): void {
-    void this.#post(notificationText(method, params, ''), undefined);
+    void this.#post(joined(notificationText(method, params, '')), undefined);
   }
 
   respond(answer: string | Buffer): void {

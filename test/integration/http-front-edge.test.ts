@@ -1,7 +1,7 @@
 // What comes before a message: who may ask, what may be asked, and how much of it.
 
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openTokens } from '../../src/downstream/http/tokens.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { localUser } from '../../src/policy/principal.ts';
@@ -180,8 +180,19 @@ describe('what may be asked', () => {
     expect(gate.front.asked).toHaveLength(2);
   });
 
-  it('is cut off when a body that is refused goes on without end', async () => {
+  it('is refused by its length alone, before it is sent', async () => {
     const gate = await answering({ limits: { bodyBytes: 1000 } });
+    const socket = connect(gate.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.write(
+      'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1001\r\n\r\n',
+    );
+    const heard = await new Promise((resolve) => socket.once('data', resolve));
+    expect(String(heard)).toContain('413');
+  });
+
+  it('is cut off when a body that is refused goes on without end', async () => {
+    const gate = await answering({ limits: { bodyBytes: 1000, requestMs: 600_000 } });
     const socket = connect(gate.port, '127.0.0.1');
     let heard = '';
     socket.on('data', (chunk) => {

@@ -64,7 +64,8 @@ describe('a modern answer', () => {
   });
 
   it('becomes a stream when something comes before it', async () => {
-    const gate = await httpFront();
+    const clock = manualClock();
+    const gate = await httpFront({ clock });
     const stream = gate.stream(call());
     const { message, reply } = await gate.arrived('tools/call');
     reply.send(note('notifications/progress', { progress: 1 }));
@@ -82,6 +83,8 @@ describe('a modern answer', () => {
     await events.ended();
     expect(events.events.every(({ id }) => id === undefined)).toBe(true);
     expect(gate.front.last().isCancelled).toBe(false);
+    await clock.advanceAsync(60_000);
+    expect(gate.reports).toEqual([]);
   });
 
   it('that takes long becomes a stream with a sign of life', async () => {
@@ -119,7 +122,7 @@ describe('a modern answer', () => {
 
 describe('a modern client', () => {
   it('that closes the connection before the answer has cancelled the request', async () => {
-    const gate = await httpFront();
+    const gate = await httpFront({ clock: manualClock() });
     const request = gate.send(call(), () => {});
     request.on('error', () => {});
     const asked = await gate.arrived('tools/call');

@@ -64,6 +64,20 @@ describe('the transport of 2024', () => {
     }
   });
 
+  it('is nobody else’s', async () => {
+    const principals = ['a', 'b'].map((id) => ({ id: `token:${id}`, role: null }));
+    const tokens = { verify: (bearer: string) => principals.find(({ id }) => id.endsWith(bearer)) };
+    const config = { listen: '127.0.0.1:0', allowedHosts: [], allowedOrigins: [] };
+    const gate = await httpFront({ tokens, config: { ...config, auth: 'token' } });
+    const as = (who: string) => ({ ...json, authorization: `Bearer ${who}` });
+    const stream = await gate.stream({ method: 'GET', path: '/sse', headers: as('a') });
+    const path = (await stream.next()).data ?? '';
+    const post = (who: string) => gate.ask({ path, headers: as(who), body: request('ping') });
+    expect((await post('b')).status).toBe(404);
+    expect((await post('a')).status).toBe(202);
+    expect(gate.front.asked).toHaveLength(1);
+  });
+
   it('counts against the limit of sessions', async () => {
     const { gate } = await opened({ limits: { sessions: 1 } });
     const answer = await gate.ask({ method: 'GET', path: '/sse' });

@@ -10,7 +10,7 @@ import { localUser, type Principal } from '../../src/policy/principal.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import { scanMessage } from '../../src/wire/scan.ts';
 import { FakeHttp } from './fake-http.ts';
-import { ManualClock, settled } from './manual-clock.ts';
+import { ManualClock, settled as oneTurn } from './manual-clock.ts';
 import { type Script, ScriptedServer, spawnScripted } from './scripted-server.ts';
 
 const identity = { name: 'holdfast', version: '0.0.0' };
@@ -229,4 +229,10 @@ export class ModernPeer {
   }
 }
 
-export { settled };
+/**
+ * Everything that can happen without time passing has happened: a connection that is busy writes at
+ * the end of a turn of the loop, so a request and its answer take some turns.
+ */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 8; turn++) await oneTurn();
+}

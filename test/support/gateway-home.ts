@@ -23,9 +23,7 @@ export interface Served extends AsyncDisposable {
   readonly pid: number;
   /** Made by this start; null if it made none. */
   readonly token: string | null;
-  readonly stderr: () => string;
   readonly ended: Promise<Ended>;
-  /** Ends it as a service manager does. One that does not go is killed: the code is null then. */
   stop(): Promise<Ended>;
 }
 
@@ -62,31 +60,30 @@ export class GatewayHome implements AsyncDisposable {
     return join(this.folder, name);
   }
 
-  /** Runs `holdfast serve` with these words to its end. */
-  async run(args: readonly string[], stdin = ''): Promise<Ended> {
+  /** Runs `holdfast serve` with these words; nothing is said to it. */
+  start(args: readonly string[]): Started {
     const child = this.#spawn(args);
-    child.stdin?.end(stdin);
-    return await endOf(child);
+    child.stdin?.end();
+    return new Started(child);
+  }
+
+  /** The same in an empty folder, with nothing to say where a config is. */
+  startWithoutConfig(args: readonly string[]): Started {
+    const cwd = join(this.folder, 'home');
+    const child = spawn(process.execPath, [main, 'serve', ...args], { cwd, env: this.#env });
+    child.stdin.end();
+    return new Started(child);
   }
 
   /** The gateway over HTTP, when it listens. */
   async serve(): Promise<Served> {
-    const child = this.#spawn(['--listen', '127.0.0.1:0', '--json']);
-    child.stdin?.end();
-    const heard = new Hearing(child);
-    const ended = endOf(child, heard);
-    const line = await heard.line(ended);
+    const started = this.start(['--listen', '127.0.0.1:0', '--json']);
+    await started.printed('\n');
+    const line = started.stdout.slice(0, started.stdout.indexOf('\n'));
     const { url, token, pid } = JSON.parse(line) as Pick<Served, 'url' | 'token' | 'pid'>;
-    const stop = () => stopped(child, ended);
-    return {
-      url,
-      token,
-      pid,
-      stderr: () => heard.stderr,
-      ended,
-      stop,
-      [Symbol.asyncDispose]: async () => void (await stop()),
-    };
+    const { ended } = started;
+    const stop = () => started.stop();
+    return { url, token, pid, ended, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
   }
 
   /** The gateway over stdio, with a client at its pipes. */
@@ -123,49 +120,51 @@ export class GatewayHome implements AsyncDisposable {
   }
 }
 
-/** What a process has said so far. */
-class Hearing {
+/** A gateway as a process: what it has said so far, and how it ends. */
+export class Started {
+  readonly ended: Promise<Ended>;
   stdout = '';
   stderr = '';
+  readonly #child: ChildProcess;
   readonly #news = new EventEmitter();
 
   constructor(child: ChildProcess) {
+    this.#child = child;
     for (const name of ['stdout', 'stderr'] as const) {
       child[name]?.setEncoding('utf8').on('data', (text: string) => {
         this[name] += text;
         this.#news.emit('text');
       });
     }
+    this.ended = new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (code, signal) => {
+        resolve({ code, signal, stdout: this.stdout, stderr: this.stderr });
+      });
+    });
   }
 
-  /** The first line of its standard output. */
-  async line(ended: Promise<Ended>): Promise<string> {
-    const early = ended.then(({ code, stderr }) => {
-      if (!this.stdout.includes('\n')) throw new Error(`ended with ${code}: ${stderr}`);
+  /** Resolves when its standard output holds the text. */
+  async printed(text: string): Promise<void> {
+    const early = this.ended.then(({ code, stderr }) => {
+      if (!this.stdout.includes(text)) throw new Error(`ended with ${code}: ${stderr}`);
     });
-    while (!this.stdout.includes('\n')) await Promise.race([once(this.#news, 'text'), early]);
     early.catch(() => {});
-    return this.stdout.slice(0, this.stdout.indexOf('\n'));
+    while (!this.stdout.includes(text)) await Promise.race([once(this.#news, 'text'), early]);
   }
-}
 
-function endOf(child: ChildProcess, heard = new Hearing(child)): Promise<Ended> {
-  // One that is gone before its input was written must not fail the test by that.
-  child.stdin?.on('error', () => {});
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => {
-      resolve({ code, signal, stdout: heard.stdout, stderr: heard.stderr });
-    });
-  });
-}
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
 
-async function stopped(child: ChildProcess, ended: Promise<Ended>): Promise<Ended> {
-  child.kill('SIGTERM');
-  const hung = setTimeout(() => child.kill('SIGKILL'), stopPatienceMs);
-  try {
-    return await ended;
-  } finally {
-    clearTimeout(hung);
+  /** Ends it as a service manager does. One that does not go is killed: the code is null then. */
+  async stop(): Promise<Ended> {
+    this.kill('SIGTERM');
+    const hung = setTimeout(() => this.kill('SIGKILL'), stopPatienceMs);
+    try {
+      return await this.ended;
+    } finally {
+      clearTimeout(hung);
+    }
   }
 }

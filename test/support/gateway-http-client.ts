@@ -12,9 +12,15 @@ import {
   Streaming,
 } from './http-front.ts';
 
+/** `json` is the message, or the last one of a stream, which is the answer. */
+export interface Answer extends Answered {
+  /** Of the socket on which it came. */
+  readonly localPort: number;
+}
+
 /** A request that can be given up. */
 export interface Pending {
-  readonly answered: Promise<Answered>;
+  readonly answered: Promise<Answer>;
   /** Closes the socket under it. */
   readonly cut: () => void;
 }
@@ -32,18 +38,21 @@ export class HttpClient implements Disposable {
   }
 
   /** The whole answer. */
-  ask(options: AskOptions): Promise<Answered> {
+  ask(options: AskOptions): Promise<Answer> {
     return this.begin(options).answered;
   }
 
   begin(options: AskOptions): Pending {
     let sent: ClientRequest | undefined;
-    const answered = new Promise<Answered>((resolve, reject) => {
+    const answered = new Promise<Answer>((resolve, reject) => {
       sent = this.#send(options, (response) => {
         const chunks: Buffer[] = [];
+        const { localPort = 0 } = response.socket;
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
-        response.on('end', () => resolve(answerOf(response, Buffer.concat(chunks).toString())));
+        response.on('end', () => {
+          resolve(answerOf(response, Buffer.concat(chunks).toString(), localPort));
+        });
       });
       sent.on('error', reject);
     });
@@ -59,14 +68,13 @@ export class HttpClient implements Disposable {
   }
 
   /** One request of the modern era. */
-  modern(method: string, params: ModernParams = {}, id: unknown = 1): Promise<Answered> {
+  modern(method: string, params: ModernParams = {}, id: unknown = 1): Promise<Answer> {
     return this.ask(modernRequest(method, params, id));
   }
 
   /** What a tool answers, as JSON-RPC. */
   async call(name: string, args: object = {}, meta: object = {}): Promise<Json> {
-    const answer = await this.modern('tools/call', { name, arguments: args, _meta: meta });
-    return answer.json ?? lastMessage(answer.text);
+    return (await this.modern('tools/call', { name, arguments: args, _meta: meta })).json;
   }
 
   /** Begins a legacy session of this revision. */
@@ -100,6 +108,7 @@ export class HttpClient implements Disposable {
   }
 }
 
+/** The parameters of any method; these are looked at. */
 export interface ModernParams {
   readonly name?: string;
   readonly uri?: string;
@@ -138,7 +147,7 @@ export class LegacyClient {
     return { headers: this.headers, body: { jsonrpc: '2.0', id, method, params } };
   }
 
-  ask(method: string, params: object = {}, id: unknown = 1): Promise<Answered> {
+  ask(method: string, params: object = {}, id: unknown = 1): Promise<Answer> {
     return this.#client.ask(this.request(method, params, id));
   }
 
@@ -148,27 +157,31 @@ export class LegacyClient {
 
   /** What a tool answers, as JSON-RPC. */
   async call(name: string, args: object = {}, id: unknown = 1): Promise<Json> {
-    const answer = await this.ask('tools/call', { name, arguments: args }, id);
-    return answer.json ?? lastMessage(answer.text);
+    return (await this.ask('tools/call', { name, arguments: args }, id)).json;
   }
 
   listen(): Promise<Streaming> {
     return this.#client.open({ method: 'GET', headers: this.headers });
   }
 
-  delete(): Promise<Answered> {
+  delete(): Promise<Answer> {
     return this.#client.ask({ method: 'DELETE', headers: this.headers });
   }
 }
 
-/** The last message of a stream of events, which is the answer. */
 function lastMessage(text: string): Json {
   const data = text.split('\n').filter((line) => line.startsWith('data: {'));
   return JSON.parse(data.at(-1)?.slice(6) ?? 'null');
 }
 
-function answerOf(response: IncomingMessage, text: string): Answered {
-  const isJson = response.headers['content-type'] === 'application/json';
-  const json = isJson && text !== '' ? JSON.parse(text) : undefined;
-  return { status: response.statusCode ?? 0, headers: response.headers, text, json };
+function answerOf(response: IncomingMessage, text: string, localPort: number): Answer {
+  const type = response.headers['content-type'];
+  const isJson = type === 'application/json' && text !== '';
+  const json = isJson
+    ? JSON.parse(text)
+    : type === 'text/event-stream'
+      ? lastMessage(text)
+      : undefined;
+  const { statusCode: status = 0, headers } = response;
+  return { status, headers, text, json, localPort };
 }

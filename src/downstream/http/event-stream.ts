@@ -89,7 +89,7 @@ export class EventStream {
       return this.#cut();
     }
     this.#waitingBytes = waitingBytes;
-    
+    if (waitingBytes === 0) this.#res.write(': keep-alive\n\n');
     this.#beatLater();
   }
 

@@ -187,8 +187,6 @@ class HttpListener implements HttpFront {
 
   #ended(): void {
     this.#underWay -= 1;
-    if (this.#ending === undefined) return;
-    this.#server.closeIdleConnections();
     if (this.#underWay === 0) this.#quiet?.();
   }
 

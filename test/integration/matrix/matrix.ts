@@ -2,7 +2,7 @@
 // are sentences. A gateway and its clients are started once and serve all features; what a feature
 // leaves behind carries its tag.
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Era } from '../../../src/wire/eras.ts';
 import { type Door, type Gateway, GatewayFolder } from '../../support/gateway.ts';
 import type { MatrixClient } from './client.ts';
@@ -87,9 +87,10 @@ export function matrixOf(server: ServerKind): void {
     gateway = await folder.start(config());
   });
   afterAll(async () => {
-    await gateway?.[Symbol.asyncDispose]();
+    const code = await gateway?.stop();
     await fixture?.[Symbol.asyncDispose]();
     await folder?.[Symbol.asyncDispose]();
+    expect(code, 'the exit code of the gateway').toBe(0);
   });
 
   const config = () => ({ mcpServers: { [key]: fixture.entry } });

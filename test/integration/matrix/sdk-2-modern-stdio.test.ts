@@ -1,3 +1,5 @@
+// Every feature, from every kind of client, through the gateway to a modern server over stdio.
+
 import { serverKind } from './fixture-server.ts';
 import { matrixOf } from './matrix.ts';
 

@@ -1,0 +1,146 @@
+// Lists of all servers together, when some of them are slow, dead or wrong: the others are there, in
+// time; what was known stays known; and who was answered without a server hears when it comes.
+
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { faultyStdio, writeControl } from '../support/faulty.ts';
+import { GatewayHome } from '../support/gateway-home.ts';
+import { HttpClient, modernRequest } from '../support/gateway-http-client.ts';
+import type { Json } from '../support/gateway-stdio-client.ts';
+import { startsIn, tinyServer } from '../support/gateway-tiny-server.ts';
+import { until } from '../support/until.ts';
+
+const namesOf = ({ json }: Json): string[] =>
+  json.result.tools.map(({ name }: { name: string }) => name);
+const ofServer = (names: readonly string[], server: string) =>
+  names.filter((name) => name.startsWith(`${server}__`));
+
+/** Both eras' ways to hear of a change. */
+async function listeners(client: HttpClient) {
+  const session = await client.session();
+  const legacy = await session.listen();
+  const wish = { notifications: { toolsListChanged: true } };
+  const modern = await client.open(modernRequest('subscriptions/listen', wish, 'listen'));
+  expect((await modern.message()).method).toBe('notifications/subscriptions/acknowledged');
+  const hear = async () => {
+    const heard = await Promise.all([legacy.message(), modern.message()]);
+    expect(heard.map(({ method }) => method)).toEqual(
+      Array(2).fill('notifications/tools/list_changed'),
+    );
+  };
+  const drop = () => {
+    for (const stream of [legacy, modern]) stream.drop();
+  };
+  return { hear, [Symbol.dispose]: drop };
+}
+
+describe('a list', () => {
+  it('waits ten seconds at most for servers that hang, and only once; who comes later is news', async () => {
+    await using home = await GatewayHome.create();
+    const starts = home.file('late');
+    const broken = { kind: 'changed-definition', of: 'add', change: { inputSchema: 7 } } as const;
+    await home.configure({
+      mcpServers: {
+        dead: { command: '/bin/false' },
+        mute: faultyStdio({ faults: [{ kind: 'hang', when: 'at-list' }] }),
+        good: faultyStdio({ era: 'legacy' }),
+        strange: faultyStdio({ faults: [broken] }),
+        frozen: faultyStdio({ faults: [{ kind: 'hang', when: 'at-start' }] }),
+        late: faultyStdio({ starts, faults: [{ kind: 'slow-start', ms: 12_000 }] }),
+      },
+    });
+    await using served = await home.serve();
+    using client = new HttpClient(served.url);
+    using listening = await listeners(client);
+    const began = performance.now();
+    const first = namesOf(await client.modern('tools/list'));
+    const firstMs = performance.now() - began;
+    const second = namesOf(await client.modern('tools/list'));
+    const secondMs = performance.now() - began - firstMs;
+    console.log(
+      `the first list took ${firstMs.toFixed(0)} ms, the second ${secondMs.toFixed(0)} ms`,
+    );
+    expect(firstMs).toBeLessThan(50_000);
+    expect(secondMs).toBeLessThan(5000);
+    for (const names of [first, second]) {
+      expect(ofServer(names, 'good')).toHaveLength(14);
+      // One invalid schema hides that tool only.
+      expect(ofServer(names, 'strange')).toHaveLength(13);
+      expect(names).not.toContain('strange__add');
+      for (const gone of ['dead', 'mute', 'frozen', 'late']) {
+        expect(ofServer(names, gone), gone).toEqual([]);
+      }
+    }
+    await listening.hear();
+    expect(ofServer(namesOf(await client.modern('tools/list')), 'late')).toHaveLength(14);
+    expect(startsIn(starts)).toBe(1);
+  });
+
+  it('has a server that comes up late as soon as somebody asks again, and tells the others', async () => {
+    await using home = await GatewayHome.create();
+    const [gate, starts] = [home.file('gate'), home.file('starts')];
+    await home.configure({
+      mcpServers: { late: tinyServer({ gate, starts }), good: tinyServer({ starts }) },
+    });
+    await using served = await home.serve();
+    using client = new HttpClient(served.url);
+    using listening = await listeners(client);
+    const names = async () => namesOf(await client.modern('tools/list'));
+    expect(ofServer(await names(), 'late')).toEqual([]);
+    await writeFile(gate, '');
+    const heard = listening.hear();
+    await until(async () => ofServer(await names(), 'late').length === 2, 'the late one to come');
+    await heard;
+    expect(ofServer(await names(), 'good')).toHaveLength(2);
+  });
+
+  it('is what was last known of a server that is broken now, and needs no process #lazy', async () => {
+    await using home = await GatewayHome.create();
+    const [starts, control] = [home.file('starts'), home.file('control.json')];
+    await writeControl(control, []);
+    await home.configure({
+      mcpServers: { flaky: faultyStdio({ starts, control }), good: faultyStdio({ starts }) },
+    });
+    const whole = async (client: HttpClient) => namesOf(await client.modern('tools/list'));
+    const before = await (async () => {
+      await using served = await home.serve();
+      using client = new HttpClient(served.url);
+      return await whole(client);
+    })();
+    expect(before).toHaveLength(14 + 14 + 2);
+    expect(startsIn(starts)).toBe(2);
+    await writeControl(control, [{ kind: 'crash-before-effect', when: 'at-start' }]);
+
+    await using served = await home.serve();
+    using client = new HttpClient(served.url);
+    expect(await whole(client)).toEqual(before);
+    const session = await client.session();
+    expect(namesOf(await session.ask('tools/list'))).toEqual(before);
+    expect(startsIn(starts), 'nothing was started').toBe(2);
+    const { result } = await client.call('flaky__echo');
+    expect(result.isError).toBe(true);
+    expect(result._meta['holdfast/fault']).toMatchObject({ code: 'unavailable', server: 'flaky' });
+    expect(await whole(client)).toEqual(before);
+    await writeControl(control, []);
+    await until(async () => {
+      const again = await client.call('flaky__echo', { text: 'back' });
+      return again.result.structuredContent?.text === 'back';
+    }, 'the server to be back');
+    expect(await whole(client)).toEqual(before);
+  });
+
+  it('that has changed is told to everybody, and read anew', async () => {
+    await using home = await GatewayHome.create({ mcpServers: { good: faultyStdio() } });
+    await using served = await home.serve();
+    using client = new HttpClient(served.url);
+    await client.modern('tools/list');
+    using listening = await listeners(client);
+    const change = { description: 'Something else.' };
+    const fault = { kind: 'changed-definition', of: 'slow', announce: true, change };
+    await client.call('good__echo', { fault });
+    await listening.hear();
+    const { json } = await client.modern('tools/list');
+    const slow = json.result.tools.find(({ name }: { name: string }) => name === 'good__slow');
+    expect(slow.description).toBe('Something else.');
+  });
+});

@@ -1,0 +1,200 @@
+// The command `holdfast serve` from outside: who may come in, what it says when it cannot start, and
+// how it ends.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { faultyStdio } from '../support/faulty.ts';
+import { GatewayHome } from '../support/gateway-home.ts';
+import { HttpClient, modernRequest } from '../support/gateway-http-client.ts';
+import { callIn, isCancelledIn, recorded } from '../support/gateway-recorded.ts';
+import { processesWith } from '../support/host.ts';
+import { until } from '../support/until.ts';
+
+const guarded = { mcpServers: { files: faultyStdio() }, http: { auth: 'token' } };
+
+/** Every file below, as text. */
+function contents(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile())
+    .map((path) => readFileSync(path, 'latin1'));
+}
+
+async function statusWith(url: string, headers: Record<string, string>): Promise<number> {
+  using client = new HttpClient(url, headers);
+  return (await client.modern('tools/list')).status;
+}
+
+describe('the token', () => {
+  it('is made at the first start, told once, kept only as a hash, and asked for ever after', async () => {
+    await using home = await GatewayHome.create(guarded);
+    const first = await home.serve();
+    const secret = first.token ?? '';
+    expect(secret).toMatch(/^hf_[\w-]{43}$/);
+    const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+    expect(await statusWith(first.url, bearer(secret))).toBe(200);
+    const wrong = [{}, bearer(`${secret}x`), bearer(secret.slice(1)), { authorization: secret }];
+    for (const headers of wrong) expect(await statusWith(first.url, headers)).toBe(401);
+    expect(await first.stop()).toMatchObject({ code: 0, stderr: '' });
+    expect(contents(home.state).length).toBeGreaterThan(0);
+    for (const text of contents(home.state)) expect(text).not.toContain(secret.slice(3));
+
+    const second = await home.serve();
+    expect(second.token).toBeNull();
+    expect(await statusWith(second.url, bearer(secret))).toBe(200);
+    expect(await statusWith(second.url, bearer('hf_something'))).toBe(401);
+    const { stdout } = await second.stop();
+    expect(stdout).not.toContain('hf_');
+  });
+
+  it('stands in a config that is ready to be pasted, the first time only', async () => {
+    await using home = await GatewayHome.create(guarded);
+    const page = async () => {
+      const started = home.start(['--listen', '127.0.0.1:0']);
+      await started.printed('Ctrl-C');
+      return (await started.stop()).stdout;
+    };
+    const shown = await page();
+    const config = JSON.parse(shown.slice(shown.indexOf('{'), shown.lastIndexOf('}') + 1));
+    const { url, headers } = config.mcpServers.holdfast;
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    expect(shown.split('hf_')).toHaveLength(2);
+    expect(await page()).not.toContain('hf_');
+    await using served = await home.serve();
+    expect(await statusWith(served.url, headers)).toBe(200);
+  });
+});
+
+describe('a start that cannot be', () => {
+  async function refusal(home: GatewayHome, args: readonly string[]) {
+    const { code, stdout, stderr } = await home.start(args).ended;
+    expect(stdout).toBe('');
+    expect(stderr.trimEnd().split('\n'), stderr).toHaveLength(1);
+    expect(stderr).not.toMatch(/\.(?:js|ts):\d|node:internal/);
+    return { code, stderr };
+  }
+
+  it('without authentication on an address that others reach is refused #command-line', async () => {
+    await using home = await GatewayHome.create({ mcpServers: {}, http: { auth: 'none' } });
+    for (const address of ['0.0.0.0:0', '[::]:0']) {
+      const { code, stderr } = await refusal(home, ['--listen', address]);
+      expect(code).toBe(2);
+      expect(stderr).toContain('without authentication');
+      expect(stderr).toContain('http.auth');
+    }
+  });
+
+  it('on a port that is in use says so #command-line', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { port: number };
+    await using home = await GatewayHome.create();
+    const { code, stderr } = await refusal(home, ['--listen', `127.0.0.1:${port}`]);
+    expect(code).toBe(3);
+    expect(stderr).toContain(`127.0.0.1:${port}`);
+    expect(stderr).toContain('--listen');
+    await new Promise((resolve) => taken.close(resolve));
+  });
+
+  it.each([
+    ['that is no address', ['--listen', 'nowhere'], 'HOST:PORT'],
+    ['with a word it does not know', ['--lisen', '127.0.0.1:0'], '--listen'],
+  ])('%s says what is meant #command-line', async (_what, args, advice) => {
+    await using home = await GatewayHome.create();
+    const { code, stderr } = await home.start(args).ended;
+    expect(code).toBe(2);
+    expect(stderr).toContain(advice);
+  });
+
+  it.each([
+    ['is no JSON', '{ "mcpServers": ', 'holdfast.json'],
+    ['has a key it must not have', '{ "mcpServers": {}, "nameing": "prefix" }', 'naming'],
+    ['says nothing of how to run a server', '{ "mcpServers": { "x": {} } }', 'x'],
+    ['names no such surface', '{ "mcpServers": {}, "surface": "all" }', 'surface'],
+  ])(
+    'with a config that %s names the place, on HTTP and on stdio #config',
+    async (_what, text, place) => {
+      await using home = await GatewayHome.create();
+      await writeFile(home.configFile, text);
+      for (const args of [['--listen', '127.0.0.1:0'], ['--stdio']]) {
+        const { code, stderr } = await home.start(args).ended;
+        expect(code).toBe(2);
+        expect(stderr).toContain(place);
+        expect(stderr).not.toMatch(/\.(?:js|ts):\d+:|node:internal/);
+      }
+    },
+  );
+
+  it('without a config says where one is looked for #config', async () => {
+    await using home = await GatewayHome.create();
+    const { code, stderr } = await home.start(['--config', home.file('none.json'), '--stdio'])
+      .ended;
+    expect(code).toBe(2);
+    expect(stderr).toContain('none.json');
+    await rm(home.configFile);
+    const nowhere = await home.startWithoutConfig(['--stdio']).ended;
+    expect(nowhere.code).toBe(2);
+    expect(nowhere.stderr).toContain('holdfast.json');
+  });
+});
+
+describe('SIGTERM', () => {
+  it('during calls tells their servers, ends everything and leaves nothing #command-line', async () => {
+    await using home = await GatewayHome.create();
+    const record = (name: string) => home.file(`${name}.jsonl`);
+    const server = (era: 'legacy' | 'modern') => recorded(faultyStdio({ era }), record(era));
+    const mcpServers = { legacy: server('legacy'), modern: server('modern') };
+    await home.configure({ mcpServers });
+    const served = await home.serve();
+    using client = new HttpClient(served.url);
+    const session = await client.session();
+    const listening = await session.listen();
+    const outcomes: Promise<unknown>[] = [];
+    for (const name of Object.keys(mcpServers)) {
+      const call = (nonce: string) => ({
+        name: `${name}__slow`,
+        arguments: { ms: 600_000, nonce },
+      });
+      outcomes.push(
+        client.begin(modernRequest('tools/call', call('of a modern client'))).answered,
+        session.begin('tools/call', call('of a legacy client'), name).answered,
+      );
+    }
+    const nonces = ['of a modern client', 'of a legacy client'];
+    const calls = Object.keys(mcpServers).flatMap((name) =>
+      nonces.map((nonce) => ({ server: name, nonce })),
+    );
+    const arrived = calls.map(
+      ({ server, nonce }) =>
+        () =>
+          callIn(record(server), nonce),
+    );
+    await until(() => arrived.every((call) => call() !== undefined), 'the calls to arrive');
+    const settled = Promise.allSettled(outcomes);
+    const { code, stderr } = await served.stop();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    await settled;
+    await listening.ended();
+    expect(processesWith(home.folder)).toEqual([]);
+    expect(calls.filter(({ server, nonce }) => !isCancelledIn(record(server), nonce))).toEqual([]);
+  });
+
+  it('over stdio ends everything as well', async () => {
+    await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
+    const client = home.stdio();
+    await client.initialize();
+    client.send({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'files__slow', arguments: { ms: 600_000 } },
+    });
+    await client.ask('ping', {}, 'after');
+    const { code, stderr } = await client.kill('SIGTERM');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(processesWith(home.folder)).toEqual([]);
+  });
+});

@@ -5,12 +5,15 @@
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
 import { Traffic } from '../host-tools/traffic.ts';
+import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { faultFrom } from '../kernel/fault.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
+import type { Span } from '../wire/span.ts';
+import { oneLine } from '../wire/splice.ts';
 import type { Front, Outlet, Reply, Session, Underway } from './contract.ts';
 import { notificationFrame } from './frames.ts';
 import { legacyGreeting } from './greeting.ts';
@@ -55,10 +58,13 @@ export class Gateway implements Front, AsyncDisposable {
   readonly #sessions = new Set<LegacySession>();
   readonly #listenings = new Set<Listening>();
   readonly #clients = new Map<string, ModernClient>();
+  /** Modern requests under way; those of a session are the session's. */
+  readonly #requests = new ChurnTable<number, Incoming>(1024);
   readonly #changed = new Set<ListKind>();
   readonly #news: Disposable;
   #telling: Disposable | undefined;
   #nextSession = 1;
+  #nextRequest = 1;
   isAccepting = true;
 
   constructor({ host, clock, identity, settings }: GatewayParts) {
@@ -115,19 +121,20 @@ export class Gateway implements Front, AsyncDisposable {
     const { bytes, meta } = message;
     const level = meta?.find('io.modelcontextprotocol/logLevel');
     const capabilities = meta?.find('io.modelcontextprotocol/clientCapabilities');
+    const serial = this.#nextRequest++;
     const incoming = new Incoming(
       message,
       {
         principal,
         client: this.#modernClient(client),
         era: 'modern',
-        capabilities: capabilities
-          ? bytes.toString('utf8', capabilities.start, capabilities.end)
-          : '{}',
+        capabilities: capabilities ? lineText(bytes, capabilities) : '{}',
         logLevel: level && textOf(bytes, level),
       },
       reply,
+      () => this.#requests.delete(serial),
     );
+    this.#requests.set(serial, incoming);
     answerRequest(this, incoming, undefined);
     return incoming.isOver ? undefined : incoming;
   }
@@ -258,6 +265,12 @@ export class Gateway implements Front, AsyncDisposable {
     this.#news[Symbol.dispose]();
     this.#telling?.[Symbol.dispose]();
     for (const session of [...this.#sessions]) session.close();
+    for (const incoming of this.#requests.values()) incoming.cancel();
     this.#parking.close();
   }
+}
+
+/** JSON text that goes into a line of somebody else's. */
+function lineText(bytes: Buffer, { start, end }: Span): string {
+  return oneLine(bytes.subarray(start, end)).toString('utf8');
 }

@@ -23,7 +23,7 @@ import { splice } from '../wire/splice.ts';
 import type { Gateway, GatewaySettings } from './gateway.ts';
 import type { Incoming } from './incoming.ts';
 import type { Route } from './name-table.ts';
-import { faultError, unknownName } from './relay.ts';
+import { faultError } from './relay.ts';
 
 const hostToolPrefix = 'holdfast__';
 const hostTools = new Map(hostToolNames.map((name) => [`${hostToolPrefix}${name}`, name]));
@@ -117,7 +117,8 @@ async function search(gateway: Gateway, incoming: Incoming): Promise<void> {
   const outcome = new ToolSearch(served).search(question.query, question.limit);
   const nameOf = (hit: { server: string; tool: string }) =>
     view.tools.exposed({ server: hit.server, name: hit.tool }) ?? hit.tool;
-  answer(incoming, searchResult(question, outcome, nameOf));
+  const unsearched = view.unlisted(incoming.principal);
+  answer(incoming, searchResult(question, outcome, nameOf, unsearched));
 }
 
 function callNamed(gateway: Gateway, incoming: Incoming): void {
@@ -131,7 +132,7 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
   }
   const args = inner ? bytes.subarray(inner.start, inner.end) : Buffer.from('{}');
   const carry = (route: Route | undefined) => {
-    if (!route) return incoming.error(unknownName('tool', incoming));
+    if (!route) return refuse(incoming, `Unknown tool: ${name}`);
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
     gateway.relay.carry(incoming, { ...route, args, changes });
   };

@@ -7,6 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ClientAnswer, Question } from '../host/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { canonicalText } from '../wire/canonical.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { memberEdits } from '../wire/member-edits.ts';
 import { objectAt } from '../wire/parts.ts';
@@ -103,7 +104,9 @@ export function fingerprintOf({ message }: Incoming): string {
   const { bytes, paramsObject, method } = message;
   const parts = (['name', 'uri', 'arguments'] as const).map((key) => {
     const span = paramsObject?.find(key);
-    return span ? bytes.toString('utf8', span.start, span.end) : '';
+    if (!span) return '';
+    // Written otherwise it is still the same request; with a key twice only the same bytes are.
+    return canonicalText(bytes, span) ?? bytes.toString('utf8', span.start, span.end);
   });
   return JSON.stringify([method, ...parts]);
 }

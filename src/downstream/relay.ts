@@ -4,6 +4,7 @@
 // the question with a sealed state, a legacy one is asked (see rounds), and a call whose server asks
 // in the middle is parked (see parking).
 
+import { hash } from 'node:crypto';
 import type { Answer } from '../host/answer.ts';
 import { RpcAnswer } from '../host/call-faults.ts';
 import type { Host } from '../host/host.ts';
@@ -52,9 +53,13 @@ export interface Destination {
   readonly args?: Buffer;
 }
 
+/** Long enough for somebody who has to find a form first; the server may be stricter. */
+const stateLivesMs = 3_600_000;
+
 interface UpstreamState {
   readonly subject: string;
   readonly principal: string;
+  readonly expiresAt: number;
   /** The server's own; null if it has none and the call is simply to be sent again. */
   readonly state: string | null;
 }
@@ -118,7 +123,7 @@ export class Relay {
     const text = textOf(bytes, span);
     const state = text === undefined ? undefined : this.#parts.seal.open(text);
     if (this.#parts.parking.resume(incoming, state, fingerprintOf(incoming))) return 'taken';
-    if (isUpstreamState(state) && isStateOf(state, incoming, to)) {
+    if (isUpstreamState(state) && this.#isStateOf(state, incoming, to)) {
       return state.state === null
         ? { requestState: null, inputResponses: null }
         : { requestState: JSON.stringify(state.state) };
@@ -128,6 +133,12 @@ export class Relay {
       message: 'Invalid params: requestState is not one that was given for this request',
     });
     return 'taken';
+  }
+
+  #isStateOf(state: UpstreamState, incoming: Incoming, to: Destination): boolean {
+    const isInTime = this.#parts.clock.wallNow() < state.expiresAt;
+    const isTheirs = state.principal === incoming.principal.id;
+    return isInTime && isTheirs && state.subject === subjectOf(incoming, to);
   }
 
   // --- back --------------------------------------------------------------------------------
@@ -163,6 +174,7 @@ export class Relay {
     const sealed: UpstreamState = {
       subject: subjectOf(incoming, to),
       principal: incoming.principal.id,
+      expiresAt: this.#parts.clock.wallNow() + stateLivesMs,
       state,
     };
     return JSON.stringify(this.#parts.seal.close(sealed));
@@ -261,12 +273,9 @@ export function unknownName(
   return { code: rpcCodes.invalidParams, message: message_ };
 }
 
-function subjectOf({ message }: Incoming, { server, name }: Destination): string {
-  return JSON.stringify([message.method, server, name]);
-}
-
-function isStateOf(state: UpstreamState, incoming: Incoming, to: Destination): boolean {
-  return state.principal === incoming.principal.id && state.subject === subjectOf(incoming, to);
+/** What a state belongs to: the server, and the request as it was first sent. */
+function subjectOf(incoming: Incoming, { server }: Destination): string {
+  return hash('sha256', JSON.stringify([server, fingerprintOf(incoming)]), 'base64url');
 }
 
 function isUpstreamState(state: unknown): state is UpstreamState {

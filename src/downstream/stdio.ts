@@ -196,24 +196,32 @@ class StdioServer {
 /** Many small pieces cost more than one copy; a large one is never copied. */
 const smallBytes = 16_384;
 
-function joinedSmall(pieces: readonly (string | Buffer)[]): readonly Buffer[] {
-  const joined: Buffer[] = [];
-  let small: Buffer[] = [];
-  const settle = () => {
-    if (small.length > 0)
-      joined.push(small.length === 1 ? (small[0] as Buffer) : Buffer.concat(small));
-    small = [];
-  };
-  for (const piece of pieces) {
-    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    if (bytes.length <= smallBytes) small.push(bytes);
-    else {
-      settle();
-      joined.push(bytes);
-    }
+function joinedSmall(pieces: readonly (string | Buffer)[]): readonly (string | Buffer)[] {
+  const joined: (string | Buffer)[] = [];
+  let from = 0;
+  for (const [at, piece] of pieces.entries()) {
+    if (piece.length <= smallBytes) continue;
+    if (at > from) joined.push(inOne(pieces, from, at));
+    joined.push(piece);
+    from = at + 1;
   }
-  settle();
+  if (from < pieces.length) joined.push(inOne(pieces, from, pieces.length));
   return joined;
+}
+
+function inOne(pieces: readonly (string | Buffer)[], from: number, to: number): Buffer {
+  let bytes = 0;
+  for (let at = from; at < to; at++) {
+    const piece = pieces[at] as string | Buffer;
+    bytes += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
+  }
+  const out = Buffer.allocUnsafe(bytes);
+  let end = 0;
+  for (let at = from; at < to; at++) {
+    const piece = pieces[at] as string | Buffer;
+    end += typeof piece === 'string' ? out.write(piece, end) : piece.copy(out, end);
+  }
+  return out;
 }
 
 const emptyBatch: RpcError = {

@@ -328,6 +328,16 @@ export class View {
     return catalogue.definitions('tools')?.find(({ key }) => key === name);
   }
 
+  /** Servers whose tools are not known, and why. */
+  unlisted(principal: Principal): readonly { readonly server: string; readonly why: string }[] {
+    const unknown = this.#visible(principal).filter(
+      ({ catalogue }) => catalogue.definitions('tools') === undefined,
+    );
+    return unknown.map(({ name, supervisor }) => {
+      return { server: name, why: supervisor.lastFault?.fault.code ?? 'not listed yet' };
+    });
+  }
+
   async searchable(principal: Principal, only: string | undefined): Promise<readonly ServedTool[]> {
     if (!this.#isRecalled) await this.#recall();
     await this.#update('tools', principal);

@@ -306,6 +306,25 @@ describe('what a server says unasked', () => {
   });
 });
 
+describe('a modern server on a connection of many', () => {
+  it('is heard by the one call that it has, and not by one that only waits', () => {
+    const { use, note, seat, noise } = newQuestions();
+    const modern = new FakeUpstream('modern');
+    const [ann, bob] = [new FakeClient('ann'), new FakeClient('bob')];
+    const anns = ann.call(localUser, 'info');
+    use(anns, modern);
+    const bobs = bob.call({ id: 'token:x', role: null }, 'info');
+    use(bobs, modern);
+    note('notifications/message', { level: 'error' }, modern);
+    seat.leave(bobs);
+    note('notifications/message', { level: 'error' }, modern);
+    seat.leave(anns);
+    seat.enter(bob.call({ id: 'token:x', role: null }, 'info'));
+    note('notifications/message', { level: 'error', data: 'late, about ann' }, modern);
+    expect([ann.told.length, bob.told.length, noise.length]).toEqual([1, 0, 2]);
+  });
+});
+
 describe('a call that goes out', () => {
   it('tells a legacy server the level that its client wants, once, and a modern one nothing', () => {
     const { use, connection } = newQuestions();

@@ -13,7 +13,6 @@ import { errorAnswer, refusedAnswer, resultAnswer } from '../upstream/server-req
 import { type Id, idOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import { oneLine } from '../wire/splice.ts';
-import { WireError } from '../wire/wire-error.ts';
 import type { Caller, Client, ClientAnswer } from './caller.ts';
 import { LogLevels } from './log-levels.ts';
 import type { Seat } from './seat.ts';

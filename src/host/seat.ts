@@ -89,9 +89,11 @@ export class Seat {
     return this.onlyCallerThat(() => true);
   }
 
-  /** The one call of this kind that is under way, if there is exactly one. */
+  /** The one call of this kind that the server has, if there is exactly one; who only waits has not spoken yet. */
   onlyCallerThat(isMeant: (caller: Caller) => boolean): Caller | undefined {
-    const meant = this.#callers.filter(isMeant);
+    const meant = this.#callers.filter(
+      (caller, place) => this.#patiences[place] !== undefined && isMeant(caller),
+    );
     return meant.length === 1 ? meant[0] : undefined;
   }
 

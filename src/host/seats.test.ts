@@ -95,11 +95,14 @@ describe('a connection in its seat', () => {
   });
 
   it('knows the calls it carries, each until it leaves', () => {
-    const { seat } = newSeat();
+    const { seat, use } = newSeat();
+    const connection = new FakeUpstream();
     const [one, two] = [newCaller('ann'), newCaller('ann')];
-    seat.enter(one);
-    expect([seat.inFlight, seat.onlyCaller]).toEqual([1, one]);
-    seat.enter(two);
+    for (const caller of [one, two]) seat.enter(caller);
+    use(connection, one);
+    // The other only waits: nothing that is said now can be about it.
+    expect([seat.inFlight, seat.onlyCaller]).toEqual([2, one]);
+    use(connection, two);
     expect([seat.onlyCaller, seat.oldestCaller(two.client)]).toEqual([undefined, one]);
     seat.leave(one);
     seat.leave(one);

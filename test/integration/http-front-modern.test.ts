@@ -84,7 +84,7 @@ describe('a modern answer', () => {
     expect(events.events.every(({ id }) => id === undefined)).toBe(true);
     expect(gate.front.last().isCancelled).toBe(false);
     await clock.advanceAsync(60_000);
-    expect(gate.reports).toEqual([]);
+    expect(clock.pending).toBe(0);
   });
 
   it('that takes long becomes a stream with a sign of life', async () => {

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { newGateway, newHost, settled } from '../../test/support/fake-gateway.ts';
+import { discovery, legacyGreeting } from './greeting.ts';
+
+const identity = { name: 'holdfast', version: '1' };
+
+describe('what the gateway says of itself', () => {
+  it('is all of the protocol before anything is known of a server, and starts none', async () => {
+    const { host, servers } = newHost({ a: {} });
+    const legacy = JSON.parse(`{${legacyGreeting(host, identity)}}`);
+    const modern = JSON.parse(discovery(host, identity));
+    for (const { capabilities } of [legacy, modern]) {
+      expect(capabilities).toMatchObject({
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { listChanged: true, subscribe: true },
+        completions: {},
+        logging: {},
+      });
+    }
+    expect(legacy.serverInfo).toEqual(identity);
+    expect(modern).toMatchObject({
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28'],
+      _meta: { 'io.modelcontextprotocol/serverInfo': identity },
+    });
+    expect(servers.a.children).toEqual([]);
+  });
+
+  it('has the instructions of its servers under their names, none longer than its share', async () => {
+    const { host, legacy } = newGateway({
+      a: { instructions: '  Be kind.\n' },
+      b: { instructions: 'x'.repeat(10_000) },
+      c: {},
+    });
+    legacy().request('tools/list');
+    await settled();
+    const { instructions } = JSON.parse(`{${legacyGreeting(host, identity)}}`);
+    expect(instructions).toBe(`## a\n\nBe kind.\n\n## b\n\n${'x'.repeat(4_000)}`);
+  });
+
+  it('has the extensions and experiments of its servers, the earlier one’s word first', async () => {
+    const declared = (value: number) => ({
+      tools: {},
+      extensions: { 'x/y': { value } },
+      experimental: { [`e${value}`]: {} },
+    });
+    const { host, legacy } = newGateway({
+      a: { capabilities: declared(1) },
+      b: { capabilities: declared(2) },
+    });
+    legacy().request('tools/list');
+    await settled();
+    expect(JSON.parse(discovery(host, identity)).capabilities).toMatchObject({
+      extensions: { 'x/y': { value: 1 } },
+      experimental: { e1: {}, e2: {} },
+    });
+  });
+});

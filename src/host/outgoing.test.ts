@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { FakeUpstream } from '../../test/support/fake-upstream.ts';
+import { localUser } from '../policy/principal.ts';
+import type { Child } from '../supervise/child.ts';
+import type { Caller } from './caller.ts';
+import type { OfferedTool } from './catalogue.ts';
+import { isSafeMethod, type Operation, subjectOf, toolCall } from './operation.ts';
+import { requestOptions, requestParams } from './outgoing.ts';
+import type { Patience } from './patience.ts';
+
+const patience = {} as Patience;
+const request = (operation: Operation, caller?: Caller) => ({
+  principal: localUser,
+  server: 's',
+  operation,
+  caller,
+});
+
+describe('the parameters of a call', () => {
+  it('are its name and the caller’s bytes, or what it brought along', () => {
+    const args = '{"n":1.0,"a":1,"a":2}';
+    const members = `"name":"a\\"b","arguments":${args}`;
+    expect(requestParams(toolCall('a"b', args), undefined)).toEqual({ members });
+    const bytes = requestParams(toolCall('a"b', Buffer.from(args)), undefined).members;
+    expect(bytes.toString()).toBe(members);
+    const params = { members: '"uri":"x"' };
+    const read: Operation = { method: 'resources/read', kind: 'resource', name: 'x', args, params };
+    expect(requestParams(read, undefined)).toBe(params);
+  });
+});
+
+describe('what goes beside a call', () => {
+  it('says whose it is only if somebody can be asked', () => {
+    const caller = { capabilities: '{"roots":{}}', logLevel: 'info' } as Caller;
+    const connection = new FakeUpstream();
+    expect(requestOptions(connection, request(toolCall('t', '{}')), undefined, patience)).toEqual({
+      progress: patience,
+    });
+    const asked = requestOptions(
+      connection,
+      request(toolCall('t', '{}'), caller),
+      undefined,
+      patience,
+    );
+    expect(asked).toEqual({
+      progress: patience,
+      owner: caller,
+      capabilities: '{"roots":{}}',
+      logLevel: 'info',
+    });
+  });
+
+  it('is mirrored in headers for a modern remote server, and for no other', () => {
+    const remote = new FakeUpstream('modern');
+    const local = Object.assign(new FakeUpstream('modern'), { child: {} as Child });
+    const call = request(toolCall('tool', '{}'));
+    const headersOf = (connection: FakeUpstream, offered?: OfferedTool) =>
+      requestOptions(connection, call, offered, patience).headers;
+    expect(headersOf(remote)).toEqual({ 'mcp-name': 'tool' });
+    expect([headersOf(local), headersOf(new FakeUpstream())]).toEqual([undefined, undefined]);
+    const nameless: Operation = { method: 'vendor/x', kind: 'other', name: null, args: '{}' };
+    expect(requestOptions(remote, request(nameless), undefined, patience).headers).toEqual({});
+  });
+});
+
+describe('an operation', () => {
+  it('is safe to repeat if the protocol says so, and never if nobody knows it', () => {
+    const safe = [
+      'resources/read',
+      'prompts/get',
+      'completion/complete',
+      'tools/list',
+      'tasks/get',
+    ];
+    const unsafe = ['tools/call', 'vendor/x', 'tasks/cancel', 'tasks/update', ''];
+    expect(safe.every(isSafeMethod) && !unsafe.some(isSafeMethod)).toBe(true);
+  });
+
+  it('is called by its tool, or by its method', () => {
+    expect(subjectOf(toolCall('t', '{}'))).toBe('t');
+    expect(subjectOf({ method: 'prompts/get', kind: 'prompt', name: 'p', args: '{}' })).toBe(
+      'prompts/get',
+    );
+  });
+});

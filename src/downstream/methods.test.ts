@@ -103,6 +103,9 @@ describe('a watched resource', () => {
     const listening = modern().request('subscriptions/listen', {
       notifications: { resourceSubscriptions: ['file:///a', 'file:///a'] },
     });
+    const elsewhere = modern().request('subscriptions/listen', {
+      notifications: { resourcesListChanged: true },
+    });
     await settled();
     expect(subscribed.result).toEqual({});
     servers.s.child.say(
@@ -112,7 +115,7 @@ describe('a watched resource', () => {
     expect(watching.heard).toEqual([
       '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a","x":1.0}}',
     ]);
-    expect(idle.heard).toEqual([]);
+    expect([idle.heard, elsewhere.sent.length]).toEqual([[], 1]);
     expect(listening.messages.at(-1)).toMatchObject({
       method: 'notifications/resources/updated',
       params: { uri: 'file:///a', _meta: { 'io.modelcontextprotocol/subscriptionId': 1 } },

@@ -77,6 +77,7 @@ describe('ten thousand clients that never say goodbye', () => {
     expect(await statusOf(port, sessions[0])).toBe('200');
     await told('idle');
     const after = await told('heap');
+    expect(await statusOf(port, sessions[0])).toBe('404');
     const { code, stderr } = await gateway.end();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 

@@ -156,15 +156,18 @@ describe.each(eras)('a client over HTTP of a %s server', (era) => {
 });
 
 describe.each(eras)('a client over stdio of a %s server', (era) => {
-  it('that closes the pipe ends the gateway, and the server hears of it first #cancel', async () => {
-    const { params, arrived, cancelledAfter } = longCall(era);
+  it('that closes the pipe ends the gateway, and the server hears of each call first #cancel', async () => {
     const client = home.stdio();
     await client.initialize();
-    client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-    await arrived();
-    await cancelledAfter('stdio, input closed', () => void client.end());
+    const calls = [longCall(era), longCall(era), longCall(era)];
+    for (const [id, { params }] of calls.entries()) {
+      client.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
+    }
+    for (const { arrived } of calls) await arrived();
+    await calls[0]?.cancelledAfter('stdio, input closed', () => void client.end());
     const { code, stderr } = await client.ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(calls.map(({ isCancelled }) => isCancelled())).toEqual([true, true, true]);
     expect(client.lines).toHaveLength(1);
     expect(processesWith(home.folder)).toEqual([]);
   });

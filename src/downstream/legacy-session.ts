@@ -25,6 +25,7 @@ import {
   resultFrame,
 } from './frames.ts';
 import { Incoming } from './incoming.ts';
+import { isWithin } from './watched-address.ts';
 
 /** What a session needs of the gateway. */
 export interface SessionHost {
@@ -286,7 +287,7 @@ function unsupported(method: string): ClientAnswer {
 /** Is this address one that is watched, or part of one? */
 export function watches(session: LegacySession, uri: string): boolean {
   if (session.watched.has(uri)) return true;
-  for (const watched of session.watched.keys()) if (uri.startsWith(watched)) return true;
+  for (const watched of session.watched.keys()) if (isWithin(uri, watched)) return true;
   return false;
 }
 

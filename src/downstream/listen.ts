@@ -10,6 +10,7 @@ import { objectAt } from '../wire/parts.ts';
 import { splice } from '../wire/splice.ts';
 import { notificationFrame } from './frames.ts';
 import type { Incoming } from './incoming.ts';
+import { isWithin } from './watched-address.ts';
 
 export interface Wishes {
   readonly toolsListChanged: boolean;
@@ -65,7 +66,7 @@ export class Listening {
 
   /** `params` is an object as the server wrote it, with the address as the client knows it. */
   updated(uri: string, params: Buffer): void {
-    const isWatched = this.wishes.resourceSubscriptions.some((watched) => uri.startsWith(watched));
+    const isWatched = this.wishes.resourceSubscriptions.some((watched) => isWithin(uri, watched));
     const object = objectAt(params, { start: 0, end: params.length });
     if (!isWatched || !object) return;
     const marked = splice(params, memberEdits(object, { _meta: this.#mark }));

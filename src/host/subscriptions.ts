@@ -13,6 +13,7 @@ import { rpcFault } from './call-faults.ts';
 
 /** A server that ends its stream is asked again after this long. */
 const relistenMs = 1_000;
+const subscribeMs = 10_000;
 
 export class Subscriptions {
   readonly #clock: Clock;
@@ -82,7 +83,13 @@ export class Subscriptions {
   }
 
   async #subscribe(connection: Connection, uri: string): Promise<void> {
-    const message = await connection.request('resources/subscribe', uriParams(uri)).answer;
+    const exchange = connection.request('resources/subscribe', uriParams(uri));
+    using _deadline = this.#clock.after(subscribeMs, () =>
+      exchange.cancel(
+        new Fault('timeout', `no answer to resources/subscribe within ${subscribeMs} ms`),
+      ),
+    );
+    const message = await exchange.answer;
     if (message.kind === 'error') throw rpcFault(connection, message);
   }
 

@@ -27,6 +27,7 @@ export class Conversation {
   readonly #open = new ChurnTable<number, Exchange>(1024);
   readonly #givenUp = new Set<number>();
   readonly #abandon: (exchange: Exchange) => void;
+  #background = 0;
   #nextId = 1;
 
   constructor(listener: ConversationListener) {
@@ -40,12 +41,13 @@ export class Conversation {
   begin(options: RequestOptions | undefined): Exchange {
     const exchange = new Exchange(this.#nextId++, options, this.#abandon);
     this.#open.set(exchange.id, exchange);
+    if (exchange.isBackground) this.#background += 1;
     return exchange;
   }
 
-  /** Exchanges that are not over. */
-  get size(): number {
-    return this.#open.size;
+  /** Is more than one call under way? Subscriptions do not count. */
+  get isBusy(): boolean {
+    return this.#open.size - this.#background > 1;
   }
 
   /** Resolves when no call is open any more; subscriptions do not count. */
@@ -80,6 +82,7 @@ export class Conversation {
   failAll(fault: Fault): void {
     const exchanges = this.#open.values();
     this.#open.clear();
+    this.#background = 0;
     for (const exchange of exchanges) exchange.fail(fault);
   }
 
@@ -96,7 +99,7 @@ export class Conversation {
     const exchange = typeof id === 'number' ? this.#open.get(id) : undefined;
     // A frame we have not written cannot have been answered: the id was guessed.
     if (exchange && exchange.dispatched !== 'no') {
-      this.#open.delete(exchange.id);
+      this.#remove(exchange);
       exchange.answered(message);
       return;
     }
@@ -130,8 +133,13 @@ export class Conversation {
     return true;
   }
 
+  #remove(exchange: Exchange): void {
+    if (this.#open.delete(exchange.id) && exchange.isBackground) this.#background -= 1;
+  }
+
   #forget(id: number): void {
-    this.#open.delete(id);
+    const exchange = this.#open.get(id);
+    if (exchange) this.#remove(exchange);
     this.#givenUp.add(id);
     if (this.#givenUp.size > rememberedIds) {
       for (const oldest of this.#givenUp) {

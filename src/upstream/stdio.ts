@@ -155,7 +155,7 @@ class StdioConnection implements Connection {
     });
     this.#child = child;
     this.#outbox = new Outbox(child, clock, writeDeadlineMs, {
-      isBusy: () => this.#conversation.size > 1,
+      isBusy: () => this.#conversation.isBusy,
       stuck: (cause) => this.#stuck(cause),
     });
     const abort = () => this.#conversation.failAll(signal.reason as Fault);

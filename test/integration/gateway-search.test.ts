@@ -145,4 +145,42 @@ describe('the gateway’s own tools', () => {
     const wrong = await client.call('holdfast__health_snapshot', { render: 'html' });
     expect(wrong.error.code).toBe(-32_602);
   });
+
+  it('count everything that was carried, by method and tool #status', async () => {
+    await using home = await GatewayHome.create({
+      mcpServers: { files: { ...faultyStdio(), callTimeoutMs: 200 } },
+    });
+    await using served = await home.serve();
+    using client = new HttpClient(served.url);
+    const session = await client.session();
+    await client.modern('tools/list');
+    for (let call = 0; call < 3; call += 1) await session.call('files__echo');
+    await client.call('files__rpc_fail');
+    await client.call('files__slow', { fault: { kind: 'hang' } });
+    await client.modern('no/such/method');
+    const snapshot = await client.call('holdfast__telemetry_snapshot', {
+      render: 'json',
+      detail: 'full',
+    });
+    const { methods, ...totals } = snapshot.result.structuredContent;
+    expect(totals).toMatchObject({
+      responseErrors: 2,
+      transportFaults: 1,
+      retries: 0,
+      cancelled: 0,
+    });
+    const counted = Object.fromEntries(
+      methods.map(({ method, requests }: { method: string; requests: number }) => [
+        method,
+        requests,
+      ]),
+    );
+    expect(counted).toMatchObject({
+      'tools/list': 1,
+      'tools/call:files/echo': 3,
+      'tools/call:files/rpc_fail': 1,
+      'tools/call:files/slow': 1,
+    });
+    for (const { latency } of methods) expect(latency.averageMs).toBeGreaterThanOrEqual(0);
+  });
 });

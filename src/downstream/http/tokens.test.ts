@@ -68,6 +68,18 @@ describe('the tokens', () => {
     expect(tokens.verify('secret-b')).toEqual({ id: 'token:b', role: null });
   });
 
+  it('are known as well the second time, and no others for it', async () => {
+    const kept = collection();
+    const ids = Array.from({ length: 20 }, (_, n) => `t${n}`);
+    for (const id of ids) await kept.put(id, record(id, `secret-of-${id}`));
+    const { tokens } = await openTokens(kept, clock);
+    for (const id of [...ids, ...ids, ...ids.toReversed()]) {
+      expect(tokens.verify(`secret-of-${id}`)?.id).toBe(`token:${id}`);
+      expect(tokens.verify(`secret-Of-${id}`)).toBeUndefined();
+      expect(tokens.verify(`\u0173ecret-of-${id}`)).toBeUndefined();
+    }
+  });
+
   it('end at their time', async () => {
     const kept = collection();
     await kept.put('a', record('a', 'secret', { expiresAt: clock.wallNow() + 1000 }));

@@ -16,7 +16,7 @@ function offeringsOf(sketch: Sketch): Offering[] {
 
 const names = (mode: NamingMode, sketch: Sketch) => nameAll(offeringsOf(sketch), mode, reserved);
 
-describe('prefixed names', () => {
+describe('prefixed names #names', () => {
   it('put the server in front and lead back to it', () => {
     const book = names('prefix', { files: ['read', 'a__b'], 'my.git': ['read-log'] });
     expect(book.exposed('files', 'read')).toBe('files__read');

@@ -4,7 +4,7 @@ import { UriOwners } from './uri-owners.ts';
 
 const owners = () => new UriOwners(['a', 'b', 'c']);
 
-describe('the owner of a URI', () => {
+describe('the owner of a URI #resource-owners', () => {
   it('is the one that listed it', () => {
     const index = owners();
     index.listed('b', ['x:1', 'x:2'], []);

@@ -74,7 +74,7 @@ describe('a legacy server that asks a modern client', () => {
     expect(third.result).toMatchObject(text('done'));
   });
 
-  it('executes once for a state that is sent twice, and both get the one outcome', async () => {
+  it('executes once for a state that is sent twice, and both get the one outcome #state-once', async () => {
     const { reply, child, ask, again } = await asking();
     ask(50);
     await settled();
@@ -138,7 +138,7 @@ describe('a legacy server that asks a modern client', () => {
     expect(child.answerTo(50).result).toEqual(yes);
   });
 
-  it('refuses a state of another person, of other arguments, of another tool, or none of ours', async () => {
+  it('refuses a state of another person, of other arguments, of another tool, or none of ours #state-once', async () => {
     const { reply, child, ask, again, peer, gateway, host, modern } = await asking();
     host.setGuard(() => ({ allow: true }));
     ask(50);

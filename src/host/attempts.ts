@@ -56,6 +56,12 @@ export class Attempts implements PatienceListener {
       for (;;) {
         const connection = this.#seat.supervisor.connection ?? (await this.#connection());
         const offered = this.#offered() ?? (await this.#unlisted(connection));
+        const { caller } = this.#call.request;
+        const preparing = caller && this.#server.questions.preparing(connection, caller);
+        if (preparing) {
+          this.#patience.begin();
+          await this.#interruption.of(preparing);
+        }
         if (this.#call.replays > 0) this.#refuseIfChanged(seen, offered);
         seen = offered;
         try {

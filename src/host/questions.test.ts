@@ -68,7 +68,10 @@ function newQuestions({ hasClients = true } = {}) {
     const patience = new Patience(clock, 1_000, 100_000, listener);
     seat.enter(caller);
     const isFirst = seat.use(on, caller, patience);
-    if (caller) questions.calling(on, caller, isFirst);
+    if (caller) {
+      void questions.preparing(on, caller);
+      questions.calling(on, caller, isFirst);
+    }
     patience.begin();
   };
   const ask = (id: number, method = 'sampling/createMessage', from = connection) =>

@@ -37,14 +37,19 @@ export class Questions {
     this.#parts = parts;
   }
 
-  /** A call is about to go out: a legacy server has to know who is there, and what they want to hear. */
+  /** A call is about to go out: a legacy server has to know who is there. */
   calling(connection: Connection, caller: Caller, isFirst: boolean): void {
     if (connection.era !== 'legacy') return;
-    if (caller.logLevel !== undefined) this.#levels.want(connection, caller.logLevel);
     // Roots that it has were not there before.
     const { client } = caller;
     if (!isFirst || client.isAskedInCalls || !client.hasRoots(caller)) return;
     connection.notify('notifications/roots/list_changed', { members: '' });
+  }
+
+  /** What a legacy server must have heard before a call of this client goes out, if that takes time. */
+  preparing(connection: Connection, { logLevel }: Caller): Promise<void> | undefined {
+    if (connection.era !== 'legacy' || logLevel === undefined) return undefined;
+    return this.#levels.want(connection, logLevel);
   }
 
   /** The connection is gone, and with it everybody who waited for an answer. */

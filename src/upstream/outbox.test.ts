@@ -214,4 +214,16 @@ describe('a closed queue', () => {
     expect([two.dispatched, three.dispatched]).toEqual(['no', 'no']);
     expect([clock.pending, stuck.length]).toEqual([0, 0]);
   });
+
+  it('writes the last words that still wait when it is finished, but no call', async () => {
+    const { first, push, writes, outbox } = newOutbox();
+    await first('one\n');
+    const two = push('two\n');
+    outbox.push('{"a":"cancellation"}\n', undefined);
+    outbox.finish();
+    outbox.push('late\n', undefined);
+    await settled();
+    expect(writes).toEqual(['one\n', '{"a":"cancellation"}\n']);
+    expect(two.dispatched).toBe('no');
+  });
 });

@@ -72,6 +72,16 @@ export class Outbox {
     }
   }
 
+  /** The end, politely: cancellations and answers that still wait are written, calls are not. */
+  finish(): void {
+    if (this.#isClosed) return;
+    const words = this.#queue.filter(({ exchange }) => exchange === undefined);
+    const pieces = words.flatMap(({ frame }) => frame);
+    this.close();
+    // Behind a write that is outstanding, if there is one; whether it arrives is nobody's matter now.
+    if (pieces.length > 0) this.#pipe.write(inOne(pieces), () => {});
+  }
+
   /** Nothing more is written; what is queued stays undispatched. */
   close(): void {
     this.#isClosed = true;

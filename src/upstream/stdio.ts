@@ -349,7 +349,7 @@ class StdioConnection implements Connection {
     if (reason === 'reload' || reason === 'idle') await this.#drain();
     this.isLost = true;
     this.#grace?.[Symbol.dispose]();
-    this.#outbox?.close();
+    this.#outbox?.finish();
     this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));
     if (!this.#child) return 0;
     const stop = stopChild(this.#child, this.#exited, clock, politeStop);

@@ -52,7 +52,7 @@ describe('the fixture by itself', () => {
   });
 });
 
-describe('the gateway in front of the fixture on HTTP', () => {
+describe('the gateway in front of the fixture on HTTP #conformance', () => {
   behavesAsBare(() => ({ fixture: { type: 'http', url: fixture.url } }));
 });
 
@@ -60,7 +60,7 @@ describe('the gateway in front of the fixture on stdio', () => {
   behavesAsBare(() => ({ fixture: fixtureOnStdio }));
 });
 
-describe('the gateway with three more servers behind it', () => {
+describe('the gateway with three more servers behind it #conformance', () => {
   behavesAsBare(async () => ({
     fixture: { type: 'http', url: fixture.url },
     ...(await bystanders(folder)),

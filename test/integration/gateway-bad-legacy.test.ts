@@ -87,7 +87,7 @@ describe('a legacy request', () => {
     expect(await gate.refused(wrong())).toBe(answer);
   });
 
-  it('that has the id of another under way in its session is refused, and that one goes on', async () => {
+  it('that has the id of another under way in its session is refused, and that one goes on #bad-input', async () => {
     const long = session.begin('tools/call', { name: 'docs__slow', arguments: { ms: 150 } }, 'id');
     const echo = () => session.ask('tools/call', { name: 'docs__echo' }, 'id');
     // Which of two connections is read first is nobody's to say: one of the two calls is refused.

@@ -90,7 +90,7 @@ describe('a modern request', () => {
     expect(await gate.refused(wrong)).toBe(answer);
   });
 
-  it('of a revision that is not served is told which one is', async () => {
+  it('of a revision that is not served is told which one is #bad-input', async () => {
     const wrong = meta({ [version]: '2031-01-01' });
     const headers = { ...list.headers, [revision]: '2031-01-01' };
     const { status, json } = await gate.client.ask({ headers, body: wrong.body });

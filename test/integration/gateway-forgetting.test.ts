@@ -54,7 +54,7 @@ async function statusOf(port: number, session: string | undefined): Promise<stri
 }
 
 describe('ten thousand clients that never say goodbye', () => {
-  it('leave nothing behind when their time is over', async () => {
+  it('leave nothing behind when their time is over #sessions #gone-client', async () => {
     const args = ['--expose-gc', '--import', 'tsx', program];
     const gateway = new StdioClient(spawn(process.execPath, args, { stdio: 'pipe' }));
     let lines = 0;

@@ -44,7 +44,7 @@ describe('with a hundred servers', () => {
     expect(startsIn(starts)).toBe(count);
   });
 
-  it('no other start and no other list starts any, and the list is the same #lazy', async () => {
+  it('no other start and no other list starts any, and the list is the same #lazy #merged-lists', async () => {
     const before = startsIn(starts);
     await using served = await home.serve();
     using client = new HttpClient(served.url);

@@ -25,7 +25,7 @@ const far: readonly Kind[] = [
 const kinds = [...near, ...near, ...near, ...far];
 
 describe(`${clients} clients with the same ids and progress tokens`, () => {
-  it(`get no foreign byte in ${responses} responses #right-answer`, async () => {
+  it(`get no foreign byte in ${responses} responses #right-answer #own-answers-only`, async () => {
     await using remote = await faultyHttp();
     await using home = await GatewayHome.create({
       mcpServers: {

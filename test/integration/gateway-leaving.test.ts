@@ -88,7 +88,7 @@ describe.each(eras)('a client over HTTP of a %s server', (era) => {
     expect(who.result.structuredContent.inFlight).toBeLessThanOrEqual(2);
   }
 
-  it('that closes its socket has cancelled its modern request #cancel', async () => {
+  it('that closes its socket has cancelled its modern request #cancel #gone-client', async () => {
     const { params, arrived, cancelledAfter } = longCall(era);
     const pending = client.begin(modernRequest('tools/call', params));
     pending.answered.catch(() => {});
@@ -172,7 +172,7 @@ describe.each(eras)('a client over stdio of a %s server', (era) => {
     expect(processesWith(home.folder)).toEqual([]);
   });
 
-  it('that is killed leaves nothing behind either #cancel #no-orphans', async () => {
+  it('that is killed leaves nothing behind either #cancel #no-orphans #gone-client', async () => {
     const { params, arrived, cancelledAfter } = longCall(era);
     const { command, args, env } = home.stdioCommand;
     const client = new StdioClient(

@@ -35,7 +35,7 @@ async function listeners(client: HttpClient) {
 }
 
 describe('a list', () => {
-  it('waits ten seconds at most for servers that hang, and only once; who comes later is news', async () => {
+  it('waits ten seconds at most for servers that hang, and only once; who comes later is news #merged-lists', async () => {
     await using home = await GatewayHome.create();
     const starts = home.file('late');
     const broken = { kind: 'changed-definition', of: 'add', change: { inputSchema: 7 } } as const;
@@ -94,7 +94,7 @@ describe('a list', () => {
     expect(ofServer(await names(), 'good')).toHaveLength(2);
   });
 
-  it('is what was last known of a server that is broken now, and needs no process #lazy', async () => {
+  it('is what was last known of a server that is broken now, and needs no process #lazy #merged-lists', async () => {
     await using home = await GatewayHome.create();
     const [starts, control] = [home.file('starts'), home.file('control.json')];
     await writeControl(control, []);

@@ -36,7 +36,7 @@ describe('the search surface', () => {
     await home[Symbol.asyncDispose]();
   });
 
-  it('is three tools, for clients of both eras, before any server was started', async () => {
+  it('is three tools, for clients of both eras, before any server was started #search-surface', async () => {
     const three = ['search_tools', 'describe_tool', 'call_tool'];
     expect(namesOf(await client.modern('tools/list'))).toEqual(three);
     const session = await client.session();
@@ -58,7 +58,7 @@ describe('the search surface', () => {
     expect(called.result.structuredContent).toEqual({ text: 'found' });
   });
 
-  it('carries the arguments of the called tool byte for byte #byte-exact', async () => {
+  it('carries the arguments of the called tool byte for byte #byte-exact #search-surface', async () => {
     const exact = String.raw`{ "n":9007199254740993,"f":1.0,"e":1e400, "k":1,"k":2,"u":"\u00e9é\/" }`;
     for (const server of ['files', 'docs']) {
       const name = `${server}__echo`;
@@ -110,7 +110,7 @@ describe('the search surface', () => {
 });
 
 describe('the gateway’s own tools', () => {
-  it('answer while every server is broken #status', async () => {
+  it('answer while every server is broken #status #host-tools', async () => {
     await using home = await GatewayHome.create({
       mcpServers: {
         dead: { command: '/bin/false' },
@@ -146,7 +146,7 @@ describe('the gateway’s own tools', () => {
     expect(wrong.error.code).toBe(-32_602);
   });
 
-  it('count everything that was carried, by method and tool #status', async () => {
+  it('count everything that was carried, by method and tool #status #host-tools', async () => {
     await using home = await GatewayHome.create({
       mcpServers: { files: { ...faultyStdio(), callTimeoutMs: 200 } },
     });

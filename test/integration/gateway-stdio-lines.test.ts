@@ -31,7 +31,7 @@ async function greeted(protocolVersion?: string): Promise<StdioClient> {
 }
 
 describe('a line', () => {
-  it('that is blank is skipped, one that holds half a message waits for its rest', async () => {
+  it('that is blank is skipped, one that holds half a message waits for its rest #stdio-session', async () => {
     await using client = home.stdio();
     const [head = '', tail = ''] = JSON.stringify(legacyHello(1)).split('"method"');
     client.write(`\n\n   \n\r\n${head}`);
@@ -131,7 +131,7 @@ describe('a batch', () => {
 });
 
 describe('a notification', () => {
-  it('is never answered, however wrong it is', async () => {
+  it('is never answered, however wrong it is #stdio-session', async () => {
     await using client = home.stdio();
     const wrong = [
       { method: 'notifications/initialized' },

@@ -37,7 +37,7 @@ async function greeted(protocolVersion?: string): Promise<StdioClient> {
 }
 
 describe('the handshake', () => {
-  it('must come first, but a ping is answered at any time', async () => {
+  it('must come first, but a ping is answered at any time #stdio-session', async () => {
     await using client = home.stdio();
     expect((await client.ask('ping', {}, 1)).result).toEqual({});
     for (const method of ['tools/list', 'tools/call', 'no/such/method']) {
@@ -153,7 +153,7 @@ describe('while a long call runs', () => {
 });
 
 describe('the end of the input', () => {
-  it('at once is a clean exit', async () => {
+  it('at once is a clean exit #stdio-session', async () => {
     const { code, stderr } = await home.stdio().end();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });

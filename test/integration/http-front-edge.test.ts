@@ -29,7 +29,7 @@ async function guarded() {
 }
 
 describe('who may ask', () => {
-  it('is not a page that came by another name', async () => {
+  it('is not a page that came by another name #http-edge', async () => {
     const gate = await answering();
     for (const path of ['/mcp', '/sse', '/messages', '/healthz', '/readyz', '/nowhere']) {
       const headers = { ...call.headers, host: 'evil.example.com' };
@@ -86,7 +86,7 @@ describe('who may ask', () => {
     expect((await gate.ask(preflight)).status).toBe(405);
   });
 
-  it('is known by a token, and by nothing else', async () => {
+  it('is known by a token, and by nothing else #http-edge', async () => {
     const { gate, secret } = await guarded();
     const authorization = `Bearer ${secret}`;
     const good = await gate.ask({ ...call, headers: { ...call.headers, authorization } });

@@ -115,7 +115,7 @@ describe('a legacy session', () => {
     expect((await ask(request('ping'))).status).toBe(404);
   });
 
-  it('is nobody else’s', async () => {
+  it('is nobody else’s #sessions', async () => {
     const collection = new MemoryStore({ clock: systemClock }).collection('tokens');
     const { secret: mine = '' } = await openTokens(collection, systemClock);
     const { createHash } = await import('node:crypto');
@@ -141,7 +141,7 @@ describe('a legacy session', () => {
     expect((await gate.ask({ headers: own, body })).status).toBe(200);
   });
 
-  it('expires after half an hour without a request and without an open stream', async () => {
+  it('expires after half an hour without a request and without an open stream #sessions', async () => {
     const clock = manualClock();
     const { gate, session, ask } = await opened({ clock });
     gate.front.onAsked = ({ message, reply }) => reply.answer(result(message.id));

@@ -14,11 +14,11 @@ describe('the list of impossible cells', () => {
     },
   );
 
-  it('holds nothing that has a form in both eras', () => {
+  it('holds nothing that has a form in both eras #all-of-mcp', () => {
     expect(impossible.filter(({ feature }) => neverImpossible.test(feature))).toEqual([]);
   });
 
-  it('leaves every feature at least one cell, and every pair of eras most features', () => {
+  it('leaves every feature at least one cell, and every pair of eras most features #all-of-mcp', () => {
     for (const client of ['legacy', 'modern'] as const) {
       for (const server of ['legacy', 'modern'] as const) {
         const gone = impossible.filter(({ between }) =>

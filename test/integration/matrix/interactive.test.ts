@@ -31,7 +31,7 @@ const servers = serverKinds
   .filter(({ era }) => era === 'legacy')
   .map((server) => [server.title, server] as const);
 
-describe.each(servers)('%s', (_title, server) => {
+describe.each(servers)('%s #asked-client', (_title, server) => {
   let fixture: FixtureServer;
   let folder: GatewayFolder;
 
@@ -79,7 +79,7 @@ describe.each(servers)('%s', (_title, server) => {
     });
 
     it.each(pairs)(
-      'asks a %s client before either has answered, and gives each its own',
+      'asks a %s client before either has answered, and gives each its own #asked-client',
       async (_who, kinds) => {
         await using clients = await connected(kinds, gateway);
         // Who has asked once is known to ask.

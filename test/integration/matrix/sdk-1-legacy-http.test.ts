@@ -1,6 +1,8 @@
 // Every feature, from every kind of client, through the gateway to a legacy server of the SDK 1 over HTTP.
 
+import { describe } from 'vitest';
 import { serverKind } from './fixture-server.ts';
 import { matrixOf } from './matrix.ts';
 
-matrixOf(serverKind('sdk-1-legacy', 'http'));
+describe('clients of both eras #gateway-eras #all-of-mcp', () =>
+  matrixOf(serverKind('sdk-1-legacy', 'http')));

@@ -1,6 +1,8 @@
 // Every feature, from every kind of client, through the gateway to a modern server over stdio.
 
+import { describe } from 'vitest';
 import { serverKind } from './fixture-server.ts';
 import { matrixOf } from './matrix.ts';
 
-matrixOf(serverKind('sdk-2-modern', 'stdio'));
+describe('clients of both eras #gateway-eras #all-of-mcp', () =>
+  matrixOf(serverKind('sdk-2-modern', 'stdio')));

@@ -270,7 +270,8 @@ export class View {
   async ownerOf(uri: string, principal: Principal): Promise<UriOwner | undefined> {
     if (!this.#isRecalled) await this.#recall();
     let owner = this.#uris.resolve(uri);
-    if (!owner) {
+    // The only server there is owns everything, unless it says that it has no resources.
+    if (!owner || this.#host.find(owner.server).greeting === undefined) {
       const none = () => false;
       await Promise.all([this.#learn('resources', none), this.#learn('resourceTemplates', none)]);
       owner = this.#uris.resolve(uri);

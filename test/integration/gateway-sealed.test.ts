@@ -15,7 +15,7 @@ describe('a requestState', () => {
 
   // A modern server has a state of its own, which is sealed; for a legacy one the call is parked.
   it.each(['shy', 'files'])(
-    'of %s that was changed, cut or given for another call is refused; the true one is not',
+    'of %s that was changed, cut or given for another call is refused; the true one is not #state-once',
     async (server) => {
       const args = { method: 'elicitation/create', params: question };
       const call = { name: `${server}__ask`, arguments: args, _meta };

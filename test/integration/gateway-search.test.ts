@@ -50,6 +50,8 @@ describe('the search surface', () => {
     const found = textOf(await client.call('search_tools', question));
     const [best = ''] = found.split('\n');
     expect(best).toMatch(/^files__echo\b/);
+    const everywhere = textOf(await client.call('search_tools', { query: 'byte for byte' }));
+    expect(everywhere.split('\n').at(-1), 'what could not be searched').toContain('dead');
     const described = await client.call('describe_tool', { name: 'files__echo' });
     expect(textOf(described)).toContain('"inputSchema"');
     expect(textOf(described)).toContain('files__echo');

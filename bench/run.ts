@@ -1,10 +1,11 @@
-// `npm run bench [-- library|gateway] [--quick] [--rounds N]`: measures, prints the figures and
+// `npm run bench [-- library|gateway|startup] [--quick] [--rounds N]`: measures, prints the figures and
 // whether each goal of the project is met, and exits with 1 if one is missed. Method and results:
 // bench/README.md.
 
 import { parseArgs } from 'node:util';
 import { benchGateway } from './gateway/bench.ts';
 import { benchLibrary } from './library/bench.ts';
+import { benchStartup } from './startup.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -15,12 +16,13 @@ const rounds = Number(values.rounds ?? (quick ? 3 : 15));
 const benches: Record<string, () => Promise<boolean>> = {
   library: () => benchLibrary(rounds),
   gateway: () => benchGateway({ rounds, seconds: 1 }),
+  startup: () => benchStartup(rounds),
 };
 
 for (const name of positionals.length === 0 ? Object.keys(benches) : positionals) {
   const bench = benches[name];
   if (bench === undefined) {
-    console.error(`There is no benchmark "${name}": say library, gateway or nothing.`);
+    console.error(`There is no benchmark "${name}": say library, gateway, startup or nothing.`);
     process.exitCode = 2;
   } else if (!(await bench())) {
     process.exitCode = 1;

@@ -8,7 +8,7 @@ describe('the level of a legacy server', () => {
     const levels = new LogLevels();
     const connection = new FakeUpstream('legacy', { logging: {} });
     for (const level of ['warning', 'error', 'warning', 'info', 'notice', 'debug', 'info']) {
-      levels.want(connection, level);
+      void levels.want(connection, level);
     }
     expect(connection.requests.map(({ members }) => members)).toEqual([
       '"level":"warning"',
@@ -24,7 +24,7 @@ describe('the level of a legacy server', () => {
       new FakeUpstream('legacy', { logging: {} }),
       new FakeUpstream(),
     ];
-    for (const connection of [one, two, mute]) levels.want(connection, 'info');
+    for (const connection of [one, two, mute]) void levels.want(connection, 'info');
     expect([one.methods, two.methods, mute.methods]).toEqual([
       ['logging/setLevel'],
       ['logging/setLevel'],
@@ -34,7 +34,7 @@ describe('the level of a legacy server', () => {
 
   it('may be refused: nobody notices', async () => {
     const connection = new FakeUpstream('legacy', { logging: {} });
-    new LogLevels().want(connection, 'info');
+    void new LogLevels().want(connection, 'info');
     connection.lose();
     await expect(connection.requests[0]?.exchange.answer).rejects.toThrow();
   });

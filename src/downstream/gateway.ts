@@ -84,7 +84,7 @@ export class Gateway implements Front, AsyncDisposable {
       seal,
       parking: this.#parking,
       tasks: this.tasks,
-      exposed: (server, answer) => this.view.exposed(server, answer),
+      exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
     });
     this.#news = host.news.subscribe({
       listChanged: (server, kind, change) => {
@@ -218,8 +218,8 @@ export class Gateway implements Front, AsyncDisposable {
     const span = message.paramsObject?.find('uri');
     const own = span && textOf(message.bytes, span);
     if (!params || own === undefined) return;
-    const uri = this.view.exposedUri(server, own);
-    const shown = uri === own ? params : this.view.exposedIn(server, params);
+    const uri = this.view.resources.exposed(server, own);
+    const shown = uri === own ? params : this.view.resources.exposedIn(server, params);
     const frame = notificationFrame('notifications/resources/updated', shown);
     const isMeant = (key: string) => owner === null || owner === key;
     for (const session of this.#sessions) {

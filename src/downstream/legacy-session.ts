@@ -1,6 +1,6 @@
 // One legacy client from `initialize` to its end. The session remembers what was agreed on, which of
-// its requests are under way, what it has been asked and not yet answered, from which level on it
-// wants log lines and which resources it watches. What a request means is the gateway's business;
+// its requests are under way, what it has been asked (asked-client), from which level on it wants log
+// lines and which resources it watches. What a request means is the gateway's business;
 // where its messages go is the transport's.
 
 import type { Caller, Client, ClientAnswer, Question } from '../host/caller.ts';
@@ -10,20 +10,12 @@ import type { Principal } from '../policy/principal.ts';
 import { type Id, idOf, valueOf as parsed, textOf } from '../wire/decode.ts';
 import { latestLegacyVersion, legacyVersions, rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
-import { type Message, scanMessage } from '../wire/scan.ts';
-import type { Span } from '../wire/span.ts';
-import { oneLine, splice } from '../wire/splice.ts';
-import { ClientCapabilities, elicitationMode } from './client-capabilities.ts';
+import type { Message } from '../wire/scan.ts';
+import { oneLine } from '../wire/splice.ts';
+import { AskedClient, cannotBeAsked } from './asked-client.ts';
+import { ClientCapabilities } from './client-capabilities.ts';
 import type { Frame, Outlet, Reply, Session, Underway } from './contract.ts';
-import { withElicitationId } from './elicitation.ts';
-import {
-  carriedFrame,
-  errorFrame,
-  idText,
-  notificationFrame,
-  requestFrame,
-  resultFrame,
-} from './frames.ts';
+import { carriedFrame, errorFrame, idText, resultFrame } from './frames.ts';
 import { Incoming } from './incoming.ts';
 import { isWithin } from './watched-address.ts';
 
@@ -38,13 +30,6 @@ export interface SessionHost {
   closed(session: LegacySession): void;
 }
 
-interface Pending {
-  readonly question: Question;
-  /** The server's own, as it wrote it. */
-  readonly progressToken: Buffer | undefined;
-  readonly settle: (answer: ClientAnswer) => void;
-}
-
 const notInitialized = -32002;
 
 export class LegacySession implements Session, Client {
@@ -57,10 +42,9 @@ export class LegacySession implements Session, Client {
   readonly #host: SessionHost;
   readonly #outlet: Outlet;
   readonly #requests = new ChurnTable<Id, Incoming>(64);
-  readonly #pending = new Map<number, Pending>();
+  readonly #asked = new AskedClient((frame, caller) => this.#say(frame, caller));
   #capabilities = new ClientCapabilities({});
   #protocolVersion: string | undefined;
-  #nextId = 1;
   #isClosed = false;
 
   constructor(key: string, principal: Principal, outlet: Outlet, host: SessionHost) {
@@ -99,7 +83,7 @@ export class LegacySession implements Session, Client {
         return undefined;
       case 'result':
       case 'error':
-        this.#answered(message);
+        this.#asked.answered(message);
         return undefined;
     }
   }
@@ -173,7 +157,7 @@ export class LegacySession implements Session, Client {
         return;
       }
       case 'notifications/progress':
-        return this.#progressed(message);
+        return this.#asked.progressed(message);
       case 'notifications/initialized':
         return;
       default:
@@ -184,66 +168,8 @@ export class LegacySession implements Session, Client {
   // --- what the client is asked ------------------------------------------------------------
 
   ask(question: Question): Promise<ClientAnswer> {
-    const { bytes, params: span, method = '', paramsObject, meta } = question.message;
-    const params = span ? oneLine(bytes.subarray(span.start, span.end)) : undefined;
-    if (this.#isClosed || !this.#capabilities.allows(method, params)) {
-      return Promise.resolve(unsupported(method));
-    }
-    const token = paramsObject && meta?.find('progressToken');
-    if (!token || !params || !span) return this.request(method, params, question, undefined);
-    const place = { start: token.start - span.start, end: token.end - span.start };
-    return this.request(method, params, question, place);
-  }
-
-  /** A request to the client, on the stream of the call it belongs to, if there is one. */
-  request(
-    method: string,
-    params: Buffer | undefined,
-    question: Question,
-    token: Span | undefined,
-  ): Promise<ClientAnswer> {
-    const id = this.#nextId++;
-    const progressToken = token && params?.subarray(token.start, token.end);
-    // Two servers may use the same token; the client gets one of our own.
-    const own = token && params ? splice(params, [{ ...token, with: String(id) }]) : params;
-    return new Promise((resolve) => {
-      const withdraw = () => {
-        this.#pending.delete(id);
-        const gone = `{"requestId":${id},"reason":"the server no longer needs an answer"}`;
-        this.#say(notificationFrame('notifications/cancelled', gone), question.caller);
-        resolve(unsupported(method));
-      };
-      const settle = (answer: ClientAnswer) => {
-        this.#pending.delete(id);
-        question.withdrawn.removeEventListener('abort', withdraw);
-        resolve(answer);
-      };
-      this.#pending.set(id, { question, progressToken, settle });
-      question.withdrawn.addEventListener('abort', withdraw);
-      const isUrl = method === 'elicitation/create' && elicitationMode(own) === 'url';
-      const sent = isUrl && own ? withElicitationId(own) : own;
-      this.#say(requestFrame(id, method, sent ?? '{}'), question.caller);
-    });
-  }
-
-  #answered(message: Message): void {
-    const { bytes, id, result, error } = message;
-    const pending = typeof id === 'number' ? this.#pending.get(id) : undefined;
-    const span = result ?? error;
-    if (!pending || !span) return;
-    const json = Buffer.from(oneLine(bytes.subarray(span.start, span.end)));
-    pending.settle({ kind: result ? 'result' : 'error', json });
-  }
-
-  /** The client reports on what it was asked: under the server's own token. */
-  #progressed(message: Message): void {
-    const { bytes, paramsObject } = message;
-    const span = paramsObject?.find('progressToken');
-    const token = span && idOf(bytes, span);
-    const pending = typeof token === 'number' ? this.#pending.get(token) : undefined;
-    if (!span || !pending?.progressToken) return;
-    const edit = { start: span.start, end: span.end, with: pending.progressToken };
-    pending.question.tellServer(scanMessage(splice(bytes, [edit])));
+    if (this.#isClosed) return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
+    return this.#asked.ask(question, this.#capabilities);
   }
 
   tell(_server: string, message: Message, caller: Caller | undefined): void {
@@ -267,21 +193,11 @@ export class LegacySession implements Session, Client {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const incoming of this.#requests.values()) incoming.cancel();
-    for (const { settle, question } of [...this.#pending.values()]) {
-      settle(unsupported(question.message.method ?? ''));
-    }
+    this.#asked.close();
     for (const stop of this.watched.values()) stop();
     this.watched.clear();
     this.#host.closed(this);
   }
-}
-
-function unsupported(method: string): ClientAnswer {
-  const error = {
-    code: rpcCodes.methodNotFound,
-    message: `the client cannot be asked for ${method}`,
-  };
-  return { kind: 'error', json: JSON.stringify(error) };
 }
 
 /** Is this address one that is watched, or part of one? */

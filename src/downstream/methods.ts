@@ -3,24 +3,21 @@
 // heard of goes to the one server there is, or nowhere. Which methods a client may use depends on
 // its era, because each has some that the other does not know.
 
-import { RpcAnswer } from '../host/call-faults.ts';
 import type { ListKind } from '../host/listings.ts';
 import { isLogLevel } from '../host/log-level.ts';
 import { otherOperations } from '../host-tools/traffic.ts';
-import { faultFrom } from '../kernel/fault.ts';
-import { authorize } from '../policy/guard.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
-import { WireError } from '../wire/wire-error.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 import type { Gateway } from './gateway.ts';
 import { discovery, tasksExtension } from './greeting.ts';
 import type { Incoming } from './incoming.ts';
 import type { LegacySession } from './legacy-session.ts';
-import { Listening, readWishes } from './listen.ts';
 import { callOwnTool } from './own-tools.ts';
-import { faultError, unknownName } from './relay.ts';
+import { invalidParams, methodNotFound, refuse, textParam } from './refusals.ts';
+import { unknownName } from './relay.ts';
+import { listen, subscribe, unsubscribe } from './watching.ts';
 
 type Handler = (
   gateway: Gateway,
@@ -104,14 +101,6 @@ function own(table: Readonly<Record<string, Handler>>, method: string): Handler 
   return Object.hasOwn(table, method) ? table[method] : undefined;
 }
 
-function methodNotFound(method: string) {
-  return { code: rpcCodes.methodNotFound, message: `Method not found: ${method}` };
-}
-
-function invalidParams(what: string) {
-  return { code: rpcCodes.invalidParams, message: `Invalid params: ${what}` };
-}
-
 // --- lists ---------------------------------------------------------------------------------
 
 async function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): Promise<void> {
@@ -128,14 +117,6 @@ async function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind):
 }
 
 // --- what has an owner ---------------------------------------------------------------------
-
-function textParam(
-  { message }: Incoming,
-  key: 'name' | 'uri' | 'taskId' | 'level',
-): string | undefined {
-  const span = message.paramsObject?.find(key);
-  return span && textOf(message.bytes, span);
-}
 
 function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
   const name = textParam(incoming, 'name');
@@ -165,7 +146,7 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
 async function readResource(gateway: Gateway, incoming: Incoming): Promise<void> {
   const uri = textParam(incoming, 'uri');
   if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
-  const owner = await gateway.view.ownerOf(uri, incoming.principal);
+  const owner = await gateway.view.resources.ownerOf(uri, incoming.principal);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
     return gateway.count(incoming, 'resources/read', () => incoming.error(error));
@@ -203,7 +184,7 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   }
   if (!uriSpan || uri === undefined)
     return incoming.error(invalidParams('ref needs a name or a uri'));
-  const owner = await gateway.view.ownerOf(uri, incoming.principal);
+  const owner = await gateway.view.resources.ownerOf(uri, incoming.principal);
   if (!owner) return incoming.error(invalidParams(`unknown resource ${uri}`));
   const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
   const { server } = owner;
@@ -256,80 +237,4 @@ function setLevel(incoming: Incoming, session: LegacySession | undefined): void 
   }
   if (session) session.logLevel = level;
   incoming.result('{}');
-}
-
-async function subscribe(
-  gateway: Gateway,
-  incoming: Incoming,
-  session: LegacySession | undefined,
-): Promise<void> {
-  const uri = textParam(incoming, 'uri');
-  if (uri === undefined || !session) return incoming.error(invalidParams('uri must be a string'));
-  if (session.watched.has(uri)) return incoming.result('{}');
-  try {
-    const stop = await watch(gateway, incoming, uri);
-    if (!stop) return incoming.error(invalidParams(`unknown resource ${uri}`));
-    if (incoming.isOver || session.watched.has(uri)) stop();
-    else session.watched.set(uri, stop);
-    incoming.result('{}');
-  } catch (thrown) {
-    refuse(incoming, thrown);
-  }
-}
-
-function unsubscribe(incoming: Incoming, session: LegacySession | undefined): void {
-  const uri = textParam(incoming, 'uri');
-  if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
-  session?.watched.get(uri)?.();
-  session?.watched.delete(uri);
-  incoming.result('{}');
-}
-
-/** Begins to watch a resource; the result stops it. Undefined if nobody owns it. */
-async function watch(
-  gateway: Gateway,
-  { principal, client }: Incoming,
-  uri: string,
-): Promise<(() => void) | undefined> {
-  const owner = await gateway.view.ownerOf(uri, principal);
-  if (!owner) return undefined;
-  authorize(gateway.host.guard, principal, owner.server, owner.uri, 'subscribe', 'resource');
-  return await gateway.host.find(owner.server).seats.watch(client.key, owner.uri);
-}
-
-function refuse(incoming: Incoming, thrown: unknown): void {
-  // Something in the request, below what is read of every message, can be read in two ways.
-  if (thrown instanceof WireError) {
-    return incoming.error({ code: thrown.rpcCode, message: thrown.message });
-  }
-  const fault = faultFrom(thrown);
-  if (fault.cause instanceof RpcAnswer) {
-    const code = fault.record.rpc?.code ?? rpcCodes.internalError;
-    return incoming.carriedError(fault.cause.error, code);
-  }
-  incoming.error(faultError(fault));
-}
-
-// --- a modern client listens ---------------------------------------------------------------
-
-async function listen(gateway: Gateway, incoming: Incoming): Promise<void> {
-  const wishes = readWishes(incoming);
-  if (!wishes) return incoming.error(invalidParams('notifications must be an object'));
-  const stops: (() => void)[] = [];
-  const granted: string[] = [];
-  const watching = wishes.resourceSubscriptions.map(async (uri) => {
-    // What cannot be watched is not granted; the acknowledgement says so.
-    const stop = await watch(gateway, incoming, uri).catch(() => undefined);
-    if (!stop) return;
-    stops.push(stop);
-    granted.push(uri);
-  });
-  await Promise.all(watching);
-  const end = () => {
-    for (const stop of stops) stop();
-  };
-  if (incoming.isOver) return end();
-  const listening = new Listening(incoming, { ...wishes, resourceSubscriptions: granted });
-  gateway.listening(listening, end);
-  listening.acknowledge();
 }

@@ -5,8 +5,8 @@
 import type { Caller, Client, ClientAnswer, Question } from '../host/caller.ts';
 import { isHeard } from '../host/log-level.ts';
 import { textOf } from '../wire/decode.ts';
-import { rpcCodes } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
+import { cannotBeAsked } from './asked-client.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 import { carriedFrame } from './frames.ts';
 import { Incoming } from './incoming.ts';
@@ -39,9 +39,7 @@ export class ModernClient implements Client {
     const embedded = params && bytes.subarray(params.start, params.end);
     const isPossible = caller instanceof Incoming && embeddable.has(method);
     if (!isPossible || !capabilitiesOf(caller).allows(method, embedded)) {
-      const why = `the client cannot be asked for ${method}`;
-      const json = JSON.stringify({ code: rpcCodes.methodNotFound, message: why });
-      return Promise.resolve({ kind: 'error', json });
+      return Promise.resolve(cannotBeAsked(method));
     }
     return this.#parking.ask(caller, question);
   }

@@ -1,0 +1,80 @@
+// Whose each resource is, as clients see it. A server owns what it lists or has returned; an address
+// that two servers claim is told apart on its way to the client and put back on its way to the server.
+// Where nothing is claimed twice the bytes of a result are not touched.
+
+import { type UriOwner, UriOwners } from '../catalog/uri-owners.ts';
+import { collectUris, rewriteUris } from '../catalog/uri-rewriting.ts';
+import { type Answer, answerOf, resultBytes } from '../host/answer.ts';
+import type { Host } from '../host/host.ts';
+import type { ListKind } from '../host/listings.ts';
+import { isAllowed } from '../policy/guard.ts';
+import type { Principal } from '../policy/principal.ts';
+import type { KnownLists } from './known-lists.ts';
+
+export class ResourceView {
+  readonly #host: Host;
+  readonly #known: () => KnownLists;
+  readonly #uris: UriOwners;
+
+  constructor(host: Host, known: () => KnownLists) {
+    this.#host = host;
+    this.#known = known;
+    this.#uris = new UriOwners(host.servers().map(({ name }) => name));
+  }
+
+  /** What this server lists is new, or not what it was. */
+  changed(name: string): void {
+    const server = this.#host.servers().find((candidate) => candidate.name === name);
+    const keys = (kind: ListKind) =>
+      (server?.catalogue.definitions(kind) ?? []).map(({ key }) => key);
+    this.#uris.listed(name, keys('resources'), keys('resourceTemplates'));
+  }
+
+  /** Whose resource this is. Servers that have never listed theirs are asked first. */
+  async ownerOf(uri: string, principal: Principal): Promise<UriOwner | undefined> {
+    const known = this.#known();
+    await known.recalled();
+    let owner = this.#uris.resolve(uri);
+    // The only server there is owns everything, unless it says that it has no resources.
+    if (!owner || this.#host.find(owner.server).greeting === undefined) {
+      const none = () => false;
+      await Promise.all([known.learn('resources', none), known.learn('resourceTemplates', none)]);
+      owner = this.#uris.resolve(uri);
+    }
+    if (!owner || !this.#hasResources(owner.server)) return undefined;
+    const { guard } = this.#host;
+    return isAllowed(guard, principal, owner.server, owner.uri, 'resource') ? owner : undefined;
+  }
+
+  /** A server that says it has none is not asked for one. */
+  #hasResources(server: string): boolean {
+    const { greeting } = this.#host.find(server);
+    return greeting === undefined || greeting.capabilities['resources'] !== undefined;
+  }
+
+  /** An address of this server as clients see it. */
+  exposed(server: string, uri: string): string {
+    return this.#uris.exposed(server, uri);
+  }
+
+  exposedTemplate(server: string, uriTemplate: string): string {
+    return this.#uris.exposedTemplate(server, uriTemplate);
+  }
+
+  /** A result in which addresses that another server claims are told apart; the same if none is. */
+  exposedAnswer(server: string, answer: Answer): Answer {
+    if (this.#host.servers().length < 2) return answer;
+    const { frame, result, object } = answer;
+    for (const uri of collectUris(frame, object ?? result)) this.#uris.returned(server, uri);
+    if (!this.#uris.hasRewrites(server)) return answer;
+    const bytes = resultBytes(answer);
+    const rewritten = this.exposedIn(server, bytes);
+    return rewritten === bytes ? answer : answerOf(rewritten);
+  }
+
+  /** The same for a value that stands for itself. */
+  exposedIn(server: string, bytes: Buffer): Buffer {
+    const span = { start: 0, end: bytes.length };
+    return rewriteUris(bytes, span, (uri) => this.#uris.exposed(server, uri));
+  }
+}

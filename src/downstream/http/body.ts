@@ -1,5 +1,5 @@
-// The body of a request, read into memory up to a limit. Most bodies come in one chunk, which is
-// handed on as it is. Past the limit nothing is kept any more: the caller is told at once, and the
+// The body of a request, read into memory up to a limit. Most bodies come in one chunk and say their
+// length; such a one is handed on as it is, as soon as it is there. Past the limit nothing is kept any more: the caller is told at once, and the
 // rest is let go by, so that the client, which is still sending, gets to read the answer; a client
 // that goes on without end is cut off.
 
@@ -14,8 +14,15 @@ export function readBody(req: IncomingMessage, maxBytes: number, listener: BodyL
   let first: Buffer | undefined;
   let rest: Buffer[] | undefined;
   let bytes = 0;
-  let isTooLarge = Number(req.headers['content-length']) > maxBytes;
+  const length = Number(req.headers['content-length']);
+  let isTooLarge = length > maxBytes;
+  let isDone = false;
   if (isTooLarge) listener(undefined);
+  const done = () => {
+    if (isTooLarge || isDone) return;
+    isDone = true;
+    listener(rest === undefined ? (first ?? nothing) : Buffer.concat(rest, bytes));
+  };
   req.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (isTooLarge) {
@@ -32,8 +39,8 @@ export function readBody(req: IncomingMessage, maxBytes: number, listener: BodyL
     } else {
       rest.push(chunk);
     }
+    // Nothing more can come: the end itself is only a formality.
+    if (bytes === length) done();
   });
-  req.on('end', () => {
-    if (!isTooLarge) listener(rest === undefined ? (first ?? nothing) : Buffer.concat(rest, bytes));
-  });
+  req.on('end', done);
 }

@@ -1,7 +1,7 @@
-// A table for what comes and goes all the time, as requests do. A Map would do, but not well: when
-// its inner table is full, the engine makes a new one and leaves, in the old one, the way to the new
-// and all that was in it; once the collector has moved the old one among the long-lived, everything
-// it leads to is kept until the next full collection, which here is a third of all calls. So keys that
+// A table for what comes and goes all the time, as requests do. A Map would do, but not well: with
+// Maps in these places most of what a call had made survived the collector's quick rounds, until the
+// next full one (bench/README.md has the figures). The likely reason: when its inner table is full the
+// engine makes a new one, and the old one still leads to it and to all that was in it. So keys that
 // are whole numbers, which nearly all ids are, have a fixed place in a ring; a Map takes what is left
 // over: other keys, and numbers whose place is taken.
 

@@ -3,6 +3,7 @@
 // nothing behind. What a person needs to connect a client is printed when it listens, and a token that
 // this start made is shown in there, this once.
 
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
@@ -13,6 +14,7 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig, openHost } from '../standalone.ts';
+import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
 HTTP: MCP at /mcp (both eras), the 2024 transport at /sse, /healthz and /readyz.
@@ -115,7 +117,8 @@ async function serveHttp(
   if (isJson) out.json({ url: front.url, token: secret, pid: process.pid });
   else {
     const servers = gateway.host.servers().map(({ name }) => name);
-    const page = { url: front.url, auth: http.auth, secret, servers };
+    const tokenFolder = join(await ownStateDirectory(shell), 'store', 'tokens');
+    const page = { url: front.url, auth: http.auth, secret, tokenFolder, servers };
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
   await interrupt.arrived;

@@ -10,6 +10,8 @@ export interface ConnectionPage {
   readonly auth: 'token' | 'none';
   /** Of a token that this start made. */
   readonly secret: string | null;
+  /** Where the hashes of tokens are kept. */
+  readonly tokenFolder: string;
   readonly servers: readonly string[];
 }
 
@@ -30,7 +32,8 @@ function serversLine(servers: readonly string[]): string {
   return `${servers.length} ${word}, started when first used: ${names}`;
 }
 
-function clientConfig({ url, auth, secret }: ConnectionPage, style: Style): readonly string[] {
+function clientConfig(page: ConnectionPage, style: Style): readonly string[] {
+  const { url, auth, secret } = page;
   const bearer = secret ?? 'YOUR TOKEN';
   const headers =
     auth === 'token' ? [`      "headers": { "Authorization": "Bearer ${bearer}" }`] : [];
@@ -50,19 +53,21 @@ function clientConfig({ url, auth, secret }: ConnectionPage, style: Style): read
     '',
     ...config,
     '',
-    ...tokenWords(auth, secret, style),
+    ...tokenWords(page, style),
     style('dim', 'Stop with Ctrl-C.'),
   ];
 }
 
 function tokenWords(
-  auth: ConnectionPage['auth'],
-  secret: string | null,
+  { auth, secret, tokenFolder }: ConnectionPage,
   style: Style,
 ): readonly string[] {
   if (auth === 'none') return [style('dim', 'No token is needed: http.auth is "none".')];
   if (secret !== null) {
     return [style('yellow', 'The token is shown only now; only its hash is kept.')];
   }
-  return [style('dim', 'The token is the one that was shown at the first start.')];
+  return [
+    style('dim', 'The token is the one that was shown at the first start. If it is lost, remove'),
+    style('dim', `${printableLine(tokenFolder)} and start again: a new one is made.`),
+  ];
 }

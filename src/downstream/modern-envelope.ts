@@ -4,6 +4,7 @@
 // broken one taken for a legacy message. The same judgement serves every transport. Nothing is
 // parsed: the members are looked at where they stand.
 
+import { isLogLevel, logLevels } from '../host/log-level.ts';
 import { textOf } from '../wire/decode.ts';
 import { envelopeKeys, modernVersion, rpcCodes } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
@@ -29,17 +30,6 @@ const none: EnvelopeVerdict = { kind: 'none' };
 const modern: EnvelopeVerdict = { kind: 'modern' };
 const quotedVersion = `"${modernVersion}"`;
 const openBrace = 0x7b;
-
-const logLevels: ReadonlySet<string> = new Set([
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-]);
 
 /** Judges a request or a notification. Of a notification only the revision is asked for. */
 export function judgeEnvelope(message: Message): EnvelopeVerdict {
@@ -92,8 +82,8 @@ function firstProblem(bytes: Buffer, meta: ObjectSpan): Refusal | undefined {
     return broken(envelopeKeys.clientInfo, 'must be an object');
   }
   const level = meta.find(envelopeKeys.logLevel);
-  if (level !== undefined && !logLevels.has(textOf(bytes, level) ?? '')) {
-    return broken(envelopeKeys.logLevel, `must be one of ${[...logLevels].join(', ')}`);
+  if (level !== undefined && !isLogLevel(textOf(bytes, level) ?? '')) {
+    return broken(envelopeKeys.logLevel, `must be one of ${logLevels.join(', ')}`);
   }
   return undefined;
 }

@@ -10,6 +10,7 @@ import { scanBatch } from '../wire/batch.ts';
 import { idOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { LineReader } from '../wire/line-reader.ts';
+import { joinPieces } from '../wire/pieces.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import { BatchReply } from './batch-reply.ts';
@@ -201,27 +202,12 @@ function joinedSmall(pieces: readonly (string | Buffer)[]): readonly (string | B
   let from = 0;
   for (const [at, piece] of pieces.entries()) {
     if (piece.length <= smallBytes) continue;
-    if (at > from) joined.push(inOne(pieces, from, at));
+    if (at > from) joined.push(joinPieces(pieces, from, at));
     joined.push(piece);
     from = at + 1;
   }
-  if (from < pieces.length) joined.push(inOne(pieces, from, pieces.length));
+  if (from < pieces.length) joined.push(joinPieces(pieces, from, pieces.length));
   return joined;
-}
-
-function inOne(pieces: readonly (string | Buffer)[], from: number, to: number): Buffer {
-  let bytes = 0;
-  for (let at = from; at < to; at++) {
-    const piece = pieces[at] as string | Buffer;
-    bytes += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
-  }
-  const out = Buffer.allocUnsafe(bytes);
-  let end = 0;
-  for (let at = from; at < to; at++) {
-    const piece = pieces[at] as string | Buffer;
-    end += typeof piece === 'string' ? out.write(piece, end) : piece.copy(out, end);
-  }
-  return out;
 }
 
 const emptyBatch: RpcError = {

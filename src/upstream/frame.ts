@@ -2,6 +2,7 @@
 // carried is parsed or spelled anew; only the envelope is ours. What is carried as bytes is not copied
 // here either: a frame is a list of pieces until it is written.
 
+import { joinPieces } from '../wire/pieces.ts';
 import type { Carried, Params } from './connection.ts';
 
 /** A frame before it is written: text, or pieces of text and bytes in their order. */
@@ -61,7 +62,5 @@ export function carriedText(carried: Carried): string {
 /** In one piece. */
 export function joined(frame: Frame): string | Buffer {
   if (typeof frame === 'string') return frame;
-  return Buffer.concat(
-    frame.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)),
-  );
+  return joinPieces(frame);
 }

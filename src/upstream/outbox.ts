@@ -5,6 +5,7 @@
 // server for each, would cost more than everything else a call does here.
 
 import type { Clock } from '../kernel/clock.ts';
+import { joinPieces } from '../wire/pieces.ts';
 import type { Exchange } from './exchange.ts';
 import type { Frame } from './frame.ts';
 
@@ -79,7 +80,7 @@ export class Outbox {
     const pieces = words.flatMap(({ frame }) => frame);
     this.close();
     // Behind a write that is outstanding, if there is one; whether it arrives is nobody's matter now.
-    if (pieces.length > 0) this.#pipe.write(inOne(pieces), () => {});
+    if (pieces.length > 0) this.#pipe.write(joinPieces(pieces), () => {});
   }
 
   /** Nothing more is written; what is queued stays undispatched. */
@@ -133,7 +134,7 @@ export class Outbox {
     this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
     if (pieces.length === 0) return undefined;
     // Nothing but text is encoded by the pipe itself.
-    return isText ? pieces.join('') : inOne(pieces);
+    return isText ? pieces.join('') : joinPieces(pieces);
   }
 
   // Armed only when frames pile up behind a write, and looked at again only when it fires: a
@@ -155,18 +156,4 @@ function sizeOf(frame: Frame): number {
   let size = 0;
   for (const piece of frame) size += piece.length;
   return size;
-}
-
-/** One buffer, one copy of everything. */
-function inOne(pieces: readonly (string | Buffer)[]): Buffer {
-  let bytes = 0;
-  for (const piece of pieces) {
-    bytes += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
-  }
-  const out = Buffer.allocUnsafe(bytes);
-  let at = 0;
-  for (const piece of pieces) {
-    at += typeof piece === 'string' ? out.write(piece, at) : piece.copy(out, at);
-  }
-  return out;
 }

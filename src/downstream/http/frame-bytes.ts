@@ -3,6 +3,7 @@
 // buffer of its own or a write per piece. Large pieces are never copied.
 
 import type { ServerResponse } from 'node:http';
+import { byteLengthOf } from '../../wire/pieces.ts';
 import type { Frame } from '../contract.ts';
 
 /** Up to here a copy costs less than a piece of its own in the write. */
@@ -10,7 +11,7 @@ export const smallBytes = 65_536;
 
 export function byteLength(frame: Frame): number {
   let bytes = 0;
-  for (const piece of frame) bytes += lengthOf(piece);
+  for (const piece of frame) bytes += byteLengthOf(piece);
   return bytes;
 }
 
@@ -65,8 +66,4 @@ export function ownCopy(frame: Frame, bytes: number): Frame {
     at += typeof piece === 'string' ? out.write(piece, at) : piece.copy(out, at);
   }
   return [out];
-}
-
-function lengthOf(piece: string | Buffer): number {
-  return typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
 }

@@ -1,0 +1,21 @@
+// Text and bytes that belong together, put into one buffer with one copy. Pieces stay pieces as long
+// as they can; whoever writes them decides which are worth joining.
+
+export type Piece = string | Buffer;
+
+/** The pieces from `from` up to `to` as one buffer of its own. */
+export function joinPieces(pieces: readonly Piece[], from = 0, to = pieces.length): Buffer {
+  let bytes = 0;
+  for (let at = from; at < to; at++) bytes += byteLengthOf(pieces[at] as Piece);
+  const out = Buffer.allocUnsafe(bytes);
+  let end = 0;
+  for (let at = from; at < to; at++) {
+    const piece = pieces[at] as Piece;
+    end += typeof piece === 'string' ? out.write(piece, end) : piece.copy(out, end);
+  }
+  return out;
+}
+
+export function byteLengthOf(piece: Piece): number {
+  return typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
+}

@@ -86,4 +86,29 @@ describe('how long a call may take', () => {
     clock.advance(1_000_000);
     expect(expired()).toBe(0);
   });
+
+  it('does not run while the client is waited for, but ends at the absolute end all the same', () => {
+    const { clock, patience, expired } = newPatience(60_000, 200_000);
+    patience.begin();
+    patience.hold();
+    clock.advance(150_000);
+    expect(expired()).toBe(0);
+    patience.release();
+    clock.advance(49_999);
+    expect(expired()).toBe(0);
+    clock.advance(1);
+    expect(expired()).toBe(1);
+  });
+
+  it('begins anew when the client has answered', () => {
+    const { clock, patience, expired } = newPatience();
+    patience.begin();
+    patience.hold();
+    clock.advance(90_000);
+    patience.release();
+    clock.advance(59_999);
+    expect(expired()).toBe(0);
+    clock.advance(1);
+    expect(expired()).toBe(1);
+  });
 });

@@ -139,4 +139,14 @@ describe('an event beyond the limit', () => {
     }
     expect([events.length, oversized()]).toEqual([100, 0]);
   });
+
+  it('takes an event whose data is empty for a mark, with its place and its wait', () => {
+    const events: string[] = [];
+    const reader = new EventStreamReader(100, {
+      event: ({ data }) => events.push(data.toString()),
+      oversized: () => {},
+    });
+    reader.push(Buffer.from('id: p1-0\nretry: 500\ndata: \n\nretry: soon\ndata: x\n\n'));
+    expect([events, reader.lastId, reader.retryMs]).toEqual([['x'], 'p1-0', 500]);
+  });
 });

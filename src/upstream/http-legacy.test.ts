@@ -197,3 +197,44 @@ describe('what a legacy server says unasked', () => {
     expect(http.methods.filter((method) => method === 'GET')).toHaveLength(1);
   });
 });
+
+describe('an answer that a legacy server breaks off to go on later', () => {
+  const stream = { 'content-type': 'text/event-stream' };
+  const primed = 'id: p1-0\nretry: 500\ndata: \n\n';
+
+  it('is come back for after the wait it asks for, from the last event', async () => {
+    const { connection, http, clock } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(primed).end();
+    const before = http.requests.length;
+    clock.advance(499);
+    expect(http.requests).toHaveLength(before);
+    clock.advance(1);
+    expect(http.last.request.method).toBe('GET');
+    expect(http.last.headers).toMatchObject({ 'last-event-id': 'p1-0', 'mcp-session-id': 's-1' });
+    const answer = `{"jsonrpc":"2.0","id":${exchange.id},"result":{"content":[]}}`;
+    http.last.sent().respond(200, stream).data(`id: p1-1\ndata: ${answer}\n\n`);
+    expect((await exchange.answer).kind).toBe('result');
+    expect(http.methods.filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
+
+  it('is lost, and may have run, if the server does not take it up again', async () => {
+    const { connection, http, clock } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(primed).end();
+    clock.advance(500);
+    http.last.sent().respond(405).end();
+    const fault = await exchange.answer.catch((thrown: unknown) => thrown);
+    expect(fault).toMatchObject({ code: 'unavailable', dispatched: 'maybe' });
+  });
+
+  it('is not come back for once its caller has given up', async () => {
+    const { connection, http, clock } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(primed).end();
+    exchange.cancel(new Fault('cancelled', 'enough'));
+    clock.advance(10_000);
+    const resumed = http.requests.filter(({ headers }) => 'last-event-id' in headers);
+    expect(resumed).toEqual([]);
+  });
+});

@@ -301,7 +301,9 @@ class HttpConnection implements Connection {
   }
 
   #gone(): Fault {
-    return this.#fault('ended its answer and does not take it up again');
+    // The call was taken; what was turned away unread is only the way back to its answer.
+    const what = 'ended its answer and does not take it up again';
+    return this.#fault(what).with({ dispatched: 'maybe' });
   }
 
   /** The server has forgotten us: nothing was run, and a new session is needed. */

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasParamHeaders, headerValue, paramHeaders } from './mirror-headers.ts';
+import {
+  hasBrokenParamHeaders,
+  hasParamHeaders,
+  headerValue,
+  paramHeaders,
+} from './mirror-headers.ts';
 
 /** As the specification tells a server to read it. */
 function decoded(value: string): string {
@@ -107,5 +112,37 @@ describe('the headers that mirror arguments', () => {
     value['again'] = value;
     expect(hasParamHeaders(loop)).toBe(false);
     expect(paramHeaders(loop, value)).toBeUndefined();
+  });
+});
+
+describe('a mark that the specification forbids', () => {
+  const marked = (property: object) => ({ type: 'object', properties: { a: property } });
+
+  it.each([
+    ['has no name', marked({ type: 'string', 'x-mcp-header': '' })],
+    ['has a name that is no token', marked({ type: 'string', 'x-mcp-header': 'a b' })],
+    ['has a name that is no text', marked({ type: 'string', 'x-mcp-header': 7 })],
+    ['is on a number', marked({ type: 'number', 'x-mcp-header': 'A' })],
+    ['is on an object', marked({ type: 'object', 'x-mcp-header': 'A' })],
+    ['is on the arguments themselves', { type: 'string', 'x-mcp-header': 'A' }],
+    ['is inside a list', marked({ type: 'array', items: { type: 'string', 'x-mcp-header': 'A' } })],
+    [
+      'has the name of another in other letters',
+      {
+        type: 'object',
+        properties: {
+          a: { type: 'string', 'x-mcp-header': 'Id' },
+          b: { type: 'string', 'x-mcp-header': 'iD' },
+        },
+      },
+    ],
+  ])('is one that %s', (_what, inputSchema) => {
+    expect(hasBrokenParamHeaders(inputSchema)).toBe(true);
+  });
+
+  it('is none on text, whole numbers and truth values, at any depth, nor in data', () => {
+    const { list: _list, ...sound } = schema.properties;
+    const data = { type: 'object', default: { 'x-mcp-header': '' } };
+    expect(hasBrokenParamHeaders({ ...schema, properties: { ...sound, data } })).toBe(false);
   });
 });

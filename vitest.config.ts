@@ -11,7 +11,9 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['test/{integration,simulation,conformance}/**/*.test.ts'],
+          include: [
+            'test/{integration,simulation,conformance,chaos,crash,fuzz,controls,proof}/**/*.test.ts',
+          ],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 2,

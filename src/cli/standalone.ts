@@ -7,7 +7,7 @@ import type { Host } from '../host/host.ts';
 import type { HostEvent } from '../observe/events.ts';
 import { eventText } from './render/timeline.ts';
 import { complain, remark, type Shell } from './shell.ts';
-import { usableStateDirectory } from './state-directory.ts';
+import { ownStateDirectory, usableStateDirectory } from './state-directory.ts';
 
 export interface Standalone {
   readonly host: Host;
@@ -63,13 +63,20 @@ export async function openHost(
   const host = hostFrom(loaded, {
     env: shell.env,
     folder: shell.cwd,
-    stateDir: options.isReadOnly === true ? null : await usableStateDirectory(shell),
+    stateDir: await stateDirectoryFor(shell, options),
     startedBy: options.hasClients === true ? 'serve' : 'command',
     hasClients: options.hasClients ?? false,
     report: (line) => remark(shell, line),
   });
   listen(host, shell, options.onEvent);
   return host;
+}
+
+/** A short command does without a disk that fails; a gateway outlives the failure and goes on trying. */
+async function stateDirectoryFor(shell: Shell, options: HostOptions): Promise<string | null> {
+  if (options.isReadOnly === true) return null;
+  const usable = await usableStateDirectory(shell);
+  return options.hasClients === true ? await ownStateDirectory(shell) : usable;
 }
 
 export async function loadedConfig(shell: Shell, file: string | undefined): Promise<LoadedConfig> {

@@ -27,7 +27,7 @@ export async function usableStateDirectory(shell: Shell): Promise<string | null>
     if (!(error instanceof Error) || !('code' in error)) throw error;
     remark(
       shell,
-      `the state directory ${folder} cannot be used (${error.code}), so nothing is written down; see: holdfast doctor`,
+      `the state directory ${folder} cannot be used (${error.code}), so nothing is written down for now; see: holdfast doctor`,
     );
     return null;
   }

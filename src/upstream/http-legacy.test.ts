@@ -52,6 +52,16 @@ describe('a legacy session', () => {
     expect(http.last.isAborted).toBe(true);
   });
 
+  it('that the server has forgotten has run none of the calls that met a 404', async () => {
+    const { connection, http } = await legacyServer();
+    const exchanges = [call(connection), call(connection)];
+    for (const request of http.requests.slice(-2)) request.status(404);
+    for (const { answer } of exchanges) {
+      await expect(answer).rejects.toMatchObject({ code: 'unavailable', dispatched: 'no' });
+    }
+    await connection.close('end');
+  });
+
   it.each([
     ['nothing', undefined],
     ['an error for nobody', { jsonrpc: '2.0', id: null, error: noSuchSession }],

@@ -30,7 +30,9 @@ import {
   negotiate,
   type Verdicts,
 } from './negotiate.ts';
+import { sendOneWay } from './one-way.ts';
 import { pingAnswer } from './server-requests.ts';
+import { UnaskedStream } from './unasked-stream.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 export interface HttpParts {
@@ -50,8 +52,8 @@ export interface HttpParts {
 /** Calls still running when a server is replaced get this long to finish. */
 const drainMs = 5_000;
 const goodbyeMs = 1_000;
-const firstReopenMs = 1_000;
-const longestReopenMs = 30_000;
+/** How soon an answer that broke off is asked for again, unless the server says when. */
+const comeBackMs = 1_000;
 
 /** Thrown when the endpoint turns out to speak the HTTP+SSE transport of 2024. */
 export class NotStreamable extends Error {
@@ -93,7 +95,8 @@ class HttpConnection implements Connection {
   #startStatus = 0;
   #isClosed = false;
   #ending: Promise<void> | undefined;
-  #reopening: Disposable | undefined;
+  /** Legacy: where the server says what nobody asked. */
+  #stream: UnaskedStream | undefined;
   isLost = false;
 
   constructor(parts: HttpParts, generation: number, listener: ConnectionListener) {
@@ -129,7 +132,10 @@ class HttpConnection implements Connection {
       throw isElsewhere && !signal.aborted ? new NotStreamable() : error;
     }
     if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
-    else this.#openStream(firstReopenMs);
+    else {
+      const headers = () => this.#headers('legacy');
+      this.#stream = new UnaskedStream(this.#parts, headers, (message) => this.#unasked(message));
+    }
   }
 
   #outcomeOf(fault: Fault): ProbeOutcome {
@@ -183,12 +189,17 @@ class HttpConnection implements Connection {
       sent: () => {
         exchange.dispatched = 'maybe';
       },
-      headers: (status, received) => this.#answerHeaders(exchange, method, status, received),
+      headers: (status, received) => {
+        if (session !== undefined && status === 404) this.#sessionLost(exchange);
+        else this.#answerHeaders(method, status, received);
+      },
       message: (message) => this.#message(message, exchange),
       over: (fault) => this.#over(exchange, fault, answer.place),
       broken: (error) => this.#broken(exchange, error),
     });
     const { url, http } = this.#parts;
+    // Of several calls that meet the end of one session each is told so, not only the first.
+    const session = this.#session;
     this.#inFlight.set(exchange, http.send({ url, method: 'POST', headers, body }, answer));
     return exchange;
   }
@@ -198,24 +209,14 @@ class HttpConnection implements Connection {
   }
 
   /** A message that expects no answer. Resolves when the server has taken it, or never will. */
-  #postMessage(body: string | Buffer): Promise<void> {
+  async #postMessage(body: string | Buffer): Promise<void> {
     const { url, http } = this.#parts;
     const key = Symbol('message');
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#inFlight.delete(key);
-        resolve();
-      };
-      const headers = this.#headers('legacy');
-      const taken = {
-        sent: () => {},
-        response: () => {},
-        data: () => {},
-        ended: done,
-        failed: done,
-      };
-      this.#inFlight.set(key, http.send({ url, method: 'POST', headers, body }, taken));
-    });
+    const headers = this.#headers('legacy');
+    const { inFlight, over } = sendOneWay(http, { url, method: 'POST', headers, body });
+    this.#inFlight.set(key, inFlight);
+    await over;
+    this.#inFlight.delete(key);
   }
 
   #headers(era: Era): Record<string, string> {
@@ -248,9 +249,8 @@ class HttpConnection implements Connection {
 
   // --- listening ---------------------------------------------------------------------------
 
-  #answerHeaders(exchange: Exchange, method: string, status: number, headers: HttpHeaders): void {
+  #answerHeaders(method: string, status: number, headers: HttpHeaders): void {
     if (!this.#greeting) this.#startStatus = status;
-    if (this.#session !== undefined && status === 404) this.#sessionLost(exchange);
     const session = headers.get('mcp-session-id');
     if (method === 'initialize' && session !== undefined) this.#session = session;
   }
@@ -296,7 +296,7 @@ class HttpConnection implements Connection {
       const resuming = { ...request, headers: { ...headers, 'last-event-id': place.lastId } };
       this.#inFlight.set(exchange, http.send(resuming, answer));
     };
-    const waiting = clock.after(place.retryMs ?? firstReopenMs, come, true);
+    const waiting = clock.after(place.retryMs ?? comeBackMs, come, true);
     this.#inFlight.set(exchange, { abort: () => waiting[Symbol.dispose]() });
   }
 
@@ -340,33 +340,6 @@ class HttpConnection implements Connection {
     void this.#postMessage(answer);
   }
 
-  // --- the legacy stream for what the server says unasked ----------------------------------
-
-  #openStream(reopenMs: number): void {
-    if (this.#isClosed) return;
-    const { url, http, server, frameBytes, clock } = this.#parts;
-    const key = Symbol('stream');
-    let isOffered = true;
-    const reopen = () => {
-      this.#inFlight.get(key)?.abort();
-      this.#inFlight.delete(key);
-      const nextMs = Math.min(reopenMs * 2, longestReopenMs);
-      if (!isOffered || this.#isClosed) return;
-      this.#reopening = clock.after(reopenMs, () => this.#openStream(nextMs), true);
-    };
-    const answer = new HttpAnswer(server, frameBytes, {
-      sent: () => {},
-      headers: (status) => {
-        isOffered = status === 200 || status >= 500;
-      },
-      message: (message) => this.#unasked(message),
-      over: reopen,
-      broken: reopen,
-    });
-    const headers = { ...this.#headers('legacy'), accept: 'text/event-stream' };
-    this.#inFlight.set(key, http.send({ url, method: 'GET', headers, body: null }, answer));
-  }
-
   #unasked(message: Message): void {
     const isAnswer = message.kind === 'result' || message.kind === 'error';
     if (isAnswer) this.#listener.noise('unknown-id');
@@ -393,7 +366,7 @@ class HttpConnection implements Connection {
 
   async #end(): Promise<void> {
     this.#isClosed = true;
-    this.#reopening?.[Symbol.dispose]();
+    this.#stream?.[Symbol.dispose]();
     this.#conversation.failAll(this.#fault('was stopped'));
     for (const inFlight of this.#inFlight.values()) inFlight.abort();
     this.#inFlight.clear();
@@ -407,20 +380,10 @@ class HttpConnection implements Connection {
   /** A legacy session is ended politely, but nobody waits long for the answer. */
   async #sayGoodbye(): Promise<void> {
     const { url, http, clock } = this.#parts;
-    let inFlight: HttpInFlight | undefined;
-    const answered = new Promise<void>((resolve) => {
-      const headers = this.#headers('legacy');
-      const settled = {
-        sent: () => {},
-        response: () => {},
-        data: () => {},
-        ended: resolve,
-        failed: () => resolve(),
-      };
-      inFlight = http.send({ url, method: 'DELETE', headers, body: null }, settled);
-    });
-    await within(clock, goodbyeMs, answered);
-    inFlight?.abort();
+    const headers = this.#headers('legacy');
+    const goodbye = sendOneWay(http, { url, method: 'DELETE', headers, body: null });
+    await within(clock, goodbyeMs, goodbye.over);
+    goodbye.inFlight.abort();
   }
 
   #fault(what: string): Fault {

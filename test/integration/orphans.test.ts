@@ -23,7 +23,7 @@ import {
 } from '../support/recorded-child.ts';
 import { identified, newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
 
-const trials = Number(process.env['HOLDFAST_TEST_TRIALS'] ?? 2);
+const trials = Number(process.env['HOLDFAST_TEST_TRIALS'] ?? 4);
 const promisedMs = 2000;
 const table = systemProcesses();
 const offered = await offeredContainments();

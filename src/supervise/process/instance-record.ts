@@ -1,11 +1,12 @@
 // What this host has running, on disk: a small private file per instance, from which the next start
 // learns what to sweep if we and our reaper both die. It is written whole and renamed into place.
-// A record that cannot be written is announced once and then done without: it is the last of three
-// safety nets, not a reason to refuse work.
+// A record that cannot be written is announced once and tried again with the next change: it is the
+// last of three safety nets, not a reason to refuse work.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { errnoOf } from '../../kernel/errno.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { ProcessIdentity } from './process-table.ts';
 
@@ -86,13 +87,18 @@ export class InstanceRecord implements AsyncDisposable {
   /** After an orderly end there is nothing to remember. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writing;
-    // What could not be written need not be removed.
-    if (this.#file !== null && !this.#hasFailed) await rm(this.#file, { force: true });
+    if (this.#file === null) return;
+    try {
+      await rm(this.#file, { force: true });
+    } catch (error) {
+      // Nobody lives who could be mistaken for what it names: the next start removes it.
+      this.#complain('remove', error);
+    }
   }
 
   /** Changes of one moment share a write. */
   #save(): void {
-    if (this.#file === null || this.#hasFailed || this.#isDirty) return;
+    if (this.#file === null || this.#isDirty) return;
     this.#isDirty = true;
     const file = this.#file;
     this.#writing = this.#writing.then(() => this.#write(file));
@@ -114,10 +120,17 @@ export class InstanceRecord implements AsyncDisposable {
       await makePrivateFolder(dirname(file));
       await writeFile(`${file}.new`, JSON.stringify(content), { mode: 0o600 });
       await rename(`${file}.new`, file);
+      this.#hasFailed = false;
     } catch (error) {
+      if (!this.#hasFailed) this.#complain('write', error);
       this.#hasFailed = true;
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      this.#options.notice(`cannot write '${file}' (${code}): strays of a crash are not recorded`);
     }
+  }
+
+  #complain(what: 'write' | 'remove', error: unknown): void {
+    const code = errnoOf(error);
+    if (code === undefined) throw error;
+    const meanwhile = 'what a crash would leave running is not recorded meanwhile';
+    this.#options.notice(`cannot ${what} ${this.#file} (${code}): ${meanwhile}`);
   }
 }

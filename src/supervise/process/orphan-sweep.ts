@@ -1,11 +1,14 @@
 // At the start, before the first child: ends what hosts that died have left behind. Each record in
 // the state directory names a host and its processes; if that host no longer lives, everything of
 // it is swept by the same rules as ever, and the record is removed. A living host, and a host in
-// another pid namespace (a container that shares the directory), are left alone.
+// another pid namespace (a container that shares the directory), are left alone. A record that says
+// nothing we understand is moved aside with a word about it; one that cannot be read is left to the
+// next start. Neither keeps a server from starting.
 
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
+import { errnoOf } from '../../kernel/errno.ts';
 import { killMembers, membersOf, removeCgroup } from './cgroup.ts';
 import { instanceToken } from './environment.ts';
 import { bootId, type InstanceFile, pidNamespaceId, recordsDir } from './instance-record.ts';
@@ -17,6 +20,7 @@ export interface OrphanSweepOptions {
   readonly procDir: string;
   readonly table: ProcessTable;
   readonly clock: Clock;
+  readonly notice: (message: string) => void;
 }
 
 /** How many processes were ended. */
@@ -26,11 +30,22 @@ export async function sweepOrphans(options: OrphanSweepOptions): Promise<number>
   const names = await readdir(dir).catch(() => []);
   let ended = 0;
   for (const name of names) {
-    if (name.endsWith('.json')) ended += await sweepRecord(join(dir, name), options);
-    else await removeIfOlder(join(dir, name), unfinishedMs, options.clock);
+    const file = join(dir, name);
+    try {
+      if (name.endsWith('.json')) ended += await sweepRecord(file, options);
+      else if (!name.endsWith(damaged)) await removeIfOlder(file, unfinishedMs, options.clock);
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code === undefined) throw error;
+      // Its host, or another that starts at this moment, has removed it.
+      if (code === 'ENOENT') continue;
+      options.notice(`cannot look after ${file} (${code}): what it names may still be running`);
+    }
   }
   return ended;
 }
+
+const damaged = '.damaged';
 
 /** A file that its host was writing when it died; a living one renames it within a moment. */
 const unfinishedMs = 60_000;
@@ -41,8 +56,12 @@ const foreignRecordMs = 7 * 24 * 3_600_000;
 async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<number> {
   const { procDir, table, clock } = options;
   const record = await readRecord(file);
-  if (record === null || record.boot !== bootId(procDir)) {
-    // Damaged, or from before the machine was restarted: nothing of it can be alive.
+  if (record === null) {
+    await setAside(file, options);
+    return 0;
+  }
+  if (record.boot !== bootId(procDir)) {
+    // From before the machine was restarted: nothing of it can be alive.
     await rm(file, { force: true });
     return 0;
   }
@@ -70,13 +89,20 @@ async function removeIfOlder(file: string, ms: number, clock: Clock): Promise<vo
   if (clock.wallNow() - mtimeMs > ms) await rm(file, { force: true });
 }
 
+async function setAside(file: string, { notice }: OrphanSweepOptions): Promise<void> {
+  await rename(file, `${file}${damaged}`);
+  const remedy = `it was moved to ${file}${damaged}; delete that when no stray process is left`;
+  notice(`${file} is damaged, so what a dead host left running cannot be told from it: ${remedy}`);
+}
+
 /** Null when it is not one of ours. What it says decides whom we kill, so every field is checked. */
 async function readRecord(file: string): Promise<InstanceFile | null> {
+  const text = await readFile(file, 'utf8');
   try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    const value: unknown = JSON.parse(text);
     return isInstanceFile(value) ? value : null;
   } catch {
-    // Unreadable or not JSON: it was not written by us to the end.
+    // Not JSON: it was not written by us to the end.
     return null;
   }
 }

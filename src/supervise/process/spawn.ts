@@ -146,7 +146,8 @@ class PosixSpawner implements Spawner {
       throw new Fault('unavailable', `/proc is that of another pid namespace: ${remedy}`);
     }
     if (stateDir !== null) {
-      const ended = await sweepOrphans({ stateDir, procDir, table, clock });
+      const notice = this.#notice;
+      const ended = await sweepOrphans({ stateDir, procDir, table, clock, notice });
       if (ended > 0) this.#notice(`ended ${ended} processes that a dead host had left running`);
     }
     const host = { pid: self.pid, start: self.start };

@@ -1,0 +1,87 @@
+// The records from which a start learns what a dead host has left running, on a disk that fails: they
+// are a safety net, so nothing that goes wrong with them may keep a server from starting, and nothing
+// of them may vanish without a word.
+
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { InstanceRecord, recordsDir } from '../../src/supervise/process/instance-record.ts';
+import { sweepOrphans } from '../../src/supervise/process/orphan-sweep.ts';
+import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+
+const host = { pid: process.pid, start: '1' };
+let stateDir = '';
+let notices: string[] = [];
+
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-records-'));
+  stateDir = folder;
+  notices = [];
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+});
+
+const notice = (line: string) => void notices.push(line);
+const sweep = () =>
+  sweepOrphans({
+    stateDir,
+    procDir: '/proc',
+    table: systemProcesses(),
+    clock: systemClock,
+    notice,
+  });
+const newRecord = () =>
+  new InstanceRecord({ stateDir, instance: 'me', procDir: '/proc', host, notice });
+const files = () => readdir(recordsDir(stateDir));
+
+describe('a record of a host', () => {
+  it('that is damaged is moved aside with its name and what to do, and keeps its content', async () => {
+    await mkdir(recordsDir(stateDir));
+    await writeFile(join(recordsDir(stateDir), 'torn.json'), '{"version":1,"inst');
+    expect(await sweep()).toBe(0);
+    expect(await files()).toEqual(['torn.json.damaged']);
+    expect(await readFile(join(recordsDir(stateDir), 'torn.json.damaged'), 'utf8')).toContain(
+      'inst',
+    );
+    expect(notices).toEqual([expect.stringMatching(/torn\.json is damaged.*moved to.*delete/)]);
+    expect(await sweep()).toBe(0);
+    expect([notices.length, await files()]).toEqual([1, ['torn.json.damaged']]);
+  });
+
+  it('that cannot be read is left for the next start, and the others are looked after', async () => {
+    await mkdir(join(recordsDir(stateDir), 'a.json'), { recursive: true });
+    await writeFile(join(recordsDir(stateDir), 'b.json'), 'rubbish');
+    expect(await sweep()).toBe(0);
+    expect((await files()).sort()).toEqual(['a.json', 'b.json.damaged']);
+    expect(notices[0]).toMatch(/cannot look after .*a\.json \(EISDIR\)/);
+  });
+
+  it('that cannot be written is announced once, and written as soon as it can be', async () => {
+    await writeFile(recordsDir(stateDir), 'in the way');
+    const record = newRecord();
+    await record.open();
+    record.add({ pid: 1, start: '1' }, []);
+    await record.open();
+    expect(notices).toEqual([expect.stringMatching(/cannot write .*me\.json \(E[A-Z]+\)/)]);
+    await rm(recordsDir(stateDir));
+    await record.open();
+    expect(JSON.parse(await readFile(join(recordsDir(stateDir), 'me.json'), 'utf8'))).toMatchObject(
+      {
+        processes: [{ pid: 1, start: '1' }],
+      },
+    );
+    await record[Symbol.asyncDispose]();
+    expect(await files()).toEqual([]);
+    expect(notices).toHaveLength(1);
+  });
+
+  it('that cannot be removed at the end is left to the next start, and the end is not disturbed', async () => {
+    const record = newRecord();
+    await record.open();
+    await rm(recordsDir(stateDir), { recursive: true });
+    await mkdir(join(recordsDir(stateDir), 'me.json', 'in the way'), { recursive: true });
+    await record[Symbol.asyncDispose]();
+    expect(notices).toEqual([expect.stringMatching(/cannot remove .*me\.json/)]);
+  });
+});

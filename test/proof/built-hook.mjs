@@ -1,0 +1,18 @@
+// The hook of built.mjs, in the thread in which Node resolves modules.
+
+import { pathToFileURL } from 'node:url';
+
+const source = new URL('../../src/', import.meta.url).href;
+let build = new URL('../../dist/', import.meta.url).href;
+
+export function initialize(folder) {
+  if (folder !== null) build = `${pathToFileURL(folder).href}/`;
+}
+
+export async function resolve(specifier, context, next) {
+  const found = await next(specifier, context);
+  if (!found.url.startsWith(source)) return found;
+  const [address] = found.url.split('?');
+  const url = build + address.slice(source.length).replace(/\.ts$/, '.js');
+  return { ...found, url, format: 'module', shortCircuit: true };
+}

@@ -1,0 +1,42 @@
+// The proofs that there are and how large each is: in `npm run proof`, whose figures are published,
+// and in `npm run soak`, for a night. Every one is a program of its own that can be run alone.
+
+export interface Step {
+  readonly name: string;
+  /** The npm script that runs it alone. */
+  readonly script: string;
+  readonly sizes: Readonly<Record<Size, readonly string[]>>;
+}
+
+export const sizes = ['proof', 'soak'] as const;
+export type Size = (typeof sizes)[number];
+
+export const steps: readonly Step[] = [
+  {
+    name: 'simulation',
+    script: 'simulate',
+    sizes: {
+      proof: ['--seeds', '1000', '--minutes', '10', '--twice'],
+      soak: ['--seeds', '20000', '--minutes', '60', '--twice'],
+    },
+  },
+  {
+    name: 'chaos',
+    script: 'chaos',
+    sizes: { proof: ['--seconds', '180'], soak: ['--seconds', '1800'] },
+  },
+  {
+    name: 'crashes',
+    script: 'crashtest',
+    sizes: { proof: ['--kills', '200'], soak: ['--kills', '2000'] },
+  },
+  {
+    name: 'fuzzing',
+    script: 'fuzz',
+    sizes: {
+      proof: ['--documents', '1000000', '--seconds', '20'],
+      soak: ['--documents', '50000000', '--seconds', '900'],
+    },
+  },
+  { name: 'controls', script: 'controls', sizes: { proof: [], soak: [] } },
+];

@@ -1,5 +1,5 @@
 import { PassThrough, Writable } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FakeFront, frame, note, result } from '../../test/support/fake-front.ts';
 import { settled } from '../../test/support/manual-clock.ts';
 import { serveStdio } from './stdio.ts';
@@ -11,14 +11,17 @@ class Front extends FakeFront {
   }
 }
 
-function newStdio(frameBytes = 10_000) {
+function newStdio(frameBytes = 10_000, highWaterMark = 16_384) {
   const front = new Front();
   const input = new PassThrough();
   let written = '';
   const output = new Writable({
+    highWaterMark,
     write: (chunk: Buffer, _encoding, done) => {
       written += chunk.toString('utf8');
-      done();
+      // What is taken later than it is given fills the buffer meanwhile.
+      if (highWaterMark < 16_384) setImmediate(done);
+      else done();
     },
   });
   let isOver = false;
@@ -97,6 +100,22 @@ describe('a connection on stdio', () => {
     await say(initialize(), line, request(9, 'ping'));
     expect(messages()[1]).toMatchObject({ id, error: { code } });
     expect(front.session.heard.at(-1)?.id).toBe(9);
+  });
+
+  it('says everything once to a reader that falls behind', async () => {
+    const { front, say, messages } = newStdio(10_000, 8);
+    await say(initialize());
+    for (const pieces of [1, 3]) {
+      await say(request(pieces, 'ping'));
+      const { reply } = front.last('ping');
+      reply.answer(frame({ jsonrpc: '2.0', id: pieces, result: {} }, pieces));
+      await settled();
+    }
+    await say(request(9, 'ping'));
+    front.last('ping').reply.answer(result(9));
+    await settled();
+    await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ id: 9 }));
+    expect(messages().map(({ id }) => id)).toEqual([0, 1, 3, 9]);
   });
 
   it('refuses a message beyond the limit and reads the next', async () => {

@@ -38,6 +38,31 @@ describe('a supervised server, when it is called', () => {
     expect(supervisor.phase.kind).toBe('cooling');
   });
 
+  it('refuses at once, and says until when, while it is left alone for longer than a start may take', async () => {
+    const restart = { max: null, windowMs: 300_000, minDelayMs: 60_000, maxDelayMs: 300_000 };
+    const { supervisor, connector, clock } = supervised({
+      restart: { ...restart, healthyMs: 60_000 },
+      startTimeoutMs: 30_000,
+    });
+    supervisor.leases.hold();
+    const asking = supervisor.acquire();
+    connector.last.fail();
+    await asking.catch(() => supervisor.leases.release());
+    const pauseMs = supervisor.phase.kind === 'cooling' ? supervisor.phase.until - clock.now() : 0;
+    expect(pauseMs).toBeGreaterThan(30_000);
+    expect(() => supervisor.gate()).toThrow(
+      expect.objectContaining({
+        code: 'unavailable',
+        message: expect.stringMatching(
+          /files is left alone for another \d+ s.*holdfast reload files/,
+        ),
+        record: expect.objectContaining({ retryAfterMs: Math.ceil(pauseMs), dispatched: 'no' }),
+      }),
+    );
+    clock.advance(pauseMs - 30_000);
+    expect(supervisor.gate()).toBe(supervisor.breaker.currentPass);
+  });
+
   it('opens the breaker when it fails to start too often, and says why and until when', async () => {
     const { supervisor, connector, clock } = supervised({
       circuit: { threshold: 2, resetMs: 30_000, probeMs: 90_000 },

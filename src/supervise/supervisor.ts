@@ -55,9 +55,11 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
   // --- what a call needs -------------------------------------------------------------------
 
-  /** Passes or throws, without waiting: ejected first, then the breaker. */
+  /** Passes or throws, without waiting: ejected first, then a long pause, then the breaker. */
   gate(): number {
-    if (this.#life.phase.kind === 'ejected') throw this.#ejectedFault();
+    const { phase } = this.#life;
+    if (phase.kind === 'ejected') throw this.#ejectedFault();
+    if (phase.kind === 'cooling') this.#refuseLongPause(phase.until);
     const pass = this.breaker.openPass;
     if (pass !== null) return pass;
     const admission = this.breaker.ask();
@@ -230,6 +232,19 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   }
 
   // --- faults ------------------------------------------------------------------------------
+
+  /** A caller waits for a server as long as it may take to start; who would wait longer is told when. */
+  #refuseLongPause(until: number): void {
+    const { server, clock, policy } = this.#parts;
+    const retryAfterMs = Math.ceil(until - clock.now());
+    if (retryAfterMs <= policy.startTimeoutMs) return;
+    const seconds = Math.ceil(retryAfterMs / 1000);
+    throw new Fault(
+      'unavailable',
+      `${server} is left alone for another ${seconds} s${this.#lastCause()}; retry then, or run: holdfast reload ${server}`,
+      { server, retryAfterMs },
+    );
+  }
 
   #ejectedFault(): Fault {
     const { server, policy } = this.#parts;

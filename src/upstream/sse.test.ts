@@ -117,6 +117,18 @@ describe('a call over the 2024 transport', () => {
     await expect(exchange.answer).rejects.toMatchObject({ code, dispatched });
   });
 
+  it('that meets a forgotten session (404) has not run, and ends the connection', async () => {
+    const { connection, http, lost } = await sseServer();
+    const other = call(connection);
+    http.last.status(202);
+    const exchange = call(connection);
+    http.last.status(404);
+    await expect(exchange.answer).rejects.toMatchObject({ code: 'unavailable', dispatched: 'no' });
+    await expect(other.answer).rejects.toMatchObject({ code: 'unavailable', dispatched: 'maybe' });
+    expect([lost.length, connection.isLost]).toEqual([1, true]);
+    await connection.close('lost');
+  });
+
   it('that cannot be sent has not left us', async () => {
     const { connection, http } = await sseServer();
     const exchange = call(connection);

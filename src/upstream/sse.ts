@@ -197,7 +197,8 @@ class SseConnection implements Connection {
             if (exchange) exchange.dispatched = 'maybe';
           },
           response: (status, received) => {
-            if (status >= 300) {
+            if (status === 404) this.#sessionLost(exchange);
+            else if (status >= 300) {
               failExchange(statusFault(server, status, received.get('retry-after'), undefined));
             }
           },
@@ -232,6 +233,12 @@ class SseConnection implements Connection {
   }
 
   // --- ending ------------------------------------------------------------------------------
+
+  /** The server has forgotten us: this message was not taken, and none will be on this stream. */
+  #sessionLost(exchange: Exchange | undefined): void {
+    if (exchange) exchange.dispatched = 'no';
+    this.#end(this.#fault('has ended the session'));
+  }
 
   #end(cause: Fault): void {
     if (this.isLost) return;

@@ -7,6 +7,8 @@ import { readFileSync } from 'node:fs';
 export interface LedgerRecord {
   readonly at: number;
   readonly pid: number;
+  /** Which process: the nonce of its start. Pids may repeat, each namespace has its own. */
+  readonly run: string;
   readonly tool: string;
   readonly nonce: string | null;
   readonly phase: Phase;

@@ -7,7 +7,7 @@ import type { ListKind } from '../host/listings.ts';
 import { Traffic } from '../host-tools/traffic.ts';
 import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { faultFrom } from '../kernel/fault.ts';
+import { type Fault, faultFrom } from '../kernel/fault.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
@@ -15,7 +15,7 @@ import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
 import type { Front, Outlet, Reply, Session, Underway } from './contract.ts';
-import { notificationFrame } from './frames.ts';
+import { faultResult, notificationFrame } from './frames.ts';
 import { legacyGreeting } from './greeting.ts';
 import { Incoming } from './incoming.ts';
 import { LegacySession, paramsOf, watches } from './legacy-session.ts';
@@ -233,6 +233,13 @@ export class Gateway implements Front, AsyncDisposable {
   // --- counting ----------------------------------------------------------------------------
 
   /** Counts what the gateway answers by itself; a fault becomes the answer. */
+  /** A tool call that met a fault before it was known whose tool it is. */
+  failToolCall(incoming: Incoming, fault: Fault): void {
+    this.traffic.began();
+    this.traffic.failed('tools/call', fault, 0);
+    incoming.result(faultResult(fault.record, incoming.isModern));
+  }
+
   count(incoming: Incoming, operationKey: string, work: () => void | Promise<void>): void {
     const startedAt = this.clock.now();
     this.traffic.began();

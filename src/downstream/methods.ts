@@ -130,7 +130,9 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
 /** Perhaps its server has not been asked yet. */
 async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string): Promise<void> {
   const route = await gateway.view.tools.find(name, incoming.principal);
-  if (route) gateway.relay.carry(incoming, route);
+  if (route) return gateway.relay.carry(incoming, route);
+  const fault = gateway.view.tools.unread(name, incoming.principal);
+  if (fault) gateway.failToolCall(incoming, fault);
   else gateway.count(incoming, 'tools/call', () => incoming.error(unknownName('tool', incoming)));
 }
 
@@ -138,9 +140,12 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
   const name = textParam(incoming, 'name');
   const { prompts } = gateway.view;
   const route = name === undefined ? undefined : await prompts.find(name, incoming.principal);
-  if (route) gateway.relay.carry(incoming, route);
-  else
-    gateway.count(incoming, 'prompts/get', () => incoming.error(unknownName('prompt', incoming)));
+  if (route) return gateway.relay.carry(incoming, route);
+  const fault = name === undefined ? undefined : prompts.unread(name, incoming.principal);
+  gateway.count(incoming, 'prompts/get', () => {
+    if (fault) throw fault;
+    incoming.error(unknownName('prompt', incoming));
+  });
 }
 
 async function readResource(gateway: Gateway, incoming: Incoming): Promise<void> {

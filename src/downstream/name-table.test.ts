@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
-import { text, tool } from '../../test/support/scripted-server.ts';
+import { ErrorAnswer, text, tool } from '../../test/support/scripted-server.ts';
 import { localUser } from '../policy/principal.ts';
 
 const scripts = {
@@ -99,3 +99,44 @@ describe('a name that a client says', () => {
     expect(await tools.find('a__only', localUser)).toBeUndefined();
   });
 });
+
+describe('a name whose server could not be asked what it has', () => {
+  const broken = { on: { 'tools/list': () => new ErrorAnswer({ code: -32603, message: 'no' }) } };
+
+  it('is not called unknown: the answer names the server and the cause #typed-faults', async () => {
+    const { modern, legacy } = newGateway({ a: broken, b: { tools: [tool('x')] } });
+    const replies = [modern(), legacy()].map((client) =>
+      client.request('tools/call', call('a__y')),
+    );
+    await settled();
+    for (const { answered } of replies) {
+      expect(answered.result).toMatchObject({
+        isError: true,
+        _meta: { 'holdfast/fault': { code: 'unavailable', server: 'a', dispatched: 'no' } },
+      });
+    }
+    const other = modern().request('tools/call', call('b__y'));
+    await settled();
+    expect(other.answered.error).toMatchObject({ code: -32602, message: 'Unknown tool: b__y' });
+  });
+
+  it('stays unknown to who may not use the server', async () => {
+    const { modern, host } = newGateway({ a: broken });
+    host.setGuard(() => ({ allow: false, reason: 'no' }));
+    const reply = modern().request('tools/call', call('a__y'));
+    await settled();
+    expect(reply.answered.error).toMatchObject({ code: -32602, message: 'Unknown tool: a__y' });
+  });
+
+  it('is a fault for a prompt, too', async () => {
+    const prompts = {
+      on: { 'prompts/list': () => new ErrorAnswer({ code: -32603, message: 'no' }) },
+    };
+    const { modern } = newGateway({ a: prompts });
+    const reply = modern().request('prompts/get', { name: 'a__p' });
+    await settled();
+    expect(reply.answered.error).toMatchObject({ code: -32603, data: { code: 'unavailable' } });
+  });
+});
+
+const call = (name: string) => ({ name, arguments: {} });

@@ -7,6 +7,7 @@ import { prefixOf } from '../catalog/prefixed-name.ts';
 import type { Host } from '../host/host.ts';
 import type { Server } from '../host/server.ts';
 import { operationKey } from '../host-tools/traffic.ts';
+import { Fault } from '../kernel/fault.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
@@ -71,6 +72,21 @@ export class NameTable {
     const { learn } = this.#parts;
     await learn(({ name }) => exposed.startsWith(prefixOf(name)));
     return this.route(exposed, principal);
+  }
+
+  /** Why a name may be unknown only for now: the server of its prefix could not be asked what it has. */
+  unread(exposed: string, principal: Principal): Fault | undefined {
+    const { host, kind, mode } = this.#parts;
+    if (mode !== 'prefix') return undefined;
+    const server = host
+      .servers()
+      .filter(({ name }) => exposed.startsWith(prefixOf(name)))
+      .find(({ catalogue }) => catalogue.definitions(lists[kind]) === undefined);
+    if (!server || !isAllowed(host.guard, principal, server.name, null, kind)) return undefined;
+    const { name, supervisor } = server;
+    const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';
+    const message = `${name} could not be asked for its ${lists[kind]}${cause}; try again, or see: holdfast status ${name}`;
+    return new Fault('unavailable', message, { server: name });
   }
 
   get names(): Names {

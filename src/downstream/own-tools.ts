@@ -132,6 +132,8 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
   }
   const args = inner ? bytes.subarray(inner.start, inner.end) : Buffer.from('{}');
   const carry = (route: Route | undefined) => {
+    const fault = route ? undefined : gateway.view.tools.unread(name, incoming.principal);
+    if (fault) return gateway.failToolCall(incoming, fault);
     if (!route) return refuse(incoming, `Unknown tool: ${name}`);
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
     gateway.relay.carry(incoming, { ...route, args, changes });

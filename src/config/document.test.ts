@@ -57,6 +57,10 @@ describe('the text of a config file', () => {
   it('is refused, not crashed on, when it is nested without end', () => {
     expect(faultOf('['.repeat(200_000))?.code).toBe('invalid_request');
     expect(parseDocument(`${'['.repeat(99)}${']'.repeat(99)}`, 'f').problems).toHaveLength(1);
+    const wide = `${'['.repeat(65)}${'1,'.repeat(999)}${']'.repeat(65)}`;
+    expect(parseDocument(wide, 'f').problems).toHaveLength(1);
+    const most = `${'['.repeat(64)}1${']'.repeat(64)}`;
+    expect(parseDocument(most, 'f').problems).toEqual([]);
   });
 
   it('gives the place of the nearest thing around a missing one', () => {

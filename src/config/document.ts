@@ -10,6 +10,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser';
 import { Fault } from '../kernel/fault.ts';
+import { shownWord } from './shown-word.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -96,10 +97,7 @@ interface Findings {
 }
 
 function plainValue(node: Node, path: Path, found: Findings): unknown {
-  if (path.length > maxDepth) {
-    found.problems.push({ kind: 'invalid', path, text: `nested deeper than ${maxDepth} levels` });
-    return null;
-  }
+  if (isTooDeep(path, node.children?.length ?? 0, found.problems)) return null;
   if (node.type === 'array') {
     return (node.children ?? []).map((item, index) => plainValue(item, [...path, index], found));
   }
@@ -115,7 +113,7 @@ function plainValue(node: Node, path: Path, found: Findings): unknown {
       found.problems.push({
         kind: 'invalid',
         path: at,
-        text: `the key "${key}" is given twice: remove one`,
+        text: `the key ${shownWord(key)} is given twice: remove one`,
       });
     }
     refuseForbidden(key, at, found.problems);
@@ -126,10 +124,7 @@ function plainValue(node: Node, path: Path, found: Findings): unknown {
 
 function plainCopy(input: unknown, path: Path, problems: Problem[]): unknown {
   if (typeof input !== 'object' || input === null) return input;
-  if (path.length > maxDepth) {
-    problems.push({ kind: 'invalid', path, text: `nested deeper than ${maxDepth} levels` });
-    return null;
-  }
+  if (isTooDeep(path, Object.keys(input).length, problems)) return null;
   if (Array.isArray(input)) {
     return input.map((item, index) => plainCopy(item, [...path, index], problems));
   }
@@ -142,12 +137,19 @@ function plainCopy(input: unknown, path: Path, problems: Problem[]): unknown {
   return object;
 }
 
+/** Would its members be too deep? Said once for all of them. */
+function isTooDeep(path: Path, members: number, problems: Problem[]): boolean {
+  if (path.length < maxDepth || members === 0) return false;
+  problems.push({ kind: 'invalid', path, text: `nested deeper than ${maxDepth} levels` });
+  return true;
+}
+
 function refuseForbidden(key: string, path: Path, problems: Problem[]): void {
   if (!forbiddenKeys.has(key)) return;
   problems.push({
     kind: 'invalid',
     path,
-    text: `the key "${key}" is not allowed anywhere: choose another name`,
+    text: `the key ${shownWord(key)} is not allowed anywhere: choose another name`,
   });
 }
 

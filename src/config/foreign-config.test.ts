@@ -95,8 +95,25 @@ describe("another client's file", () => {
       env: { A: '1', B: 'two words', C: 'own' },
     });
     expect(one({ command: 'x', envFile: 'gone.env' })).toBe(
-      'mcpServers.it.envFile names gone.env, which cannot be read (ENOENT)',
+      'mcpServers.it.envFile names "gone.env", which cannot be read (ENOENT)',
     );
+  });
+
+  it('never shows what a variable in the name of an envFile holds', () => {
+    expect(one({ command: 'x', envFile: '${TOKEN}/.env' })).toBe(
+      'mcpServers.it.envFile names "${TOKEN}/.env", which cannot be read (ENOENT)',
+    );
+  });
+
+  it('says in one line what it calls a server whose name has several', () => {
+    const { notices } = read({ servers: { 'a\nb': { command: 'x' } } });
+    expect(notices).toEqual(['mcp.json: the server "a\\nb" is called "a-b" here']);
+  });
+
+  it('loses thousands of keys without a meaning in one go, and names a few', () => {
+    const keys = Array.from({ length: 5_000 }, (_, at) => [`k${at}`, at]);
+    const { notices } = read({ ...Object.fromEntries(keys), servers: {} });
+    expect(notices).toEqual([expect.stringMatching(/left out: k0, k1, .* and 4980 more$/)]);
   });
 
   it('answers its own questions only with their defaults', () => {

@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Fault } from '../kernel/fault.ts';
 import type { Document, Path, Problem } from './document.ts';
+import { firstFew } from './first-few.ts';
 import { inputDefaults, translatedEntry } from './foreign-entry.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import {
@@ -20,6 +21,7 @@ import {
 import { pathText } from './path-text.ts';
 import { problemsOf } from './problems.ts';
 import { isReserved, isServerName, reservedServerName, safeNameFrom } from './server-name.ts';
+import { shownWord } from './shown-word.ts';
 
 /** The text of a file, or the code of the error that kept it from being read. */
 export type ReadText = (
@@ -79,10 +81,12 @@ interface Reading {
 }
 
 function refuseAmbiguity(document: Document, file: string, key: string): void {
-  const lines = document.problems
-    .filter(({ path }) => path[0] === key)
-    .map(({ path, text }) => `${file}:${document.placeOf(path)}: ${text}`);
-  if (lines.length > 0) throw new Fault('invalid_request', lines.join('\n'));
+  const problems = document.problems.filter(({ path }) => path[0] === key);
+  if (problems.length === 0) return;
+  throw new Fault(
+    'invalid_request',
+    firstFew(problems, '\n', ({ path, text }) => `${file}:${document.placeOf(path)}: ${text}`),
+  );
 }
 
 /** The entries under names that are legal here. */
@@ -101,7 +105,9 @@ function* namedEntries(entries: Entries, reading: Reading): Generator<[string, u
     for (const set of [taken, used]) set.add(name.toLowerCase());
     reading.names.set(name, original);
     if (!fits)
-      reading.notices.push(`${reading.file}: the server "${original}" is called "${name}" here`);
+      reading.notices.push(
+        `${reading.file}: the server ${shownWord(original)} is called "${name}" here`,
+      );
     yield [name, entry];
   }
 }
@@ -131,32 +137,36 @@ function completed(
     const read = readText(resolve(variables.folder, envFile));
     if (read.kind === 'text')
       return { ...said, env: { ...parseEnv(read.text), ...entriesOf(said['env']) } };
+    // As it is written: what a variable in it holds is not for messages.
+    const written = shownWord(String(translated['envFile']));
     causes.push(
-      `${pathText([...path, 'envFile'])} names ${envFile}, which cannot be read (${read.code})`,
+      `${pathText([...path, 'envFile'])} names ${written}, which cannot be read (${read.code})`,
     );
   }
   if (causes.length === 0) return said;
-  reading.disabled.set(name, causes.join('; '));
+  reading.disabled.set(name, firstFew(causes, '; '));
   return undefined;
 }
 
 /** The input without what the schema does not take: it gets smaller with every round. */
 function sifted(input: Record<string, unknown>, reading: Reading): Entries {
-  const ignored: string[] = [];
+  const ignored: Path[] = [];
   let rest: Record<string, unknown> = input;
   const check = () => problemsOf(rest, { ...rest, mcpServers: reading.written });
   for (let found = check(); found.length > 0; found = check()) {
     const unknown = found.filter(({ kind }) => kind === 'unknown-key');
     const drop = unknown.length > 0 ? unknown : found.map((problem) => setAside(problem, reading));
-    if (unknown.length > 0)
-      ignored.push(...unknown.map(({ path }) => pathText(inFile(path, reading))));
-    for (const { path } of drop) rest = entriesOf(without(rest, path));
+    for (const { path } of unknown) ignored.push(inFile(path, reading));
+    rest = entriesOf(
+      without(
+        rest,
+        drop.map(({ path }) => path),
+      ),
+    );
   }
   if (ignored.length > 0) {
-    const more = ignored.length > 8 ? ` and ${ignored.length - 8} more` : '';
-    reading.notices.push(
-      `${reading.file}: keys without a meaning here were left out: ${ignored.slice(0, 8).join(', ')}${more}`,
-    );
+    const places = firstFew(ignored, ', ', pathText);
+    reading.notices.push(`${reading.file}: keys without a meaning here were left out: ${places}`);
   }
   return rest;
 }
@@ -178,11 +188,20 @@ function inFile(path: Path, { key, names }: Reading): Path {
   return [key, names.get(name) ?? name, ...rest];
 }
 
-function without(value: unknown, path: Path): unknown {
-  const [step, ...rest] = path;
-  if (step === undefined || !isMap(value)) return value;
-  const { [step]: member, ...others } = entriesOf(value);
-  return rest.length === 0 ? others : { ...others, [step]: without(member, rest) };
+/** The value without what stands at these places, all in one go. */
+function without(value: unknown, paths: readonly Path[]): unknown {
+  if (paths.length === 0 || !isMap(value)) return value;
+  const below = new Map<string, Path[]>();
+  for (const [step, ...rest] of paths) {
+    const known = below.get(String(step));
+    if (known === undefined) below.set(String(step), [rest]);
+    else known.push(rest);
+  }
+  const kept = Object.entries(entriesOf(value)).flatMap(([key, member]) => {
+    const inner = below.get(key) ?? [];
+    return inner.some((path) => path.length === 0) ? [] : [[key, without(member, inner)] as const];
+  });
+  return Object.fromEntries(kept);
 }
 
 function isMap(value: unknown): boolean {

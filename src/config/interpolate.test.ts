@@ -26,9 +26,27 @@ describe('variables in a config value', () => {
     ['${userHome}/x', '/home/me/x'],
     ['${input:region}', 'eu'],
     ['$${TOKEN}', '${TOKEN}'],
+    ['$$${TOKEN}', '$${TOKEN}'],
+    ['$${$${${TOKEN}', '${${s3cret'],
     ['cost: $5, $TOKEN, {TOKEN}', 'cost: $5, $TOKEN, {TOKEN}'],
   ])('turn %j into %j', (text, result) => {
     expect(replaced(text)).toEqual({ value: result, gaps: [] });
+  });
+
+  it('are told once for a text that is never closed, however often it begins', () => {
+    const text = `\${TOKEN} ${'${A'.repeat(100_000)}`;
+    const { value, gaps } = replaced(text);
+    expect(gaps).toHaveLength(1);
+    expect(String(value).startsWith('s3cret ${A')).toBe(true);
+  });
+
+  it('are named in causes of one line, whatever stands in them', () => {
+    const { gaps } = replaced(`\${input:a\nb} \${${'x y'.repeat(1_000)}}`);
+    for (const { cause } of gaps) {
+      expect(cause).not.toContain('\n');
+      expect(cause.length).toBeLessThan(300);
+    }
+    expect(gaps).toHaveLength(2);
   });
 
   it('are not looked for in what a variable brings in', () => {

@@ -7,6 +7,7 @@
 import { basename, sep } from 'node:path';
 import type { Path } from './document.ts';
 import { pathText } from './path-text.ts';
+import { shownWord } from './shown-word.ts';
 
 export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -48,20 +49,32 @@ function replaceIn(value: unknown, path: Path, variables: Variables, gaps: Gap[]
   return copy;
 }
 
-/** `$${`, or `${…}` up to the first closing brace, or a `${` that is never closed. */
-const placeholder = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
-
 const variableForm = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 const inputForm = /^input:(.+)$/;
 
+/** From left to right, and over every character once: a text may be long and full of braces. */
 function replaceInText(text: string, path: Path, variables: Variables, gaps: Gap[]): string {
-  return text.replace(placeholder, (whole: string, inside: string | undefined) => {
-    if (whole === '$${') return '${';
-    const outcome = inside === undefined ? unreadable(whole) : resolve(inside, variables);
-    if (outcome.kind === 'text') return outcome.text;
-    gaps.push({ path, cause: `${pathText(path)} ${outcome.cause}` });
-    return whole;
-  });
+  let done = '';
+  let from = 0;
+  for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', from)) {
+    const isLiteral = at > from && text[at - 1] === '$';
+    done += text.slice(from, isLiteral ? at - 1 : at);
+    if (isLiteral) {
+      done += '${';
+      from = at + 2;
+      continue;
+    }
+    const end = text.indexOf('}', at);
+    const outcome = end < 0 ? unreadable('${') : resolve(text.slice(at + 2, end), variables);
+    if (outcome.kind === 'gap') {
+      gaps.push({ path, cause: `${pathText(path)} ${outcome.cause}` });
+      // The server cannot run, so the rest of a text that is never closed does not matter.
+      if (end < 0) return done + text.slice(at);
+    }
+    done += outcome.kind === 'text' ? outcome.text : text.slice(at, end + 1);
+    from = end + 1;
+  }
+  return done + text.slice(from);
 }
 
 type Outcome =
@@ -108,13 +121,13 @@ function answerTo(id: string, { inputs }: Variables): Outcome {
   if (text !== undefined) return { kind: 'text', text };
   return {
     kind: 'gap',
-    cause: `asks for the input "${id}", and nobody can be asked here: write the value, or \${env:NAME} and set that variable`,
+    cause: `asks for the input ${shownWord(id)}, and nobody can be asked here: write the value, or \${env:NAME} and set that variable`,
   };
 }
 
 function unreadable(form: string): Outcome {
   return {
     kind: 'gap',
-    cause: `has ${JSON.stringify(form)}, which is no form known here: use \${env:NAME} or \${NAME:-default}, or $\${ for a literal \${`,
+    cause: `has ${shownWord(form)}, which is no form known here: use \${env:NAME} or \${NAME:-default}, or $\${ for a literal \${`,
   };
 }

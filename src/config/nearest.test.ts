@@ -15,7 +15,10 @@ describe('the nearest known word', () => {
     ['timeout', 'callTimeoutMs'],
   ])('for %s is %s', (word, known) => expect(nearest(word, keys)).toBe(known));
 
-  it.each(['zzzzzz', 'isolation', 'q'])('for %s is none at all', (word) => {
-    expect(nearest(word, keys)).toBeUndefined();
-  });
+  it.each(['zzzzzz', 'isolation', 'q', 'command'.repeat(100_000)])(
+    'for %.20s is none at all',
+    (word) => {
+      expect(nearest(word, keys)).toBeUndefined();
+    },
+  );
 });

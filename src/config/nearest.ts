@@ -11,8 +11,10 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   let best = Math.max(2, Math.floor(word.length / 3)) + 1;
   let found: string | undefined;
   for (const candidate of known) {
-    const edits = editsBetween(wanted, candidate.toLowerCase());
-    if (edits < best && edits < candidate.length) {
+    // As many slips as letters are no likeness; beyond that, counting would only cost time.
+    const bound = Math.min(best, candidate.length);
+    const edits = editsBetween(wanted, candidate.toLowerCase(), bound);
+    if (edits < bound) {
       best = edits;
       found = candidate;
     }
@@ -20,8 +22,8 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return found;
 }
 
-function editsBetween(wanted: string, candidate: string): number {
-  const edits = slipsBetween(wanted, candidate, Infinity);
+function editsBetween(wanted: string, candidate: string, bound: number): number {
+  const edits = slipsBetween(wanted, candidate, bound);
   const isPart = wanted.length >= 4 && candidate.includes(wanted);
   return isPart ? Math.min(edits, 2) : edits;
 }

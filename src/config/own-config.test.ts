@@ -113,6 +113,21 @@ describe('a file called holdfast.json', () => {
     ]);
   });
 
+  it('reports the first of thousands of problems, and how many more there are', () => {
+    const keys = Array.from({ length: 5_000 }, (_, at) => `"k${at}": 1`);
+    const lines = linesOf(`{ ${keys.join(', ')} }`);
+    expect(lines).toHaveLength(21);
+    expect(lines.at(-1)).toBe('and 4980 more');
+  });
+
+  it('says in one line what is wrong with a key that has several', () => {
+    expect(linesOf('{ "a\\nb": 1 }')).toEqual([
+      expect.stringMatching(/^holdfast\.json:1:3: unknown key "a\\nb" at the top level/),
+    ]);
+    expect(linesOf('{ "naming": "a\\nb" }')).toHaveLength(1);
+    expect(linesOf('{ "mcpServers": { "a\\nb": {} } }')).toHaveLength(1);
+  });
+
   it('never shows what a variable holds', () => {
     const lines = linesOf(entry('"lazy": "${TOKEN}", "cwd": 3'));
     expect(lines.join()).toContain('${TOKEN}');

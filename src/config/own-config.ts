@@ -5,6 +5,7 @@
 
 import { Fault } from '../kernel/fault.ts';
 import type { Document, Problem } from './document.ts';
+import { firstFew } from './first-few.ts';
 import { type Gap, interpolate, type Variables } from './interpolate.ts';
 import {
   type Entries,
@@ -13,7 +14,6 @@ import {
   type LoadedConfig,
   switchedOff,
 } from './loaded.ts';
-import { pathText } from './path-text.ts';
 import { problemsOf } from './problems.ts';
 
 export function ownConfig(
@@ -22,11 +22,11 @@ export function ownConfig(
   variables: Variables,
 ): LoadedConfig {
   const { input, gaps } = interpolated(document.value, variables);
-  const troubled = new Set([...document.problems, ...gaps].map(({ path }) => pathText(path)));
+  const troubled = new Set([...document.problems, ...gaps].map(({ path }) => JSON.stringify(path)));
   const problems = [
     ...document.problems,
     // Where a variable is missing, the text it should complete cannot be judged.
-    ...problemsOf(input, document.value).filter(({ path }) => !troubled.has(pathText(path))),
+    ...problemsOf(input, document.value).filter(({ path }) => !troubled.has(JSON.stringify(path))),
   ];
   if (problems.length > 0) throw refusal(problems, document, file);
   const checked = entriesOf(input);
@@ -52,11 +52,18 @@ function interpolated(value: unknown, variables: Variables): Completed {
 }
 
 function disabledServers(input: Entries, gaps: readonly Gap[]): Map<string, string> {
+  const causes = new Map<unknown, string[]>();
+  for (const { path, cause } of gaps) {
+    const [, name] = path;
+    const known = causes.get(name);
+    if (known === undefined) causes.set(name, [cause]);
+    else known.push(cause);
+  }
   const disabled = new Map<string, string>();
   for (const [name, entry] of Object.entries(entriesOf(input['mcpServers']))) {
-    const causes = gaps.filter(({ path }) => path[1] === name).map(({ cause }) => cause);
+    const own = causes.get(name);
     if (isSwitchedOff(entry)) disabled.set(name, switchedOff(['mcpServers', name]));
-    else if (causes.length > 0) disabled.set(name, causes.join('; '));
+    else if (own !== undefined) disabled.set(name, firstFew(own, '; '));
   }
   return disabled;
 }
@@ -66,8 +73,10 @@ function isSwitchedOff(entry: unknown): boolean {
 }
 
 function refusal(problems: readonly Problem[], document: Document, file: string | null): Fault {
-  const lines = problems.map(({ path, text }) =>
-    file === null ? text : `${file}:${document.placeOf(path)}: ${text}`,
+  return new Fault(
+    'invalid_request',
+    firstFew(problems, '\n', ({ path, text }) =>
+      file === null ? text : `${file}:${document.placeOf(path)}: ${text}`,
+    ),
   );
-  return new Fault('invalid_request', lines.join('\n'));
 }

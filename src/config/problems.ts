@@ -8,6 +8,7 @@ import { nearest } from './nearest.ts';
 import { pathText } from './path-text.ts';
 import { configSchema } from './schema.ts';
 import { serverNameRule } from './server-name.ts';
+import { shownWord } from './shown-word.ts';
 
 /**
  * Checks `input` against the schema. Values in messages are taken from `written`, the same document
@@ -27,9 +28,10 @@ function unknownKey(path: Path, key: string): Problem {
   const known = keysAt(path);
   const where = path.length === 0 ? 'at the top level' : `in ${pathText(path)}`;
   const suggestion = nearest(key, known);
-  let text = `unknown key "${key}" ${where}`;
+  let text = `unknown key ${shownWord(key)} ${where}`;
   // Known, but to the other kind of server: a remote one has no process, a process no address.
-  if (known.includes(key)) text = `the key "${key}" ${where} does nothing for this type of server`;
+  if (known.includes(key))
+    text = `the key ${shownWord(key)} ${where} does nothing for this type of server`;
   else if (suggestion !== undefined) text += `: did you mean "${suggestion}"?`;
   else text += `: known here are ${known.join(', ')}`;
   return { kind: 'unknown-key', path: [...path, key], text };
@@ -51,7 +53,7 @@ function wording(issue: z.core.$ZodIssue, path: Path, written: unknown): string 
 }
 
 function keyWording(path: Path): string {
-  const name = JSON.stringify(path.at(-1));
+  const name = shownWord(String(path.at(-1)));
   if (path.length === 2) return `${name} cannot be the name of a server: ${serverNameRule}`;
   return `${name} cannot be a name in ${pathText(path.slice(0, -1))}`;
 }
@@ -103,8 +105,7 @@ function shown(value: unknown, path: Path): string {
   if (path[0] === 'mcpServers' && path.slice(2).some((step) => secretive.has(step))) {
     return typeof value === 'string' ? 'a text' : 'a number';
   }
-  const literal = JSON.stringify(value);
-  return literal.length <= 60 ? literal : `${literal.slice(0, 59)}…`;
+  return typeof value === 'string' ? shownWord(value) : JSON.stringify(value);
 }
 
 function stepsOf(path: readonly PropertyKey[]): Path {
@@ -123,9 +124,13 @@ function valueAt(root: unknown, path: Path): unknown {
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
+/** Made when the first key is unknown: most files never need it. */
+let jsonSchema: JsonSchema | undefined;
+
 /** The keys the schema knows at a place, for either type of server. */
 function keysAt(path: Path): string[] {
-  let places: JsonSchema[] = [z.toJSONSchema(configSchema, { io: 'input' })];
+  jsonSchema ??= z.toJSONSchema(configSchema, { io: 'input' });
+  let places: JsonSchema[] = [jsonSchema];
   for (const step of path) {
     places = places.flatMap(branches).flatMap(({ properties, additionalProperties }) => {
       const next = properties?.[step] ?? additionalProperties;

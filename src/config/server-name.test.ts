@@ -38,6 +38,16 @@ describe('a server name', () => {
     );
   });
 
+  it('is found at once where thousands have the same one', () => {
+    const taken = new Set<string>();
+    for (let count = 0; count < 5_000; count += 1) {
+      const name = safeNameFrom('ü'.repeat(80) + 'x'.repeat(80), taken);
+      expect(isServerName(name)).toBe(true);
+      taken.add(name);
+    }
+    expect(taken.size).toBe(5_000);
+  });
+
   it('is made from any name of another client, and never one that is taken', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary-ascii', maxLength: 100 }), (name) => {

@@ -14,6 +14,8 @@ export const reservedServerName = 'holdfast';
 export const serverNameRule =
   'use 1 to 64 ASCII letters, digits, ".", "-" or single "_" between them, starting with a letter or digit';
 
+const mostTries = 100;
+
 export function isServerName(name: string): boolean {
   return name.length <= maxServerNameLength && serverNamePattern.test(name);
 }
@@ -32,7 +34,10 @@ export function safeNameFrom(name: string, taken: ReadonlySet<string>): string {
       .replace(/^[._-]+|[._-]+$/g, '') || 'server';
   let candidate = stem;
   for (let count = 2; taken.has(candidate.toLowerCase()); count += 1) {
-    candidate = `${stem}-${count}`;
+    // Where so many share a name, the next free number is not worth looking for one by one.
+    if (count === mostTries) count = Math.max(count, taken.size);
+    const ending = `-${count}`;
+    candidate = stem.slice(0, maxServerNameLength - ending.length) + ending;
   }
   return candidate;
 }

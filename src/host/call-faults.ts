@@ -20,7 +20,8 @@ export function namedFault(fault: Fault, call: Call): Fault {
   return fault.with({
     server,
     ...(kind === 'tool' && name !== null ? { tool: name } : {}),
-    attempts: call.attempts,
+    // One that was not dispatched itself, but shares another's answer, has that one's story.
+    ...(call.attempts === 0 ? {} : { attempts: call.attempts }),
     ...(call.generation === null ? {} : { generation: call.generation }),
   });
 }

@@ -193,6 +193,16 @@ describe('a call through the pipeline', () => {
     expect(await carry(toolCall('t', '{}'))).toBe(JSON.stringify(text('works')));
   });
 
+  it('that failed under a key tells whoever repeats it what became of it then', async () => {
+    const { carry } = newWorld(dyingOnce());
+    const call = toolCall('t', '{}');
+    const idempotencyKey = 'k';
+    const both = [carry(call, { idempotencyKey }), carry(call, { idempotencyKey })];
+    const story = { code: 'outcome_unknown', dispatched: 'maybe', attempts: 1, generation: 1 };
+    for (const fault of await Promise.all(both)) expect(fault).toMatchObject({ record: story });
+    expect(await carry(call, { idempotencyKey })).toMatchObject({ record: story });
+  });
+
   it('runs once for a key of its caller’s, who gets the same answer again', async () => {
     const { carry, servers } = newWorld({
       tools: [tool('t')],

@@ -94,7 +94,7 @@ async function carry(
     if (standing === 'alive') breaker.succeeded(pass);
     else if (standing === 'failing') breaker.failed(pass);
     else breaker.withdrawn(pass);
-    throw thrown;
+    throw thrown instanceof Fault ? namedFault(thrown, call) : thrown;
   } finally {
     seat.leave(caller);
     if (isInside) {

@@ -18,6 +18,7 @@ import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/environment.ts';
 import { createSpawner } from '../supervise/process/spawn.ts';
 import { LazyHttpClient } from '../upstream/lazy-http-client.ts';
+import { withHealthOf } from './disk-health.ts';
 import { Host } from './host.ts';
 import { ownIdentity } from './identity.ts';
 
@@ -74,11 +75,13 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
   const instance = randomBytes(8).toString('hex');
   const scope = new Scope();
   const events = new EventHub(clock.wallNow);
-  const store = scope.own(openStore(stateDir, report));
+  const files = scope.own(openStore(stateDir, report));
+  let store: Store = files;
   if (stateDir !== null && loaded.config.telemetry.eventLog) {
     const { maxBytes } = loaded.config.telemetry;
     const complain = ({ detail }: { readonly detail: string }) => report(detail);
     const log = scope.own(openEventLog(stateDir, maxBytes, { clock, report: complain }));
+    store = withHealthOf(files, () => log.health());
     const subscription = events.subscribe((event) => log.append(event));
     scope.defer(() => subscription[Symbol.dispose]());
   }

@@ -7,7 +7,7 @@ import type { Appended, LogFile } from './log-file.ts';
 class FakeFile implements LogFile {
   readonly path = '/state/events.jsonl';
   readonly batches: string[] = [];
-  failure: { readonly code: string; readonly takes: number } | undefined;
+  failure: { readonly code: string; readonly takes: number; readonly file?: string } | undefined;
   attempts = 0;
   isClosed = false;
 
@@ -17,11 +17,12 @@ class FakeFile implements LogFile {
       this.batches.push(lines.toString());
       return { kind: 'all' };
     }
-    const { code, takes } = this.failure;
+    const { code, takes, file = this.path } = this.failure;
     // A fragment at the end is mended by the real file; here only whole lines count.
     const whole = lines.subarray(0, lines.subarray(0, takes).lastIndexOf(0x0a) + 1);
     if (whole.length > 0) this.batches.push(whole.toString());
-    return { kind: 'failed', writtenBytes: Math.min(takes, lines.length), code };
+    const writtenBytes = Math.min(takes, lines.length);
+    return { kind: 'failed', writtenBytes, code, file };
   }
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true;
@@ -57,6 +58,32 @@ describe('the event log', () => {
     clock.advance(5);
     await log.flush();
     expect(file.batches).toEqual(['{"n":1}\n{"n":2}\n{"n":3}\n']);
+  });
+
+  it('shows a disk that fails as its health, with the file and the remedy, until it works', async () => {
+    const { file, log, appendAll } = setUp();
+    expect(log.health()).toEqual({ ok: true });
+    file.failure = { code: 'ENOSPC', takes: 0 };
+    appendAll(1);
+    await log.flush();
+    expect(log.health()).toEqual({
+      ok: false,
+      problem:
+        '/state/events.jsonl: events cannot be written (ENOSPC) and wait in memory: free space on that disk, or set telemetry.eventLog to false',
+    });
+    file.failure = undefined;
+    await log.flush();
+    expect(log.health()).toEqual({ ok: true });
+    expect(file.records).toEqual([{ n: 1 }]);
+  });
+
+  it('names another file where that is the trouble', async () => {
+    const { file, log, appendAll, problems } = setUp();
+    file.failure = { code: 'EISDIR', takes: 0, file: '/state/events.jsonl.1' };
+    appendAll(1);
+    await log.flush();
+    expect(problems[0]?.detail).toContain('because of /state/events.jsonl.1');
+    expect(problems[0]?.detail).toContain('move that away');
   });
 
   it('writes at once when it is asked to', async () => {

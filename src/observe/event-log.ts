@@ -6,12 +6,13 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
+import { remedyFor } from '../kernel/disk-remedy.ts';
 import { eventLine } from './event-line.ts';
-import { type LogFile, RotatedFile } from './log-file.ts';
+import { type LogDamage, type LogFile, RotatedFile } from './log-file.ts';
 
 /** `detail` is one line that names the file and says what to do. */
 export interface EventLogProblem {
-  readonly kind: 'torn' | 'unwritable' | 'recovered' | 'dropped' | 'unsayable';
+  readonly kind: 'torn' | 'damaged' | 'unwritable' | 'recovered' | 'dropped' | 'unsayable';
   /** The system's error code, where there is one. */
   readonly code: string | null;
   readonly detail: string;
@@ -38,13 +39,30 @@ export function openEventLog(
   options: EventLogOptions,
 ): EventLog {
   const path = join(stateDirectory, 'events.jsonl');
-  const onTorn = (cutBytes: number) => {
-    const detail = `${path} ended in an unfinished line, left by a crash; ${cutBytes} bytes were cut off`;
-    options.report({ kind: 'torn', code: null, detail });
+  const onDamage = (damage: LogDamage) => {
+    const kind = damage.kind === 'torn' ? damage.kind : 'damaged';
+    options.report({ kind, code: null, detail: `${path} ${damageText(damage)}` });
   };
   const { clock } = options;
-  return new EventLog(new RotatedFile({ path, maxBytes, clock, onTorn }), options);
+  return new EventLog(new RotatedFile({ path, maxBytes, clock, onDamage }), options);
 }
+
+function damageText(damage: LogDamage): string {
+  switch (damage.kind) {
+    case 'torn': {
+      const cut = `ended in an unfinished line, left by a crash; ${damage.cutBytes} bytes are cut off`;
+      if (damage.savedTo === null) return `${cut}: nothing needs to be done`;
+      return `${cut} and kept in ${damage.savedTo}: look at it or delete it`;
+    }
+    case 'unreadable':
+      return `has lines that cannot be read, ${damage.lines} of the last ones; they are passed over: delete them, or leave them`;
+    case 'no-log':
+      return `is no event log and is moved to ${damage.movedTo}: look at it or delete it`;
+  }
+}
+
+/** The same shape as the health of a store. */
+export type LogHealth = { readonly ok: true } | { readonly ok: false; readonly problem: string };
 
 export class EventLog implements AsyncDisposable {
   readonly #file: LogFile;
@@ -60,6 +78,8 @@ export class EventLog implements AsyncDisposable {
   #dropped = 0;
   /** The kinds of failure that were reported and still hold. */
   readonly #said = new Set<string>();
+  /** Why nothing can be written at present. */
+  #problem: string | null = null;
   #timer: Disposable | undefined;
   #writing: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -82,6 +102,10 @@ export class EventLog implements AsyncDisposable {
       this.#dropped += 1;
     }
     this.#timer ??= this.#wakeIn(gatherMs);
+  }
+
+  health(): LogHealth {
+    return this.#problem === null ? { ok: true } : { ok: false, problem: this.#problem };
   }
 
   /** Writes what was taken so far, if the disk allows; never rejects for what the disk does. */
@@ -119,7 +143,7 @@ export class EventLog implements AsyncDisposable {
       const appended = await this.#file.append(Buffer.from(batch.join('')));
       if (appended.kind === 'failed') {
         this.#lines = [...unwritten(batch, appended.writtenBytes), ...this.#lines];
-        this.#failed(appended.code);
+        this.#failed(appended);
         return;
       }
       this.#recovered();
@@ -164,20 +188,20 @@ export class EventLog implements AsyncDisposable {
     }
   }
 
-  #failed(code: string): void {
-    const remedy = 'free or mend that disk, or set telemetry.eventLog to false';
-    this.#say(
-      'unwritable',
-      code,
-      `events cannot be written (${code}) and wait in memory: ${remedy}`,
-    );
+  #failed({ code, file }: { readonly code: string; readonly file: string }): void {
+    const remedy = `${remedyFor(code)}, or set telemetry.eventLog to false`;
+    const place = file === this.#file.path ? '' : ` because of ${file}`;
+    const text = `events cannot be written (${code})${place} and wait in memory: ${remedy}`;
+    this.#problem = `${this.#file.path}: ${text}`;
+    this.#say('unwritable', code, text);
     // Records that came meanwhile have asked to be written soon; a disk that fails gets more time.
     this.#timer?.[Symbol.dispose]();
     this.#timer = this.#closing === undefined ? this.#wakeIn(retryMs) : undefined;
   }
 
   #recovered(): void {
-    if (![...this.#said].some((topic) => topic.startsWith('unwritable'))) return;
+    if (this.#problem === null) return;
+    this.#problem = null;
     this.#said.clear();
     const detail = `${this.#file.path}: events are written again`;
     this.#report({ kind: 'recovered', code: null, detail });

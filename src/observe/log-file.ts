@@ -2,6 +2,8 @@
 // one write to a file opened for appending, so the lines of two processes do not mix. What holds besides:
 // - A line that a crash or a full disk left unfinished is cut off when the file is next opened, if nobody
 //   is writing at that moment; else it is closed by a line break, and only that one line is unreadable.
+//   What is no such line is not thrown away but saved beside the file, and a file that is no log at all
+//   is moved aside.
 // - One process at a time rotates, under a lock file that counts for nothing once it is ten seconds old.
 //   Another process that wrote in the same instant finds its batch at the end of the previous file, and
 //   moves to the new one with its next batch. Each process may go over the limit by one batch.
@@ -13,11 +15,26 @@ import { dirname } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
+import { isRubbish, lastLinesOf, type Tail, tailOf } from './log-tail.ts';
 
 /** How much of a batch has reached the file, and what kept the rest from it. */
 export type Appended =
   | { readonly kind: 'all' }
-  | { readonly kind: 'failed'; readonly writtenBytes: number; readonly code: string };
+  | {
+      readonly kind: 'failed';
+      readonly writtenBytes: number;
+      readonly code: string;
+      /** The file or folder that is the trouble. */
+      readonly file: string;
+    };
+
+/** What was found wrong with the file, and was dealt with. */
+export type LogDamage =
+  /** It ended in an unfinished line, which is cut off, or saved there if it may be something else. */
+  | { readonly kind: 'torn'; readonly cutBytes: number; readonly savedTo: string | null }
+  /** So many of its last lines say nothing; they are left where they are. */
+  | { readonly kind: 'unreadable'; readonly lines: number }
+  | { readonly kind: 'no-log'; readonly movedTo: string };
 
 export interface LogFile extends AsyncDisposable {
   readonly path: string;
@@ -29,8 +46,8 @@ export interface LogFileOptions {
   readonly path: string;
   readonly maxBytes: number;
   readonly clock: Clock;
-  /** An unfinished last line was found; so many bytes were cut. */
-  readonly onTorn: (cutBytes: number) => void;
+  /** Told before anything is done about it, so that no crash can come in between. */
+  readonly onDamage: (damage: LogDamage) => void;
 }
 
 /** An unfinished line that does not grow for so long has lost its writer. */
@@ -42,16 +59,18 @@ export class RotatedFile implements LogFile {
   readonly path: string;
   readonly #maxBytes: number;
   readonly #clock: Clock;
-  readonly #onTorn: (cutBytes: number) => void;
+  readonly #onDamage: (damage: LogDamage) => void;
   #handle: FileHandle | undefined;
   /** The file may end in an unfinished line: close it before the next one. */
   #isTorn = false;
+  /** The lines that were there before us have been looked at. */
+  #isChecked = false;
 
-  constructor({ path, maxBytes, clock, onTorn }: LogFileOptions) {
+  constructor({ path, maxBytes, clock, onDamage }: LogFileOptions) {
     this.path = path;
     this.#maxBytes = maxBytes;
     this.#clock = clock;
-    this.#onTorn = onTorn;
+    this.#onDamage = onDamage;
   }
 
   async append(lines: Buffer): Promise<Appended> {
@@ -69,7 +88,8 @@ export class RotatedFile implements LogFile {
       if (code === undefined) throw error;
       // Opened anew the next time, which also mends a line that was cut off in the middle.
       await this.#close();
-      return { kind: 'failed', writtenBytes: Math.max(0, written - lead), code };
+      const writtenBytes = Math.max(0, written - lead);
+      return { kind: 'failed', writtenBytes, code, file: troubledFile(error) ?? this.path };
     }
   }
 
@@ -92,7 +112,7 @@ export class RotatedFile implements LogFile {
     await makePrivateFolder(dirname(this.path));
     await this.#mendTail();
     const flags = constants.O_CREAT | constants.O_APPEND | constants.O_WRONLY;
-    this.#handle = await open(this.path, flags | noFollow, 0o600);
+    this.#handle = await open(this.path, flags | careful, 0o600);
     return this.#handle;
   }
 
@@ -104,7 +124,12 @@ export class RotatedFile implements LogFile {
   async #close(): Promise<void> {
     const handle = this.#handle;
     this.#handle = undefined;
-    await handle?.close();
+    try {
+      await handle?.close();
+    } catch (error) {
+      // Some file systems tell only now that they lost something; the file is closed all the same.
+      if (errnoOf(error) === undefined) throw error;
+    }
   }
 
   /** False once another process has rotated the file, or somebody has deleted it. */
@@ -114,21 +139,48 @@ export class RotatedFile implements LogFile {
   }
 
   async #mendTail(): Promise<void> {
-    const handle = await unlessCode('ENOENT', open(this.path, constants.O_RDWR | noFollow));
+    const handle = await unlessCode('ENOENT', open(this.path, constants.O_RDWR | careful));
     if (handle === undefined) return;
     try {
       const before = await tailOf(handle);
-      if (before.isWhole) return;
+      const isLog = await this.#isLog(handle, before);
+      if (before.isWhole || !isLog) return;
       await new Promise<void>((resolve) => void this.#clock.after(settleMs, resolve));
       const after = await tailOf(handle);
       this.#isTorn = !after.isWhole;
       if (after.isWhole || after.size !== before.size) return;
-      await handle.truncate(after.wholeBytes);
+      await this.#cut(handle, after);
       this.#isTorn = false;
-      this.#onTorn(after.size - after.wholeBytes);
     } finally {
       await handle.close();
     }
+  }
+
+  /** Looks once at the lines of others: a file in which none can be read is no log, and moved aside. */
+  async #isLog(handle: FileHandle, tail: Tail): Promise<boolean> {
+    if (this.#isChecked) return true;
+    const { count, unreadable } = await lastLinesOf(handle, tail);
+    this.#isChecked = true;
+    if (unreadable === 0) return true;
+    const isLog = unreadable < count;
+    if (isLog) this.#onDamage({ kind: 'unreadable', lines: unreadable });
+    else {
+      this.#onDamage({ kind: 'no-log', movedTo: this.#aside });
+      await rename(this.path, this.#aside);
+    }
+    return isLog;
+  }
+
+  async #cut(handle: FileHandle, tail: Tail): Promise<void> {
+    const cutBytes = tail.size - tail.wholeBytes;
+    const savedTo = (await isRubbish(handle, tail)) ? null : this.#aside;
+    this.#onDamage({ kind: 'torn', cutBytes, savedTo });
+    if (savedTo !== null) await copyEnd(handle, tail, savedTo);
+    await handle.truncate(tail.wholeBytes);
+  }
+
+  get #aside(): string {
+    return `${this.path}.damaged`;
   }
 
   /** Makes the full file the previous one. False when another process is at it, or has done it. */
@@ -154,30 +206,27 @@ export class RotatedFile implements LogFile {
   }
 }
 
-/** A link put in our place must not lead us elsewhere. Windows has no such flag. */
-const noFollow = constants.O_NOFOLLOW ?? 0;
+/** A link put in our place must not lead us elsewhere, nor a pipe make us wait. Windows has no such flags. */
+const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-interface Tail {
-  readonly size: number;
-  /** Up to and with the last line break. */
-  readonly wholeBytes: number;
-  readonly isWhole: boolean;
+/** Copies what stands behind the last line break to a file of its own. */
+async function copyEnd(from: FileHandle, { wholeBytes, size }: Tail, to: string): Promise<void> {
+  const flags = constants.O_CREAT | constants.O_TRUNC | constants.O_WRONLY | careful;
+  const copy = await open(to, flags, 0o600);
+  try {
+    const bytes = Buffer.alloc(size - wholeBytes);
+    const { bytesRead } = await from.read(bytes, 0, bytes.length, wholeBytes);
+    await copy.writeFile(bytes.subarray(0, bytesRead));
+    await copy.datasync();
+  } finally {
+    await copy.close();
+  }
 }
 
-async function tailOf(handle: FileHandle): Promise<Tail> {
-  const { size } = await handle.stat();
-  const chunk = Buffer.alloc(65_536);
-  for (let end = size; end > 0; ) {
-    const start = Math.max(0, end - chunk.length);
-    const { bytesRead } = await handle.read(chunk, 0, end - start, start);
-    const index = chunk.subarray(0, bytesRead).lastIndexOf(0x0a);
-    if (index >= 0) {
-      const wholeBytes = start + index + 1;
-      return { size, wholeBytes, isWhole: wholeBytes === size };
-    }
-    end = start;
-  }
-  return { size, wholeBytes: 0, isWhole: size === 0 };
+/** Which file a system error is about, if it says so; a rename fails for what has its target's place. */
+function troubledFile(error: unknown): string | undefined {
+  const { path, dest } = error as { readonly path?: string; readonly dest?: string };
+  return dest ?? path;
 }
 
 function statOf(path: string) {

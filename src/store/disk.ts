@@ -1,7 +1,8 @@
 // The few things a store asks of a disk, and the real disk that does them. A file is only ever replaced as
-// a whole: written beside its place, forced to the disk, renamed over it, and the folder forced too. So at
-// every instant, and after every crash, a name holds either the old content or the new one. Files are for
-// this user alone (0600 in folders of 0700). Errors of the system come through as they are, with their code.
+// a whole: written beside its place, forced to the disk, renamed over it, and the folder forced too, with
+// all folders above it that may be new. So at every instant, and after every crash or power cut, a name
+// holds either the old content or the new one. Files are for this user alone (0600 in folders of 0700).
+// Errors of the system come through as they are, with their code.
 
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
@@ -22,7 +23,7 @@ export interface Disk {
   remove(name: string): Promise<void>;
   /** Moves a file out of the way and resolves to its new name. */
   setAside(name: string): Promise<string>;
-  /** The names in a folder (`''` is the root); none when there is no such folder. */
+  /** The names in a folder (`''` is the root); none when nothing is there. */
   list(folder: string): Promise<readonly string[]>;
   /** Removes what a crash left half-written in the folder before the given time. */
   tidy(folder: string, before: number): Promise<void>;
@@ -38,7 +39,9 @@ export function nodeDisk(root: string): Disk {
     if (prepared.has(folder)) return;
     await makePrivateFolder(root);
     await makePrivateFolder(folder);
-    await sync(root);
+    // The first time, any folder above may have been made just now.
+    if (prepared.size === 0) await syncUpwards(root);
+    else await sync(root);
     prepared.add(folder);
   }
 
@@ -70,7 +73,7 @@ export function nodeDisk(root: string): Disk {
       return `${name}.damaged`;
     },
     async list(folder) {
-      return await unlessAbsent(readdir(pathOf(folder)), []);
+      return await unlessCode(['ENOENT'], readdir(pathOf(folder)), []);
     },
     async tidy(folder, before) {
       for (const name of await unlessAbsent(readdir(pathOf(folder)), [])) {
@@ -85,8 +88,8 @@ export function nodeDisk(root: string): Disk {
 }
 
 async function readWhole(path: string): Promise<Buffer | undefined> {
-  // A link put in our place must not lead us elsewhere. Windows has no such flag.
-  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
+  // A link put in our place must not lead us elsewhere, nor a pipe make us wait. Windows has no such flags.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   const handle = await unlessAbsent(open(path, flags), undefined);
   try {
     return await handle?.readFile();
@@ -116,16 +119,34 @@ async function sync(folder: string): Promise<void> {
   }
 }
 
+/** The same for every folder above it, as far as they are this user's: others we cannot have made. */
+async function syncUpwards(folder: string): Promise<void> {
+  await sync(folder);
+  const above = dirname(folder);
+  if (above === folder || process.platform === 'win32') return;
+  const { uid } = await lstat(above);
+  if (uid === process.getuid?.())
+    await unlessCode(['EACCES', 'EPERM'], syncUpwards(above), undefined);
+}
+
 function statOf(path: string): Promise<Stats | undefined> {
   return unlessAbsent(lstat(path), undefined);
 }
 
-async function unlessAbsent<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
+function unlessAbsent<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
+  return unlessCode(['ENOENT', 'ENOTDIR'], work, otherwise);
+}
+
+async function unlessCode<T, U>(
+  codes: readonly string[],
+  work: Promise<T>,
+  otherwise: U,
+): Promise<T | U> {
   try {
     return await work;
   } catch (error) {
     const code = errnoOf(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return otherwise;
+    if (code !== undefined && codes.includes(code)) return otherwise;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { storeContract } from '../../test/support/store-contract.ts';
@@ -42,7 +43,7 @@ class FakeDisk implements Disk {
     const names = [...this.files.keys()].filter((name) => name.startsWith(start));
     return [...new Set(names.map((name) => name.slice(start.length).split('/')[0] ?? ''))];
   }
-  async tidy(): Promise<void> {}
+  async tidy(_folder: string, _before: number): Promise<void> {}
 
   #failIf(operation: keyof FakeDisk['failing']): void {
     const code = this.failing[operation];
@@ -118,6 +119,40 @@ describe('the files store on a full disk', () => {
     expect(store.health()).toEqual({ ok: true });
     expect(kindsOf(problems)).toEqual(['unwritable', 'recovered']);
     expect(await open().collection('verdicts').entries()).toHaveLength(3);
+  });
+
+  it('tries again by itself, soon and then less and less often', async () => {
+    const { disk, clock, verdicts, store } = setUp();
+    disk.failing.replace = 'EIO';
+    await verdicts.put('a', 1);
+    await clock.advanceAsync(6_500);
+    delete disk.failing.replace;
+    await clock.advanceAsync(400);
+    expect(store.health().ok).toBe(false);
+    await clock.advanceAsync(100);
+    expect(store.health()).toEqual({ ok: true });
+    expect(disk.files.size).toBe(1);
+  });
+
+  it('lists what was saved while it was listing', async () => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('a', 'old');
+    disk.failing.replace = 'EIO';
+    await verdicts.put('a', 'new');
+    delete disk.failing.replace;
+    const list = disk.list.bind(disk);
+    disk.list = async (folder) => {
+      const names = await list(folder);
+      const read = disk.read.bind(disk);
+      disk.read = async (name) => {
+        const bytes = await read(name);
+        disk.read = read;
+        await verdicts.put('b', 1);
+        return bytes;
+      };
+      return names;
+    };
+    expect((await verdicts.entries()).find(({ key }) => key === 'a')?.value).toBe('new');
   });
 
   it('tries again by itself after a while', async () => {
@@ -237,7 +272,100 @@ describe('a file of the store that cannot be trusted', () => {
   });
 });
 
+describe('a file of the store that cannot be read now', () => {
+  it('is shown as the health of the disk until it can, and then is there', async () => {
+    const { disk, clock, verdicts, store, problems } = setUp();
+    await verdicts.put('key', 1);
+    disk.failing.read = 'EIO';
+    await verdicts.get('key');
+    expect(store.health()).toMatchObject({ ok: false, problem: expect.stringContaining('EIO') });
+    delete disk.failing.read;
+    await clock.advanceAsync(1_000);
+    expect(store.health()).toEqual({ ok: true });
+    expect(await verdicts.get('key')).toBe(1);
+    expect(kindsOf(problems)).toEqual(['unreadable', 'recovered']);
+  });
+
+  it('is a folder that is listed again, where it is the folder', async () => {
+    const { disk, clock, verdicts, store } = setUp();
+    disk.failing.list = 'EACCES';
+    expect(await verdicts.entries()).toEqual([]);
+    expect(store.health().ok).toBe(false);
+    delete disk.failing.list;
+    await clock.advanceAsync(1_000);
+    expect(store.health()).toEqual({ ok: true });
+  });
+
+  it('is set aside when a folder has its place', async () => {
+    const { disk, verdicts, problems } = setUp();
+    await verdicts.put('key', 1);
+    disk.failing.read = 'EISDIR';
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect([...disk.files.keys()]).toEqual([expect.stringMatching(/\.damaged$/)]);
+    expect(problems).toMatchObject([{ kind: 'damaged' }]);
+  });
+});
+
+describe('whether a collection is whole', () => {
+  it('is so while everything in it can be read, and when there is nothing', async () => {
+    const { verdicts, store } = setUp();
+    expect(await verdicts.isWhole()).toBe(true);
+    await verdicts.put('key', 1);
+    expect(await verdicts.isWhole()).toBe(true);
+    expect(await store.collection('tokens').isWhole()).toBe(true);
+  });
+
+  it.each(['read', 'list'] as const)('is not so when a %s fails', async (operation) => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('key', 1);
+    disk.failing[operation] = 'EIO';
+    expect(await verdicts.isWhole()).toBe(false);
+    delete disk.failing[operation];
+    expect(await verdicts.isWhole()).toBe(true);
+  });
+
+  it('is not so after damage, in later starts too, until what was set aside is deleted', async () => {
+    const { disk, verdicts, open, problems } = setUp();
+    await verdicts.put('key', 1);
+    const [name = ''] = disk.files.keys();
+    disk.files.set(name, Buffer.from('rubbish'));
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect(await verdicts.isWhole()).toBe(false);
+    expect(kindsOf(problems)).toEqual(['damaged']);
+    const later = open().collection('verdicts');
+    expect(await later.isWhole()).toBe(false);
+    expect(await later.isWhole()).toBe(false);
+    expect(kindsOf(problems)).toEqual(['damaged', 'damaged']);
+    expect(problems[1]?.detail).toBe(
+      `/state/${name}.damaged was set aside because it is damaged, and is missing: put a good copy at /state/${name}, or delete it`,
+    );
+    disk.files.delete(`${name}.damaged`);
+    expect(await later.isWhole()).toBe(true);
+  });
+
+  it('is not so while a newer Holdfast has written there', async () => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('key', 1);
+    const [name = ''] = disk.files.keys();
+    const body = '{}\n';
+    const sum = createHash('sha256').update('2\n').update(body).digest('hex');
+    disk.files.set(name, Buffer.from(`holdfast-record 2 ${sum}\n${body}`));
+    expect(await verdicts.isWhole()).toBe(false);
+  });
+});
+
 describe('the sweep of the files store', () => {
+  it('of what crashes left begins with the first use of a collection', async () => {
+    const disk = new FakeDisk();
+    const tidied: [string, number][] = [];
+    disk.tidy = async (folder, before) => void tidied.push([folder, before]);
+    const clock = new ManualClock();
+    await using store = new FilesStore({ disk, clock, report: () => {} });
+    store.collection('verdicts');
+    await store.collection('verdicts').put('key', 1);
+    expect(tidied).toEqual([['verdicts', clock.wallNow() - 60_000]]);
+  });
+
   it('removes what is over and leaves what lives', async () => {
     const { disk, clock, verdicts, store } = setUp();
     await verdicts.put('short', 1, { ttlMs: 1_000 });

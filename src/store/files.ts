@@ -1,14 +1,16 @@
 // The store on files, one for each record. A disk that fails never fails a caller: what cannot be written
-// is kept in memory, reported once, shown by `health`, and tried again with the next success and every
-// few minutes. Changes go to the disk one after the other, so the last put wins. Several processes may
+// is kept in memory, reported once, shown by `health`, and tried again soon (`retry.ts`); what cannot be
+// read counts as absent until it can. Changes go to the disk one after the other, so the last put wins. Several processes may
 // share the folder: each reads what the others have written, and the last writer wins; only in the very
 // instant in which a record expires may a sweep of one process meet a renewal by another.
 
 import type { Clock } from '../kernel/clock.ts';
 import { type Disk, nodeDisk } from './disk.ts';
+import { Housekeeping } from './housekeeping.ts';
 import { Complaints, type StoreProblem } from './problem.ts';
 import type { StoredRecord } from './record.ts';
-import { fileOf, RecordFiles } from './record-files.ts';
+import { fileOf, type Listing, RecordFiles } from './record-files.ts';
+import { Retry } from './retry.ts';
 import {
   assertCollectionName,
   type Collection,
@@ -27,7 +29,7 @@ export interface FilesStoreOptions {
   readonly maxUnsavedBytes?: number;
 }
 
-/** Opens the store in a folder of its own. Nothing is touched before it is needed. */
+/** Opens the store in a folder of its own. Nothing is written before it is needed. */
 export function openFilesStore(
   folder: string,
   options: Omit<FilesStoreOptions, 'disk'>,
@@ -42,15 +44,17 @@ interface Change {
 }
 
 const sweepEveryMs = 600_000;
-const leftoverAgeMs = 3_600_000;
 
 export class FilesStore implements Store {
   readonly #disk: Disk;
   readonly #clock: Clock;
   readonly #complaints: Complaints;
   readonly #files: RecordFiles;
+  readonly #housekeeping: Housekeeping;
   readonly #maxUnsavedBytes: number;
   readonly #unsaved = new Map<string, Change>();
+  readonly #retry: Retry;
+  readonly #tidied = new Set<string>();
   #lane: Promise<void> = Promise.resolve();
   #problem: string | null = null;
   #timer: Disposable;
@@ -61,22 +65,28 @@ export class FilesStore implements Store {
     this.#clock = clock;
     this.#complaints = new Complaints(report);
     this.#files = new RecordFiles(disk, this.#complaints);
+    const parts = { disk, files: this.#files, clock, complaints: this.#complaints };
+    this.#housekeeping = new Housekeeping(parts);
     this.#maxUnsavedBytes = maxUnsavedBytes;
+    this.#retry = new Retry(clock, () => this.#tryAgain());
     this.#timer = this.#scheduleSweep();
   }
 
   collection(name: string): Collection {
     assertCollectionName(name);
+    this.#tidyOnce(name);
     return {
       get: (key) => this.#get(fileOf(name, key)),
       put: (key, value, options) => this.#put(name, key, value, options),
       remove: (key) => this.#change(fileOf(name, key), null),
       entries: (prefix = '') => this.#entries(name, prefix),
+      isWhole: () => this.#isWhole(name),
     };
   }
 
   health(): StoreHealth {
-    return this.#problem === null ? { ok: true } : { ok: false, problem: this.#problem };
+    const problem = this.#problem ?? this.#files.problem;
+    return problem === null ? { ok: true } : { ok: false, problem };
   }
 
   close(): Promise<void> {
@@ -92,7 +102,9 @@ export class FilesStore implements Store {
     this.#assertOpen();
     const waiting = this.#unsaved.get(file);
     const record = waiting === undefined ? await this.#read(file) : waiting.record;
-    return record !== null && this.#isAlive(record) ? JSON.parse(record.text) : undefined;
+    return record !== null && this.#housekeeping.isAlive(record)
+      ? JSON.parse(record.text)
+      : undefined;
   }
 
   async #put(
@@ -109,21 +121,38 @@ export class FilesStore implements Store {
   async #entries(collection: string, prefix: string): Promise<readonly Entry[]> {
     this.#assertOpen();
     const records = new Map<string, StoredRecord | null>();
-    for (const file of await this.#files.list(collection)) {
+    // Some of it may be saved while the files are read, and may not be in what was read.
+    const unsaved = [...this.#unsaved];
+    for (const file of (await this.#list(collection)).files)
       records.set(file, await this.#read(file));
-    }
     // What is not on the disk yet is newer than what is.
-    for (const [file, { record }] of this.#unsaved) records.set(file, record);
+    for (const [file, { record }] of [...unsaved, ...this.#unsaved]) records.set(file, record);
     return [...records.values()]
       .filter((record) => record !== null)
       .filter((record) => record.collection === collection && record.key.startsWith(prefix))
-      .filter((record) => this.#isAlive(record))
+      .filter((record) => this.#housekeeping.isAlive(record))
       .map(({ key, text }) => ({ key, value: JSON.parse(text) }))
       .sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
+  async #isWhole(collection: string): Promise<boolean> {
+    this.#assertOpen();
+    const { files, setAside, isComplete } = await this.#list(collection);
+    for (const file of setAside) this.#files.remind(file);
+    const readings = await Promise.all(files.map((file) => this.#files.read(file)));
+    const isEachRead = readings.every(({ kind }) => kind === 'record' || kind === 'absent');
+    return isComplete && setAside.length === 0 && isEachRead;
+  }
+
+  async #list(collection: string): Promise<Listing> {
+    const listing = await this.#files.list(collection);
+    if (!listing.isComplete) this.#retry.refused();
+    return listing;
+  }
+
   async #read(file: string): Promise<StoredRecord | null> {
     const reading = await this.#files.read(file);
+    if (reading.kind === 'closed') this.#retry.refused();
     // In its turn, so that a record written meanwhile is not the one moved aside.
     if (reading.kind === 'damaged') await this.#inTurn(() => this.#files.quarantine(file));
     return reading.kind === 'record' ? reading.record : null;
@@ -146,6 +175,7 @@ export class FilesStore implements Store {
       const path = this.#disk.pathOf(file);
       this.#problem = this.#complaints.failure('unwritable', path, error).detail;
       this.#dropExcess();
+      this.#retry.refused();
       return;
     }
     if (this.#unsaved.get(file) === change) this.#unsaved.delete(file);
@@ -154,13 +184,25 @@ export class FilesStore implements Store {
 
   /** The disk takes writes again: what waits in memory follows, and then all is well. */
   #recover(): void {
-    this.#retry();
+    this.#saveAgain();
     if (this.#unsaved.size > 0) return;
     this.#problem = null;
-    this.#complaints.recovered(this.#disk.pathOf(''));
+    if (this.#files.problem === null) this.#retry.succeeded();
+    this.#complaints.recovered(
+      this.#disk.pathOf(''),
+      'can be written again; what was kept in memory is saved',
+    );
   }
 
-  #retry(): void {
+  #tryAgain(): void {
+    this.#saveAgain();
+    void this.#inTurn(async () => {
+      if (!(await this.#files.tryAgain())) this.#retry.refused();
+      else if (this.#problem === null) this.#retry.succeeded();
+    });
+  }
+
+  #saveAgain(): void {
     for (const [file, change] of this.#unsaved) {
       if (!change.hasFailed) continue;
       change.hasFailed = false;
@@ -186,37 +228,23 @@ export class FilesStore implements Store {
   #scheduleSweep(): Disposable {
     const sweep = () => {
       this.#timer = this.#scheduleSweep();
-      void this.#inTurn(() => this.#sweep());
+      void this.#inTurn(() => this.#housekeeping.sweep((file) => this.#unsaved.has(file)));
     };
     return this.#clock.after(sweepEveryMs, sweep, true);
   }
 
-  /** Removes what is over or was left by a crash, and tries again what has failed. */
-  async #sweep(): Promise<void> {
-    this.#retry();
-    try {
-      for (const collection of await this.#disk.list('')) {
-        await this.#disk.tidy(collection, this.#clock.wallNow() - leftoverAgeMs);
-        for (const file of await this.#files.list(collection)) await this.#sweepOne(file);
-      }
-    } catch (error) {
-      this.#complaints.failure('unreadable', this.#disk.pathOf(''), error);
-    }
-  }
-
-  async #sweepOne(file: string): Promise<void> {
-    if (this.#unsaved.has(file)) return;
-    const reading = await this.#files.read(file);
-    if (reading.kind === 'damaged') await this.#files.quarantine(file);
-    if (reading.kind === 'record' && !this.#isAlive(reading.record)) {
-      await this.#files.write(file, null);
-    }
+  /** What crashes left half-written goes when a collection is first used: some never live until a sweep. */
+  #tidyOnce(collection: string): void {
+    if (this.#tidied.has(collection)) return;
+    this.#tidied.add(collection);
+    void this.#inTurn(() => this.#housekeeping.tidy(collection));
   }
 
   async #end(): Promise<void> {
     this.#timer[Symbol.dispose]();
-    await this.#inTurn(async () => this.#retry());
+    await this.#inTurn(async () => this.#saveAgain());
     await this.#lane;
+    this.#retry[Symbol.dispose]();
   }
 
   /** One change after the other; a task that throws does not hold up the next. */
@@ -224,10 +252,6 @@ export class FilesStore implements Store {
     const turn = this.#lane.then(task);
     this.#lane = turn.catch(() => {});
     return turn;
-  }
-
-  #isAlive({ expiresAt }: StoredRecord): boolean {
-    return expiresAt === null || this.#clock.wallNow() < expiresAt;
   }
 
   #assertOpen(): void {

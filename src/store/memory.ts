@@ -45,6 +45,7 @@ export class MemoryStore implements Store {
       put: async (key, value, options) => this.#put(slot(key), value, options),
       remove: async (key) => this.#remove(slot(key)),
       entries: async (prefix = '') => this.#entries(slot(prefix), name.length + 1),
+      isWhole: async () => true,
     };
   }
 

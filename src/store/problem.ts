@@ -1,6 +1,7 @@
 // What a store has to say to a person about its disk, each thing once. A problem that still holds is not
 // repeated with every call; when the disk works again, the slate is wiped, so that the next one is heard.
 
+import { remedyFor } from '../kernel/disk-remedy.ts';
 import { errnoOf } from '../kernel/errno.ts';
 
 /** Something a person should know; `detail` is one line that says what to do. */
@@ -33,7 +34,7 @@ export class Complaints {
     const code = errnoOf(error);
     // Not the disk's doing but a defect of ours: that must not be hidden.
     if (code === undefined) throw error;
-    const remedy = remedies[code] ?? 'check the disk';
+    const remedy = remedyFor(code);
     const detail =
       kind === 'unwritable'
         ? `${file} cannot be written (${code}), so changes are kept in memory only: ${remedy}`
@@ -43,20 +44,10 @@ export class Complaints {
     return problem;
   }
 
-  recovered(file: string): void {
+  /** The disk works again: what is said of it from now on is news. */
+  recovered(file: string, how: string): void {
     this.#said.clear();
-    const detail = `${file} can be written again; what was kept in memory is saved`;
+    const detail = `${file} ${how}`;
     this.#report({ kind: 'recovered', file, code: null, detail });
   }
 }
-
-const elsewhere = 'make it accessible for this user, or set HOLDFAST_STATE to another place';
-
-const remedies: Readonly<Record<string, string>> = {
-  ENOSPC: 'free space on that disk',
-  EDQUOT: 'free space in your quota',
-  EROFS: 'the file system is read-only: set HOLDFAST_STATE to another place',
-  EACCES: elsewhere,
-  EPERM: elsewhere,
-  EMFILE: 'raise the limit of open files',
-};

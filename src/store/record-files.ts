@@ -1,5 +1,5 @@
 // The records of a store as files that may be missing, unreadable, damaged or from another time. Reading
-// never throws for any of that: it gives the record or null, and says what is wrong. A damaged file is
+// never throws for any of that: it says which it is, to the user too. A damaged file is
 // moved aside, so that it can be looked at and does not stand in the way. When to write is the store's.
 
 import { hash } from 'node:crypto';
@@ -9,6 +9,8 @@ import type { Complaints } from './problem.ts';
 import { decodeRecord, encodeRecord, type StoredRecord } from './record.ts';
 
 const suffix = '.record';
+/** What `Disk.setAside` adds to a name. */
+const setAside = `${suffix}.damaged`;
 
 /** Keys may hold anything, so the file's name is a hash; the key itself is inside. */
 export function fileOf(collection: string, key: string): string {
@@ -18,15 +20,41 @@ export function fileOf(collection: string, key: string): string {
 export type Reading =
   | { readonly kind: 'record'; readonly record: StoredRecord }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'damaged'; readonly reason: string };
+  | { readonly kind: 'damaged'; readonly reason: string }
+  /** There, but not for us to read, as the user has been told. */
+  | { readonly kind: 'closed' };
+
+export interface Listing {
+  readonly files: readonly string[];
+  /** Of damaged ones, by this process or an earlier one. */
+  readonly setAside: readonly string[];
+  /** False if it could not be listed, as the user has been told. */
+  readonly isComplete: boolean;
+}
 
 export class RecordFiles {
   readonly #disk: Disk;
   readonly #complaints: Complaints;
+  /** Files and folders that could not be read, and why, until they can. */
+  readonly #closed = new Map<string, string>();
 
   constructor(disk: Disk, complaints: Complaints) {
     this.#disk = disk;
     this.#complaints = complaints;
+  }
+
+  /** What cannot be read now, in one line; null if there is nothing of the kind. */
+  get problem(): string | null {
+    return this.#closed.values().next().value ?? null;
+  }
+
+  /** Reads once more what could not be read; resolves to whether all of it can be now. */
+  async tryAgain(): Promise<boolean> {
+    for (const name of [...this.#closed.keys()]) {
+      if (name.endsWith(suffix)) await this.read(name);
+      else await this.list(name);
+    }
+    return this.#closed.size === 0;
   }
 
   async read(file: string): Promise<Reading> {
@@ -34,13 +62,16 @@ export class RecordFiles {
     try {
       bytes = await this.#disk.read(file);
     } catch (error) {
-      this.#complaints.failure('unreadable', this.#disk.pathOf(file), error);
+      if (errnoOf(error) === 'EISDIR') return { kind: 'damaged', reason: 'it is a folder' };
+      this.#unreadable(file, error);
+      return { kind: 'closed' };
     }
+    this.#readable(file);
     if (bytes === undefined) return { kind: 'absent' };
     const decoded = decodeRecord(bytes);
     if (decoded.kind === 'newer') {
       this.#sayNewer(file, decoded.version);
-      return { kind: 'absent' };
+      return { kind: 'closed' };
     }
     if (decoded.kind === 'damaged') return decoded;
     const { record } = decoded;
@@ -55,7 +86,8 @@ export class RecordFiles {
     const path = this.#disk.pathOf(file);
     let rest = 'it could not be moved aside: delete it';
     try {
-      rest = `it was moved to ${this.#disk.pathOf(await this.#disk.setAside(file))}: look at it or delete it`;
+      const aside = this.#disk.pathOf(await this.#disk.setAside(file));
+      rest = `it was moved to ${aside}: put a good copy in its place, or delete it`;
     } catch (error) {
       // A folder that cannot be written: the report says what is left to do.
       if (errnoOf(error) === undefined) throw error;
@@ -70,14 +102,35 @@ export class RecordFiles {
     else await this.#disk.replace(file, encodeRecord(record));
   }
 
-  async list(collection: string): Promise<string[]> {
+  async list(collection: string): Promise<Listing> {
     try {
       const names = await this.#disk.list(collection);
-      return names.filter((name) => name.endsWith(suffix)).map((name) => `${collection}/${name}`);
+      this.#readable(collection);
+      const inCollection = (end: string) =>
+        names.filter((name) => name.endsWith(end)).map((name) => `${collection}/${name}`);
+      return { files: inCollection(suffix), setAside: inCollection(setAside), isComplete: true };
     } catch (error) {
-      this.#complaints.failure('unreadable', this.#disk.pathOf(collection), error);
-      return [];
+      this.#unreadable(collection, error);
+      return { files: [], setAside: [], isComplete: false };
     }
+  }
+
+  /** Says again, once for this process, what was set aside by an earlier one. */
+  remind(file: string): void {
+    const path = this.#disk.pathOf(file);
+    const place = path.slice(0, -(setAside.length - suffix.length));
+    const detail = `${path} was set aside because it is damaged, and is missing: put a good copy at ${place}, or delete it`;
+    this.#complaints.say({ kind: 'damaged', file: path, code: null, detail }, place);
+  }
+
+  #unreadable(name: string, error: unknown): void {
+    const { detail } = this.#complaints.failure('unreadable', this.#disk.pathOf(name), error);
+    this.#closed.set(name, detail);
+  }
+
+  #readable(name: string): void {
+    if (!this.#closed.delete(name) || this.#closed.size > 0) return;
+    this.#complaints.recovered(this.#disk.pathOf(name), 'can be read again');
   }
 
   #sayNewer(file: string, version: number): void {

@@ -23,6 +23,11 @@ export interface Collection {
   remove(key: string): Promise<void>;
   /** All living values whose key starts with the prefix, in the order of their keys. */
   entries(prefix?: string): Promise<readonly Entry[]>;
+  /**
+   * Could everything be read that was ever kept here? If not, the user has been told what is missing.
+   * For callers to whom a value that cannot be read is not the same as one that was never put.
+   */
+  isWhole(): Promise<boolean>;
 }
 
 /** `problem` is one line for `status`: what does not work, and what to do. */
@@ -36,10 +41,12 @@ export interface Store extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+export function isCollectionName(name: string): boolean {
+  return /^[a-z][a-z0-9-]{0,63}$/.test(name);
+}
+
 export function assertCollectionName(name: string): void {
-  if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
-    throw new TypeError(`"${name}" cannot be the name of a collection`);
-  }
+  if (!isCollectionName(name)) throw new TypeError(`"${name}" cannot be the name of a collection`);
 }
 
 /** The JSON text of a value; what JSON cannot say is a defect of the caller. */

@@ -47,6 +47,35 @@ describe('a stream of events', () => {
     ]);
   });
 
+  it('takes a lone carriage return for a line end too, wherever the chunk ends', () => {
+    expect(eventsIn('event: x\rdata: 1\r\rdata: 2\r\n\r')).toEqual([
+      { event: 'x', data: '1', id: undefined },
+      plain('2'),
+    ]);
+    const { reader, events } = newReader();
+    for (const chunk of ['data: 1\r', '\ndata: 2\r', '\r', '\n', '\n']) {
+      reader.push(Buffer.from(chunk));
+    }
+    expect(events).toEqual([plain('1\n2')]);
+  });
+
+  it('passes over one byte order mark at its beginning', () => {
+    expect(eventsIn('\ufeffdata: 1\n\n\ufeffdata: 2\n\n')).toEqual([plain('1')]);
+    expect(eventsIn('\ufeff\ufeffdata: 1\n\n')).toEqual([]);
+  });
+
+  it('calls an event without a name a message', () => {
+    expect(eventsIn('event:\ndata: 1\n\n')).toEqual([plain('1')]);
+  });
+
+  it('goes on after the last event that was complete, not after one that was cut off', () => {
+    const { reader, events } = newReader();
+    reader.push(Buffer.from('id: 1\ndata: x\n\nid: 2\ndata: y\n'));
+    expect([reader.lastId, events.length]).toEqual(['1', 1]);
+    reader.push(Buffer.from('\n'));
+    expect([reader.lastId, events.length]).toEqual(['2', 2]);
+  });
+
   it('joins several data lines by a line feed', () => {
     expect(eventsIn('data: {\ndata: "a": 1\ndata\ndata: }\n\n')).toEqual([plain('{\n"a": 1\n\n}')]);
   });
@@ -130,6 +159,14 @@ describe('an event beyond the limit', () => {
     const { reader, events, oversized } = newReader(1_000);
     reader.push(Buffer.from(`event: message\ndata: ${'x'.repeat(1_000)}\n\n`));
     expect([events.length, oversized()]).toEqual([1, 0]);
+  });
+
+  it('may come in any number of lines and chunks', () => {
+    const { reader, events } = newReader(100_000);
+    const value = '0'.repeat(5_000);
+    for (const digit of value) reader.push(Buffer.from(`data:${digit}\n`));
+    for (const byte of Buffer.from(`data:${value}\n\n`)) reader.push(Buffer.from([byte]));
+    expect(events.map(({ data }) => data)).toEqual([`${[...value].join('\n')}\n${value}`]);
   });
 
   it('is not a long stream of small ones', () => {

@@ -1,7 +1,7 @@
 // Server-sent events as bytes. The data of an event is handed on as it came, several `data` lines
 // joined by a line feed, which inside a JSON value can only be white space. An event without data only
 // marks a place, from which the stream can be taken up again; a comment keeps it alive and says
-// nothing. Chunks are gathered in a list, never joined one by one.
+// nothing. An event counts when its empty line has come: one that was cut off before it has no place.
 
 export interface StreamEvent {
   readonly event: string;
@@ -18,17 +18,23 @@ export interface EventStreamListener {
 const lineFeed = 10;
 const carriageReturn = 13;
 const joint = Buffer.from('\n');
+const byteOrderMark = Buffer.from('\ufeff');
+/** The field name and its colon are not part of what the limit is about. */
+const nameBytes = 64;
 
 export class EventStreamReader {
   readonly #limitBytes: number;
   readonly #listener: EventStreamListener;
-  #parts: Buffer[] = [];
-  #lineBytes = 0;
-  #data: Buffer[] = [];
-  #dataBytes = 0;
-  #event = 'message';
+  readonly #lineParts = new Gathering();
+  readonly #data = new Gathering();
+  #event = '';
+  /** Of the event that is being read; it counts when the event is complete. */
+  #nextId: string | undefined;
   #id: string | undefined;
   #retryMs: number | undefined;
+  #isFirstLine = true;
+  /** The last line ended in a carriage return: a line feed right behind it belongs to that end. */
+  #isAfterReturn = false;
   #isOver = false;
 
   constructor(limitBytes: number, listener: EventStreamListener) {
@@ -36,7 +42,7 @@ export class EventStreamReader {
     this.#listener = listener;
   }
 
-  /** After which event the stream would go on; undefined if the server names none. */
+  /** The last complete event, after which the stream would go on; undefined if it has no id. */
   get lastId(): string | undefined {
     return this.#id;
   }
@@ -46,40 +52,49 @@ export class EventStreamReader {
     return this.#retryMs;
   }
 
+  /** A line ends in LF, CRLF or CR. */
   push(chunk: Buffer): void {
-    if (this.#isOver) return;
-    let start = 0;
-    for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, start)) {
-      this.#gather(chunk.subarray(start, at));
-      this.#line();
-      start = at + 1;
+    if (this.#isOver || chunk.length === 0) return;
+    let start = this.#isAfterReturn && chunk[0] === lineFeed ? 1 : 0;
+    this.#isAfterReturn = false;
+    let feed = chunk.indexOf(lineFeed, start);
+    let back = chunk.indexOf(carriageReturn, start);
+    while (feed !== -1 || back !== -1) {
+      const isFeed = back === -1 || (feed !== -1 && feed < back);
+      const end = isFeed ? feed : back;
+      this.#gather(chunk.subarray(start, end));
       if (this.#isOver) return;
+      this.#line();
+      start = end + 1;
+      if (!isFeed) {
+        this.#isAfterReturn = start === chunk.length;
+        if (chunk[start] === lineFeed) start += 1;
+        back = chunk.indexOf(carriageReturn, start);
+      }
+      if (feed !== -1 && feed < start) feed = chunk.indexOf(lineFeed, start);
     }
     this.#gather(chunk.subarray(start));
   }
 
   #gather(piece: Buffer): void {
     if (piece.length === 0) return;
-    this.#parts.push(piece);
-    this.#lineBytes += piece.length;
-    // The field name and its colon are not part of what the limit is about.
-    if (this.#lineBytes + this.#dataBytes > this.#limitBytes + 64) this.#tooLarge();
+    this.#lineParts.push(piece);
+    if (this.#lineParts.bytes + this.#data.bytes > this.#limitBytes + nameBytes) this.#tooLarge();
   }
 
   #tooLarge(): void {
-    if (this.#isOver) return;
     this.#isOver = true;
-    this.#parts = [];
-    this.#data = [];
+    this.#lineParts.take();
+    this.#data.take();
     this.#listener.oversized();
   }
 
   #line(): void {
-    const [first] = this.#parts;
-    let line = this.#parts.length === 1 && first ? first : Buffer.concat(this.#parts);
-    this.#parts = [];
-    this.#lineBytes = 0;
-    if (line.at(-1) === carriageReturn) line = line.subarray(0, -1);
+    let line = this.#lineParts.take();
+    if (this.#isFirstLine) {
+      this.#isFirstLine = false;
+      if (line.indexOf(byteOrderMark) === 0) line = line.subarray(byteOrderMark.length);
+    }
     if (line.length === 0) return this.#dispatch();
     const colon = line.indexOf(58);
     if (colon === 0) return;
@@ -91,27 +106,53 @@ export class EventStreamReader {
 
   #field(name: string, value: Buffer): void {
     if (name === 'data') {
-      if (this.#data.length > 0) this.#data.push(joint);
+      if (this.#data.count > 0) this.#data.push(joint);
       this.#data.push(value);
-      this.#dataBytes += value.length + 1;
     } else if (name === 'event') {
       this.#event = value.toString('utf8');
     } else if (name === 'id' && !value.includes(0)) {
-      this.#id = value.toString('utf8');
+      this.#nextId = value.toString('utf8');
     } else if (name === 'retry' && /^\d{1,9}$/.test(value.toString('latin1'))) {
       this.#retryMs = Number(value.toString('latin1'));
     }
   }
 
   #dispatch(): void {
-    const [first] = this.#data;
-    const isEmpty = this.#data.every((piece) => piece.length === 0);
-    if (first && !isEmpty) {
-      const data = this.#data.length === 1 ? first : Buffer.concat(this.#data);
-      this.#listener.event({ event: this.#event, data, id: this.#id });
-    }
-    this.#data = [];
-    this.#dataBytes = 0;
-    this.#event = 'message';
+    this.#id = this.#nextId;
+    const data = this.#data.take();
+    const event = this.#event === '' ? 'message' : this.#event;
+    this.#event = '';
+    if (data.length > 0) this.#listener.event({ event, data, id: this.#id });
+  }
+}
+
+/** Pieces up to this many are kept apart; then they are joined, lest each cost more than its bytes. */
+const mostPieces = 1024;
+
+/** Pieces that will be one. */
+class Gathering {
+  #joined: Buffer[] = [];
+  #pieces: Buffer[] = [];
+  /** Of all pieces. */
+  bytes = 0;
+  count = 0;
+
+  push(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.bytes += piece.length;
+    this.count += 1;
+    if (this.#pieces.length < mostPieces) return;
+    this.#joined.push(Buffer.concat(this.#pieces));
+    this.#pieces = [];
+  }
+
+  /** The whole of it; nothing is left. */
+  take(): Buffer {
+    const pieces = this.#joined.length === 0 ? this.#pieces : [...this.#joined, ...this.#pieces];
+    this.#joined = [];
+    this.#pieces = [];
+    this.bytes = 0;
+    this.count = 0;
+    return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
   }
 }

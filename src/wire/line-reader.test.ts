@@ -106,6 +106,18 @@ describe('LineReader', () => {
     expect(recorder.tails[0]).toBe(`${'t'.repeat(253)}end`);
   });
 
+  test('keeps the whole tail, whatever pieces the line came in', () => {
+    const line = Array.from({ length: 600 }, (_, at) => String.fromCharCode(97 + (at % 26))).join(
+      '',
+    );
+    for (const size of [1, 3, 100, 255, 300, 600]) {
+      const chunks = line.match(new RegExp(`.{1,${size}}`, 'g')) ?? [];
+      expect(readAll([...chunks, '\n'], 500).tails, `pieces of ${size}`).toEqual([
+        line.slice(-256),
+      ]);
+    }
+  });
+
   test('holds no more than the limit of a 64 MiB line', () => {
     const recorder = new Recorder();
     const reader = new LineReader(1024 * 1024, recorder);

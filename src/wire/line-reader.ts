@@ -14,6 +14,7 @@ export interface LineSink {
 }
 
 const newline = 0x0a;
+const nothing = Buffer.alloc(0);
 const headBytes = 4096;
 const tailBytes = 256;
 /** Pieces smaller than this are gathered in blocks of this size, lest a drip hold a chunk per byte. */
@@ -53,7 +54,7 @@ export class LineReader {
   /** End of the stream. The rest that no newline has ended, null if there is none. */
   end(): Buffer | null {
     this.#discardedTail = undefined;
-    const rest = this.#heldBytes === 0 ? null : this.#join(Buffer.alloc(0));
+    const rest = this.#heldBytes === 0 ? null : this.#join(nothing);
     return rest === null || isBlank(rest) ? null : rest;
   }
 
@@ -125,7 +126,11 @@ export class LineReader {
   /** A copy of the end of what is held and this piece. */
   #tailWith(piece: Buffer): Buffer {
     this.#sealBlock();
-    return lastBytes(this.#pieces.at(-1) ?? Buffer.alloc(0), piece);
+    let tail = lastBytes(nothing, piece);
+    for (let at = this.#pieces.length - 1; at >= 0 && tail.length < tailBytes; at--) {
+      tail = lastBytes(this.#pieces[at] as Buffer, tail);
+    }
+    return tail;
   }
 
   /** A copy of the line's beginning; nothing is held afterwards. */

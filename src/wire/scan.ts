@@ -11,7 +11,7 @@ import {
   skipSpace,
   skipValue,
 } from './grammar.ts';
-import { Reading } from './reading.ts';
+import { maxMembers, Reading } from './reading.ts';
 import { keyOf, type ObjectSpan, type Span, spells } from './span.ts';
 import { type RefusalReason, WireError } from './wire-error.ts';
 
@@ -144,11 +144,15 @@ function refusal(
   return new WireError(reason, (span ?? object).start, answerableId(bytes, object));
 }
 
-/** The id that a refusal may be answered with: there is one, once, and it is valid. */
+/**
+ * The id that a refusal may be answered with: there is one, once, and it is valid. Where there may
+ * be members that were not read, one of them may be another id.
+ */
 function answerableId(bytes: Buffer, object: ObjectSpan): Id | null {
-  const ids = object.members().filter((member) => keyOf(bytes, member) === 'id');
+  const members = object.members();
+  const ids = members.filter((member) => keyOf(bytes, member) === 'id');
   const only = ids[0];
-  if (only === undefined || ids.length > 1) return null;
+  if (only === undefined || ids.length > 1 || members.length >= maxMembers) return null;
   return idOf(bytes, only) ?? null;
 }
 

@@ -1,9 +1,11 @@
 // holdfast status: what state the servers are in and, with one named, what happened to it. Looking
 // changes nothing: no server is started and nothing is written. While no instance is running, every
-// server is idle or disabled, and the story comes from the event log that all commands share.
+// server is idle or disabled, and the story comes from the event log that all commands share. Of the
+// disk it says what can be seen without writing.
 
 import type { Command } from 'commander';
 import type { Clock } from '../../kernel/clock.ts';
+import { printableLine } from '../../kernel/printable.ts';
 import { eventHistory } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -58,9 +60,11 @@ async function status(
   });
 }
 
+/** The host that was made to look has no disk of its own: the one looked at is that of the others. */
 async function viewOf(shell: Shell, { host }: Standalone, stateDir: string): Promise<StatusView> {
+  const { lookAtDisk } = await import('../../store/look.ts');
   return {
-    status: host.status(),
+    status: { ...host.status(), disk: await lookAtDisk(stateDir) },
     history: await eventHistory(stateDir),
     now: shell.clock.wallNow(),
   };
@@ -73,9 +77,12 @@ function print({ shell, isJson }: Invocation, view: StatusView, server: string |
 }
 
 function page(view: StatusView, server: string | undefined, { out }: Shell): readonly string[] {
-  return server === undefined
-    ? statusLines(view, out.style, out)
-    : serverPage(view, server, out.style, out);
+  const { disk } = view.status;
+  const lines =
+    server === undefined
+      ? statusLines(view, out.style, out)
+      : serverPage(view, server, out.style, out);
+  return disk.ok ? lines : [...lines, '', out.style('yellow', printableLine(disk.problem))];
 }
 
 const keptEvents = 200;
@@ -108,7 +115,9 @@ async function watch(
     const isScreen = out.isTerminal && !isJson;
     // On a screen the ages tick; elsewhere only what happened is worth another page.
     const mark =
-      isScreen || isJson ? text : JSON.stringify([view.status.servers, view.history.at(-1)]);
+      isScreen || isJson
+        ? text
+        : JSON.stringify([view.status.servers, view.status.disk, view.history.at(-1)]);
     if (mark !== shown && !end.aborted) {
       out.write(isScreen ? repainted(text, out.style, shown === undefined) : `${text}\n`);
     }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../test/support/manual-clock.ts';
 import { localUser } from '../../policy/principal.ts';
 import { MemoryStore } from '../../store/memory.ts';
+import type { Collection } from '../../store/store.ts';
 import { openTokens, type TokenRecord } from './tokens.ts';
 
 const clock = manualClock();
@@ -98,4 +99,46 @@ describe('the tokens', () => {
       expect(tokens.verify('s')).toBeUndefined();
     },
   );
+
+  describe('whose records cannot be read', () => {
+    /** A collection that is closed to us, or was damaged, until it is `whole`. */
+    async function unreadable(held: TokenRecord | null) {
+      const kept = collection();
+      if (held !== null) await kept.put(held.id, held);
+      const state = { isWhole: false };
+      const closed: Collection = {
+        ...kept,
+        entries: async () => (state.isWhole ? await kept.entries() : []),
+        isWhole: async () => state.isWhole,
+      };
+      return { closed, kept, state };
+    }
+
+    it('are neither replaced nor overwritten by another one', async () => {
+      const clock = manualClock();
+      const { closed, kept } = await unreadable(record('local', 'secret'));
+      const { tokens, secret } = await openTokens(closed, clock);
+      expect(secret).toBeUndefined();
+      expect(tokens.verify('secret')).toBeUndefined();
+      expect(await kept.entries()).toEqual([{ key: 'local', value: record('local', 'secret') }]);
+    });
+
+    it('are good again as soon as they can be read', async () => {
+      const clock = manualClock();
+      const { closed, state } = await unreadable(record('local', 'secret'));
+      const { tokens } = await openTokens(closed, clock);
+      await clock.advanceAsync(5_000);
+      expect(tokens.verify('secret')).toBeUndefined();
+      state.isWhole = true;
+      await clock.advanceAsync(5_000);
+      expect(tokens.verify('secret')).toBe(localUser);
+      expect(clock.pending).toBe(0);
+    });
+
+    it('do not keep others from being good', async () => {
+      const { kept } = await unreadable(record('a', 'secret'));
+      const { tokens } = await openTokens({ ...kept, isWhole: async () => false }, manualClock());
+      expect(tokens.verify('secret')).toBeDefined();
+    });
+  });
 });

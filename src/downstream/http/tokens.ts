@@ -2,7 +2,9 @@
 // be turned back into the secret. The secret is made of 32 random bytes and shown once; what is kept
 // is its SHA-256. What comes in is compared hash to hash, and after that, while we run, with what was
 // found good before; both in a time that says nothing. The first start makes a token for the local
-// user; a token with a role is another record of the same kind.
+// user; a token with a role is another record of the same kind. A record that cannot be read is not
+// one that is not there: then no other token is made, which would lock its holder out without a word.
+// The store says what to do about it, and as soon as the record can be read again its token is good.
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
@@ -35,11 +37,15 @@ export interface OpenedTokens {
 /** The id of the local user's own token. */
 const localId = 'local';
 
-/** Reads what is kept, and makes the first token if there is none. */
+/** Reads what is kept, and makes the first token if there never was one. */
 export async function openTokens(collection: Collection, clock: Clock): Promise<OpenedTokens> {
-  const entries = await collection.entries();
-  const records = entries.map(({ value }) => value).filter(isRecord);
-  if (records.length > 0) return { tokens: new KeptTokens(records, clock), secret: undefined };
+  const records = await recordsIn(collection);
+  const isWhole = await collection.isWhole();
+  if (records.length > 0 || !isWhole) {
+    const tokens = new KeptTokens(records, clock);
+    if (!isWhole) keepReading(collection, clock, tokens, firstPauseMs);
+    return { tokens, secret: undefined };
+  }
   const secret = `hf_${randomBytes(32).toString('base64url')}`;
   const record: TokenRecord = {
     id: localId,
@@ -51,6 +57,30 @@ export async function openTokens(collection: Collection, clock: Clock): Promise<
   };
   await collection.put(localId, record);
   return { tokens: new KeptTokens([record], clock), secret };
+}
+
+async function recordsIn(collection: Collection): Promise<readonly TokenRecord[]> {
+  const entries = await collection.entries();
+  return entries.map(({ value }) => value).filter(isRecord);
+}
+
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+
+/** Until everything has been read: what comes back is accepted from then on. */
+function keepReading(
+  collection: Collection,
+  clock: Clock,
+  tokens: KeptTokens,
+  pauseMs: number,
+): void {
+  const read = async () => {
+    tokens.know(await recordsIn(collection));
+    if (await collection.isWhole()) return;
+    keepReading(collection, clock, tokens, Math.min(longestPauseMs, 2 * pauseMs));
+  };
+  // A store that was closed meanwhile rejects: then nobody needs its tokens any more.
+  clock.after(pauseMs, () => void read().catch(() => {}), true);
 }
 
 interface Known {
@@ -71,12 +101,18 @@ interface Remembered {
 const mostRemembered = 8;
 
 class KeptTokens implements Tokens {
-  readonly #known: readonly Known[];
+  #known: readonly Known[] = [];
   readonly #clock: Clock;
   readonly #remembered: Remembered[] = [];
 
   constructor(records: readonly TokenRecord[], clock: Clock) {
     this.#clock = clock;
+    this.know(records);
+  }
+
+  /** Knows these from now on, and no others. */
+  know(records: readonly TokenRecord[]): void {
+    this.#remembered.length = 0;
     this.#known = records.map((record) => ({
       hash: Buffer.from(record.hash, 'hex'),
       expiresAt: record.expiresAt ?? Number.POSITIVE_INFINITY,

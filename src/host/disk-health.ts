@@ -1,0 +1,19 @@
+// The health of the disk as `status` shows it: of everything that is written there, not of the store
+// alone.
+
+import type { Store, StoreHealth } from '../store/store.ts';
+
+/** The same store, which is well only as long as the other thing is, too. */
+export function withHealthOf(store: Store, other: () => StoreHealth): Store {
+  return {
+    collection: (name) => store.collection(name),
+    health: () => joined(store.health(), other()),
+    close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
+
+function joined(one: StoreHealth, other: StoreHealth): StoreHealth {
+  if (one.ok || other.ok) return one.ok ? other : one;
+  return { ok: false, problem: `${one.problem}; ${other.problem}` };
+}

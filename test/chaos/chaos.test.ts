@@ -1,0 +1,67 @@
+// The smoke form of `npm run chaos`: twenty seconds of it, once, and what must be nothing is nothing.
+// Sizes and speed are judged by the command alone.
+
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Report } from '../proof/report.ts';
+import { runChaos } from './chaos.ts';
+
+const build =
+  process.env['HOLDFAST_BUILD'] ?? fileURLToPath(new URL('../../dist', import.meta.url));
+const seed = Number(process.env['CHAOS_SEED'] ?? 20);
+let report: Report;
+
+describe('twenty seconds of chaos', () => {
+  beforeAll(async () => {
+    report = await runChaos({
+      seconds: 20,
+      seed,
+      build,
+      isKept: false,
+      hasNeighbours: false,
+      say: (line) => console.log(line),
+    });
+  }, 240_000);
+
+  it('lose no call and answer none twice #one-answer', () => {
+    expect(figure('lost: calls that never got an answer')).toBe(0);
+    expect(figure('answers beyond the first, or to ids never asked')).toBe(0);
+  });
+
+  it('run no call twice that is not safe to repeat #never-twice', () => {
+    expect(figure('duplicated effects of tools that are not safe')).toBe(0);
+  });
+
+  it('give no caller the answer of another #right-answer #own-answers-only', () => {
+    expect(figure('wrong answers')).toBe(0);
+    expect(figure('calls that arrived at another server or tool')).toBe(0);
+  });
+
+  it('tell the truth about what left us #true-dispatched', () => {
+    expect(figure('wrong dispatched (1): no, but it had left')).toBe(0);
+    expect(figure('wrong dispatched (2): yes, but never received')).toBe(0);
+    expect(figure('wrong dispatched (3): maybe, but it never left our queue')).toBe(0);
+  });
+
+  it('leave no process behind, living or dead #no-orphans', () => {
+    expect(figure('orphans')).toBe(0);
+    expect(figure('zombies')).toBe(0);
+  });
+
+  it('leave no descriptor open for good, and end in no fault of our own #gone-client', () => {
+    expect(figure('descriptor growth')).toBeLessThanOrEqual(5);
+    expect(figure('defects of our own (internal)')).toBe(0);
+  });
+
+  it('have really been chaos', () => {
+    expect(figure('faults')).toBeGreaterThan(33);
+    expect(figure('kinds of faults')).toBeGreaterThanOrEqual(14);
+    expect(report.findings).toEqual([]);
+  });
+});
+
+function figure(name: string): number {
+  const found = report.figures.find((one) => one.name === name);
+  if (typeof found?.value !== 'number') throw new Error(`there is no figure "${name}"`);
+  return found.value;
+}

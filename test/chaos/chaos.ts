@@ -1,0 +1,118 @@
+// One run of chaos, from the first process to the last figure: a storm to warm up, a moment of rest,
+// the storm itself, rest again, the end of everything, and then the judgement: the driver's own counts,
+// what is left behind, and the independent checker's word on the evidence.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Figure, hasPassed, type Report } from '../proof/report.ts';
+import { Dice } from '../support/dice.ts';
+import { judge } from './checking.ts';
+import { figuresOf } from './figures.ts';
+import { Fleet } from './fleet.ts';
+import { complaints, type GatewayHome } from './gateway.ts';
+import { type IdlePoint, idlePoint } from './idle-point.ts';
+import { measureNeighbours } from './neighbours/measure.ts';
+import { storm } from './storm.ts';
+import { survivors } from './survivors.ts';
+import { ledgersIn, Tally } from './tally.ts';
+
+export interface ChaosOptions {
+  readonly seconds: number;
+  readonly seed: number;
+  /** The directory of the build on trial. */
+  readonly build: string;
+  /** Keep the folder of the run even if nothing was found, with the heap at both moments of rest. */
+  readonly isKept: boolean;
+  /** Measure healthy neighbours of bad servers, too, when the storm is over. */
+  readonly hasNeighbours: boolean;
+  readonly say: (line: string) => void;
+  /** Hears of the fleet, so that it can be ended from outside. */
+  readonly started?: (fleet: Fleet) => void;
+}
+
+export interface Evidence {
+  readonly seconds: number;
+  readonly tally: Tally;
+  readonly before: IdlePoint;
+  readonly after: IdlePoint;
+  readonly orphans: readonly string[];
+}
+
+/** The share of the time that warms up: compiled code goes on growing for a minute of such traffic. */
+const warmShare = 0.4;
+
+export async function runChaos(options: ChaosOptions): Promise<Report> {
+  const { seed, seconds, say } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-chaos-'));
+  say(`chaos for ${seconds} s with seed ${seed}, evidence in ${folder}`);
+  const home = { build: options.build, folder, mark: `chaos-${process.pid}-${Date.now()}` };
+  const { figures, findings } = await run(options, home).catch(brokenOff);
+  const neighbours = options.hasNeighbours
+    ? await visitNeighbours(options, home).catch(brokenOff)
+    : nothing;
+  const report = {
+    title: `Chaos (seed ${seed})`,
+    figures: [...figures, ...neighbours.figures],
+    findings: [...findings, ...neighbours.findings],
+  };
+  if (options.isKept || !hasPassed(report)) say(`the evidence is kept in ${folder}`);
+  else rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  return report;
+}
+
+interface Outcome {
+  readonly figures: readonly Figure[];
+  readonly findings: readonly string[];
+}
+
+const nothing: Outcome = { figures: [], findings: [] };
+
+/** A run that cannot go on, such as one whose servers never rest, has found something. */
+function brokenOff(error: unknown): Outcome {
+  return { figures: [], findings: [`the run broke off: ${(error as Error).message}`] };
+}
+
+/** A third of the storm's time, after it, with a gateway of its own. */
+async function visitNeighbours(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
+  const { seconds, seed, say } = options;
+  const measured = await measureNeighbours({ home, seconds: Math.max(16, seconds / 3), seed, say });
+  const left = await survivors(home);
+  return { figures: measured, findings: left.map((one) => `it outlived the gateway: ${one}`) };
+}
+
+async function run(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
+  const { seconds, seed, say } = options;
+  const { folder } = home;
+  const dice = new Dice(String(seed));
+  const tally = new Tally();
+  const fleet = await Fleet.start({ home, seed, dice });
+  options.started?.(fleet);
+  try {
+    const resting = { fleet, tally, hasSnapshot: options.isKept };
+    const warmSeconds = seconds * warmShare;
+    await storm({ name: 'warm', seconds: warmSeconds, fleet, dice, tally });
+    say(`warm: ${tally.calls} calls; resting`);
+    const before = await idlePoint({ ...resting, name: 'rest-1' });
+    await storm({ name: 'storm', seconds: seconds - warmSeconds, fleet, dice, tally });
+    say(`the storm is over: ${tally.calls} calls; resting`);
+    const after = await idlePoint({ ...resting, name: 'rest-2' });
+    await fleet.close();
+    const orphans = [...fleet.orphans, ...(await survivors(home))];
+    tally.countOrdered(ledgersIn(folder));
+    tally.countClaims(fleet.claims);
+    const verdict = await judge(folder);
+    const own = figuresOf({ seconds, tally, before, after, orphans });
+    const said = [fleet.gateway.complaints, complaints(home)].join('\n').split('\n');
+    const findings = [
+      ...fleet.findings,
+      ...orphans.map((one) => `[no-orphans] it outlived the gateway: ${one}`),
+      ...[...before.zombies, ...after.zombies].map((one) => `a zombie: ${one}`),
+      ...said.filter((line) => line !== '').map((line) => `a gateway complained: ${line}`),
+      ...verdict.findings,
+    ];
+    return { figures: [...own, ...verdict.figures], findings };
+  } finally {
+    await fleet.close();
+  }
+}

@@ -1,0 +1,111 @@
+// The checker of a chaos run: holds what the clients saw against what the servers did. It reads the
+// files of the run and nothing else, and shares no code with the gateway or with the driver that made
+// them, so that no mistake of theirs can be its own. Histories are read one after the other; what
+// outlives one is the ledger, the calls with a key, and what the third kind of `dispatched` needs.
+
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Report } from '../../proof/report.ts';
+import { judgeAnswers } from './answer-rules.ts';
+import type { Call } from './call.ts';
+import { judgeArrival, judgeRepetition, judgeUnasked, KeyRule } from './effect-rules.ts';
+import { type Facts, readFacts } from './facts.ts';
+import { readHistory } from './history-book.ts';
+import { LedgerBook, NOTHING } from './ledger-book.ts';
+import { PipeEvidence } from './pipe-evidence.ts';
+import { judgeRecord } from './record-rules.ts';
+import { SocketHints } from './socket-hints.ts';
+import { Verdict } from './verdict.ts';
+import { WindowEvidence } from './window-evidence.ts';
+
+export function checkRun(directory: string): Report {
+  const verdict = new Verdict();
+  const facts = readFacts(directory, verdict);
+  if (facts !== undefined) new Check(directory, facts, verdict).run();
+  return verdict.report('chaos, checked from outside', facts !== undefined);
+}
+
+class Check {
+  readonly #directory: string;
+  readonly #facts: Facts;
+  readonly #verdict: Verdict;
+  readonly #ledger: LedgerBook;
+  readonly #pipes: PipeEvidence;
+  readonly #sockets: SocketHints;
+  readonly #windows: WindowEvidence;
+  readonly #keys: KeyRule;
+  readonly #nonces = new Set<string>();
+  readonly #keyed = new Map<string, { call: Call; isEnded: boolean }[]>();
+
+  constructor(directory: string, facts: Facts, verdict: Verdict) {
+    this.#directory = directory;
+    this.#facts = facts;
+    this.#verdict = verdict;
+    for (const name of ['clients', 'calls']) verdict.adds(name, 0);
+    this.#ledger = new LedgerBook(directory, verdict);
+    this.#pipes = new PipeEvidence(facts, verdict);
+    this.#sockets = new SocketHints(verdict);
+    this.#windows = new WindowEvidence(directory, facts, verdict);
+    this.#keys = new KeyRule(facts);
+  }
+
+  run(): void {
+    const names = readdirSync(this.#directory).filter((name) => /^history-.+\.jsonl$/.test(name));
+    for (const name of names.sort()) this.#history(join(this.#directory, name));
+    for (const group of this.#keyed.values()) {
+      const calls = group.map(({ call }) => call);
+      for (const { call, isEnded } of group) this.#judge(call, isEnded, calls);
+    }
+    if (this.#nonces.size === 0) this.#verdict.violates('evidence', 'no client made a call');
+    this.#keys.judge(this.#ledger, this.#verdict);
+    this.#pipes.judge();
+    this.#sockets.tell();
+    this.#windows.judge();
+    judgeUnasked(this.#ledger, this.#verdict);
+  }
+
+  #history(file: string): void {
+    const { calls, isEnded } = readHistory(file, this.#facts, this.#verdict);
+    this.#verdict.adds('clients');
+    for (const call of calls) {
+      this.#count(call);
+      this.#keys.take(call);
+      if (call.key === undefined) this.#judge(call, isEnded, [call]);
+      else this.#keyed.set(call.nonce, [...(this.#keyed.get(call.nonce) ?? []), { call, isEnded }]);
+    }
+  }
+
+  #count(call: Call): void {
+    const { nonce, answers, key, place } = call;
+    this.#verdict.adds('calls');
+    for (const { kind, fault } of answers) {
+      this.#verdict.adds(`answers: ${kind === 'fault' ? `fault ${fault?.code}` : String(kind)}`);
+      if (fault !== undefined) this.#verdict.adds(`dispatched: ${fault.dispatched}`);
+    }
+    const isAgain = this.#nonces.has(nonce) && (key === undefined || !this.#keyed.has(nonce));
+    if (isAgain) this.#verdict.violates('evidence', `${place} uses the nonce ${nonce} again`);
+    this.#nonces.add(nonce);
+  }
+
+  /** `group`: all calls of this nonce. */
+  #judge(call: Call, isEnded: boolean, group: readonly Call[]): void {
+    const trace = this.#ledger.of(call.nonce) ?? NOTHING;
+    const server = this.#facts.servers.get(call.server);
+    trace.isAsked = true;
+    if (server === undefined || !server.tools.has(call.tool)) {
+      const finding = `${call.place}: facts.json does not know ${call.server}/${call.tool}`;
+      return this.#verdict.violates('evidence', finding);
+    }
+    judgeAnswers(call, isEnded, trace, this.#verdict);
+    judgeArrival(call, trace, this.#verdict);
+    if (call === group[0]) judgeRepetition(call, server, trace, this.#verdict);
+    const judged = { call, server, trace, group };
+    for (const answer of call.answers) {
+      if (answer.fault) judgeRecord({ ...judged, answer, fault: answer.fault }, this.#verdict);
+    }
+    const sentAt = Math.min(...group.map((member) => member.sentAt));
+    if (server.transport === 'stdio') this.#pipes.take(judged, sentAt);
+    else this.#sockets.take(call, trace, sentAt);
+    this.#windows.take(call, trace, sentAt);
+  }
+}

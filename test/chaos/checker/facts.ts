@@ -1,0 +1,86 @@
+// The few facts of the run that neither a history nor a ledger can tell: which servers there were, how
+// many calls each may carry, which of their tools are safe to repeat, and what a pipe holds. A fact
+// that is missing is a gap in the evidence; nothing is assumed in its place.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isObject, type JsonObject } from './json-lines.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface ServerFacts {
+  readonly name: string;
+  readonly transport: 'stdio' | 'http';
+  readonly concurrency: number;
+  readonly safeTools: ReadonlySet<string>;
+  readonly tools: ReadonlySet<string>;
+  /** May it answer a status that proves that nothing was read (401, 429, ...)? */
+  readonly turnsAway: boolean;
+}
+
+export interface Facts {
+  readonly servers: ReadonlyMap<string, ServerFacts>;
+  readonly pipeBytes: number;
+  /** The gateway process that a client talks to; generations are counted in each of its own. */
+  readonly gatewayOf: (client: string) => string;
+}
+
+/** Undefined when there is nothing that could be judged with. */
+export function readFacts(directory: string, verdict: Verdict): Facts | undefined {
+  const whole = parsed(join(directory, 'facts.json'), verdict);
+  if (whole === undefined) return undefined;
+  const { servers, pipeBytes, clients } = whole;
+  if (!Array.isArray(servers) || servers.length === 0 || !isCount(pipeBytes)) {
+    verdict.violates('evidence', 'facts.json has no servers, or no pipeBytes');
+    return undefined;
+  }
+  const known = servers.map((server) => serverFacts(server, verdict));
+  return {
+    servers: new Map(known.flatMap((server) => (server ? [[server.name, server]] : []))),
+    pipeBytes,
+    gatewayOf: (client) => gatewayOf(clients, client),
+  };
+}
+
+function parsed(file: string, verdict: Verdict): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (isObject(value)) return value;
+    verdict.violates('evidence', 'facts.json is not an object');
+  } catch (error) {
+    verdict.violates('evidence', `facts.json cannot be read: ${(error as Error).message}`);
+  }
+  return undefined;
+}
+
+function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined {
+  const { name, transport, concurrency, tools, turnsAway } = isObject(value) ? value : {};
+  const isWhole =
+    typeof name === 'string' &&
+    (transport === 'stdio' || transport === 'http') &&
+    isCount(concurrency) &&
+    isObject(tools);
+  if (!isWhole) {
+    verdict.violates('evidence', `facts.json: a server is not whole: ${JSON.stringify(value)}`);
+    return undefined;
+  }
+  const isSafe = (tool: string) => (tools[tool] as JsonObject | null)?.['isSafe'] === true;
+  const names = Object.keys(tools);
+  return {
+    name,
+    transport,
+    concurrency,
+    tools: new Set(names),
+    safeTools: new Set(names.filter(isSafe)),
+    turnsAway: transport === 'http' && turnsAway !== false,
+  };
+}
+
+function gatewayOf(clients: unknown, client: string): string {
+  const known = isObject(clients) ? clients[client] : undefined;
+  const gateway = isObject(known) ? known['gateway'] : undefined;
+  return typeof gateway === 'string' ? gateway : 'the gateway';
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) > 0;
+}

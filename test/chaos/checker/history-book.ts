@@ -1,0 +1,140 @@
+// What one client saw, line by line, gathered into calls. The client wrote every answer that came, so
+// an answer to an id that it never asked, or to its id in another JSON type ("1" for 1), shows here. A
+// history that stops before its end proves nothing about the calls still open in it: that is a gap in
+// the evidence, not a loss.
+
+import { basename } from 'node:path';
+import { type Answer, type Call, faultRecord } from './call.ts';
+import type { Facts } from './facts.ts';
+import { type JsonObject, jsonLines } from './json-lines.ts';
+import type { Verdict } from './verdict.ts';
+
+/** What a client's frame may have that ours to the server need not: its envelope, names, `_meta`. */
+const ENVELOPE_BYTES = 1024;
+
+export interface History {
+  readonly calls: readonly Call[];
+  readonly isEnded: boolean;
+}
+
+export function readHistory(file: string, facts: Facts, verdict: Verdict): History {
+  const reader = new HistoryReader(basename(file), facts, verdict);
+  for (const line of jsonLines(file)) {
+    if (line.kind === 'torn') reader.gap(line.number, `is torn: ${line.text}`);
+    else reader.take(line.value, line.number);
+  }
+  if (!reader.isEnded) verdict.violates('evidence', `${basename(file)} does not end with "end"`);
+  return { calls: reader.calls, isEnded: reader.isEnded };
+}
+
+class HistoryReader {
+  readonly calls: Call[] = [];
+  isEnded = false;
+  readonly #file: string;
+  readonly #client: string;
+  #gateway: string;
+  readonly #verdict: Verdict;
+  readonly #byId = new Map<string, Call>();
+
+  constructor(file: string, facts: Facts, verdict: Verdict) {
+    this.#file = file;
+    this.#client = file.replace(/^history-|\.jsonl$/g, '');
+    this.#gateway = facts.gatewayOf(this.#client);
+    this.#verdict = verdict;
+  }
+
+  take(line: JsonObject, number: number): void {
+    if (typeof line['t'] !== 'number') return this.gap(number, 'has no time');
+    if (this.isEnded && line['event'] !== 'answer') this.gap(number, 'comes after the end');
+    switch (line['event']) {
+      case 'begin':
+        if (this.calls.length > 0) this.gap(number, 'comes after the first call');
+        this.#gateway = String(line['gateway']);
+        return;
+      case 'call':
+        return this.#call(line, number);
+      case 'answer':
+        return this.#answer(line, number);
+      case 'cancel':
+        return this.#turn([line['id']], 'cancelled', number);
+      case 'gone':
+      case 'cut':
+        return this.#turn(line['ids'], line['event'], number);
+      case 'end':
+        this.isEnded = true;
+        return;
+      default:
+        return this.gap(number, `has an event that is not known: ${JSON.stringify(line['event'])}`);
+    }
+  }
+
+  gap(number: number, what: string): void {
+    this.#verdict.violates('evidence', `${this.#place(number)} ${what}`);
+  }
+
+  #call(line: JsonObject, number: number): void {
+    const { t, nonce, server, tool, bytes, argumentBytes, key } = line;
+    const id = JSON.stringify(line['id']);
+    if (typeof nonce !== 'string' || typeof server !== 'string' || typeof tool !== 'string') {
+      return this.gap(number, 'is a call without nonce, server or tool');
+    }
+    if (this.#byId.has(id)) this.gap(number, `uses the id ${id} again: whose is its answer?`);
+    const call: Call = {
+      client: this.#client,
+      gateway: this.#gateway,
+      id,
+      nonce,
+      server,
+      tool,
+      leastBytes: Math.max(0, Number(argumentBytes ?? Number(bytes ?? 0) - ENVELOPE_BYTES)),
+      key: typeof key === 'string' ? key : undefined,
+      sentAt: Number(t),
+      place: this.#place(number),
+      answers: [],
+      fate: 'open',
+    };
+    this.#byId.set(id, call);
+    this.calls.push(call);
+  }
+
+  #answer(line: JsonObject, number: number): void {
+    const { t, kind, fault, echo } = line;
+    const id = JSON.stringify(line['id']);
+    const answer: Answer = {
+      at: Number(t),
+      place: this.#place(number),
+      kind,
+      fault: faultRecord(fault),
+      echo,
+    };
+    const call = this.#byId.get(id);
+    if (call !== undefined) call.answers.push(answer);
+    else this.#unasked(line['id'], answer);
+  }
+
+  /** No call has this id. If one has it in another type, the client got it back changed. */
+  #unasked(id: unknown, { place, kind }: Answer): void {
+    const meant = [JSON.stringify(String(id)), String(id)].map((text) => this.#byId.get(text));
+    const call = meant.find((found) => found !== undefined);
+    const what = `client ${this.#client}, ${place} ${kind}`;
+    if (call === undefined) {
+      this.#verdict.violates('beyondFirst', `${what}: nobody asked ${JSON.stringify(id)}`);
+    } else {
+      const changed = `the id ${call.id} came back as ${JSON.stringify(id)}`;
+      this.#verdict.violates('wrongAnswer', `${what}: ${changed}, call ${call.nonce}`);
+    }
+  }
+
+  #turn(ids: unknown, fate: 'cancelled' | 'gone' | 'cut', number: number): void {
+    if (!Array.isArray(ids)) return this.gap(number, 'names no ids');
+    for (const id of ids) {
+      const call = this.#byId.get(JSON.stringify(id));
+      if (call === undefined) this.gap(number, `names an id never asked: ${JSON.stringify(id)}`);
+      else if (call.fate === 'open') call.fate = fate;
+    }
+  }
+
+  #place(number: number): string {
+    return `${this.#file}:${number}`;
+  }
+}

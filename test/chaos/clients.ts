@@ -1,0 +1,86 @@
+// The clients of one storm: over HTTP in both eras, all of them at one gateway, and over stdio, each
+// with a gateway of its own.
+
+import type { Client } from './client.ts';
+import { HttpClient } from './client-http.ts';
+import { StdioClient } from './client-stdio.ts';
+import type { Fleet } from './fleet.ts';
+import { startStdio } from './gateway.ts';
+import { History } from './history.ts';
+import { type ServerSpec, sharedServers } from './servers.ts';
+import { survivors } from './survivors.ts';
+import type { Tally } from './tally.ts';
+
+export interface ClientRow {
+  readonly name: string;
+  readonly client: Client;
+  /** Has it a gateway of its own? */
+  readonly hasGateway: boolean;
+  /** Those that it can reach. */
+  readonly servers: readonly ServerSpec[];
+}
+
+const httpClientsPerEra = 5;
+
+export class Clients {
+  /** Two of those that share the gateway. */
+  readonly shared: readonly [ClientRow, ClientRow];
+  readonly rows: readonly ClientRow[];
+
+  private constructor(rows: readonly ClientRow[]) {
+    this.rows = rows;
+    const [first, second] = rows;
+    if (first === undefined || second === undefined) throw new Error('too few clients');
+    this.shared = [first, second];
+  }
+
+  static async open(storm: string, fleet: Fleet, tally: Tally): Promise<Clients> {
+    const clients = new Clients([
+      ...httpClients(storm, fleet, tally),
+      ...stdioClients(storm, fleet, tally),
+    ]);
+    await Promise.all(clients.all.map((client) => client.open()));
+    return clients;
+  }
+
+  /** Those with a gateway of their own. */
+  get mortal(): readonly StdioClient[] {
+    return this.all.filter((client) => client instanceof StdioClient);
+  }
+
+  get all(): readonly Client[] {
+    return this.rows.map(({ client }) => client);
+  }
+
+  async leave(boundMs: number): Promise<void> {
+    await Promise.all(this.all.map((client) => client.leave(boundMs)));
+  }
+}
+
+function httpClients(storm: string, fleet: Fleet, tally: Tally): readonly ClientRow[] {
+  const { url } = fleet.gateway;
+  return Array.from({ length: httpClientsPerEra }, (_, at) =>
+    (['modern', 'legacy'] as const).map((era) => {
+      const name = `${storm}-${era}-${at + 1}`;
+      const history = new History(fleet.folder, name);
+      return {
+        name,
+        client: new HttpClient({ url, era, history, tally }),
+        hasGateway: false,
+        servers: sharedServers,
+      };
+    }),
+  ).flat();
+}
+
+function stdioClients(storm: string, fleet: Fleet, tally: Tally): readonly ClientRow[] {
+  const { home, folder, report, outlived } = fleet;
+  return fleet.own.map(({ name: owner, configFile, path, servers }) => {
+    const name = `${storm}-${owner}`;
+    const start = (life: string) =>
+      startStdio({ ...home, mark: `${home.mark}-${life}` }, configFile, path);
+    const left = (life: string) => survivors({ ...home, mark: `${home.mark}-${life}.` }, 'mark');
+    const client = new StdioClient({ name, folder, tally, start, left, report, outlived });
+    return { name, client, hasGateway: true, servers };
+  });
+}

@@ -1,0 +1,46 @@
+// The figures of a run that the driver can vouch for itself, with their goals. In a run shorter than
+// the full three minutes the counts to be reached shrink with it; what must be nothing stays nothing.
+
+import { atLeast, atMost, exactly, type Figure, fact } from '../proof/report.ts';
+import type { Evidence } from './chaos.ts';
+import { byCount, quantile } from './tally.ts';
+
+export const fullSeconds = 180;
+
+export function figuresOf(evidence: Evidence): readonly Figure[] {
+  const { seconds, tally, before, after, orphans } = evidence;
+  const share = Math.min(1, seconds / fullSeconds);
+  const { calls, latenciesMs, answers, faults, faultCount } = tally;
+  const internal = [...answers].filter(([code]) => code.startsWith('internal '));
+  return [
+    atLeast('calls', calls, Math.floor(20_000 * share)),
+    fact('calls per second', calls / seconds),
+    atLeast('faults', faultCount, Math.floor(300 * share)),
+    atLeast('kinds of faults', faults.size, 14),
+    fact('faults by kind', byCount(faults)),
+    fact('answers by code', byCount(answers)),
+    fact('p50 of all calls, ms', quantile(latenciesMs, 0.5)),
+    fact('p99 of all calls, ms', quantile(latenciesMs, 0.99)),
+    exactly('defects of our own (internal)', internal.length, 0),
+    exactly('orphans', orphans.length, 0),
+    exactly('zombies', before.zombies.length + after.zombies.length, 0),
+    atMost('descriptor growth', after.descriptors.length - before.descriptors.length, 5),
+    fact('descriptors at rest', `${byKind(before.descriptors)}; then ${byKind(after.descriptors)}`),
+    atMost('heap growth, MiB', mebibytes(after.heapBytes - before.heapBytes), 2),
+    fact('heap at rest, MiB', mebibytes(after.heapBytes)),
+    fact(
+      'growth of buffers outside of the heap, MiB',
+      mebibytes(after.bufferBytes - before.bufferBytes),
+    ),
+  ];
+}
+
+function mebibytes(bytes: number): number {
+  return Math.round((bytes / 1024 / 1024) * 100) / 100;
+}
+
+function byKind(words: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return byCount(counts);
+}

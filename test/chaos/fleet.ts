@@ -1,0 +1,123 @@
+// Everything that a run has running besides its clients: the servers at addresses, the gateway that
+// listens, the configs of the gateways that stdio clients start, and the folder in which all of it
+// leaves its evidence. What the checker has to know is written down before anything happens.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Dice } from '../support/dice.ts';
+import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
+import { configure, Gateway, type GatewayHome } from './gateway.ts';
+import { pipeBytes } from './pipe.ts';
+import { entryOf, factsOf, ownServers, type ServerSpec, sharedServers } from './servers.ts';
+import { WebServer } from './web-server.ts';
+
+export interface FleetOptions {
+  readonly home: GatewayHome;
+  readonly seed: number;
+  readonly dice: Dice;
+}
+
+/** A stdio client's own servers. */
+export interface Own {
+  readonly name: string;
+  readonly configFile: string;
+  /** Where its gateway finds programs. */
+  readonly path: string;
+  readonly servers: readonly ServerSpec[];
+}
+
+/** The second has a machine without `unshare`: nothing but the reaper ends what a killed gateway leaves. */
+const stdioClients = [
+  { name: 'p1', isPoor: false },
+  { name: 'p2', isPoor: true },
+];
+
+export class Fleet {
+  readonly home: GatewayHome;
+  readonly gateway: Gateway;
+  readonly webServers: readonly WebServer[];
+  readonly own: readonly Own[];
+  readonly servers: readonly ServerSpec[];
+  readonly findings: string[] = [];
+  /** What outlived a gateway that was killed. */
+  readonly orphans: string[] = [];
+  #isClosed = false;
+
+  private constructor(
+    home: GatewayHome,
+    gateway: Gateway,
+    webServers: readonly WebServer[],
+    own: readonly Own[],
+  ) {
+    this.home = home;
+    this.gateway = gateway;
+    this.webServers = webServers;
+    this.own = own;
+    this.servers = [...sharedServers, ...own.flatMap(({ servers }) => servers)];
+  }
+
+  static async start({ home, seed, dice }: FleetOptions): Promise<Fleet> {
+    mkdirSync(join(home.folder, 'claims'));
+    writeFileSync(join(home.folder, 'windows.jsonl'), '');
+    const poorPath = pathWithoutUnshare(join(home.folder, 'bin'));
+    const own = stdioClients.map(({ name, isPoor }) => {
+      const servers = ownServers(name);
+      const configFile = configure(home, name, entries(home, servers, []));
+      return { name, servers, configFile, path: isPoor ? poorPath : (process.env['PATH'] ?? '') };
+    });
+    const remote = sharedServers.filter(({ transport }) => transport !== 'stdio');
+    const webServers = await Promise.all(
+      remote.map((spec) => WebServer.start(spec, home.folder, dice.of(spec.name))),
+    );
+    const configFile = configure(home, 'shared', entries(home, sharedServers, webServers));
+    const gateway = await Gateway.start(home, configFile).catch(async (error: unknown) => {
+      await Promise.all(webServers.map((server) => server.close()));
+      throw error;
+    });
+    const fleet = new Fleet(home, gateway, webServers, own);
+    const facts = {
+      servers: fleet.servers.map(factsOf),
+      pipeBytes: await pipeBytes(),
+      seed,
+      build: home.build,
+    };
+    writeFileSync(join(home.folder, 'facts.json'), JSON.stringify(facts, null, 2));
+    return fleet;
+  }
+
+  get folder(): string {
+    return this.home.folder;
+  }
+
+  get claims(): string {
+    return join(this.folder, 'claims');
+  }
+
+  /** Something that has to be answered for, in one line. */
+  readonly report = (finding: string): void => {
+    this.findings.push(finding);
+  };
+
+  readonly outlived = (orphan: string): void => {
+    this.orphans.push(orphan);
+  };
+
+  /** Ends the gateway, then the servers at addresses. */
+  async close(): Promise<void> {
+    const code = await this.gateway.stop();
+    if (code !== 0 && !this.#isClosed) this.report(`the gateway ended with ${code}, not with 0`);
+    this.#isClosed = true;
+    await Promise.all(this.webServers.map((server) => server.close()));
+  }
+}
+
+function entries(
+  { folder }: GatewayHome,
+  specs: readonly ServerSpec[],
+  webServers: readonly WebServer[],
+): object {
+  const urls = new Map(webServers.map(({ name, url }) => [name, url]));
+  return Object.fromEntries(
+    specs.map((spec) => [spec.name, entryOf(spec, folder, urls.get(spec.name))]),
+  );
+}

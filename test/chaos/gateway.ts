@@ -1,0 +1,126 @@
+// The gateways of a run, as processes of the build that is on trial: one that listens, and one for
+// each stdio client. All of them carry the mark of the run in their environment, which every Holdfast
+// hands on to whatever it starts; by that mark survivors are found.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { within } from './client.ts';
+
+export interface GatewayHome {
+  readonly build: string;
+  /** Of the run: everything is below it. */
+  readonly folder: string;
+  /** Unique to the run. */
+  readonly mark: string;
+}
+
+const stopMs = 20_000;
+
+/** Writes the config of one gateway; the file. */
+export function configure(home: GatewayHome, name: string, mcpServers: object): string {
+  const folder = join(home.folder, name);
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'holdfast.json');
+  // Far below the default, so that the log is rotated in every run.
+  const config = { http: { auth: 'none' }, telemetry: { maxBytes: 1_000_000 }, mcpServers };
+  writeFileSync(file, JSON.stringify(config, null, 2));
+  return file;
+}
+
+/** A gateway with pipes; what it complains of goes to a file. */
+export function startStdio(home: GatewayHome, configFile: string, path: string): ChildProcess {
+  const complaints = openSync(complaintsFile(home), 'a');
+  try {
+    const words = ['--config', configFile, '--stdio'];
+    return start(home, [], words, ['pipe', 'pipe', complaints], path);
+  } finally {
+    closeSync(complaints);
+  }
+}
+
+const complaintsFile = ({ folder }: GatewayHome) => join(folder, 'stderr-stdio.txt');
+
+/** What gateways of stdio clients have complained of. */
+export function complaints(home: GatewayHome): string {
+  return readFileSync(complaintsFile(home), 'utf8');
+}
+
+/** The gateway that listens, with an inspector to look into its heap. */
+export class Gateway {
+  readonly url: string;
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #stderr: string[];
+
+  private constructor(child: ChildProcess, url: string, stderr: string[]) {
+    this.#child = child;
+    this.url = url;
+    this.pid = child.pid ?? 0;
+    this.#stderr = stderr;
+  }
+
+  static async start(home: GatewayHome, configFile: string): Promise<Gateway> {
+    const words = ['--config', configFile, '--listen', '127.0.0.1:0', '--json'];
+    const child = start(home, ['--inspect=127.0.0.1:0'], words, ['ignore', 'pipe', 'pipe']);
+    const stderr: string[] = [];
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => stderr.push(text));
+    if (child.stdout === null) throw new Error('a gateway without a stdout');
+    const lines = createInterface(child.stdout);
+    const early = once(child, 'exit').then(() => {
+      throw new Error(`the gateway ended before it listened: ${complaintsIn(stderr)}`);
+    });
+    const [line] = (await Promise.race([once(lines, 'line'), early])) as [string];
+    early.catch(() => {});
+    return new Gateway(child, (JSON.parse(line) as { url: string }).url, stderr);
+  }
+
+  get inspector(): string {
+    const address = /^Debugger listening on (ws:\S+)$/m.exec(this.#stderr.join(''))?.[1];
+    if (address === undefined) throw new Error('the gateway has no inspector');
+    return address;
+  }
+
+  /** What it has complained of, without what the inspector says. */
+  get complaints(): string {
+    return complaintsIn(this.#stderr);
+  }
+
+  /** Ends it as a service manager does; its exit code, null if it had to be killed. */
+  async stop(): Promise<number | null> {
+    if (this.#child.exitCode !== null) return this.#child.exitCode;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    if (!(await within(stopMs, ended))) this.#child.kill('SIGKILL');
+    await ended;
+    return this.#child.exitCode;
+  }
+}
+
+function complaintsIn(stderr: readonly string[]): string {
+  const lines = stderr.join('').split('\n');
+  return lines.filter((line) => !/^(Debugger|For help, see|$)/.test(line)).join('\n');
+}
+
+function start(
+  { build, folder, mark }: GatewayHome,
+  nodeOptions: readonly string[],
+  words: readonly string[],
+  stdio: ('pipe' | 'ignore' | number)[],
+  path = process.env['PATH'] ?? '',
+): ChildProcess {
+  const { HOLDFAST_INSTANCE = '' } = process.env;
+  const main = join(build, 'cli', 'main.js');
+  return spawn(process.execPath, [...nodeOptions, main, 'serve', ...words], {
+    cwd: folder,
+    env: {
+      PATH: path,
+      HOME: folder,
+      HOLDFAST_STATE: join(folder, 'state'),
+      HOLDFAST_INSTANCE: `${HOLDFAST_INSTANCE}${mark}.0;`,
+    },
+    stdio,
+  });
+}

@@ -1,0 +1,97 @@
+// What one client saw, in order, one line for each thing: the calls it sent, the answers that came,
+// what it gave up and what was cut. It is written while it happens and holds nothing that the client
+// did not see itself; whether it was right is for the checker to say.
+
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The record of a fault, as it stood in the answer. */
+export type FaultSeen = Readonly<Record<string, unknown>> & { readonly code?: string };
+
+export interface AnswerSeen {
+  readonly kind: 'result' | 'tool-error' | 'rpc-error' | 'fault';
+  readonly fault?: FaultSeen;
+  /** The nonce in the answer, as the fixture's own word. */
+  readonly echo?: string;
+  /** The code of an error of the protocol. */
+  readonly rpc?: number;
+}
+
+export interface CallSent {
+  readonly id: number;
+  readonly nonce: string;
+  readonly server: string;
+  readonly tool: string;
+  /** Of the whole frame. */
+  readonly bytes: number;
+  /** Of the arguments alone, which reach the server as they are. */
+  readonly argumentBytes: number;
+  readonly key?: string;
+}
+
+const flushAt = 200;
+
+export class History {
+  readonly client: string;
+  readonly #descriptor: number;
+  #lines: string[] = [];
+  #isEnded = false;
+
+  constructor(folder: string, client: string) {
+    this.client = client;
+    this.#descriptor = openSync(join(folder, `history-${client}.jsonl`), 'a');
+  }
+
+  /** For a client with a gateway of its own: the name of that process. */
+  begin(gateway: string): void {
+    this.#write('begin', { gateway });
+  }
+
+  call(sent: CallSent): void {
+    this.#write('call', sent);
+  }
+
+  /** The nonce is null if this client never asked with that id. */
+  answer(id: unknown, nonce: string | null, seen: AnswerSeen): void {
+    this.#write('answer', { id, nonce, ...seen });
+  }
+
+  cancel(id: number, nonce: string): void {
+    this.#write('cancel', { id, nonce });
+  }
+
+  /** The client itself left, with these calls open. */
+  gone(ids: readonly number[]): void {
+    this.#write('gone', { ids });
+  }
+
+  /** The gateway closed the connection, with these calls open. */
+  cut(ids: readonly number[]): void {
+    this.#write('cut', { ids });
+  }
+
+  /** The client has waited for everything it was owed. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#write('end', {});
+    this.#flush();
+    closeSync(this.#descriptor);
+    this.#isEnded = true;
+  }
+
+  #write(event: string, facts: object): void {
+    if (this.#isEnded) return; // nobody is there to see it
+    this.#lines.push(`${JSON.stringify({ t: monotonicMs(), event, ...facts })}\n`);
+    if (this.#lines.length >= flushAt) this.#flush();
+  }
+
+  #flush(): void {
+    writeSync(this.#descriptor, this.#lines.join(''));
+    this.#lines = [];
+  }
+}
+
+/** The same clock in all processes of this machine. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}

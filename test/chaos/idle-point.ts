@@ -1,0 +1,106 @@
+// A moment of rest, made the same each time: every server has answered and then ended for want of
+// work, or is ejected; no client is connected and no session is left. What the gateway holds then,
+// descriptors and memory, is what it keeps; between two such points it must not grow.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { writeControl } from '../support/faulty.ts';
+import { until } from '../support/until.ts';
+import { type Client, pauseMs } from './client.ts';
+import { HttpClient } from './client-http.ts';
+import { modernHeaders, requestFrame } from './dialects.ts';
+import type { Fleet } from './fleet.ts';
+import { History } from './history.ts';
+import { heapSnapshot, lookIntoHeap } from './inspector.ts';
+import { descriptorsOf } from './process-list.ts';
+import { filesOf, sharedServers } from './servers.ts';
+import { lastingZombies } from './survivors.ts';
+import type { Tally } from './tally.ts';
+
+export interface IdlePoint {
+  /** What each is open on. */
+  readonly descriptors: readonly string[];
+  readonly heapBytes: number;
+  readonly bufferBytes: number;
+  readonly zombies: readonly string[];
+}
+
+const healMs = 60_000;
+const restMs = 30_000;
+/** A connection that is kept for a next request, on either side, is given up by then. */
+const quietMs = 7000;
+
+export interface IdlePointOptions {
+  readonly fleet: Fleet;
+  readonly tally: Tally;
+  /** Of the client that wakes the servers once more. */
+  readonly name: string;
+  /** Write down the whole heap, for whoever wants to know what has grown. */
+  readonly hasSnapshot: boolean;
+}
+
+export async function idlePoint(options: IdlePointOptions): Promise<IdlePoint> {
+  const { fleet, tally, name } = options;
+  const { gateway, folder } = fleet;
+  const { url } = gateway;
+  const history = new History(folder, name);
+  const client = new HttpClient({ url, era: 'modern', history, tally });
+  await heal(folder, client);
+  await client.leave(healMs);
+  await until(() => isAtRest(url), 'every server to be at rest', restMs).catch(
+    async (error: Error) => {
+      const { status } = await health(url, 'full');
+      const restless = status?.servers.filter(({ state }) => !restingStates.includes(state));
+      throw new Error(`${error.message}, but ${JSON.stringify(restless)}`);
+    },
+  );
+  await pauseMs(quietMs);
+  const zombies = await lastingZombies(gateway.pid);
+  const descriptors = descriptorsOf(gateway.pid);
+  const { usedBytes: heapBytes, bufferBytes } = await lookIntoHeap(gateway.inspector);
+  if (options.hasSnapshot) {
+    writeFileSync(join(folder, `${name}.heapsnapshot`), await heapSnapshot(gateway.inspector));
+  }
+  return { descriptors, heapBytes, bufferBytes, zombies };
+}
+
+/** No more faults; each server is called until it answers again, unless it is ejected for good. */
+async function heal(folder: string, client: Client): Promise<void> {
+  await Promise.all(
+    sharedServers.map(async (spec) => {
+      await writeControl(filesOf(folder, spec).control, []);
+      const isWell = async () => {
+        const seen = await client.call({ server: spec.name, tool: 'echo', args: {} });
+        return seen?.kind === 'result' || seen?.fault?.code === 'ejected';
+      };
+      await until(isWell, `${spec.name} to answer again`, healMs);
+    }),
+  );
+}
+
+const restingStates = ['idle', 'ejected', 'disabled'];
+
+async function isAtRest(url: string): Promise<boolean> {
+  const { servers } = await health(url);
+  return Object.entries(servers).every(
+    ([state, count]) => count === 0 || restingStates.includes(state),
+  );
+}
+
+interface Health {
+  readonly servers: Readonly<Record<string, number>>;
+  /** Only if asked for. */
+  readonly status?: { readonly servers: readonly { readonly state: string }[] };
+}
+
+/** Asked on a connection of its own, which is gone with the answer. */
+async function health(url: string, detail: 'concise' | 'full' = 'concise'): Promise<Health> {
+  const name = 'holdfast__health_snapshot';
+  const params = { name, arguments: { render: 'json', detail } };
+  const headers = modernHeaders('tools/call', name);
+  const body = requestFrame('modern', 1, 'tools/call', params);
+  const { body: answer } = await request(url, { method: 'POST', headers, body, reset: true });
+  const { result } = (await answer.json()) as { result: { structuredContent: Health } };
+  return result.structuredContent;
+}

@@ -1,0 +1,121 @@
+// The servers behind the gateways, each with a character of its own: how many calls it takes at once,
+// whether its hints are believed, how long it may take, how much it may fail, and how often a call to
+// it orders a fault. All of them are the faulty fixture.
+
+import { join } from 'node:path';
+import { faultyStdio } from '../support/faulty.ts';
+import type { Era } from './dialects.ts';
+
+export interface ServerSpec {
+  readonly name: string;
+  readonly transport: 'stdio' | 'http' | 'sse';
+  readonly era: Era | 'both';
+  readonly concurrency: number;
+  readonly queue: number;
+  readonly isTrusted: boolean;
+  readonly callTimeoutMs: number;
+  /** Restarts within ten minutes, after which it is ejected. */
+  readonly restarts: number;
+  /** How much of the traffic it gets. */
+  readonly weight: number;
+  /** How many of its calls order a fault. */
+  readonly faultShare: number;
+  /** Does it stop reading now and then, with large calls coming? */
+  readonly isDeaf?: boolean;
+  /** Does it get faults of its start, from its control file? */
+  readonly isRough?: boolean;
+}
+
+const plain = {
+  transport: 'stdio',
+  era: 'both',
+  concurrency: 64,
+  queue: 256,
+  isTrusted: true,
+  callTimeoutMs: 3000,
+  restarts: 1_000_000,
+  weight: 4,
+  faultShare: 0.08,
+} as const;
+
+/** Behind the gateway that listens. */
+export const sharedServers: readonly ServerSpec[] = [
+  { ...plain, name: 'calm', weight: 14, faultShare: 0 },
+  { ...plain, name: 'wide' },
+  { ...plain, name: 'wary', era: 'legacy', isTrusted: false, concurrency: 8, queue: 64 },
+  {
+    ...plain,
+    name: 'solo',
+    concurrency: 1,
+    queue: 48,
+    callTimeoutMs: 2000,
+    weight: 3,
+    faultShare: 0.05,
+  },
+  { ...plain, name: 'deaf', isTrusted: false, weight: 1, callTimeoutMs: 4000, isDeaf: true },
+  { ...plain, name: 'rough', weight: 3, callTimeoutMs: 2000, isRough: true },
+  { ...plain, name: 'frail', weight: 1, restarts: 3, faultShare: 0.1 },
+  { ...plain, name: 'web', transport: 'http', concurrency: 32 },
+  {
+    ...plain,
+    name: 'old',
+    transport: 'http',
+    era: 'legacy',
+    isTrusted: false,
+    callTimeoutMs: 5000,
+  },
+  { ...plain, name: 'sse', transport: 'sse', era: 'legacy', weight: 2, faultShare: 0.06 },
+];
+
+/** Behind the gateway of one stdio client; the names are its own, as its servers are. */
+export function ownServers(client: string): readonly ServerSpec[] {
+  return [
+    { ...plain, name: `${client}wide` },
+    { ...plain, name: `${client}solo`, isTrusted: false, concurrency: 1, queue: 32, weight: 2 },
+    { ...plain, name: `${client}frail`, weight: 1, restarts: 2, faultShare: 0.15 },
+  ];
+}
+
+/** The files that a server writes, and the one that it reads. */
+export function filesOf(folder: string, { name }: ServerSpec) {
+  return {
+    ledger: join(folder, `ledger-${name}.jsonl`),
+    starts: join(folder, `starts-${name}.jsonl`),
+    children: join(folder, `children-${name}.jsonl`),
+    control: join(folder, `control-${name}.json`),
+  };
+}
+
+/** Its entry in the config. A server at an address has to listen there already. */
+export function entryOf(spec: ServerSpec, folder: string, url: string | undefined): object {
+  const { transport, era, concurrency, queue, isTrusted, callTimeoutMs, restarts } = spec;
+  const isProcess = transport === 'stdio';
+  return {
+    ...(isProcess ? faultyStdio({ ...filesOf(folder, spec), era }) : { type: transport, url }),
+    // Said of servers at addresses too: by default they are left alone for up to five minutes.
+    restart: { max: restarts, windowMs: 600_000, minDelayMs: 20, maxDelayMs: 300 },
+    trusted: isTrusted,
+    keepAliveMs: 1500,
+    startTimeoutMs: 4000,
+    callTimeoutMs,
+    concurrency,
+    queue,
+    circuit: { threshold: 5, resetMs: 700 },
+    limits: { frameBytes: 2 * 1024 * 1024 },
+    tools: { set: { replay: 'safe' } },
+  };
+}
+
+/** What the checker has to know of it. */
+export function factsOf(spec: ServerSpec): object {
+  const { name, transport, concurrency, queue, isTrusted } = spec;
+  const tools = {
+    echo: { isSafe: isTrusted },
+    get: { isSafe: isTrusted },
+    set: { isSafe: true },
+    add: { isSafe: false },
+    append: { isSafe: false },
+    slow: { isSafe: false },
+  };
+  return { name, transport: transport === 'stdio' ? 'stdio' : 'http', concurrency, queue, tools };
+}

@@ -1,0 +1,48 @@
+// A time of trouble: clients of every kind call servers of every kind, many at once, while harm is
+// done to all of them. It begins with new clients and ends when each has been answered and has left.
+
+import { setMaxListeners } from 'node:events';
+import type { Dice } from '../support/dice.ts';
+import { type ClientRow, Clients } from './clients.ts';
+import type { Fleet } from './fleet.ts';
+import { Harm } from './harm.ts';
+import { Lane } from './lane.ts';
+import type { Tally } from './tally.ts';
+
+const lanesPerClient = 8;
+/** How long a client waits, when the storm is over, for what it is still owed. */
+const patienceMs = 60_000;
+
+export interface StormOptions {
+  readonly name: string;
+  readonly seconds: number;
+  readonly fleet: Fleet;
+  readonly dice: Dice;
+  readonly tally: Tally;
+}
+
+export async function storm({ name, seconds, fleet, dice, tally }: StormOptions): Promise<void> {
+  const { folder, claims, servers, webServers } = fleet;
+  const clients = await Clients.open(name, fleet, tally);
+  const isOver = AbortSignal.timeout(seconds * 1000);
+  setMaxListeners(0, isOver);
+  const { all, mortal } = clients;
+  const victims = { folder, claims, servers, webServers, clients: all, mortal };
+  const harm = new Harm(victims, dice.of(`${name}-harm`), tally, isOver);
+  const lanes = clients.rows.flatMap((row) =>
+    Array.from({ length: lanesPerClient }, (_, number) =>
+      new Lane(row, `${row.name}-${number}`, dice, claims, isOver).run(),
+    ),
+  );
+  const [first, second] = clients.shared;
+  const special = (row: ClientRow, what: string) =>
+    new Lane(row, `${name}-${what}`, dice, claims, isOver);
+  await Promise.all([
+    harm.run(),
+    ...lanes,
+    special(first, 'deafen').deafen(),
+    special(second, 'flood').flood(),
+    special(second, 'stall').stall(folder, tally),
+  ]);
+  await clients.leave(patienceMs);
+}

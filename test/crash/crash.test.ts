@@ -1,0 +1,105 @@
+// The crash test in small: the same functions as `npm run crashtest`, a few of each.
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { Dice } from '../support/dice.ts';
+import { damageFiles } from './damage.ts';
+import { failDisks } from './disk-faults.ts';
+import { runKills } from './kills.ts';
+import { shippedIn } from './shipped.ts';
+import { Tally } from './tally.ts';
+import { tearFiles } from './torn-tails.ts';
+import { coveredCalls } from './weather/covered.mjs';
+
+const shipped = await shippedIn(process.env['HOLDFAST_BUILD'] ?? 'dist');
+const { signal } = new AbortController();
+const seed = 4;
+
+describe('a gateway that is killed while it writes', () => {
+  it('starts again and has lost nothing it had acknowledged, 20 times #durable #event-log #no-orphans', async () => {
+    const tally = new Tally();
+    const progress = () => {};
+    await runKills({ kills: 20, seed, shipped, tally, signal, progress, isKept: false });
+    expect(tally.findings).toEqual([]);
+    expect(tally.kills).toBe(20);
+    expect(tally.killsInside).toBeGreaterThan(5);
+  });
+});
+
+describe('the files of a gateway', () => {
+  it('are reported and set aside when they are torn, at any byte #durable #event-log', async () => {
+    const tally = new Tally();
+    await tearFiles({ shipped, tally, dice: new Dice('torn'), every: 9, signal });
+    expect(tally.findings).toEqual([]);
+    expect(tally.tornOffsets).toBeGreaterThan(200);
+  });
+
+  it('may be damaged in any way: it starts, serves and says what to do #durable', async () => {
+    const tally = new Tally();
+    await damageFiles({ shipped, tally, signal, every: 5 });
+    expect(tally.findings).toEqual([]);
+    expect(tally.damages).toBe(6);
+  });
+});
+
+describe('a disk that fails', () => {
+  it('fails no call, is told by the status, and catches up #disk-faults #event-log #status', async () => {
+    const tally = new Tally();
+    await failDisks({ shipped, tally, signal, every: 9 });
+    expect(tally.findings).toEqual([]);
+    expect(tally.diskFaults).toBeGreaterThan(4);
+  });
+});
+
+describe('the weather of these tests', () => {
+  /** They change nothing in the state directory. */
+  const harmless = ['mkdtemp', 'rmdir', 'statfs'];
+
+  it('covers every call by which the source touches a file', () => {
+    const source = fileURLToPath(new URL('../../src', import.meta.url));
+    const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+    );
+    const used = files.flatMap((file) => {
+      const text = readFileSync(join(source, file), 'utf8');
+      const [, names = ''] = /import \{([^}]*)\} from 'node:fs\/promises'/.exec(text) ?? [];
+      return names.split(',').map((name) => name.trim());
+    });
+    const calls = used.filter((name) => name !== '' && !name.startsWith('type '));
+    const known = new Set([...coveredCalls, ...harmless]);
+    expect(calls.length).toBeGreaterThan(10);
+    expect(calls.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it.each([
+    "fs.writeFileSync(file, 'x')",
+    "fs.appendFile(file, 'x', () => {})",
+    "await fs.promises.appendFile(file, 'x')",
+    'await fs.promises.copyFile(process.execPath, file)',
+    'fs.createWriteStream(file)',
+    "const handle = await fs.promises.open(file, 'w'); await handle.appendFile('x')",
+    "const handle = await fs.promises.open(file, 'w'); await handle.writev([Buffer.from('x')])",
+  ])('ends a program that goes around it: %s', async (statement) => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-weather-'));
+    try {
+      const plan = join(folder, 'plan.json');
+      writeFileSync(plan, JSON.stringify({ state: folder }));
+      const program = `import fs from 'node:fs'; const file = ${JSON.stringify(join(folder, 'file'))}; ${statement}`;
+      const preload = new URL('./weather/disk-weather.mjs', import.meta.url).href;
+      const args = ['--import', preload, '--input-type=module', '--eval', program];
+      const env = { ...process.env, HOLDFAST_WEATHER: plan };
+      const run = promisify(execFile)(process.execPath, args, { env });
+      await expect(run).rejects.toMatchObject({
+        code: 97,
+        stderr: expect.stringContaining('does not cover'),
+      });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

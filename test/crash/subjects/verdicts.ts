@@ -1,0 +1,99 @@
+// Era verdicts: once a call through a new server was answered, the gateway knows for good which era
+// that server speaks, and does not probe a legacy one again. Every life has a server it has never seen.
+
+import { basename } from 'node:path';
+import type { Dice } from '../../support/dice.ts';
+import type { CrashHome } from '../home.ts';
+import { type KeptRecord, keptRecords } from '../kept-records.ts';
+import { PaperServer } from '../paper-server.ts';
+import type { Shipped } from '../shipped.ts';
+import type { Operation } from '../weather/plan.ts';
+import { concerns, type Encounter, replacements, type Subject, type Violation } from './subject.ts';
+
+type Era = 'legacy' | 'modern';
+
+export class VerdictsSubject implements Subject {
+  readonly name = 'verdicts';
+  readonly under = ['store/verdicts'];
+  readonly isAtStart = false;
+  readonly moments = replacements(1);
+  readonly #home: CrashHome;
+  readonly #shipped: Shipped;
+  readonly #server: PaperServer;
+  /** Verdicts that were acknowledged, by their file. */
+  readonly #acknowledged = new Map<string, Era>();
+  #spec = 0;
+  #era: Era = 'legacy';
+
+  constructor(home: CrashHome, shipped: Shipped) {
+    this.#home = home;
+    this.#shipped = shipped;
+    this.#server = new PaperServer(home.file('era'));
+    this.#server.offer(['{"name":"hello","inputSchema":{"type":"object"}}']);
+  }
+
+  servers() {
+    return { era: this.#server.entry(this.#spec) };
+  }
+
+  prepare(dice: Dice, op: Operation | null): void {
+    if (op === 'mkdir') this.#home.wipe('store/verdicts');
+    this.#spec += 1;
+    this.#era = dice.pick(['legacy', 'modern'] as const);
+    this.#server.speak(this.#era);
+  }
+
+  forget(part: string): void {
+    if (concerns(this.under, part)) this.#acknowledged.clear();
+  }
+
+  begin(): void {}
+
+  async check(): Promise<readonly Violation[]> {
+    return [];
+  }
+
+  async act({ client }: Encounter): Promise<readonly Violation[]> {
+    const probes = this.#server.probes;
+    await client.call('era__hello');
+    const file = this.#file;
+    const kept = this.#kept().get(file);
+    if (kept !== this.#era) {
+      return [{ wrong: 'lost', text: `an answered call of a ${this.#era} server left ${kept}` }];
+    }
+    const isKnown = this.#acknowledged.has(file);
+    this.#acknowledged.set(file, this.#era);
+    if (!isKnown || this.#era === 'modern' || this.#server.probes === probes) return [];
+    return [{ wrong: 'lost', text: 'a server known to be legacy was probed again' }];
+  }
+
+  examine(): readonly Violation[] {
+    const { records, broken } = keptRecords(this.#shipped, this.#home, 'verdicts');
+    const found: Violation[] = broken.map((text) => ({ wrong: 'lost', text: `verdicts/${text}` }));
+    const kept = valuesOf(records);
+    for (const [file, era] of this.#acknowledged) {
+      if (kept.get(file) === era) continue;
+      found.push({ wrong: 'lost', text: `verdict ${era} in ${file} is now ${kept.get(file)}` });
+      this.#acknowledged.delete(file);
+    }
+    for (const [file, value] of kept) {
+      if (value === 'legacy' || value === 'modern') continue;
+      found.push({ wrong: 'phantom', text: `${file} holds the verdict ${JSON.stringify(value)}` });
+    }
+    return found;
+  }
+
+  /** Where the verdict about the server of this life belongs. */
+  get #file(): string {
+    const entry = this.#server.entry(this.#spec);
+    return basename(this.#shipped.recordOf('verdicts', entry, this.#home.folder));
+  }
+
+  #kept(): ReadonlyMap<string, unknown> {
+    return valuesOf(keptRecords(this.#shipped, this.#home, 'verdicts').records);
+  }
+}
+
+function valuesOf(records: readonly KeptRecord[]): ReadonlyMap<string, unknown> {
+  return new Map(records.map(({ file, value }) => [file, value]));
+}

@@ -1,0 +1,2 @@
+export const coveredCalls: readonly string[];
+export const coveredMethods: readonly string[];

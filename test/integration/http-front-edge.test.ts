@@ -1,5 +1,6 @@
 // What comes before a message: who may ask, what may be asked, and how much of it.
 
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openTokens } from '../../src/downstream/http/tokens.ts';
@@ -166,6 +167,34 @@ describe('what may be asked', () => {
     expect(gate.front.asked).toEqual([]);
   });
 
+  it('is not encoded, unless that means nothing', async () => {
+    const gate = await answering();
+    const encoded = (encoding: string) => ({ ...call.headers, 'content-encoding': encoding });
+    const answer = await gate.ask({ ...call, headers: encoded('gzip') });
+    expect([answer.status, answer.headers['accept-encoding']]).toEqual([415, 'identity']);
+    expect(gate.front.asked).toEqual([]);
+    expect((await gate.ask({ ...call, headers: encoded('Identity') })).status).toBe(200);
+  });
+
+  it.each(['Host: localhost', 'Content-Type: text/plain', 'Authorization: Bearer x'])(
+    'has no header twice of which only one would count: %s',
+    async (header) => {
+      const gate = await answering();
+      const first = 'Host: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer y';
+      const head = `POST /mcp HTTP/1.1\r\n${first}\r\n${header}\r\nContent-Length: 2\r\n\r\n{}`;
+      expect(await spoken(gate.port, [head])).toMatch(/^HTTP\/1\.1 400 .*is given twice/s);
+      expect(gate.front.asked).toEqual([]);
+    },
+  );
+
+  it('is heard to its end before a refusal closes the connection, so that the refusal is heard', async () => {
+    const gate = await answering();
+    const head = 'POST /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n';
+    const body = 'x'.repeat(1_000_000);
+    const parts = [`${head}Content-Length: ${body.length}\r\n\r\n`, body];
+    expect(await spoken(gate.port, parts)).toMatch(/^HTTP\/1\.1 404 .*not found/s);
+  });
+
   it('is not more than the limit, whether the length is told or not', async () => {
     const gate = await answering({ limits: { bodyBytes: 1000 } });
     const fits = modernBody('tools/list', {});
@@ -213,6 +242,25 @@ describe('what may be asked', () => {
     expect(heard).toContain('413');
   });
 });
+
+/** Everything that is answered to this on a bare socket; the second part is sent after the answer begins. */
+async function spoken(port: number, [head = '', rest = '']: readonly string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  let heard = '';
+  socket.on('data', (chunk) => {
+    heard += chunk;
+  });
+  const ended = new Promise((resolve, reject) => {
+    socket.on('end', resolve);
+    socket.on('error', reject);
+  });
+  socket.write(head);
+  await once(socket, 'data');
+  socket.end(rest);
+  await ended;
+  return heard;
+}
 
 describe('a body', () => {
   it.each([

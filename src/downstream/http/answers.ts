@@ -62,7 +62,7 @@ export function refuse(
 ): void {
   const body = errorFrame(id ?? null, code, message, data);
   res.writeHead(status, headOf(body.length, more));
-  res.end(body);
+  endWhenHeard(res, body);
 }
 
 /** A refusal that is HTTP's own. */
@@ -93,7 +93,22 @@ export function answerPlainly(
 ): void {
   const body = `${JSON.stringify(value)}\n`;
   res.writeHead(status, headOf(Buffer.byteLength(body), more));
-  res.end(body);
+  endWhenHeard(res, body);
+}
+
+/**
+ * Whoever is still sending loses an answer that is followed by the end of the connection: the bytes
+ * that nobody has read reset it (RFC 9112, 9.6). So the end comes when all has been heard.
+ */
+function endWhenHeard(res: ServerResponse, body: string | Buffer): void {
+  const { req } = res;
+  if (res.shouldKeepAlive || req.complete) {
+    res.end(body);
+    return;
+  }
+  res.write(body);
+  const end = () => void res.end();
+  req.once('end', end).once('close', end).resume();
 }
 
 /** Taken, and nothing to say. */

@@ -1,5 +1,5 @@
-// For every request, the questions that come before its meaning, in this order. Is it for us (Host,
-// Origin)? Is there such a place, and may this be asked of it? Who asks? Is the body JSON, and not
+// For every request, the questions that come before its meaning, in this order. Can its head be read
+// in one way only? Is it for us (Host, Origin)? Is there such a place, and may this be asked of it? Who asks? Is the body JSON, and not
 // too much of it? Only then is it read, and handed to the place that was asked for. A defect of
 // ours behind the door costs one request and is reported; it never costs the process.
 
@@ -15,6 +15,7 @@ import type { LegacyEndpoint } from './legacy-endpoint.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
 import { isJson } from './media-types.ts';
 import type { OldTransport } from './old-transport.ts';
+import { repeatedHeader } from './repeated-header.ts';
 import { allowedInstead, type Route, routeOf } from './routes.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -56,6 +57,10 @@ export class FrontDoor {
   #enter(req: IncomingMessage, res: ServerResponse): void {
     const { hosts } = this.#parts;
     const { host, origin } = req.headers;
+    const repeated = repeatedHeader(req.rawHeaders);
+    if (repeated !== undefined) {
+      return refuseHttp(res, 400, `Bad Request: the header ${repeated} is given twice`);
+    }
     const problem = hosts.hostProblem(host, req.socket.localAddress) ?? hosts.originProblem(origin);
     if (problem !== undefined) return refuseHttp(res, 403, `Forbidden: ${problem}`);
     if (origin !== undefined && hosts.isListed(origin) && shareWith(origin, req, res)) return;
@@ -108,6 +113,11 @@ export class FrontDoor {
         415,
         'Unsupported Media Type: the Content-Type must be application/json',
       );
+    }
+    const encoding = req.headers['content-encoding'];
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      const message = 'Unsupported Media Type: the body must be sent without a Content-Encoding';
+      return refuseHttp(res, 415, message, ['Accept-Encoding', 'identity']);
     }
     const { bodyBytes } = this.#parts.edge.limits;
     readBody(req, bodyBytes, (body) => {

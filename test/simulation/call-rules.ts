@@ -5,9 +5,10 @@
 
 import type { Config } from '../../src/config/schema.ts';
 import type { FaultRecord } from '../../src/kernel/fault.ts';
-import type { CallBook, CallRecord } from './calls.ts';
+import { type CallBook, type CallRecord, describe, type Echo } from './calls.ts';
 import { isOperatorsWord, isSafe } from './fleet.ts';
 import type { Ledger, LedgerLine } from './ledger.ts';
+import { mayRun } from './policy-rules.ts';
 
 export type Violated = (rule: string, detail: string) => void;
 
@@ -61,8 +62,11 @@ export class CallRules {
   #allowedTimes(calls: readonly CallRecord[]): number {
     const { server, tool, key } = (calls[0] as CallRecord).plan;
     const config = this.#config.mcpServers[server];
-    if (config && isSafe(server, config, tool)) return 2 * calls.length;
-    return key === undefined ? calls.length : 1;
+    const admitted = calls.filter(mayRun);
+    if (config && isSafe(server, config, tool)) return 2 * admitted.length;
+    // The same key of another principal is another key.
+    const principals = new Set(admitted.map(({ plan }) => plan.principal.id));
+    return key === undefined ? admitted.length : principals.size;
   }
 
   /** "Safe to repeat" was said of one definition, and holds for no other. */
@@ -82,16 +86,18 @@ export class CallRules {
 
   ended(record: CallRecord): void {
     const { ending } = record.ended ?? {};
-    if (ending?.kind === 'result') this.#judgeResult(record, ending.nonce);
+    if (ending?.kind === 'bereft') return;
+    if (ending?.kind === 'result') this.#judgeResult(record, ending.echo);
     else if (ending?.kind === 'fault') this.#judgeFault(record, ending.fault.record);
     else this.#violated('typed-faults', `${describe(record)} ended in ${JSON.stringify(ending)}`);
     this.#judgeTime(record);
   }
 
-  #judgeResult(record: CallRecord, nonce: unknown): void {
+  #judgeResult(record: CallRecord, { nonce, server, tool }: Echo): void {
     const { plan } = record;
-    if (nonce !== plan.nonce) {
-      this.#violated('right-answer', `${describe(record)} got the answer of ${String(nonce)}`);
+    if (nonce !== plan.nonce || server !== plan.server || tool !== plan.tool) {
+      const other = `${String(server)}/${String(tool)} ${String(nonce)}`;
+      this.#violated('right-answer', `${describe(record)} got the answer of ${other}`);
     } else if (this.#ledger.count(plan.nonce, 'done') === 0) {
       this.#violated('right-answer', `${describe(record)} has a result, but it never ran`);
     }
@@ -119,6 +125,9 @@ export class CallRules {
   #judgeNo(record: CallRecord, says: string): void {
     const { plan, begunAt } = record;
     if (plan.isShared && plan.key === undefined) return;
+    // Somebody else's call under the same key is another call, and the ledger cannot tell whose it is.
+    const { id } = plan.principal;
+    if (this.#book.of(plan.nonce).some((other) => other.plan.principal.id !== id)) return;
     const received = this.#ledger.of(plan.nonce).some(({ at }) => at > begunAt);
     if (received) this.#violated('true-dispatched', `${says}, but a server has received it`);
   }
@@ -178,9 +187,4 @@ export class CallRules {
       this.#judgeNo(record, `${describe(record)} ended in ${ending.fault.code}, dispatched no`);
     }
   }
-}
-
-export function describe({ number, plan, begunAt }: CallRecord): string {
-  const key = plan.key === undefined ? '' : ` key ${plan.key}`;
-  return `call ${number} of ${plan.server}/${plan.tool} (${plan.nonce}${key}, begun at ${begunAt})`;
 }

@@ -2,10 +2,13 @@
 // Together with the servers' ledger it is what the rules about calls are judged by.
 
 import type { Fault } from '../../src/kernel/fault.ts';
+import type { Principal } from '../../src/policy/principal.ts';
 
-export type ToolName = 'read' | 'write' | 'set';
+/** `secret` is hidden by the config: to everybody it does not exist. */
+export type ToolName = 'read' | 'write' | 'set' | 'secret';
 
 export interface Plan {
+  readonly principal: Principal;
   readonly server: string;
   readonly tool: ToolName;
   /** Travels in the arguments, stands in the ledger, comes back in the result. */
@@ -13,17 +16,40 @@ export interface Plan {
   /** Several calls use this nonce on purpose: to meet in the cache, or under an idempotency key. */
   readonly isShared: boolean;
   readonly key: string | undefined;
+  /** How long the tool is asked to take, beyond what it takes anyway. */
+  readonly workMs: number;
   readonly timeoutMs: number | undefined;
 }
 
+/** What a result says it is the result of. */
+export interface Echo {
+  readonly nonce?: unknown;
+  readonly server?: unknown;
+  readonly tool?: unknown;
+  readonly run?: unknown;
+}
+
 export type Ending =
-  | { readonly kind: 'result'; readonly nonce: unknown }
+  | { readonly kind: 'result'; readonly echo: Echo }
   | { readonly kind: 'fault'; readonly fault: Fault }
   /** Something that is not a fault was thrown. */
-  | { readonly kind: 'defect'; readonly thrown: unknown };
+  | { readonly kind: 'defect'; readonly thrown: unknown }
+  /** The host was killed under it. */
+  | { readonly kind: 'bereft' };
+
+/** What is so in the moment in which a call is made, and decides how it must end. */
+export interface Standing {
+  /** The guard lets this principal call this tool. */
+  readonly isAllowed: boolean;
+  /** Its budget has nothing left for it; undefined if it would not be charged, or has none. */
+  readonly isOverBudget: boolean | undefined;
+  /** Which definition of the server's tools the host knows; 0 for none. */
+  readonly definition: number;
+}
 
 export interface CallRecord {
   readonly plan: Plan;
+  readonly standing: Standing;
   readonly number: number;
   readonly begunAt: number;
   readonly begunStep: number;
@@ -43,10 +69,11 @@ export class CallBook {
     return this.#count;
   }
 
-  begin(plan: Plan, at: number, step: number): CallRecord {
+  begin(plan: Plan, standing: Standing, at: number, step: number): CallRecord {
     this.#count += 1;
     const record: CallRecord = {
       plan,
+      standing,
       number: this.#count,
       begunAt: at,
       begunStep: step,
@@ -65,7 +92,13 @@ export class CallBook {
     return this.#byNonce.get(nonce) ?? [];
   }
 
-  all(): readonly CallRecord[] {
-    return [...this.#byNonce.values()].flat();
+  *all(): Iterable<CallRecord> {
+    for (const records of this.#byNonce.values()) yield* records;
   }
+}
+
+export function describe({ number, plan, begunAt }: CallRecord): string {
+  const { principal, server, tool, nonce, key } = plan;
+  const under = key === undefined ? '' : ` key ${key}`;
+  return `call ${number} by ${principal.id} of ${server}/${tool} (${nonce}${under}, begun at ${begunAt})`;
 }

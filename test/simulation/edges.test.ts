@@ -1,11 +1,13 @@
-// What is simulated and what is not: the host under simulation is the shipped one, whole, and only
-// the five edges between it and the world are replaced. Read from the imports and from the parts the
-// host is given, so that a shortcut taken later is seen.
+// What is simulated and what is not: the host under simulation is the shipped one, whole, on the
+// shipped store, and only the five edges between it and the world are replaced: clock, chance,
+// processes, network and disk. Read from the imports and from the parts the host is given, so that a
+// shortcut taken later is seen.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { FilesStore } from '../../src/store/files.ts';
 import { drawFleet, partsFor } from './fleet.ts';
 import { Judge } from './invariants.ts';
 import { Dice } from './random.ts';
@@ -14,12 +16,12 @@ import { World } from './world.ts';
 const folder = dirname(fileURLToPath(import.meta.url));
 const root = join(folder, '../..');
 
-/** What runs: the modules that a file imports for their values, followed to the end. */
-function reachedFrom(file: string, reached = new Set<string>()): ReadonlySet<string> {
-  if (reached.has(file)) return reached;
+/** What runs: the modules that a file imports for their values, followed to the end, or to an edge. */
+function reachedFrom(file: string, edge = '', reached = new Set<string>()): ReadonlySet<string> {
+  if (reached.has(file) || file === edge) return reached;
   reached.add(file);
   for (const name of valueImports(file)) {
-    if (name.startsWith('.')) reachedFrom(join(dirname(file), name), reached);
+    if (name.startsWith('.')) reachedFrom(join(dirname(file), name), edge, reached);
     else reached.add(name);
   }
   return reached;
@@ -34,10 +36,16 @@ function valueImports(file: string): string[] {
   return imports.filter(([, names]) => isValue(names ?? '')).map(([, , name]) => name as string);
 }
 
+/** The files of this folder that a run consists of; the command around them is not simulated. */
 function simulationFiles(): string[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .map((name) => join(folder, name));
+  const reached = [...reachedFrom(join(folder, 'simulate.ts'))];
+  return reached.filter((file) => file.startsWith(`${folder}/`));
+}
+
+function outsideOf(reached: ReadonlySet<string>): string[] {
+  const pure = ['node:async_hooks', 'node:buffer', 'node:crypto', 'node:path'];
+  const isOutside = (name: string) => name.startsWith('node:') || name === 'undici';
+  return [...reached].filter((name) => isOutside(name) && !pure.includes(name));
 }
 
 describe('the simulated host', () => {
@@ -61,24 +69,21 @@ describe('the simulated host', () => {
   });
 
   it('reaches the real clock, processes, network and disk only through what it is given', () => {
-    const outside = shipped.filter((name) => name.startsWith('node:') || name === 'undici');
-    const pure = ['node:async_hooks', 'node:buffer', 'node:crypto'];
-    expect(outside.filter((name) => !pure.includes(name))).toEqual([]);
+    expect(outsideOf(new Set(shipped))).toEqual([]);
     expect(shipped).not.toContain('src/kernel/system-clock.ts');
+    const store = join(root, 'src/store/files.ts');
+    expect(outsideOf(reachedFrom(store, join(root, 'src/store/disk.ts')))).toEqual([]);
   });
 
   it('is given five simulated edges and nothing else that acts', () => {
-    const judge = new Judge();
-    const world = new World({ seed: 1 }, judge);
-    const { edges, store, ...rest } = partsFor(world, drawFleet(new Dice(1)), () => {});
+    const world = new World({ seed: 1 }, new Judge());
+    const given = world.edges();
+    const audience = { heard: () => {}, complained: () => {} };
+    const { edges, store, ...rest } = partsFor(given, drawFleet(new Dice(1)), audience);
     expect(Object.keys(edges).sort()).toEqual(['clock', 'http', 'random', 'spawn']);
-    expect([edges.clock, edges.http, edges.random, edges.spawn, store]).toEqual([
-      world.clock,
-      world.http,
-      world.random,
-      world.spawn,
-      world.store,
-    ]);
+    const { clock, http, random, spawn } = given;
+    expect(edges).toEqual({ clock, http, random, spawn });
+    expect(store).toBeInstanceOf(FilesStore);
     expect(Object.keys(rest).sort()).toEqual([
       'config',
       'configFile',
@@ -106,8 +111,20 @@ describe('the simulation', () => {
       '../../src/host/host.ts',
       '../../src/kernel/fault.ts',
       '../../src/observe/events.ts',
+      '../../src/policy/principal.ts',
+      '../../src/store/files.ts',
+      '../../src/store/record-files.ts',
       '../../src/wire/eras.ts',
     ]);
+  });
+
+  it('touches nothing global but the end of a turn, which belongs to the clock', () => {
+    const touched = simulationFiles().flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/\bglobalThis\.(\w+) = /g)].map(
+        ([, name]) => `${basename(file)} ${name}`,
+      ),
+    );
+    expect([...new Set(touched)]).toEqual(['virtual-clock.ts setImmediate']);
   });
 
   it('has no time, chance or input of its own', () => {

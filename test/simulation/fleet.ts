@@ -1,21 +1,26 @@
 // The servers of a run and the policy of each, drawn from the seed: processes of both eras, one of
 // them kept from the start, and remote servers on all three transports, all but one with a restart
-// budget. Times are short and limits low, so that minutes are enough for everything to happen. Also the host around
-// them: the shipped one, given nothing but the world's five edges.
+// budget. Times are short and limits low, so that minutes are enough for everything to happen. Also the
+// host around them: the shipped one on the shipped store, given nothing but the world's five edges.
 
 import { configFromObject } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/loaded.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
-import { Host, type HostParts } from '../../src/host/host.ts';
+import type { HostParts } from '../../src/host/host.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
+import { FilesStore } from '../../src/store/files.ts';
+import type { StoreProblem } from '../../src/store/problem.ts';
 import type { Dice } from './random.ts';
-import { frameBytes, type World } from './world.ts';
+import { frameBytes, type HostEdges } from './world.ts';
 
 export interface Fleet {
   readonly names: readonly [string, ...string[]];
   readonly config: LoadedConfig['config'];
   /** What a server's entry is, to register it again with another spec. */
   entry(name: string, variant: number): Readonly<Record<string, unknown>>;
+  /** Do clients stand behind the host, as behind a gateway's? Then it keeps what servers list. */
+  readonly hasClients: boolean;
+  readonly read: HostParts['readEntry'];
 }
 
 export function drawFleet(dice: Dice): Fleet {
@@ -28,7 +33,22 @@ export function drawFleet(dice: Dice): Fleet {
   });
   const mcpServers = Object.fromEntries(names.map((name) => [name, entry(name, 1)]));
   const { config } = loaded({ mcpServers, maxIdle: dice.pick([1, 3, 16]) });
-  return { names, config, entry };
+  return { names, config, entry, hasClients: dice.chance(0.25), read: entryReader() };
+}
+
+/** The config's own rules for an entry. They are the same every time, and so is what they give. */
+function entryReader(): HostParts['readEntry'] {
+  const known = new Map<string, ServerConfig>();
+  return (name, entry) => {
+    const spelled = JSON.stringify([name, entry]);
+    const config = known.get(spelled) ?? readEntry(name, entry);
+    known.set(spelled, config);
+    return config;
+  };
+}
+
+function readEntry(name: string, entry: Readonly<Record<string, unknown>>): ServerConfig {
+  return loaded({ mcpServers: { [name]: entry } }).config.mcpServers[name] as ServerConfig;
 }
 
 const places = {
@@ -55,10 +75,14 @@ function drawPolicy(dice: Dice, name: string): Readonly<Record<string, unknown>>
     maxCallMs: 30_000,
     concurrency: dice.pick([1, 3, 64]),
     queue: dice.pick([0, 2, 64]),
-    circuit: { threshold: dice.between(2, 5), resetMs: dice.between(1_000, 10_000) },
+    circuit: { threshold: dice.between(1, 4), resetMs: dice.between(500, 8_000) },
     limits: { frameBytes },
-    // The operator's word: on one server `set` may be repeated, and nowhere else.
-    tools: name === 'legacy' ? { set: { replay: 'safe' } } : {},
+    tools: {
+      secret: { hidden: true },
+      // The operator's word: on one server `set` may be repeated, and nowhere else.
+      ...(name === 'legacy' ? { set: { replay: 'safe' } } : {}),
+      ...(dice.chance(0.4) ? { read: { cacheMs: dice.pick([0, 2_000, 30_000]) } } : {}),
+    },
     ...(name === 'remote' ? {} : { restart }),
   };
 }
@@ -72,16 +96,19 @@ export function isOperatorsWord(name: string, tool: string): boolean {
   return name === 'legacy' && tool === 'set';
 }
 
-/** The shipped host on a simulated world. */
-export function hostOn(world: World, fleet: Fleet, heard: (event: HostEvent) => void): Host {
-  return new Host(partsFor(world, fleet, heard));
+/** Who is told what the host says of itself. */
+export interface HostAudience {
+  heard(event: HostEvent): void;
+  complained(problem: StoreProblem): void;
 }
 
 /** What the host is given: the world's five edges, and what is said about it in words. */
-export function partsFor(world: World, fleet: Fleet, heard: (event: HostEvent) => void): HostParts {
-  const { clock, random, spawn, http, store } = world;
+export function partsFor(edges: HostEdges, fleet: Fleet, audience: HostAudience): HostParts {
+  const { clock, random, spawn, http, disk } = edges;
   const events = new EventHub(() => clock.wallNow());
-  events.subscribe(heard);
+  events.subscribe((event) => audience.heard(event));
+  const report = (problem: StoreProblem) => audience.complained(problem);
+  const store = new FilesStore({ disk, clock, report });
   return {
     edges: { clock, random, spawn, http },
     store,
@@ -91,13 +118,10 @@ export function partsFor(world: World, fleet: Fleet, heard: (event: HostEvent) =
     identity: { name: 'holdfast', version: '0.0.0' },
     instance: 'simulated',
     startedBy: 'simulation',
-    hasClients: false,
+    hasClients: fleet.hasClients,
     events,
-    readEntry: (name, entry) => {
-      const { config } = loaded({ mcpServers: { [name]: entry } });
-      return config.mcpServers[name] as ServerConfig;
-    },
-    release: () => Promise.resolve(),
+    readEntry: fleet.read,
+    release: () => store.close(),
   };
 }
 

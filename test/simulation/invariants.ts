@@ -7,13 +7,21 @@ import type { Config } from '../../src/config/schema.ts';
 import type { Host } from '../../src/host/host.ts';
 import type { FaultCode } from '../../src/kernel/fault.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
+import type { Allowance } from './allowance.ts';
 import { CallRules } from './call-rules.ts';
-import { CallBook, type CallRecord, type Ending, type Plan } from './calls.ts';
+import { CallBook, type CallRecord, type Ending, type Plan, type Standing } from './calls.ts';
+import type { Fleet, HostAudience } from './fleet.ts';
 import type { LedgerLine } from './ledger.ts';
 import { LifeRules } from './life-rules.ts';
-import { type Circuit, type Passage, ProbeRules } from './probe-rules.ts';
+import { MemoryRules } from './memory-rules.ts';
+import type { People } from './people.ts';
+import { PolicyRules } from './policy-rules.ts';
+import { type Circuit, type Manner, type Passage, ProbeRules } from './probe-rules.ts';
+import { allLeft, serversLeft } from './remains.ts';
 import { ServerRules } from './server-rules.ts';
 import type { SimChild } from './sim-child.ts';
+import { StoreRules } from './store-rules.ts';
+import type { Tether } from './tether.ts';
 import type { Watcher, World } from './world.ts';
 
 export interface Violation {
@@ -30,34 +38,82 @@ export class Judge implements Watcher {
   readonly violations: Violation[] = [];
   readonly book = new CallBook();
   step = 0;
+  /** Told directly by those they are about. */
+  store!: StoreRules;
+  policy!: PolicyRules;
+  servers!: ServerRules;
   #world!: World;
   #config!: Config;
+  #people!: People;
   #calls!: CallRules;
+  // What is known of one life of the host.
+  #memory!: MemoryRules;
   #probes!: ProbeRules;
-  #servers!: ServerRules;
+  #tether!: Tether;
   readonly #lives = new Map<string, LifeRules>();
-  /** How often each circuit has changed: two who met the same half-open one met the same number. */
-  readonly #circuits = new Map<string, number>();
-  readonly #forgivenInStep = new Map<string, number>();
   readonly #passages = new Map<CallRecord, Passage>();
   #callEvents = 0;
+  #callsBefore = 0;
+  readonly #violated = (rule: string, detail: string) => this.violated(rule, detail);
 
   /** The world needs a watcher and the host a world: the judge comes first and meets them here. */
-  watch(world: World, config: Config): void {
+  watch(world: World, { config }: Fleet, people: People): void {
     this.#world = world;
     this.#config = config;
-    const violated = (rule: string, detail: string) => this.violated(rule, detail);
-    this.#calls = new CallRules(this.book, world.ledger, config, violated);
-    this.#servers = new ServerRules(config, violated);
-    const probeMs = (name: string) => {
-      const server = config.mcpServers[name];
-      return (server?.startTimeoutMs ?? 0) + (server?.callTimeoutMs ?? 0);
-    };
-    this.#probes = new ProbeRules(probeMs, violated);
+    this.#people = people;
+    this.#calls = new CallRules(this.book, world.ledger, config, this.#violated);
+    this.policy = new PolicyRules(this.book, people, this.#violated);
+    this.store = new StoreRules(world.disk, this.#violated);
+  }
+
+  // --- the lives of the host ---------------------------------------------------------------
+
+  /** A new host is about to be made; it knows nothing of what another one knew. */
+  lifeBegins(tether: Tether): void {
+    this.#tether = tether;
+    this.#memory = new MemoryRules(this.book, this.#world.ledger, this.#config, this.#violated);
+    this.servers = new ServerRules(this.#config, this.#violated);
+    this.#probes = new ProbeRules(this.#config, this.#violated);
+    this.#lives.clear();
+    this.#passages.clear();
+    this.#callEvents = 0;
+    this.#callsBefore = this.book.count;
   }
 
   meet(host: Host): void {
-    this.#servers.meet(host);
+    this.servers.meet(host);
+  }
+
+  /** Hears one host, as long as it lives. */
+  audience(): HostAudience {
+    const tether = this.#tether;
+    return {
+      heard: (event) => {
+        if (!tether.isCut) this.#heard(event);
+      },
+      complained: (problem) => {
+        if (tether.isCut) return;
+        this.#world.trace.add(`store: ${problem.kind} ${problem.file}`);
+        this.store.complained(problem);
+      },
+    };
+  }
+
+  /** It was killed: its callers are left without an answer, and every other call has had one. */
+  lifeEndedByForce(): void {
+    this.#judgeCallEvents(this.book.open.size);
+    const at = this.#world.clock.now();
+    for (const record of this.book.open) {
+      record.ended = { at, step: this.step, ending: { kind: 'bereft' } };
+    }
+    this.book.open.clear();
+    this.store.lifeEndedByForce();
+  }
+
+  #judgeCallEvents(open: number): void {
+    const count = this.book.count - this.#callsBefore - open;
+    if (this.#callEvents === count) return;
+    this.violated('event-log', `${count} calls, but ${this.#callEvents} events of calls`);
   }
 
   violated(rule: string, detail: string): void {
@@ -72,7 +128,9 @@ export class Judge implements Watcher {
 
   noted(line: LedgerLine): void {
     this.#calls.noted(line);
-    if (line.phase === 'received') this.#servers.received(line.call);
+    if (line.phase !== 'received') return;
+    this.policy.received(line.call);
+    this.servers.received(line.call, this.book.of(line.call.nonce));
   }
 
   spawned(child: SimChild, before: readonly SimChild[]): void {
@@ -81,53 +139,59 @@ export class Judge implements Watcher {
 
   // --- what the host tells -----------------------------------------------------------------
 
-  heard(event: HostEvent): void {
+  #heard(event: HostEvent): void {
     const { server, kind } = event;
     this.#world.trace.add(JSON.stringify(event));
     if (kind === 'registered') this.#registered(server);
-    if (kind === 'circuit') this.#circuitChanged(server, event.circuit);
+    if (kind === 'circuit') this.#probes.changed(server, event.circuit, this.step);
     if (kind === 'call') this.#callEvents += 1;
-    this.#servers.heard(event);
+    this.servers.heard(event, this.step);
     this.#lives.get(server)?.heard(event, this.#world.clock.now());
   }
 
   #registered(name: string): void {
     const config = this.#config.mcpServers[name];
     if (!config) return;
-    const violated = (rule: string, detail: string) => this.violated(rule, detail);
-    this.#lives.set(name, new LifeRules(name, config, violated));
+    this.#lives.set(name, new LifeRules(name, config, this.#violated));
     this.#probes.registered(name);
-  }
-
-  #circuitChanged(name: string, circuit: Circuit): void {
-    this.#circuits.set(name, (this.#circuits.get(name) ?? 0) + 1);
-    this.#probes.changed(name, circuit, this.#forgivenInStep.get(name) === this.step);
   }
 
   // --- what the operators tell -------------------------------------------------------------
 
   /** Its past is forgotten from here on: a reload or a stop begins now. */
   forgiven(name: string): void {
-    this.#forgivenInStep.set(name, this.step);
+    this.#probes.forgiven(name, this.step);
     this.#lives.get(name)?.forgiven();
   }
 
-  /** Its callers may have to wait anew. */
+  /** It is about to be stopped or replaced: its callers may wait anew, its cached results must go. */
   disturbed(name: string): void {
     this.#calls.disturbed(name, this.#world.clock.now());
+    if (this.servers.isRegistered(name)) this.#memory.invalidated(name, this.step);
   }
 
   // --- what the callers tell ---------------------------------------------------------------
 
-  callBegins(plan: Plan): CallRecord {
-    return this.book.begin(plan, this.#world.clock.now(), this.step);
+  /** Right before the host is called; `allowance` is what the caller may still spend. */
+  callBegins(plan: Plan, allowance: Allowance | undefined): CallRecord {
+    const { principal, server, tool } = plan;
+    const now = this.#world.clock.now();
+    const isAllowed = this.#people.mayUse(principal, server, tool);
+    const isCharged = isAllowed && tool !== 'secret' && this.servers.isRegistered(server);
+    const isOver = isCharged && allowance ? allowance.spend(now) : false;
+    const standing: Standing = {
+      isAllowed,
+      isOverBudget: isCharged ? isOver : undefined,
+      definition: this.servers.definitionOf(server),
+    };
+    return this.book.begin(plan, standing, now, this.step);
   }
 
   /** Right after the host was called; `circuit` is what it was right before. */
   callBegan(record: CallRecord, circuit: Circuit): void {
     const { server, isShared, key } = record.plan;
     const hasAsked = !isShared && key === undefined;
-    const passage = this.passes(`call ${record.number}`, server, circuit, hasAsked);
+    const passage = this.passes(`call ${record.number}`, server, circuit, { hasAsked });
     if (passage) this.#passages.set(record, passage);
   }
 
@@ -139,28 +203,32 @@ export class Judge implements Watcher {
     const { number, plan } = record;
     this.#world.trace.add(`call ${number} ${plan.nonce} ${code ?? ending.kind} ${dispatched}`);
     this.#calls.ended(record);
+    this.policy.ended(record);
+    const run = runOf(ending);
+    if (run !== undefined) this.#memory.answered(record, run);
     this.passed(this.#passages.get(record), code);
     this.#passages.delete(record);
   }
 
   circuitOf(name: string): Circuit {
-    return this.#servers.server(name)?.supervisor.breaker.circuit ?? 'closed';
+    return this.servers.server(name)?.supervisor.breaker.circuit ?? 'closed';
+  }
+
+  isEjected(name: string): boolean {
+    return this.servers.server(name)?.supervisor.phase.kind === 'ejected';
   }
 
   /** Something has come to the gate of a server, whose circuit was so. */
-  passes(what: string, server: string, circuit: Circuit, hasAsked: boolean): Passage | undefined {
+  passes(
+    what: string,
+    server: string,
+    circuit: Circuit,
+    manner: Partial<Manner>,
+  ): Passage | undefined {
     if (circuit !== 'half_open') return undefined;
-    const passage: Passage = {
-      what,
-      server,
-      hasAsked,
-      begunAt: this.#world.clock.now(),
-      begunStep: this.step,
-      epoch: this.#circuits.get(server) ?? 0,
-      endedStep: Infinity,
-    };
-    this.#probes.began(passage);
-    return passage;
+    const { hasAsked = false, isLook = false } = manner;
+    const begunAt = this.#world.clock.now();
+    return this.#probes.began({ what, server, hasAsked, isLook, begunAt, begunStep: this.step });
   }
 
   passed(passage: Passage | undefined, code: FaultCode | undefined): void {
@@ -171,30 +239,32 @@ export class Judge implements Watcher {
 
   settled(): void {
     this.#probes.settled(this.step);
-    this.#servers.settled(this.#world.clock.now());
+    this.servers.settled(this.#world.clock.now());
     this.step += 1;
   }
 
   /** After `close` has resolved and its last turn is over. */
   closed(pending: readonly string[]): void {
     this.#calls.finish();
-    this.#servers.closed();
+    this.servers.closed();
     for (const what of pending) this.violated('one-answer', `${what} never came to an end`);
-    const { count } = this.book;
-    if (this.#callEvents !== count) {
-      this.violated('event-log', `${count} calls, but ${this.#callEvents} events of calls`);
-    }
+    this.#judgeCallEvents(0);
     this.nothingLeft();
   }
 
   nothingLeft(): void {
-    const { clock, left, http } = this.#world;
-    for (const child of left) {
-      const state = child.isAlive ? 'is alive' : 'has left strays';
-      this.violated('stop-ladder', `${child.name} ${child.pid} ${state} after the end`);
-    }
-    const { hostTimers } = clock;
-    if (hostTimers > 0) this.violated('stop-ladder', `${hostTimers} timers wait after the end`);
-    if (http.open > 0) this.violated('stop-ladder', `${http.open} exchanges open after the end`);
+    for (const line of allLeft(this.#world, this.#tether)) this.violated('stop-ladder', line);
   }
+
+  noServerLeft(): void {
+    for (const line of serversLeft(this.#world)) this.violated('stop-ladder', line);
+  }
+}
+
+/** Which execution an answer is of, if it says so. */
+function runOf(ending: Ending): number | undefined {
+  if (ending.kind === 'result') return Number(ending.echo.run);
+  if (ending.kind !== 'fault' || ending.fault.code !== 'rpc_error') return undefined;
+  const run = /^run (\d+)/.exec(String(ending.fault.record.rpc?.message))?.[1];
+  return run === undefined ? undefined : Number(run);
 }

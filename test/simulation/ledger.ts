@@ -9,10 +9,24 @@ export interface ServedCall {
   readonly server: string;
   readonly tool: string;
   readonly nonce: string;
+  /** How long it was asked to take. */
+  readonly workMs: number;
   /** The process that serves it, or 0 for a remote server. */
   readonly pid: number;
   /** Which definition of its tools the server had. */
   readonly definition: number;
+  /** Counts executions of anything by anyone; it comes back in the result. */
+  readonly run: number;
+}
+
+/** How an execution ended, and what its result says of itself. */
+export interface Outcome {
+  readonly call: ServedCall;
+  readonly at: number;
+  readonly isError: boolean;
+  /** How long the server says it may be kept; 0 if it says nothing. */
+  readonly ttlMs: number;
+  readonly isPublic: boolean;
 }
 
 export interface LedgerLine {
@@ -24,7 +38,10 @@ export interface LedgerLine {
 export class Ledger {
   readonly #byNonce = new Map<string, LedgerLine[]>();
   readonly #noted: (line: LedgerLine) => void;
+  /** By run. */
+  readonly outcomes = new Map<number, Outcome>();
   #size = 0;
+  #lastRun = 0;
 
   constructor(noted: (line: LedgerLine) => void) {
     this.#noted = noted;
@@ -32,6 +49,11 @@ export class Ledger {
 
   get size(): number {
     return this.#size;
+  }
+
+  nextRun(): number {
+    this.#lastRun += 1;
+    return this.#lastRun;
   }
 
   note(at: number, phase: Phase, call: ServedCall): void {

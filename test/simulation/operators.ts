@@ -1,33 +1,30 @@
 // Those who run the host: they stop, reload and replace servers at any moment, hold and release
-// leases, look around, and read the status. Whatever they begin must come to an end, with a result
-// or a typed fault.
+// leases, read the status, and look around in everybody's name. Whatever they begin must come to an
+// end, with a result or a typed fault.
 
 import type { Host } from '../../src/host/host.ts';
 import { Fault } from '../../src/kernel/fault.ts';
 import type { Lease } from '../../src/supervise/leases.ts';
-import type { Fleet } from './fleet.ts';
 import type { Judge } from './invariants.ts';
 import type { Dice } from './random.ts';
-import type { World } from './world.ts';
+import type { Reign } from './reign.ts';
 
 const operators = 2;
 
 export class Operators {
   /** What has been begun and is not over. */
   readonly pending = new Set<string>();
-  readonly #world: World;
+  readonly #reign: Reign;
   readonly #host: Host;
-  readonly #fleet: Fleet;
   readonly #judge: Judge;
   readonly #dice: Dice;
   #begun = 0;
   #isOver = false;
 
-  constructor(world: World, host: Host, fleet: Fleet, judge: Judge, dice: Dice) {
-    this.#world = world;
-    this.#host = host;
-    this.#fleet = fleet;
-    this.#judge = judge;
+  constructor(reign: Reign, dice: Dice) {
+    this.#reign = reign;
+    this.#host = reign.host;
+    this.#judge = reign.judge;
     this.#dice = dice;
   }
 
@@ -40,23 +37,24 @@ export class Operators {
   }
 
   #think(): void {
-    this.#world.clock.later(this.#dice.between(500, 15_000), () => void this.#work());
+    this.#reign.tether.later(this.#dice.between(500, 18_000), () => void this.#work());
   }
 
   async #work(): Promise<void> {
     if (this.#isOver) return;
-    await this.#act(this.#dice.pick(this.#fleet.names));
+    await this.#act(this.#dice.pick(this.#reign.fleet.names));
     this.#think();
   }
 
   async #act(name: string): Promise<void> {
     const kind = this.#dice.between(0, 99);
-    if (kind < 15) return this.stop(name);
-    if (kind < 35) return this.reload(name);
-    if (kind < 50) return this.spawn(name);
-    if (kind < 70) return this.#lease(name);
-    if (kind < 80) return this.#discover();
-    if (kind < 90) return this.#tools(name);
+    if (kind < 13) return this.stop(name);
+    if (kind < 30) return this.reload(name);
+    if (kind < 43) return this.spawn(name);
+    if (kind < 75) return this.#lease(name);
+    if (kind < 81) return this.#discover();
+    if (kind < 85) return this.#search(name);
+    if (kind < 93) return this.#tools(name);
     this.#readStatus();
   }
 
@@ -74,27 +72,27 @@ export class Operators {
 
   async spawn(name: string): Promise<void> {
     const dice = this.#dice;
-    const variant = dice.between(1, 3);
+    const variant = dice.between(1, 2);
     // Now and then a second operator does the same at the same time.
     const times = dice.chance(0.15) ? 2 : 1;
     const spawns = Array.from({ length: times }, () => {
       this.#judge.disturbed(name);
-      const spec = { name, ...this.#fleet.entry(name, variant), lazy: dice.chance(0.7) };
+      const spec = { name, ...this.#reign.fleet.entry(name, variant), lazy: dice.chance(0.7) };
       return this.#track(`spawn of ${name}`, () => this.#host.spawn(spec));
     });
     await Promise.all(spawns);
     // A server that did not come up was given back: it is registered again, to be started lazily.
     if (!this.#host.status().servers.some((server) => server.name === name)) {
-      const spec = { name, ...this.#fleet.entry(name, variant), lazy: true };
+      const spec = { name, ...this.#reign.fleet.entry(name, variant), lazy: true };
       await this.#track(`spawn of ${name}`, () => this.#host.spawn(spec));
     }
   }
 
   async #lease(name: string): Promise<void> {
-    const { clock } = this.#world;
-    const dice = this.#dice;
     const owner = `operator ${this.#begun}`;
-    const passage = this.#judge.passes(owner, name, this.#judge.circuitOf(name), true);
+    const passage = this.#judge.passes(owner, name, this.#judge.circuitOf(name), {
+      hasAsked: true,
+    });
     const lease = await this.#track(`lease of ${name}`, async () => {
       try {
         const taken: Lease = await this.#host.lease(name, { owner });
@@ -106,36 +104,80 @@ export class Operators {
       }
     });
     if (!lease) return;
-    clock.later(dice.between(0, 20_000), () => {
+    this.#judge.servers.leased(name, lease);
+    this.#releaseLater(name, lease);
+  }
+
+  /** Now and then somebody releases once more, which must take nothing from anybody. */
+  #releaseLater(name: string, lease: Lease): void {
+    const { tether } = this.#reign;
+    tether.later(this.#dice.between(0, 20_000), () => {
+      this.#judge.servers.released(name, lease);
       lease.release();
-      if (dice.chance(0.3)) lease.release();
+      if (!this.#dice.chance(0.5)) return;
+      tether.later(this.#dice.between(0, 5_000), () => lease.release());
     });
   }
 
   async #discover(): Promise<void> {
-    const passages = this.#fleet.names.map((name) =>
-      this.#judge.passes('discover', name, this.#judge.circuitOf(name), false),
-    );
-    const options = this.#dice.chance(0.5) ? { deadlineMs: this.#dice.between(100, 8_000) } : {};
-    await this.#track('discover', () => this.#host.discover(options));
-    for (const passage of passages) this.#judge.passed(passage, undefined);
+    const principal = this.#dice.pick(this.#reign.people.all);
+    const deadline = this.#dice.chance(0.5) ? { deadlineMs: this.#dice.between(100, 8_000) } : {};
+    await this.#look('discover', this.#reign.fleet.names, async () => {
+      const asked = this.#host.servers().map((server) => server.name);
+      const found = await this.#host.discover({ ...deadline, principal });
+      this.#judge.policy.sees(principal, found);
+      for (const name of asked) {
+        const ofServer = found.filter(({ server }) => server === name);
+        const hasFailed = ofServer.some((entry) => 'error' in entry);
+        if (!hasFailed) this.#judge.policy.seesAll(principal, name, ofServer);
+      }
+    });
   }
 
-  async #tools(name: string): Promise<void> {
-    const passage = this.#judge.passes('tools', name, this.#judge.circuitOf(name), false);
-    await this.#track(`tools of ${name}`, () => this.#host.tools(name));
-    this.#judge.passed(passage, undefined);
+  async #tools(server: string): Promise<void> {
+    const principal = this.#dice.pick(this.#reign.people.all);
+    await this.#look(`tools of ${server}`, [server], async () => {
+      const tools = await this.#host.tools(server, { principal });
+      const found = tools.map(({ name }) => ({ server, tool: String(name) }));
+      this.#judge.policy.sees(principal, found);
+      this.#judge.policy.seesAll(principal, server, found);
+    });
+  }
+
+  /** Only while everything is known: the index is loaded in real time, in which nothing can happen. */
+  async #search(name: string): Promise<void> {
+    const { people, world } = this.#reign;
+    const principal = this.#dice.pick(people.all);
+    const words = this.#dice.pick(['definition', 'read', 'write', 'secret']);
+    const shown = this.#host
+      .servers()
+      .filter((server) => people.mayUse(principal, server.name, null));
+    if (!shown.every(({ catalogue }) => catalogue.isFresh)) return this.#tools(name);
+    await this.#track('search', async () => {
+      const searching = this.#host.search(words, { principal, limit: 50 });
+      const { outcome } = await world.clock.hold(searching);
+      if (outcome.kind === 'found') this.#judge.policy.sees(principal, outcome.hits);
+    });
+  }
+
+  /** Looking passes the gate of every server it has to ask. */
+  async #look(what: string, names: readonly string[], look: () => Promise<void>): Promise<void> {
+    const passages = names.map((name) =>
+      this.#judge.passes(what, name, this.#judge.circuitOf(name), { isLook: true }),
+    );
+    await this.#track(what, look);
+    for (const passage of passages) this.#judge.passed(passage, undefined);
   }
 
   /** Reading changes nothing and always works. */
   #readStatus(): void {
     const { servers } = this.#host.status();
-    this.#world.trace.add(servers.map(({ name, state }) => `${name} ${state}`).join(', '));
+    this.#reign.world.trace.add(servers.map(({ name, state }) => `${name} ${state}`).join(', '));
   }
 
   async #track<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
     this.#begun += 1;
-    const entry = `${what} (${this.#begun}, begun at ${this.#world.clock.now()})`;
+    const entry = `${what} (${this.#begun}, begun at ${this.#reign.tether.now()})`;
     this.pending.add(entry);
     try {
       return await act();
@@ -144,7 +186,7 @@ export class Operators {
       return undefined;
     } finally {
       this.pending.delete(entry);
-      this.#world.trace.add(`${entry} is over`);
+      this.#reign.world.trace.add(`${entry} is over`);
     }
   }
 

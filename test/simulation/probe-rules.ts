@@ -3,19 +3,29 @@
 // admitted. Two who were admitted by the same half-open circuit never overlap, unless the first was
 // overdue; and nobody is turned away while no one can hold the slot.
 
+import type { Config } from '../../src/config/schema.ts';
 import type { FaultCode } from '../../src/kernel/fault.ts';
 import type { Violated } from './call-rules.ts';
 
-/** Something that came to a half-open circuit: a call, a lease, a look at the tools. */
-export interface Passage {
-  readonly what: string;
-  readonly server: string;
-  /** Which half-open circuit: they are counted. */
-  readonly epoch: number;
+/** How something comes to a gate. */
+export interface Manner {
   /** False if an answer from memory is possible, so that the gate may not have been asked. */
   readonly hasAsked: boolean;
+  /** It asks several servers, and ends with the last of them. */
+  readonly isLook: boolean;
+}
+
+/** Something that came to a half-open circuit: a call, a lease, a look at the tools. */
+interface Arrival extends Manner {
+  readonly what: string;
+  readonly server: string;
   readonly begunAt: number;
   readonly begunStep: number;
+}
+
+export interface Passage extends Arrival {
+  /** Which half-open circuit: they are counted. */
+  readonly epoch: number;
   endedStep: number;
 }
 
@@ -41,8 +51,10 @@ export type Circuit = 'closed' | 'open' | 'half_open';
 
 export class ProbeRules {
   readonly #violated: Violated;
-  /** How long a probe may keep the slot, by server. */
-  readonly #probeMs: (server: string) => number;
+  readonly #config: Config;
+  /** How often each circuit has changed: two who met the same half-open one met the same number. */
+  readonly #changes = new Map<string, number>();
+  readonly #forgivenInStep = new Map<string, number>();
   /** Those that are under way, and the last that have ended: whoever may have had a slot. */
   readonly #holders = new Set<Passage>();
   readonly #admitted: Passage[] = [];
@@ -51,13 +63,21 @@ export class ProbeRules {
   readonly #closed = new Set<string>();
   readonly #proven = new Set<string>();
 
-  constructor(probeMs: (server: string) => number, violated: Violated) {
-    this.#probeMs = probeMs;
+  constructor(config: Config, violated: Violated) {
+    this.#config = config;
     this.#violated = violated;
   }
 
-  began(passage: Passage): void {
+  began(arrival: Arrival): Passage {
+    const epoch = this.#changes.get(arrival.server) ?? 0;
+    const passage: Passage = { ...arrival, epoch, endedStep: Infinity };
     this.#holders.add(passage);
+    return passage;
+  }
+
+  /** A reload or a stop closes it whatever it was. */
+  forgiven(server: string, step: number): void {
+    this.#forgivenInStep.set(server, step);
   }
 
   /** A new server begins with a closed circuit, and nobody is told. */
@@ -65,8 +85,9 @@ export class ProbeRules {
     this.#circuits.delete(server);
   }
 
-  /** `isForgiven`: a reload or a stop closes it whatever it was. */
-  changed(server: string, circuit: Circuit, isForgiven: boolean): void {
+  changed(server: string, circuit: Circuit, step: number): void {
+    const isForgiven = this.#forgivenInStep.get(server) === step;
+    this.#changes.set(server, (this.#changes.get(server) ?? 0) + 1);
     const before = this.#circuits.get(server) ?? 'closed';
     this.#circuits.set(server, circuit);
     if (circuit === 'closed' && !isForgiven) {
@@ -81,7 +102,7 @@ export class ProbeRules {
   settled(step: number): void {
     for (const server of this.#closed) {
       const mayHaveProbed = [...this.#holders].some(
-        (passage) => passage.server === server && !passage.hasAsked && passage.endedStep >= step,
+        (passage) => passage.server === server && passage.isLook && passage.endedStep >= step,
       );
       if (this.#proven.has(server) || mayHaveProbed) continue;
       this.#violated('breaker', `${server}: closed, but not by its probe`);
@@ -94,7 +115,10 @@ export class ProbeRules {
   ended(passage: Passage, step: number, code: FaultCode | undefined): void {
     passage.endedStep = step;
     if (isProof(code)) this.#proven.add(passage.server);
-    if (code === 'circuit_open') {
+    if (code === 'unavailable' && passage.begunStep === step) {
+      // A server that is left alone for long is not asked for: nothing fails as fast as that.
+      this.#holders.delete(passage);
+    } else if (code === 'circuit_open') {
       this.#holders.delete(passage);
       if (passage.hasAsked) this.#judgeRefused(passage);
     } else if (code === undefined || !neutral.has(code)) {
@@ -125,6 +149,12 @@ export class ProbeRules {
       }
     }
     this.#violated('breaker', `${server}: ${what} was turned away, but nobody probes`);
+  }
+
+  /** How long a probe may keep the slot. */
+  #probeMs(name: string): number {
+    const server = this.#config.mcpServers[name];
+    return (server?.startTimeoutMs ?? 0) + (server?.callTimeoutMs ?? 0);
   }
 
   #forget(step: number): void {

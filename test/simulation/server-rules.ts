@@ -7,6 +7,7 @@ import type { Host } from '../../src/host/host.ts';
 import type { Server } from '../../src/host/server.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
 import type { Violated } from './call-rules.ts';
+import type { CallRecord } from './calls.ts';
 import type { ServedCall } from './ledger.ts';
 
 /** A call on a connection that was retired goes on by itself: for so long nobody else is needed. */
@@ -21,6 +22,12 @@ export class ServerRules {
   readonly #asleepSince = new Map<Server, number>();
   /** The newest definition of a server's tools that was ever listed. */
   readonly #definitions = new Map<string, number>();
+  /** Leases that were given and not given back, by server. */
+  readonly #leases = new Map<string, Set<object>>();
+  /** The process of each server's present connection. */
+  readonly #pids = new Map<string, number | null>();
+  /** Processes whose end has begun, and the step in which it did. */
+  readonly #retired = new Map<number, number>();
   #host: Host | undefined;
 
   constructor(config: Config, violated: Violated) {
@@ -46,6 +53,21 @@ export class ServerRules {
     }
   }
 
+  /** Would a call find it now? */
+  isRegistered(name: string): boolean {
+    try {
+      return this.#host?.find(name) !== undefined;
+    } catch {
+      return false; // not registered at the moment, or the host is closing
+    }
+  }
+
+  /** Which definition of its tools is known; 0 while none is. */
+  definitionOf(name: string): number {
+    const server = this.server(name);
+    return server ? knownDefinition(server) : 0;
+  }
+
   #refresh(): void {
     this.#servers.clear();
     for (const name of Object.keys(this.#config.mcpServers)) this.server(name);
@@ -53,17 +75,21 @@ export class ServerRules {
 
   // --- what the host tells -----------------------------------------------------------------
 
-  heard(event: HostEvent): void {
+  heard(event: HostEvent, step: number): void {
     switch (event.kind) {
       case 'registered':
         this.#servers.delete(event.server);
         this.#definitions.delete(event.server);
+        this.#leases.delete(event.server);
         return void this.server(event.server);
       case 'removed':
         return this.#refresh();
       case 'starting':
         return this.#judgeStart(event.server);
+      case 'ready':
+        return void this.#pids.set(event.server, event.pid);
       case 'stopping':
+        this.#retire(event.server, step);
         return event.reason === 'idle' ? this.#judgeUnused(event.server) : undefined;
       case 'tools':
         return this.#judgeList(event.server);
@@ -78,8 +104,18 @@ export class ServerRules {
     }
   }
 
+  leased(name: string, lease: object): void {
+    const leases = this.#leases.get(name) ?? new Set();
+    this.#leases.set(name, leases.add(lease));
+  }
+
+  released(name: string, lease: object): void {
+    this.#leases.get(name)?.delete(lease);
+  }
+
   #judgeUnused(name: string): void {
-    if (this.server(name)?.supervisor.leases.isWanted) {
+    const isLeased = (this.#leases.get(name)?.size ?? 0) > 0;
+    if (isLeased || this.server(name)?.supervisor.leases.isWanted) {
       this.#violated('leases', `${name} is stopped as unused while somebody holds it`);
     }
   }
@@ -103,8 +139,25 @@ export class ServerRules {
     this.#definitions.set(name, known);
   }
 
+  #retire(name: string, step: number): void {
+    const pid = this.#pids.get(name) ?? null;
+    if (pid !== null && !this.#retired.has(pid)) this.#retired.set(pid, step);
+  }
+
+  /** `calls`: those it can be. A process whose end has begun is given what it had, and nothing new. */
+  received(call: ServedCall, calls: readonly CallRecord[]): void {
+    const retiredStep = this.#retired.get(call.pid) ?? Infinity;
+    if (calls.every(({ begunStep }) => begunStep > retiredStep)) {
+      this.#violated(
+        'generations',
+        `${call.server} ${call.pid} is ending and was sent ${call.nonce}`,
+      );
+    }
+    this.#judgeKnown(call);
+  }
+
   /** What is known of the tools of a process was read from that process. */
-  received({ server: name, pid, definition }: ServedCall): void {
+  #judgeKnown({ server: name, pid, definition }: ServedCall): void {
     const server = this.server(name);
     if (!server || server.supervisor.connection?.pid !== pid) return;
     const known = knownDefinition(server);

@@ -4,6 +4,7 @@
 // this file knows as little of MCP as the real one does.
 
 import type { Child, ChildListener, Exit } from '../../src/supervise/child.ts';
+import type { Tether } from './tether.ts';
 import type { World } from './world.ts';
 
 /** What runs in a process. */
@@ -11,6 +12,17 @@ export interface Program {
   /** Called once, when the process runs. */
   begin(process: SimChild): void;
   line(text: string): void;
+}
+
+const reaperMs = 2_000;
+
+export interface SimChildParts {
+  readonly name: string;
+  readonly pid: number;
+  readonly program: Program;
+  readonly listener: ChildListener;
+  /** The life of the host that has started it. */
+  readonly tether: Tether;
 }
 
 export class SimChild implements Child {
@@ -21,6 +33,7 @@ export class SimChild implements Child {
   readonly #world: World;
   readonly #program: Program;
   readonly #listener: ChildListener;
+  readonly #tether: Tether;
   readonly #ignoresEof: boolean;
   readonly #ignoresTerm: boolean;
   /** What may wait in its stdin while it does not read. */
@@ -41,13 +54,14 @@ export class SimChild implements Child {
   #stdinAt = 0;
   #stdoutAt = 0;
 
-  constructor(world: World, name: string, pid: number, program: Program, listener: ChildListener) {
+  constructor(world: World, { name, pid, program, listener, tether }: SimChildParts) {
     const { weather, dice } = world;
     this.#world = world;
     this.name = name;
     this.pid = pid;
     this.#program = program;
     this.#listener = listener;
+    this.#tether = tether;
     this.#ignoresEof = weather.strikes('ignore-eof');
     this.#ignoresTerm = weather.strikes('ignore-term');
     this.#strays = weather.strikes('leave-strays') ? dice.between(1, 3) : 0;
@@ -66,6 +80,11 @@ export class SimChild implements Child {
     return this.#isStdinClosed || this.#isSignalled;
   }
 
+  /** Its host was killed; it is the reaper's. */
+  get isOrphan(): boolean {
+    return this.#tether.isCut;
+  }
+
   /** Alive or leaving something behind that nobody has ended yet. */
   get isLeft(): boolean {
     return this.#isAlive || this.#strays > 0;
@@ -77,7 +96,7 @@ export class SimChild implements Child {
     const { clock, dice, weather } = this.#world;
     if (weather.strikes('write-error')) this.#isStdinBroken = true;
     if (!this.#isAlive || this.#isStdinBroken || this.#isStdinClosed) {
-      clock.later(dice.between(0, 1), () => done(brokenPipe()));
+      this.#tether.later(dice.between(0, 1), () => done(brokenPipe()));
       return;
     }
     const text = Buffer.from(bytes).toString('utf8');
@@ -91,8 +110,7 @@ export class SimChild implements Child {
 
   #tellWritten(done: (error: Error | null) => void): void {
     this.#writing = done;
-    const { clock, dice } = this.#world;
-    clock.later(dice.between(0, 2), () => {
+    this.#tether.later(this.#world.dice.between(0, 2), () => {
       if (this.#writing !== done) return;
       this.#writing = undefined;
       done(null);
@@ -126,14 +144,24 @@ export class SimChild implements Child {
   }
 
   sweep(): Promise<number> {
-    const { clock, dice } = this.#world;
     return new Promise((resolve) => {
-      clock.later(dice.between(0, 50), () => {
+      this.#tether.later(this.#world.dice.between(0, 50), () => {
         const swept = this.#strays;
         this.#strays = 0;
         if (!this.#isAlive) this.#world.left.delete(this);
         resolve(swept);
       });
+    });
+  }
+
+  /** Its host is gone. Within two seconds the reaper ends it and all that it has started. */
+  orphaned(): void {
+    this.#isSignalled = true;
+    const { clock, dice, left } = this.#world;
+    clock.later(dice.between(0, reaperMs), () => {
+      this.#strays = 0;
+      this.exit({ code: null, signal: 'SIGKILL' });
+      left.delete(this);
     });
   }
 
@@ -163,7 +191,7 @@ export class SimChild implements Child {
   }
 
   complain(text: string): void {
-    this.#world.clock.later(0, () => {
+    this.#tether.later(0, () => {
       if (this.#isAlive) this.#listener.stderr(Buffer.from(`${text}\n`));
     });
   }
@@ -171,7 +199,7 @@ export class SimChild implements Child {
   #deliver(bytes: Buffer): void {
     const { clock, dice } = this.#world;
     this.#stdoutAt = Math.max(this.#stdoutAt, clock.now() + dice.between(0, 3));
-    clock.later(this.#stdoutAt - clock.now(), () => {
+    this.#tether.later(this.#stdoutAt - clock.now(), () => {
       if (this.#isPaused) this.#held.push(() => this.#listener.stdout(bytes));
       else this.#listener.stdout(bytes);
     });
@@ -190,7 +218,7 @@ export class SimChild implements Child {
     this.#isStdoutClosed = true;
     const { clock } = this.#world;
     this.#stdoutAt = Math.max(this.#stdoutAt, clock.now());
-    clock.later(this.#stdoutAt - clock.now(), () => this.#listener.ended());
+    this.#tether.later(this.#stdoutAt - clock.now(), () => this.#listener.ended());
   }
 
   /** Ends the process. What it has printed is still read; then the exit is told, and nothing more. */
@@ -204,8 +232,8 @@ export class SimChild implements Child {
     const writing = this.#writing;
     this.#writing = undefined;
     const toldMs = Math.max(this.#stdoutAt, clock.now()) - clock.now() + dice.between(0, 5);
-    clock.later(dice.between(0, toldMs), () => writing?.(brokenPipe()));
-    clock.later(toldMs, () => {
+    if (writing) this.#tether.later(dice.between(0, toldMs), () => writing(brokenPipe()));
+    this.#tether.later(toldMs, () => {
       this.resume();
       this.#listener.exited(exit);
     });

@@ -3,15 +3,15 @@
 // was asked on it is lost, done or not.
 
 import type { HttpRequest } from '../../src/upstream/http-client.ts';
-import type { ServedCall } from './ledger.ts';
-import type { RemoteServer, Reply } from './sim-http.ts';
+import { executeOver, type RemoteServer, type Reply } from './sim-http.ts';
 import {
   type Answer,
-  execute,
+  foreignForm,
   forged,
   greeting,
   noSuchMethod,
   type Request,
+  received,
   type ServerModel,
   toolList,
 } from './sim-server.ts';
@@ -72,6 +72,7 @@ export class SimEventSource implements RemoteServer {
     const { weather } = this.#world;
     switch (message.method) {
       case 'initialize':
+        if (weather.strikes('hang-initialize')) return;
         return this.#respond(message, greeting(this.#model), stream);
       case 'ping':
         if (weather.strikes('hang-ping')) return;
@@ -88,30 +89,15 @@ export class SimEventSource implements RemoteServer {
   }
 
   #call(message: Request, stream: Reply): void {
-    const { clock, ledger, weather } = this.#world;
-    const { params } = message;
-    const call: ServedCall = {
-      server: this.#model.name,
-      tool: params?.name ?? '',
-      nonce: params?.arguments?.nonce ?? '',
-      pid: 0,
-      definition: this.#definition,
-    };
-    ledger.note(clock.now(), 'received', call);
-    if (weather.strikes('http-reset-before-effect')) return stream.fail('ECONNRESET');
-    if (weather.strikes('hang-call')) return;
-    const isRunning = () => !stream.isOver || weather.strikes('late-answer');
-    execute(this.#world, call, isRunning, (answer) => {
-      if (weather.strikes('http-reset-after-effect')) return stream.fail('ECONNRESET');
-      if (weather.strikes('hang-after-effect')) return;
-      this.#respond(message, answer, stream);
-    });
+    const definition = this.#definition;
+    const call = received(this.#world, this.#model, message, { pid: 0, definition });
+    executeOver(this.#world, call, stream, (answer) => this.#respond(message, answer, stream));
   }
 
   #respond({ id }: Request, answer: Answer, stream: Reply): void {
-    const { weather } = this.#world;
+    const { dice, weather } = this.#world;
     if (weather.strikes('unknown-id')) say(stream, { id: 1_000_000, ...forged });
-    if (weather.strikes('foreign-id')) say(stream, { id: String(id), ...forged });
+    if (weather.strikes('foreign-id')) say(stream, { id: foreignForm(id, dice), ...forged });
     say(stream, { id, ...answer });
     if (weather.strikes('duplicate-answer')) say(stream, { id, ...forged });
   }

@@ -9,13 +9,16 @@ import type {
   HttpListener,
   HttpRequest,
 } from '../../src/upstream/http-client.ts';
+import type { ServedCall } from './ledger.ts';
+import { type Answer, execute } from './sim-server.ts';
+import type { Tether } from './tether.ts';
 import type { World } from './world.ts';
 
 export interface RemoteServer {
   receive(request: HttpRequest, reply: Reply): void;
 }
 
-export class SimHttp implements HttpClient {
+export class SimHttp {
   readonly #world: World;
   readonly #serverAt: (url: URL) => RemoteServer;
   readonly #open = new Set<Reply>();
@@ -30,12 +33,25 @@ export class SimHttp implements HttpClient {
     return this.#open.size;
   }
 
-  send(request: HttpRequest, listener: HttpListener): HttpInFlight {
+  /** The network as one life of the host sees it. */
+  for(tether: Tether): HttpClient {
+    return {
+      send: (request, listener) => this.#send(tether, request, listener),
+      [Symbol.asyncDispose]: async () => {},
+    };
+  }
+
+  /** The host is killed: its sockets close, and nobody is left to be told. */
+  crash(): void {
+    for (const reply of this.#open) reply.abort();
+  }
+
+  #send(tether: Tether, request: HttpRequest, listener: HttpListener): HttpInFlight {
     const { clock, dice, weather } = this.#world;
     const reply = new Reply(this.#world, listener, () => void this.#open.delete(reply));
     this.#open.add(reply);
     clock.later(dice.between(0, 5), () => {
-      if (reply.isOver) return;
+      if (reply.isOver || tether.isCut) return;
       if (weather.strikes('http-refused')) return reply.fail('ECONNREFUSED');
       listener.sent();
       if (weather.strikes('http-reset-unread')) return reply.fail('ECONNRESET');
@@ -45,15 +61,34 @@ export class SimHttp implements HttpClient {
     });
     return { abort: () => reply.abort() };
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-/** What goes back for one request, in order and with latency. */
+/** A call whose answer goes over the network, which can break before or after the effect. */
+export function executeOver(
+  world: World,
+  call: ServedCall,
+  reply: Reply,
+  finished: (answer: Answer) => void,
+): void {
+  const { weather } = world;
+  if (weather.strikes('http-reset-before-effect')) return reply.fail('ECONNRESET');
+  if (weather.strikes('hang-call')) return;
+  // A closed stream is the cancellation; a server may notice or not.
+  const isRunning = () => !reply.isOver || weather.strikes('late-answer');
+  execute(world, call, isRunning, (answer) => {
+    if (weather.strikes('http-reset-after-effect')) return reply.fail('ECONNRESET');
+    if (!weather.strikes('hang-after-effect')) finished(answer);
+  });
+}
+
+/** What goes back for one request, in order and with latency; what is there together comes together. */
 export class Reply {
   readonly #world: World;
   readonly #listener: HttpListener;
   readonly #over: () => void;
+  /** Is all of it in one packet, as a small answer is? */
+  readonly #isWhole: boolean;
+  #coming: { readonly at: number; readonly tell: () => void }[] = [];
   #isOver = false;
   #at = 0;
 
@@ -61,6 +96,7 @@ export class Reply {
     this.#world = world;
     this.#listener = listener;
     this.#over = over;
+    this.#isWhole = world.dice.chance(0.6);
   }
 
   get isOver(): boolean {
@@ -81,12 +117,12 @@ export class Reply {
     const pieceBytes = Math.ceil(bytes.length / pieces);
     for (let start = 0; start < bytes.length; start += pieceBytes) {
       const piece = bytes.subarray(start, start + pieceBytes);
-      this.#next(drips ? 2_000 : 3, () => this.#listener.data(piece));
+      this.#next(drips ? 2_000 : this.#isWhole ? 0 : 3, () => this.#listener.data(piece));
     }
   }
 
   end(): void {
-    this.#next(2, () => this.#finish(() => this.#listener.ended()));
+    this.#next(this.#isWhole ? 0 : 2, () => this.#finish(() => this.#listener.ended()));
   }
 
   fail(code: string): void {
@@ -107,9 +143,21 @@ export class Reply {
 
   #next(longestMs: number, tell: () => void): void {
     const { clock, dice } = this.#world;
-    this.#at = Math.max(this.#at, clock.now()) + dice.between(0, longestMs);
-    clock.later(this.#at - clock.now(), () => {
-      if (!this.#isOver) tell();
-    });
+    const after = longestMs === 0 ? 0 : dice.between(0, longestMs);
+    this.#at = Math.max(this.#at, clock.now()) + after;
+    this.#coming.push({ at: this.#at, tell });
+    if (this.#coming.length === 1) clock.later(after, this.#arrive);
   }
+
+  readonly #arrive = (): void => {
+    const { clock } = this.#world;
+    const now = clock.now();
+    for (;;) {
+      const [next] = this.#coming;
+      if (next === undefined || this.#isOver) return;
+      if (next.at > now) return void clock.later(next.at - now, this.#arrive);
+      this.#coming.shift();
+      next.tell();
+    }
+  };
 }

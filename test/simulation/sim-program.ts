@@ -2,17 +2,17 @@
 // At every step of the protocol it can die, hang, freeze, talk nonsense, answer twice, late, with a
 // foreign id or with half a line. Frames arrive as the shipped code has really written them.
 
-import type { Exit } from '../../src/supervise/child.ts';
-import type { ServedCall } from './ledger.ts';
 import type { Program, SimChild } from './sim-child.ts';
 import {
   type Answer,
   discovery,
   execute,
+  foreignForm,
   forged,
   greeting,
   noSuchMethod,
   type Request,
+  received,
   type ServerModel,
   toolList,
 } from './sim-server.ts';
@@ -22,6 +22,7 @@ import type { World } from './world.ts';
 /** Ids that the host has never given out. */
 const inventedId = 1_000_000;
 const floodLines = 1_100;
+const rememberedProcesses = 12;
 
 export class SimProgram implements Program {
   readonly #world: World;
@@ -31,6 +32,9 @@ export class SimProgram implements Program {
   /** Calls that are being worked on, by id; one that was cancelled is no longer there. */
   readonly #working = new Set<unknown>();
   readonly #waiting: string[] = [];
+  /** Requests of any kind that it has read and not answered. */
+  readonly #unanswered = new Set<unknown>();
+  #lastId = 0;
   #child: SimChild | undefined;
   #isReady = false;
   #isFrozen = false;
@@ -41,6 +45,8 @@ export class SimProgram implements Program {
     this.#model = model;
     this.#definition = definition;
     this.#frameBytes = frameBytes;
+    world.unanswered.push(this.#unanswered);
+    if (world.unanswered.length > rememberedProcesses) world.unanswered.shift();
   }
 
   begin(process: SimChild): void {
@@ -48,6 +54,7 @@ export class SimProgram implements Program {
     const { clock, dice, weather } = this.#world;
     if (weather.strikes('exit-at-start')) return this.#die();
     process.complain(`${this.#model.name} starts as ${process.pid}`);
+    if (weather.strikes('hang-spawned')) this.#isFrozen = true;
     const slowMs = weather.strikes('slow-start') ? dice.between(100, 6_000) : 0;
     clock.later(slowMs, () => {
       this.#isReady = true;
@@ -81,7 +88,10 @@ export class SimProgram implements Program {
   #message(message: Request): void {
     const { id, method } = message;
     if (method === 'notifications/cancelled') return this.#cancelled(message.params?.requestId);
+    if (method === 'notifications/initialized') return this.#initialized();
     if (id === undefined || method === undefined) return;
+    this.#unanswered.add(id);
+    this.#lastId = Math.max(this.#lastId, Number(id));
     switch (method) {
       case 'server/discover':
         return this.#greet(id, discovery(this.#model), 'hang-discover');
@@ -98,6 +108,10 @@ export class SimProgram implements Program {
       default:
         return this.#answer(id, noSuchMethod);
     }
+  }
+
+  #initialized(): void {
+    if (this.#world.weather.strikes('hang-initialized')) this.#isFrozen = true;
   }
 
   #unlessStruck(kind: FaultKind, act: () => void): void {
@@ -121,20 +135,16 @@ export class SimProgram implements Program {
 
   // --- calls -------------------------------------------------------------------------------
 
-  #call(id: unknown, { params }: Request): void {
-    const { clock, ledger, weather } = this.#world;
-    const call: ServedCall = {
-      server: this.#model.name,
-      tool: params?.name ?? '',
-      nonce: params?.arguments?.nonce ?? '',
+  #call(id: unknown, request: Request): void {
+    const { weather } = this.#world;
+    const call = received(this.#world, this.#model, request, {
       pid: this.#child?.pid ?? 0,
       definition: this.#definition,
-    };
-    ledger.note(clock.now(), 'received', call);
+    });
     this.#working.add(id);
     if (weather.strikes('exit-before-effect')) return this.#die();
     if (weather.strikes('hang-call')) return;
-    this.#progress(params?._meta?.progressToken);
+    this.#progress(request.params?._meta?.progressToken);
     const isRunning = () => this.#isUp && (this.#working.has(id) || weather.strikes('late-answer'));
     execute(this.#world, call, isRunning, (answer) => {
       if (weather.strikes('exit-after-effect')) return this.#die();
@@ -166,7 +176,7 @@ export class SimProgram implements Program {
     const { dice, weather } = this.#world;
     if (weather.strikes('garbage-line')) this.#print('Listening on port 3000, have a nice day\n');
     if (weather.strikes('unknown-id')) this.#respond(inventedId + dice.between(0, 99), forged);
-    if (weather.strikes('foreign-id')) this.#respond(foreign(id, dice.between(0, 3)), forged);
+    if (weather.strikes('foreign-id')) this.#respond(this.#foreign(id), forged);
     const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
     if (weather.strikes('half-line-death')) {
       this.#print(text.slice(0, dice.between(1, text.length - 1)));
@@ -177,6 +187,7 @@ export class SimProgram implements Program {
       const padding = ' '.repeat(this.#frameBytes);
       return this.#print(`${text.slice(0, -1)}${padding}}\n`);
     }
+    this.#unanswered.delete(id);
     this.#print(`${text}\n`);
     if (weather.strikes('duplicate-answer')) this.#respond(id, forged);
   }
@@ -200,18 +211,19 @@ export class SimProgram implements Program {
   }
 
   #die(): void {
-    const exits: readonly [Exit, ...Exit[]] = [
-      { code: 0, signal: null },
-      { code: 1, signal: null },
-      { code: 78, signal: null },
-      { code: null, signal: 'SIGKILL' },
-      { code: null, signal: 'SIGSEGV' },
-    ];
-    this.#child?.exit(this.#world.dice.pick(exits));
+    this.#child?.exit(this.#world.weather.exit());
   }
-}
 
-/** The id as another type: it must not be taken for the one that was asked. */
-function foreign(id: unknown, form: number): unknown {
-  return [String(id), ` ${String(id)}`, null, [id]][form];
+  // --- ids that are not those of a call of ours ------------------------------------------------
+
+  /** The id of another open call, or this one as another type: neither may be taken for it. */
+  #foreign(id: unknown): unknown {
+    const { dice, unanswered } = this.#world;
+    const elsewhere = dice.pick(unanswered as [ReadonlySet<unknown>]);
+    for (const other of dice.chance(0.5) ? elsewhere : []) {
+      // One that was answered here: of one that is still on its way to us we could not know.
+      if ((other as number) <= this.#lastId && !this.#unanswered.has(other)) return other;
+    }
+    return foreignForm(id, dice);
+  }
 }

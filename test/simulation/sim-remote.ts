@@ -4,16 +4,16 @@
 // answer, or says nothing at all. A request that it turns away unread is not in the ledger.
 
 import type { HttpRequest } from '../../src/upstream/http-client.ts';
-import type { ServedCall } from './ledger.ts';
-import type { RemoteServer, Reply } from './sim-http.ts';
+import { executeOver, type RemoteServer, type Reply } from './sim-http.ts';
 import {
   type Answer,
   discovery,
-  execute,
+  foreignForm,
   forged,
   greeting,
   noSuchMethod,
   type Request,
+  received,
   type ServerModel,
   toolList,
 } from './sim-server.ts';
@@ -104,9 +104,13 @@ export class SimRemote implements RemoteServer {
     const { weather } = this.#world;
     switch (message.method) {
       case 'server/discover':
+        if (weather.strikes('hang-discover')) return;
+        return this.#greet(message, reply);
       case 'initialize':
+        if (weather.strikes('hang-initialize')) return;
         return this.#greet(message, reply);
       case 'ping':
+        if (weather.strikes('hang-ping')) return;
         return this.#respond(message, { result: {} }, reply);
       case 'tools/list':
         if (weather.strikes('hang-list')) return;
@@ -138,24 +142,10 @@ export class SimRemote implements RemoteServer {
   }
 
   #call(message: Request, reply: Reply): void {
-    const { clock, ledger, weather } = this.#world;
-    const { params } = message;
-    const call: ServedCall = {
-      server: this.#model.name,
-      tool: params?.name ?? '',
-      nonce: params?.arguments?.nonce ?? '',
-      pid: 0,
-      definition: this.#definition,
-    };
-    ledger.note(clock.now(), 'received', call);
-    if (weather.strikes('http-reset-before-effect')) return reply.fail('ECONNRESET');
-    if (weather.strikes('hang-call')) return;
-    // A closed stream is the cancellation; a server may notice or not.
-    const isRunning = () => !reply.isOver || weather.strikes('late-answer');
-    execute(this.#world, call, isRunning, (answer) => {
-      if (weather.strikes('http-reset-after-effect')) return reply.fail('ECONNRESET');
-      if (weather.strikes('hang-after-effect')) return;
-      if (weather.strikes('http-503-after-effect')) {
+    const definition = this.#definition;
+    const call = received(this.#world, this.#model, message, { pid: 0, definition });
+    executeOver(this.#world, call, reply, (answer) => {
+      if (this.#world.weather.strikes('http-503-after-effect')) {
         reply.head(503);
         return reply.end();
       }
@@ -180,7 +170,7 @@ export class SimRemote implements RemoteServer {
     reply.head(200, { ...headers, ...events });
     if (weather.strikes('stream-end')) return reply.end();
     if (weather.strikes('unknown-id')) reply.data(event({ id: 1_000_000, ...forged }));
-    if (weather.strikes('foreign-id')) reply.data(event({ id: String(id), ...forged }));
+    if (weather.strikes('foreign-id')) reply.data(event({ id: foreignForm(id, dice), ...forged }));
     reply.data(event({ id, ...answer }));
     if (weather.strikes('duplicate-answer')) reply.data(event({ id, ...forged }));
     reply.end();

@@ -4,7 +4,8 @@
 // the network belong to those who carry it.
 
 import { latestLegacyVersion, modernVersion, rpcCodes } from '../../src/wire/eras.ts';
-import type { ServedCall } from './ledger.ts';
+import type { Outcome, ServedCall } from './ledger.ts';
+import type { Dice } from './random.ts';
 import type { World } from './world.ts';
 
 export type SimEra = 'modern' | 'legacy' | 'both';
@@ -20,7 +21,7 @@ export interface Request {
   readonly method?: string;
   readonly params?: {
     readonly name?: string;
-    readonly arguments?: { readonly nonce?: string };
+    readonly arguments?: { readonly nonce?: string; readonly workMs?: number };
     readonly requestId?: unknown;
     readonly _meta?: { readonly progressToken?: unknown };
   };
@@ -62,26 +63,59 @@ export function toolList(definition: number): Answer {
         { name: 'read', description, inputSchema, annotations: { readOnlyHint: true } },
         { name: 'write', description, inputSchema },
         { name: 'set', description, inputSchema, annotations: { idempotentHint: true } },
+        { name: 'secret', description, inputSchema },
       ],
     },
   };
 }
 
-export function toolResult(nonce: string, isError: boolean, ttlMs: number): Answer {
-  const content = [{ type: 'text', text: nonce }];
+function toolResult({ call, isError, ttlMs, isPublic }: Outcome): Answer {
+  const { nonce, server, tool, run } = call;
   return {
     result: {
       resultType: 'complete',
-      content,
-      structuredContent: { nonce },
+      content: [{ type: 'text', text: nonce }],
+      structuredContent: { nonce, server, tool, run },
       ...(isError ? { isError } : {}),
-      ...(ttlMs > 0 ? { ttlMs, cacheScope: 'public' } : {}),
+      ...(ttlMs > 0 ? { ttlMs } : {}),
+      // Whatever is not the exact word is private.
+      cacheScope: isPublic ? 'public' : run % 2 === 0 ? 'private' : 'Public',
     },
   };
 }
 
 /** An answer that belongs to no call of ours; whoever takes it for one is found by its nonce. */
-export const forged: Answer = toolResult('forged', false, 0);
+export const forged: Answer = {
+  result: { resultType: 'complete', content: [], structuredContent: { nonce: 'forged' } },
+};
+
+/** The id as another type or another spelling: it must not be taken for the one that was asked. */
+export function foreignForm(id: unknown, dice: Dice): unknown {
+  const text = String(id);
+  const forms = [text, ` ${text}`, `${text}.0`, null, [id], Number(id) + 0.5, true];
+  return dice.pick(forms as [unknown]);
+}
+
+// --- a call ------------------------------------------------------------------------------------
+
+/** A call as its server reads it, written down at once. */
+export function received(
+  { clock, ledger }: World,
+  model: ServerModel,
+  { params }: Request,
+  process: Pick<ServedCall, 'pid' | 'definition'>,
+): ServedCall {
+  const call: ServedCall = {
+    server: model.name,
+    tool: params?.name ?? '',
+    nonce: params?.arguments?.nonce ?? '',
+    workMs: params?.arguments?.workMs ?? 0,
+    run: ledger.nextRun(),
+    ...process,
+  };
+  ledger.note(clock.now(), 'received', call);
+  return call;
+}
 
 /** How a call goes inside a server. `isRunning` says if it still can; what follows is the carrier's. */
 export function execute(
@@ -95,12 +129,20 @@ export function execute(
   const isSplit = dice.chance(0.2);
   const finish = (): void => {
     if (!isRunning()) return;
+    const isRefused = weather.strikes('rpc-error');
+    const outcome: Outcome = {
+      call,
+      at: clock.now(),
+      isError: isRefused || weather.strikes('tool-error'),
+      ttlMs: call.tool === 'read' && dice.chance(0.5) ? dice.pick([1_000, 10_000, 60_000]) : 0,
+      isPublic: dice.chance(0.5),
+    };
+    ledger.outcomes.set(call.run, outcome);
     ledger.note(clock.now(), 'done', call);
-    if (weather.strikes('rpc-error')) return finished(refusal(-32_000, 'the tool is out of order'));
-    const ttlMs = call.tool === 'read' && dice.chance(0.3) ? 5_000 : 0;
-    finished(toolResult(call.nonce, weather.strikes('tool-error'), ttlMs));
+    const refused = refusal(-32_000, `run ${call.run} is out of order`);
+    finished(isRefused ? refused : toolResult(outcome));
   };
-  clock.later(workMs, () => {
+  clock.later(call.workMs + workMs, () => {
     if (!isRunning()) return;
     ledger.note(clock.now(), 'begin', call);
     if (isSplit) clock.later(dice.between(0, 500), finish);

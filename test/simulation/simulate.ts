@@ -1,15 +1,15 @@
-// One run from one seed: a world, a fleet, the shipped host, callers and operators, and a judge over
-// all of it. First the storm; then, in most runs, calm weather, in which every server must come back
-// to life; then the end of the host, after which nothing may be left. Some runs end in the storm.
+// One run from one seed: a world, a fleet, the shipped host with those who use it, and a judge over all
+// of it. First the storm, in which the host itself may be killed and come back; then, in most runs,
+// calm weather, in which every server must come back to life; then the end of the host, after which
+// nothing may be left. Some runs end in the storm.
 
-import type { Host } from '../../src/host/host.ts';
-import { drawFleet, type Fleet, hostOn } from './fleet.ts';
+import { drawFleet } from './fleet.ts';
 import { Judge, type Violation } from './invariants.ts';
-import { Operators } from './operators.ts';
+import { drawPeople } from './people.ts';
 import { Dice } from './random.ts';
+import { type Realm, Reign } from './reign.ts';
 import { run } from './virtual-clock.ts';
 import type { FaultKind } from './weather.ts';
-import { Workload } from './workload.ts';
 import { World } from './world.ts';
 
 export interface SimulationOptions {
@@ -26,6 +26,8 @@ export interface SimulationReport {
   readonly calls: number;
   readonly ledgerSize: number;
   readonly faultsByKind: ReadonlyMap<FaultKind, number>;
+  /** How processes have ended by themselves, by code or signal. */
+  readonly exits: ReadonlyMap<string, number>;
   readonly violations: readonly Violation[];
   readonly trace: readonly string[];
 }
@@ -34,6 +36,10 @@ export interface SimulationReport {
 const recoveryMs = 120_000;
 /** All servers end in parallel, each within the drain of a reload, a stop ladder and a sweep. */
 const closeMs = 10_500;
+/** Then the store writes what it still has, on a disk that may be slow. */
+const storeMs = 20_000;
+/** How often it is drawn whether the host is killed. */
+const killEveryMs = 30_000;
 /** After the end time goes on: whatever was forgotten would show. */
 const aftermathMs = 30_000;
 
@@ -56,25 +62,28 @@ class Simulation {
   readonly #minutes: number;
   readonly #judge = new Judge();
   readonly #world: World;
-  readonly #fleet: Fleet;
-  readonly #host: Host;
-  readonly #workload: Workload;
-  readonly #operators: Operators;
+  readonly #realm: Realm;
+  readonly #dice: Dice;
   readonly #endsInStorm: boolean;
+  #reign: Reign;
 
   constructor(seed: number, { minutes, without, isTraceKept }: SimulationOptions) {
     const seeds = new Dice(seed, 1);
     this.#seed = seed;
     this.#minutes = minutes;
     this.#world = new World({ seed, without, isTraceKept }, this.#judge);
-    this.#fleet = drawFleet(seeds.fork(1));
-    this.#judge.watch(this.#world, this.#fleet.config);
-    this.#host = hostOn(this.#world, this.#fleet, (event) => this.#judge.heard(event));
-    this.#judge.meet(this.#host);
-    const parts = [this.#world, this.#host, this.#fleet, this.#judge] as const;
-    this.#workload = new Workload(...parts, seeds.fork(2));
-    this.#operators = new Operators(...parts, seeds.fork(3));
+    const fleet = drawFleet(seeds.fork(1));
+    const people = drawPeople(seeds.fork(2), fleet.names, ['read', 'write', 'set', 'secret']);
+    let calls = 0;
+    const nonces = () => {
+      calls += 1;
+      return `n${calls}`;
+    };
+    this.#judge.watch(this.#world, fleet, people);
+    this.#realm = { world: this.#world, fleet, people, judge: this.#judge, nonces };
+    this.#dice = seeds.fork(3);
     this.#endsInStorm = seeds.chance(0.4);
+    this.#reign = new Reign(this.#realm, this.#dice.fork(0));
   }
 
   async run(): Promise<SimulationReport> {
@@ -93,12 +102,24 @@ class Simulation {
   }
 
   async #live(): Promise<void> {
-    this.#host.startPinned();
-    this.#workload.begin();
-    this.#operators.begin();
-    await this.#pass(this.#minutes * 60_000, () => false);
+    this.#reign.begin();
+    await this.#storm();
     if (!this.#endsInStorm) await this.#recover();
     await this.#close();
+  }
+
+  async #storm(): Promise<void> {
+    const { clock, disk, weather } = this.#world;
+    const endsAt = this.#minutes * 60_000;
+    while (clock.now() < endsAt) {
+      await this.#pass(Math.min(killEveryMs, endsAt - clock.now()), () => false);
+      if (clock.now() >= endsAt || !weather.strikes('host-killed')) continue;
+      // Anywhere, or in the middle of a write.
+      if (this.#dice.chance(0.7)) await this.#pass(killEveryMs, () => disk.isWriting);
+      this.#reign.kill();
+      this.#reign = new Reign(this.#realm, this.#dice.fork(clock.now()));
+      this.#reign.begin();
+    }
   }
 
   /** Lets time pass until something is so, but no longer than said. */
@@ -116,43 +137,44 @@ class Simulation {
   // --- calm --------------------------------------------------------------------------------
 
   async #recover(): Promise<void> {
-    this.#operators.end();
+    const { operators, workload } = this.#reign;
+    operators.end();
     this.#world.weather.calm();
     this.#world.trace.add('calm');
     // What operators had begun is theirs to end, so that what is ejected stays so.
-    await this.#pass(recoveryMs, () => this.#operators.pending.size === 0);
-    const { names } = this.#fleet;
-    this.#workload.beginPolite();
-    const isBack = (name: string) => this.#workload.answered.has(name) || this.#isEjected(name);
+    await this.#pass(recoveryMs, () => operators.pending.size === 0);
+    const { names } = this.#realm.fleet;
+    workload.beginPolite();
+    const isBack = (name: string) => workload.answered.has(name) || this.#isEjected(name);
     const patienceMs = recoveryMs + this.#announcedDelayMs();
     await this.#pass(patienceMs, () => names.every(isBack));
     this.#demand(names, isBack, `within ${patienceMs} ms of calm`);
     const ejected = names.filter((name) => this.#isEjected(name));
     for (const name of ejected) {
-      this.#workload.answered.delete(name);
-      void this.#operators.reload(name);
+      workload.answered.delete(name);
+      void operators.reload(name);
     }
-    const hasAnswered = (name: string) => this.#workload.answered.has(name);
+    const hasAnswered = (name: string) => workload.answered.has(name);
     await this.#pass(recoveryMs, () => ejected.every(hasAnswered));
     this.#demand(ejected, hasAnswered, `within ${recoveryMs} ms of a reload`);
   }
 
   #demand(names: readonly string[], isBack: (name: string) => boolean, when: string): void {
     for (const name of names.filter((candidate) => !isBack(candidate))) {
-      const server = this.#host.status().servers.find((row) => row.name === name);
+      const server = this.#reign.host.status().servers.find((row) => row.name === name);
       const state = `${server?.state} ${server?.circuit}, ${server?.cause}`;
       this.#judge.violated('liveness', `${name} did not answer ${when}: ${state}`);
     }
   }
 
   #isEjected(name: string): boolean {
-    return this.#host.status().servers.some((row) => row.name === name && row.ejected);
+    return this.#judge.isEjected(name);
   }
 
   /** A remote server without a budget may have been told to wait longer: that was announced. */
   #announcedDelayMs(): number {
     const { clock } = this.#world;
-    const waits = this.#host.status().servers.map(({ nextAttemptAt }) => nextAttemptAt ?? 0);
+    const waits = this.#reign.host.status().servers.map(({ nextAttemptAt }) => nextAttemptAt ?? 0);
     return Math.max(0, Math.max(...waits) - clock.wallNow());
   }
 
@@ -160,13 +182,17 @@ class Simulation {
 
   async #close(): Promise<void> {
     let isClosed = false;
-    const closing = this.#host.close().then(() => {
+    const closing = this.#reign.close().then(() => {
       isClosed = true;
     });
     await this.#pass(closeMs, () => isClosed);
-    if (!isClosed) return this.#judge.violated('stop-ladder', `close took over ${closeMs} ms`);
+    if (!isClosed) this.#judge.noServerLeft();
+    await this.#pass(storeMs, () => isClosed);
+    if (!isClosed) {
+      return this.#judge.violated('stop-ladder', `close took over ${closeMs + storeMs} ms`);
+    }
     await closing;
-    this.#judge.closed([...this.#operators.pending]);
+    this.#judge.closed([...this.#reign.operators.pending]);
     this.#world.trace.add('closed');
     // Callers and operators go on, and are turned away.
     await this.#pass(aftermathMs, () => false);
@@ -184,6 +210,7 @@ class Simulation {
       calls: book.count,
       ledgerSize: ledger.size,
       faultsByKind: weather.counts,
+      exits: weather.exits,
       violations,
       trace: trace.lines,
     };

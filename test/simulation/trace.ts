@@ -3,17 +3,17 @@
 // different hashes. The lines themselves are kept only for somebody who looks for a cause.
 
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../src/kernel/clock.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 
 const gatherChars = 32_768;
 
 export class Trace {
-  readonly #clock: Clock;
+  readonly #clock: VirtualClock;
   readonly #hash = createHash('sha256');
   readonly #kept: string[] | undefined;
   #gathered = '';
 
-  constructor(clock: Clock, isKept: boolean) {
+  constructor(clock: VirtualClock, isKept: boolean) {
     this.#clock = clock;
     this.#kept = isKept ? [] : undefined;
   }

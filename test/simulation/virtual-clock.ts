@@ -2,25 +2,20 @@
 // own plans, lies in one queue ordered by time and then by the order of asking, so that a run is the
 // same on every machine. Each task runs in an immediate of its own, because Node runs an immediate
 // only when every tick and every microtask is done, however long their chain: that is the one moment
-// at which "nothing else can run" is a fact. A fault can set the wall clock, but not this time.
+// at which "nothing else can run" is a fact. What the host itself puts off to the end of a turn runs
+// before time moves on. A fault can set the wall clock, but not this time.
 
-import type { Clock } from '../../src/kernel/clock.ts';
-
-interface Task extends Disposable {
-  readonly at: number;
-  readonly order: number;
-  readonly isHosts: boolean;
-  run: (() => void) | undefined;
-}
+import type { Tether } from './tether.ts';
 
 const epoch = 1_800_000_000_000;
 
-export class VirtualClock implements Clock {
+export class VirtualClock {
   readonly #heap: Task[] = [];
   #now = 0;
   #wallOffset = epoch;
   #asked = 0;
-  #hostTimers = 0;
+  #held = 0;
+  readonly #turnEnds: (() => void)[] = [];
 
   now(): number {
     return this.#now;
@@ -30,25 +25,46 @@ export class VirtualClock implements Clock {
     return this.#now + this.#wallOffset;
   }
 
-  /** The host's way in. */
-  after(ms: number, task: () => void): Disposable {
-    this.#hostTimers += 1;
-    return this.#plan(ms, task, true);
-  }
-
-  /** The world's own plans; they are not the host's timers and are not counted as such. */
-  later(ms: number, task: () => void): Disposable {
-    return this.#plan(ms, task, false);
-  }
-
-  /** Timers that the host has set and that have neither fired nor been disposed of. */
-  get hostTimers(): number {
-    return this.#hostTimers;
+  /** What is planned on a tether is forgotten when the tether is cut. */
+  later(ms: number, run: () => void, tether?: Tether, isHosts = false): Disposable {
+    const at = this.#now + Math.max(0, ms);
+    const task = new Task(at, this.#asked++, run, tether, isHosts);
+    this.#insert(task);
+    return task;
   }
 
   /** Somebody sets the wall clock. */
   jumpWall(ms: number): void {
     this.#wallOffset += ms;
+  }
+
+  /**
+   * Time stands still until the work is done. For the one thing a host does that is not up to any of
+   * its edges: to load a part of its own program when it is first needed.
+   */
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#held += 1;
+    try {
+      return await work;
+    } finally {
+      this.#held -= 1;
+    }
+  }
+
+  get isHeld(): boolean {
+    return this.#held > 0;
+  }
+
+  /** Takes the place of `setImmediate` for as long as a run lasts. */
+  readonly atTurnEnd = (task: () => void): void => {
+    this.#turnEnds.push(task);
+  };
+
+  /** Runs what was put off first; false if nothing was. */
+  endTurn(): boolean {
+    const task = this.#turnEnds.shift();
+    task?.();
+    return task !== undefined;
   }
 
   /** Runs the next task; false if nothing waits any more. */
@@ -57,30 +73,12 @@ export class VirtualClock implements Clock {
       const task = this.#takeFirst();
       if (task === undefined) return false;
       const { run } = task;
-      if (run === undefined) continue;
+      if (run === undefined || task.tether?.isCut) continue;
       this.#now = task.at;
-      this.#forget(task);
+      task[Symbol.dispose]();
       run();
       return true;
     }
-  }
-
-  #plan(ms: number, run: () => void, isHosts: boolean): Disposable {
-    const at = this.#now + Math.max(0, ms);
-    const task: Task = {
-      at,
-      order: this.#asked++,
-      isHosts,
-      run,
-      [Symbol.dispose]: () => this.#forget(task),
-    };
-    this.#insert(task);
-    return task;
-  }
-
-  #forget(task: Task): void {
-    if (task.run !== undefined && task.isHosts) this.#hostTimers -= 1;
-    task.run = undefined;
   }
 
   // --- the queue: a binary heap; what was disposed of is skipped when it comes up ------------
@@ -117,6 +115,36 @@ export class VirtualClock implements Clock {
   }
 }
 
+/** Something that waits for its time; disposing of it cancels it. */
+class Task implements Disposable {
+  readonly at: number;
+  readonly order: number;
+  readonly tether: Tether | undefined;
+  /** One of the host's own timers, which are counted. */
+  readonly #isHosts: boolean;
+  run: (() => void) | undefined;
+
+  constructor(
+    at: number,
+    order: number,
+    run: () => void,
+    tether: Tether | undefined,
+    isHosts: boolean,
+  ) {
+    this.at = at;
+    this.order = order;
+    this.run = run;
+    this.tether = tether;
+    this.#isHosts = isHosts;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.run === undefined) return;
+    this.run = undefined;
+    if (this.#isHosts && this.tether) this.tether.timers -= 1;
+  }
+}
+
 function isBefore(a: Task, b: Task): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
@@ -125,10 +153,25 @@ function isBefore(a: Task, b: Task): boolean {
 const batch = 64;
 
 /** Runs until it is said to be over or nothing waits. `settled` is called when each task is done. */
-export function run(
+export async function run(
   clock: VirtualClock,
   isOver: () => boolean,
   settled: () => void,
+): Promise<void> {
+  const { setImmediate } = globalThis;
+  globalThis.setImmediate = clock.atTurnEnd as unknown as typeof setImmediate;
+  try {
+    await turns(clock, isOver, settled, setImmediate);
+  } finally {
+    globalThis.setImmediate = setImmediate;
+  }
+}
+
+function turns(
+  clock: VirtualClock,
+  isOver: () => boolean,
+  settled: () => void,
+  afterAll: (turn: () => void) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let hasEnded = false;
@@ -137,8 +180,10 @@ export function run(
       asked -= 1;
       if (hasEnded) return;
       try {
-        settled();
-        hasEnded = isOver() || !clock.step();
+        if (!clock.endTurn() && !clock.isHeld) {
+          settled();
+          hasEnded = isOver() || !clock.step();
+        }
         if (hasEnded) resolve();
         else if (asked === 0) ask();
       } catch (error) {
@@ -147,7 +192,7 @@ export function run(
       }
     };
     const ask = (): void => {
-      for (; asked < batch; asked += 1) setImmediate(turn);
+      for (; asked < batch; asked += 1) afterAll(turn);
     };
     ask();
   });

@@ -2,7 +2,9 @@
 // possible in it and others are not, because rare combinations are found by many different mixes
 // and not by one with everything in it. Within a run fair and foul spells follow each other, so that
 // servers also recover. When the weather is calm nothing new goes wrong; what has gone wrong stays.
+// How a process ends, with which code or signal, is drawn here too, and counted.
 
+import type { Exit } from '../../src/supervise/child.ts';
 import type { Dice } from './random.ts';
 
 /** How likely each fault is at each opportunity for it, in an average spell. */
@@ -25,15 +27,17 @@ const rates = {
   'write-error': 0.01,
   'torn-chunks': 0.2,
   // What it says.
+  'hang-spawned': 0.03,
   'hang-discover': 0.08,
   'hang-initialize': 0.08,
+  'hang-initialized': 0.04,
   'hang-list': 0.08,
   'hang-call': 0.03,
   'hang-after-effect': 0.03,
   'hang-ping': 0.3,
   freeze: 0.015,
   'slow-start': 0.1,
-  'slow-answer': 0.1,
+  'slow-answer': 0.2,
   'late-answer': 0.5,
   'duplicate-answer': 0.05,
   'unknown-id': 0.05,
@@ -67,8 +71,14 @@ const rates = {
   'http-garbage': 0.02,
   // The machine.
   'wall-jump': 0.3,
-  'store-slow': 0.05,
-  'store-forgets': 0.05,
+  'host-killed': 0.15,
+  'disk-slow': 0.05,
+  'disk-eio': 0.05,
+  'disk-enospc': 0.05,
+  'disk-erofs': 0.05,
+  'disk-unreadable': 0.05,
+  'disk-rot': 0.05,
+  'torn-write': 0.5,
 } as const;
 
 export type FaultKind = keyof typeof rates;
@@ -78,8 +88,27 @@ export const faultKinds = Object.keys(rates) as FaultKind[];
 /** How much of the faults a spell brings. */
 const spells = [0, 0.4, 1, 1, 3] as const;
 
+/** Codes by what they stand for: fine, failed, misused, sysexits.h, the shell's own, a signal's. */
+const exitCodes: readonly [readonly [number, ...number[]], ...(readonly [number, ...number[]])[]] =
+  [
+    [0],
+    [1],
+    [2],
+    [64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77],
+    [78],
+    [126, 127],
+    [129, 130, 134, 137, 139, 141, 143],
+    [255],
+  ];
+const exitSignals = [
+  ...(['SIGKILL', 'SIGTERM', 'SIGSEGV', 'SIGABRT', 'SIGPIPE', 'SIGBUS'] as const),
+  ...(['SIGHUP', 'SIGINT', 'SIGILL', 'SIGFPE', 'SIGXCPU'] as const),
+] as const;
+
 export class Weather {
   readonly counts = new Map<FaultKind, number>();
+  /** How often a process has ended by itself with each code or signal. */
+  readonly exits = new Map<string, number>();
   readonly #dice: Dice;
   readonly #climate = new Map<FaultKind, number>();
   #spell = 1;
@@ -102,6 +131,17 @@ export class Weather {
     if (!this.#dice.chance(rate * this.#spell)) return false;
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
     return true;
+  }
+
+  /** How a process that ends by itself does so. */
+  exit(): Exit {
+    const dice = this.#dice;
+    const isSignal = dice.chance(0.4);
+    const code = isSignal ? null : dice.pick(dice.pick(exitCodes));
+    const signal = isSignal ? dice.pick(exitSignals) : null;
+    const name = signal ?? `code ${code}`;
+    this.exits.set(name, (this.exits.get(name) ?? 0) + 1);
+    return { code, signal };
   }
 
   /** Another spell begins. Resolves to how long it lasts. */

@@ -1,19 +1,23 @@
-// Everything outside the host, from one seed: time, chance, processes, the network and storage. The
-// five edges that the host is given are made here and nowhere else. What the servers do is told to
-// whoever watches, as it happens.
+// Everything outside the host, from one seed: time, chance, processes, the network and the disk. The
+// five edges that the host is given are made here and nowhere else, anew for each life of the host,
+// because a killed host takes all of its edges with it. What the servers do is told to whoever
+// watches, as it happens.
 
-import type { Random } from '../../src/kernel/clock.ts';
+import type { Clock, Random } from '../../src/kernel/clock.ts';
 import { Fault } from '../../src/kernel/fault.ts';
+import type { Disk } from '../../src/store/disk.ts';
 import type { ChildListener, ChildSpec, Spawn } from '../../src/supervise/child.ts';
+import type { HttpClient } from '../../src/upstream/http-client.ts';
 import { Ledger, type LedgerLine } from './ledger.ts';
 import { Dice } from './random.ts';
 import { SimChild } from './sim-child.ts';
+import { SimDisk } from './sim-disk.ts';
 import { SimEventSource } from './sim-event-source.ts';
 import { type RemoteServer, SimHttp } from './sim-http.ts';
 import { SimProgram } from './sim-program.ts';
 import { SimRemote } from './sim-remote.ts';
 import type { SimEra } from './sim-server.ts';
-import { SimStore } from './sim-store.ts';
+import { Tether } from './tether.ts';
 import { Trace } from './trace.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { type FaultKind, Weather } from './weather.ts';
@@ -23,6 +27,16 @@ export interface Watcher {
   noted(line: LedgerLine): void;
   /** `before`: what is left of earlier processes of the same name. */
   spawned(child: SimChild, before: readonly SimChild[]): void;
+}
+
+/** All that a host touches of the world, for as long as it lives. */
+export interface HostEdges {
+  readonly tether: Tether;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly spawn: Spawn;
+  readonly http: HttpClient;
+  readonly disk: Disk;
 }
 
 export interface WorldOptions {
@@ -40,13 +54,14 @@ export class World {
   readonly weather: Weather;
   readonly trace: Trace;
   readonly ledger: Ledger;
-  readonly store: SimStore;
+  readonly disk: SimDisk;
   readonly http: SimHttp;
-  readonly random: Random;
-  readonly spawn: Spawn;
+  /** The ids that each of the last processes has not answered, whether or not it still lives. */
+  readonly unanswered: ReadonlySet<unknown>[] = [];
   /** Processes that are alive or have left something behind. */
   readonly left = new Set<SimChild>();
   readonly #watcher: Watcher;
+  readonly #jitter: Dice;
   readonly #remotes = new Map<string, RemoteServer>();
   /** Which definition of its tools the next process of a name has. */
   readonly #definitions = new Map<string, number>();
@@ -54,8 +69,7 @@ export class World {
 
   constructor({ seed, without, isTraceKept = false }: WorldOptions, watcher: Watcher) {
     const seeds = new Dice(seed);
-    const jitter = seeds.fork(1);
-    this.random = () => jitter.next();
+    this.#jitter = seeds.fork(1);
     this.weather = new Weather(seeds.fork(2), without);
     this.dice = seeds.fork(3);
     this.trace = new Trace(this.clock, isTraceKept);
@@ -65,37 +79,58 @@ export class World {
       this.trace.add(`${call.server} ${call.pid} ${phase} ${call.tool} ${call.nonce}`);
       watcher.noted(line);
     });
-    this.store = new SimStore(this);
+    this.disk = new SimDisk(this);
     this.http = new SimHttp(this, (url) => this.#remoteAt(url));
-    this.spawn = (spec, listener) => this.#spawn(spec, listener);
     this.#changeWeather();
     this.#changeWallClock();
   }
 
+  // --- a life of the host --------------------------------------------------------------------
+
+  edges(): HostEdges {
+    const tether = new Tether(this.clock);
+    return {
+      tether,
+      clock: tether,
+      random: () => this.#jitter.next(),
+      spawn: (spec, listener) => this.#spawn(tether, spec, listener),
+      http: this.http.for(tether),
+      disk: this.disk.for(tether),
+    };
+  }
+
+  /** The host is gone from one instant to the next; the reaper ends what it has started. */
+  kill({ tether }: HostEdges): void {
+    tether.isCut = true;
+    this.disk.crash();
+    this.http.crash();
+    for (const child of this.left) child.orphaned();
+  }
+
   // --- processes ---------------------------------------------------------------------------
 
-  async #spawn(spec: ChildSpec, listener: ChildListener): Promise<SimChild> {
-    const { clock, dice, weather } = this;
+  async #spawn(tether: Tether, spec: ChildSpec, listener: ChildListener): Promise<SimChild> {
+    const { dice, weather } = this;
     const ms = weather.strikes('spawn-slow') ? dice.between(100, 3_000) : dice.between(0, 20);
-    await new Promise<void>((resolve) => void clock.later(ms, resolve));
+    await tether.pause(ms);
     if (weather.strikes('spawn-eagain')) throw cannotSpawn(spec, 'EAGAIN');
     if (weather.strikes('spawn-emfile')) throw cannotSpawn(spec, 'EMFILE');
     const before = [...this.left].filter(({ name }) => name === spec.name);
-    const child = this.#process(spec, listener);
+    const child = this.#process(tether, spec, listener);
     this.left.add(child);
     this.trace.add(`${spec.name} ${child.pid} spawned`);
     this.#watcher.spawned(child, before);
     return child;
   }
 
-  #process({ name, args }: ChildSpec, listener: ChildListener): SimChild {
+  #process(tether: Tether, { name, args }: ChildSpec, listener: ChildListener): SimChild {
     let definition = this.#definitions.get(name) ?? 1;
     if (this.weather.strikes('changed-definition')) definition += 1;
     this.#definitions.set(name, definition);
     const era = args[0] as SimEra;
     const program = new SimProgram(this, { name, era }, definition, frameBytes);
     this.#lastPid += 1;
-    return new SimChild(this, name, this.#lastPid, program, listener);
+    return new SimChild(this, { name, pid: this.#lastPid, program, listener, tether });
   }
 
   // --- remote servers ----------------------------------------------------------------------
@@ -121,13 +156,16 @@ export class World {
 
   #changeWallClock(): void {
     this.clock.later(this.dice.between(10_000, 60_000), () => {
-      if (this.weather.strikes('wall-jump')) this.clock.jumpWall(this.dice.pick([-1, 1]) * hourMs);
+      if (this.weather.strikes('wall-jump')) {
+        this.clock.jumpWall(this.dice.pick([-1, 1]) * this.dice.pick(jumpsMs));
+      }
       this.#changeWallClock();
     });
   }
 }
 
-const hourMs = 3_600_000;
+/** A correction, a time zone, a battery that was empty: the last is longer than a verdict is kept. */
+const jumpsMs = [1_500, 3_600_000, 10 * 86_400_000] as const;
 
 function cannotSpawn({ name }: ChildSpec, code: string): Fault {
   return new Fault('unavailable', `${name} cannot be started: ${code}`, { server: name });

@@ -1,0 +1,77 @@
+// One life of the host, from its start to its orderly end or to the instant in which it is killed, with
+// those who use it: callers, operators, and those who keep something in its store. All of them hang
+// on one tether: when the host is killed they are gone with it, and another life begins on whatever
+// the disk holds.
+
+import { Host } from '../../src/host/host.ts';
+import { type Fleet, partsFor } from './fleet.ts';
+import type { Judge } from './invariants.ts';
+import { Keepers } from './keepers.ts';
+import { Operators } from './operators.ts';
+import type { People } from './people.ts';
+import type { Dice } from './random.ts';
+import type { Tether } from './tether.ts';
+import { Workload } from './workload.ts';
+import type { HostEdges, World } from './world.ts';
+
+/** What stays when a host goes. */
+export interface Realm {
+  readonly world: World;
+  readonly fleet: Fleet;
+  readonly people: People;
+  readonly judge: Judge;
+  /** Unique in a run, over all lives of the host. */
+  readonly nonces: () => string;
+}
+
+export class Reign {
+  readonly world: World;
+  readonly fleet: Fleet;
+  readonly people: People;
+  readonly judge: Judge;
+  readonly tether: Tether;
+  readonly host: Host;
+  readonly workload: Workload;
+  readonly operators: Operators;
+  readonly #keepers: Keepers;
+  readonly #edges: HostEdges;
+  isClosing = false;
+
+  constructor({ world, fleet, people, judge, nonces }: Realm, dice: Dice) {
+    this.world = world;
+    this.fleet = fleet;
+    this.people = people;
+    this.judge = judge;
+    this.#edges = world.edges();
+    this.tether = this.#edges.tether;
+    judge.lifeBegins(this.tether);
+    this.host = new Host(partsFor(this.#edges, fleet, judge.audience()));
+    this.host.setGuard(people.guard);
+    judge.meet(this.host);
+    this.workload = new Workload(this, dice.fork(1), nonces);
+    this.operators = new Operators(this, dice.fork(2));
+    this.#keepers = new Keepers(this, dice.fork(3));
+  }
+
+  begin(): void {
+    this.host.startPinned();
+    this.workload.begin();
+    this.operators.begin();
+    this.#keepers.begin();
+    // A gateway reads what an earlier life has kept before it shows its first list.
+    if (this.fleet.hasClients) for (const server of this.host.servers()) void server.recall();
+  }
+
+  close(): Promise<void> {
+    this.isClosing = true;
+    return this.host.close();
+  }
+
+  kill(): void {
+    this.world.trace.add('the host is killed');
+    this.world.kill(this.#edges);
+    this.judge.lifeEndedByForce();
+    // What it has put on the promises of this process dies with a real one.
+    this.host.budgets[Symbol.dispose]();
+  }
+}

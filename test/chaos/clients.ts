@@ -77,8 +77,10 @@ function stdioClients(storm: string, fleet: Fleet, tally: Tally): readonly Clien
   const { home, folder, report, outlived } = fleet;
   return fleet.own.map(({ name: owner, configFile, path, servers }) => {
     const name = `${storm}-${owner}`;
+    // Of its own, so that no other gateway sweeps up at its start what this one has left.
+    const state = `state-${owner}`;
     const start = (life: string) =>
-      startStdio({ ...home, mark: `${home.mark}-${life}` }, configFile, path);
+      startStdio({ ...home, mark: `${home.mark}-${life}`, state }, configFile, path);
     const left = (life: string) => survivors({ ...home, mark: `${home.mark}-${life}.` }, 'mark');
     const client = new StdioClient({ name, folder, tally, start, left, report, outlived });
     return { name, client, hasGateway: true, servers };

@@ -15,6 +15,8 @@ export interface GatewayHome {
   readonly folder: string;
   /** Unique to the run. */
   readonly mark: string;
+  /** Its state directory, if not the one that is shared. */
+  readonly state?: string;
 }
 
 const stopMs = 20_000;
@@ -105,7 +107,7 @@ function complaintsIn(stderr: readonly string[]): string {
 }
 
 function start(
-  { build, folder, mark }: GatewayHome,
+  { build, folder, mark, state = 'state' }: GatewayHome,
   nodeOptions: readonly string[],
   words: readonly string[],
   stdio: ('pipe' | 'ignore' | number)[],
@@ -118,7 +120,7 @@ function start(
     env: {
       PATH: path,
       HOME: folder,
-      HOLDFAST_STATE: join(folder, 'state'),
+      HOLDFAST_STATE: join(folder, state),
       HOLDFAST_INSTANCE: `${HOLDFAST_INSTANCE}${mark}.0;`,
     },
     stdio,

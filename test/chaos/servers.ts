@@ -3,6 +3,7 @@
 // it orders a fault. All of them are the faulty fixture.
 
 import { join } from 'node:path';
+import type { Misbehaviour } from '../fixtures/servers/faulty/misbehaviour.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import type { Era } from './dialects.ts';
 
@@ -24,6 +25,8 @@ export interface ServerSpec {
   readonly isDeaf?: boolean;
   /** Does it get faults of its start, from its control file? */
   readonly isRough?: boolean;
+  /** Does it stay when its stdin ends, with a child in a session of its own? */
+  readonly isStubborn?: boolean;
 }
 
 const plain = {
@@ -73,8 +76,11 @@ export function ownServers(client: string): readonly ServerSpec[] {
     { ...plain, name: `${client}wide` },
     { ...plain, name: `${client}solo`, isTrusted: false, concurrency: 1, queue: 32, weight: 2 },
     { ...plain, name: `${client}frail`, weight: 1, restarts: 2, faultShare: 0.15 },
+    { ...plain, name: `${client}stays`, weight: 2, faultShare: 0.02, isStubborn: true },
   ];
 }
+
+const stubborn: readonly Misbehaviour[] = [{ kind: 'ignore-eof' }, { kind: 'setsid-child' }];
 
 /** The files that a server writes, and the one that it reads. */
 export function filesOf(folder: string, { name }: ServerSpec) {
@@ -90,8 +96,11 @@ export function filesOf(folder: string, { name }: ServerSpec) {
 export function entryOf(spec: ServerSpec, folder: string, url: string | undefined): object {
   const { transport, era, concurrency, queue, isTrusted, callTimeoutMs, restarts } = spec;
   const isProcess = transport === 'stdio';
+  const faults = spec.isStubborn === true ? stubborn : [];
   return {
-    ...(isProcess ? faultyStdio({ ...filesOf(folder, spec), era }) : { type: transport, url }),
+    ...(isProcess
+      ? faultyStdio({ ...filesOf(folder, spec), era, faults })
+      : { type: transport, url }),
     // Said of servers at addresses too: by default they are left alone for up to five minutes.
     restart: { max: restarts, windowMs: 600_000, minDelayMs: 20, maxDelayMs: 300 },
     trusted: isTrusted,

@@ -42,3 +42,21 @@ testRows('maybeNeverLeft', [
         .fault('x', 'timeout', 'maybe'),
   },
 ]);
+
+testRows('evidence', [
+  {
+    title: 'nobody receives anything while nothing listens, but what is said again may be later',
+    wrong: (run) =>
+      quiet(run)
+        .call('x', { server: 'web' })
+        .fault('x', 'unavailable', 'no', { attempts: 1 })
+        .window('up')
+        .ledger('x', 'received', { server: 'web' }),
+    right: (run) =>
+      quiet(run)
+        .call('x', { server: 'web', key: 'k' })
+        .fault('x', 'unavailable', 'no')
+        .window('up')
+        .fine('x', { server: 'web', key: 'k' }),
+  },
+]);

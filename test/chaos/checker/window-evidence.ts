@@ -55,7 +55,10 @@ export class WindowEvidence {
       const clearAt = window.clearAt.get(call.gateway) ?? Number.POSITIVE_INFINITY;
       window.clearAt.set(call.gateway, Math.min(clearAt, answer.at));
       if (window.server !== call.server || sentAt <= window.downAt) continue;
-      this.#inside.push({ call, window, sentAt, wasReceived: trace.receipts.length > 0 });
+      const wasReceived = trace.receipts.length > 0;
+      // What is said again under its key may be received then; the ledger does not tell which it was.
+      if (wasReceived && call.key !== undefined) continue;
+      this.#inside.push({ call, window, sentAt, wasReceived });
     }
   }
 

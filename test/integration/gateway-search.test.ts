@@ -129,7 +129,9 @@ describe('the gateway’s own tools', () => {
     const names = namesOf(await client.modern('tools/list'));
     expect(names).toEqual(['holdfast__health_snapshot', 'holdfast__telemetry_snapshot']);
     for (const server of ['dead', 'missing', 'mute']) {
-      expect((await client.call(`${server}__any`)).error?.message).toContain('Unknown tool');
+      const { isError, _meta } = (await client.call(`${server}__any`)).result;
+      expect(isError).toBe(true);
+      expect(_meta['holdfast/fault']).toMatchObject({ code: 'unavailable', server });
     }
     const health = await client.call('holdfast__health_snapshot', { render: 'json' });
     const { ready, servers, lastFault } = health.result.structuredContent;

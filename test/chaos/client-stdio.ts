@@ -34,6 +34,7 @@ export class StdioClient implements Client {
   #lives = 0;
   #life: Life;
   #opened: Promise<void>;
+  #changing: Promise<void> = Promise.resolve();
 
   constructor(options: StdioClientOptions) {
     this.#options = options;
@@ -54,25 +55,35 @@ export class StdioClient implements Client {
     this.#life.list();
   }
 
-  async vanish(): Promise<void> {
-    const before = this.#life;
-    this.#life = this.#begin();
-    this.#opened = this.#life.open();
-    await Promise.all([this.#opened, before.vanish()]);
+  vanish(): Promise<void> {
+    return this.#inTurn(async () => {
+      const before = this.#life;
+      this.#life = this.#begin();
+      this.#opened = this.#life.open();
+      await Promise.all([this.#opened, before.vanish()]);
+    });
   }
 
   /** Its gateway is killed, and nothing that it started may be left two seconds later. */
-  async die(): Promise<void> {
-    await this.#opened;
-    // Only then the next one: at its start it would itself sweep up what the last one has left.
-    this.#opened = this.#life.die().then(async () => {
-      this.#life = this.#begin();
-      await this.#life.open();
+  die(): Promise<void> {
+    return this.#inTurn(async () => {
+      // Only then the next one: at its start it would itself sweep up what the last one has left.
+      this.#opened = this.#life.die().then(async () => {
+        this.#life = this.#begin();
+        await this.#life.open();
+      });
+      await this.#opened;
     });
-    await this.#opened;
+  }
+
+  /** One end at a time, and of a life that has begun. */
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    this.#changing = this.#changing.then(() => this.#opened).then(change);
+    return this.#changing;
   }
 
   async leave(boundMs: number): Promise<void> {
+    await this.#changing;
     await this.#opened;
     await this.#life.leave(boundMs);
   }
@@ -108,6 +119,7 @@ class Life {
     this.#child.stdin?.on('error', () => {}); // the end of stdout tells it
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#heard(text));
     this.#child.stdout?.on('close', () => {
+      this.#greeted(); // it will not be any more
       if (!this.#isLeaving) this.#book.cut(this.#book.openCalls);
     });
   }

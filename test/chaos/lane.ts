@@ -43,7 +43,8 @@ export class Lane {
     const { key, ...without } = order;
     if (key === undefined || hasGateway) return void (await client.call(without));
     await Promise.all([client.call(order), client.call(order)]);
-    await client.call(order);
+    // Not when it is over: its client may be leaving, and waits for nothing that begins then.
+    if (!this.#isOver.aborted) await client.call(order);
   }
 
   /** A server stops reading, and more is sent to it than a pipe can hold. */

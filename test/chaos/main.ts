@@ -51,7 +51,7 @@ function read() {
     const { values } = parseArgs({
       options: {
         seconds: { type: 'string', default: String(fullSeconds) },
-        seed: { type: 'string', default: String(randomInt(1_000_000)) },
+        seed: { type: 'string', default: String(randomInt(1, 1_000_000)) },
         build: { type: 'string' },
         json: { type: 'string' },
         keep: { type: 'boolean', default: false },
@@ -83,6 +83,6 @@ function built(folder: string): string {
 
 function positive(name: string, text: string): number {
   const value = Number(text);
-  if (Number.isFinite(value) && value >= 0) return value;
-  throw new Error(`--${name} takes a number, not "${text}"`);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new Error(`--${name} takes a number above 0, not "${text}"`);
 }

@@ -1,6 +1,8 @@
 // npm run crashtest: kill -9 and power cuts in the middle of whatever the gateway writes to disk, torn
 // and damaged files, disks that fail. docs/proof.md says what this shows and what it does not.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { conclude } from '../proof/report.ts';
 import { crashTest } from './crash-test.ts';
@@ -51,8 +53,11 @@ function readWish() {
     const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
     if (!Number.isInteger(kills) || kills < 0) return `--kills ${values.kills} is no number`;
     if (!Number.isInteger(seed)) return `--seed ${values.seed} is no number`;
+    if (!existsSync(join(build, 'cli/main.js')))
+      return `there is no build in ${build}: run npm run build`;
     return { kills, seed, build, jsonFile, isKept };
   } catch (error) {
-    return `${error instanceof Error ? error.message : error}; see npm run crashtest -- --help`;
+    const [line] = String(error instanceof Error ? error.message : error).split('\n');
+    return `${line}; see npm run crashtest -- --help`;
   }
 }

@@ -1,13 +1,11 @@
 // The smoke form of `npm run chaos`: twenty seconds of it, once, and what must be nothing is nothing.
 // Sizes and speed are judged by the command alone.
 
-import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Report } from '../proof/report.ts';
+import { buildFolder as build } from '../support/build.ts';
 import { runChaos } from './chaos.ts';
 
-const build =
-  process.env['HOLDFAST_BUILD'] ?? fileURLToPath(new URL('../../dist', import.meta.url));
 const seed = Number(process.env['CHAOS_SEED'] ?? 20);
 let report: Report;
 

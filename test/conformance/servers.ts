@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { mainProgram } from '../support/build.ts';
 
 export interface Endpoint extends AsyncDisposable {
   readonly url: string;
@@ -17,7 +18,6 @@ export interface Endpoint extends AsyncDisposable {
 export type ServerEntry = Readonly<Record<string, unknown>>;
 
 const fixtureProgram = fileURLToPath(new URL('fixture/main.mjs', import.meta.url));
-const gatewayProgram = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const require = createRequire(import.meta.url);
 
 export async function startFixture(): Promise<Endpoint> {
@@ -40,7 +40,7 @@ export async function startGateway(
   const settings = { mcpServers, naming: 'transparent', hostTools: false, http };
   await writeFile(config, JSON.stringify(settings));
   const args = ['serve', '--config', config, '--listen', '127.0.0.1:0', '--json'];
-  const child = start([gatewayProgram, ...args], {
+  const child = start([mainProgram, ...args], {
     HOME: folder,
     HOLDFAST_STATE: join(folder, 'state'),
   });

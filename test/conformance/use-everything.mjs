@@ -17,7 +17,8 @@ const {
   MCP_CONFORMANCE_PROTOCOL_VERSION: version,
   MCP_CONFORMANCE_CONTEXT: context,
 } = process.env;
-const gateway = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const dist = fileURLToPath(new URL('../../dist', import.meta.url));
+const gateway = join(process.env.HOLDFAST_BUILD ?? dist, 'cli/main.js');
 const url = process.argv.at(-1);
 const folder = await mkdtemp(join(tmpdir(), 'holdfast-client-'));
 

@@ -1,14 +1,12 @@
 // The smoke form of the gateway's part of `npm run fuzz`: the HTTP edge, and standard input.
 
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { buildFolder as build } from '../support/build.ts';
 import { Findings } from './findings.ts';
 import { fuzzHttp } from './http.ts';
 import { fuzzStdio } from './stdio.ts';
 import { Tally } from './tally.ts';
 
-const build =
-  process.env['HOLDFAST_BUILD'] ?? fileURLToPath(new URL('../../dist', import.meta.url));
 const options = { build, seed: 20_261_116, seconds: 3, signal: new AbortController().signal };
 
 describe('a gateway under strange requests', () => {

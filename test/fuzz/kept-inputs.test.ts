@@ -1,13 +1,10 @@
 // Every input that ever found something, once more.
 
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { buildFolder as build } from '../support/build.ts';
 import { replayHttp } from './http.ts';
 import { keptInputs, type Parser } from './kept-inputs.ts';
 import { replayed } from './replay.ts';
-
-const build =
-  process.env['HOLDFAST_BUILD'] ?? fileURLToPath(new URL('../../dist', import.meta.url));
 
 async function wrongIn(parser: Parser): Promise<string[]> {
   const wrong: string[] = [];

@@ -6,7 +6,7 @@ import { EventEmitter, once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mainProgram } from './build.ts';
 
 export interface Ended {
   readonly code: number | null;
@@ -43,8 +43,6 @@ export interface CommandLine extends AsyncDisposable {
   run(args: readonly string[], options?: StartOptions): Promise<Ended>;
 }
 
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-
 export async function commandLine(): Promise<CommandLine> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
   await mkdir(join(folder, 'home'));
@@ -62,7 +60,7 @@ export async function commandLine(): Promise<CommandLine> {
 }
 
 function startIn(folder: string, args: readonly string[], options: StartOptions): Started {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [mainProgram, ...args], {
     cwd: join(folder, options.cwd ?? '.'),
     env: { ...surroundings(folder), ...options.env },
     stdio: ['pipe', options.stdoutFd ?? 'pipe', 'pipe'],

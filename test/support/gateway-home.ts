@@ -7,7 +7,7 @@ import { EventEmitter, once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mainProgram } from './build.ts';
 import { StdioClient } from './gateway-stdio-client.ts';
 
 export interface Ended {
@@ -29,7 +29,6 @@ export interface Served extends AsyncDisposable {
 
 export type HomeConfig = Readonly<Record<string, unknown>>;
 
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const stopPatienceMs = 20_000;
 
 export class GatewayHome implements AsyncDisposable {
@@ -70,7 +69,7 @@ export class GatewayHome implements AsyncDisposable {
   /** The same in an empty folder, with nothing to say where a config is. */
   startWithoutConfig(args: readonly string[]): Started {
     const cwd = join(this.folder, 'home');
-    const child = spawn(process.execPath, [main, 'serve', ...args], { cwd, env: this.#env });
+    const child = spawn(process.execPath, [mainProgram, 'serve', ...args], { cwd, env: this.#env });
     child.stdin.end();
     return new Started(child);
   }
@@ -93,7 +92,7 @@ export class GatewayHome implements AsyncDisposable {
 
   /** The words that start it over stdio, for somebody else to say. */
   get stdioCommand(): { command: string; args: string[]; env: NodeJS.ProcessEnv } {
-    const args = [main, 'serve', '--config', this.configFile, '--stdio'];
+    const args = [mainProgram, 'serve', '--config', this.configFile, '--stdio'];
     return { command: process.execPath, args, env: this.#env };
   }
 
@@ -112,7 +111,7 @@ export class GatewayHome implements AsyncDisposable {
   }
 
   #spawn(args: readonly string[]): ChildProcess {
-    return spawn(process.execPath, [main, 'serve', '--config', this.configFile, ...args], {
+    return spawn(process.execPath, [mainProgram, 'serve', '--config', this.configFile, ...args], {
       cwd: this.folder,
       env: this.#env,
       stdio: ['pipe', 'pipe', 'pipe'],

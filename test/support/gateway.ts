@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { mainProgram } from './build.ts';
 
 /** Where an MCP client connects to: a command that it starts, or an address. */
 export type Door =
@@ -30,8 +30,6 @@ export interface Gateway extends AsyncDisposable {
 }
 
 export type GatewayConfig = Readonly<Record<string, unknown>>;
-
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 /** A folder in which gateways live; everything in it goes with it. */
 export class GatewayFolder implements AsyncDisposable {
@@ -85,7 +83,7 @@ export class GatewayFolder implements AsyncDisposable {
       HOME: join(folder, 'home'),
       HOLDFAST_STATE: join(folder, 'state'),
     };
-    return { args: [main, 'serve', '--config', file], env };
+    return { args: [mainProgram, 'serve', '--config', file], env };
   }
 }
 

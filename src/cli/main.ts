@@ -48,7 +48,7 @@ function report(error: unknown, isJson: boolean, shell: Shell): number {
   }
   if (fault === null) return exitCodes.ok;
   if (isJson) out.json({ fault: fault.record });
-  else reportFaults(shell, fault.record);
+  else reportFaults(shell, [fault.record]);
   if (shell.logs('debug')) err.line(stackOf(fault));
   return exitCodeOf(fault);
 }

@@ -10,6 +10,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { shownWord } from './shown-word.ts';
 
 export type Path = readonly (string | number)[];
@@ -61,7 +62,8 @@ export function parseDocument(text: string, file: string): Document {
   const [error] = errors;
   if (error !== undefined || root === undefined) {
     const place = placeAt(text, error?.offset ?? 0);
-    const reason = error === undefined ? undefined : expectation[printParseErrorCode(error.error)];
+    const reason =
+      error === undefined ? undefined : ownValue(expectation, printParseErrorCode(error.error));
     throw new Fault('invalid_request', `${file}:${place}: ${reason ?? 'expected a JSON object'}`);
   }
   const problems: Problem[] = [];

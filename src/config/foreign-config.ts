@@ -7,6 +7,7 @@
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import type { Document, Path, Problem } from './document.ts';
 import { firstFew } from './first-few.ts';
 import { inputDefaults, translatedEntry } from './foreign-entry.ts';
@@ -37,7 +38,7 @@ export function foreignConfig(
   readText: ReadText,
 ): LoadedConfig {
   const { $schema: _, ...whole } = entriesOf(document.value);
-  const key = ['mcpServers', 'servers'].find((name) => isMap(whole[name]));
+  const key = ['mcpServers', 'servers'].find((name) => isMap(ownValue(whole, name)));
   if (key === undefined) {
     throw new Fault(
       'invalid_request',
@@ -52,11 +53,11 @@ export function foreignConfig(
     switchedOff: new Set(),
     notices: [],
     names: new Map(),
-    written: {},
+    written: new Map(),
   };
   const inputs = inputDefaults(whole['inputs']);
-  const servers: Record<string, unknown> = {};
-  for (const [name, entry] of namedEntries(entriesOf(whole[key]), reading)) {
+  const servers: Record<string, unknown> = Object.create(null);
+  for (const [name, entry] of namedEntries(entriesOf(ownValue(whole, key)), reading)) {
     const complete = completed(name, entry, { ...variables, inputs }, reading, readText);
     if (complete !== undefined) servers[name] = complete;
   }
@@ -77,7 +78,7 @@ interface Reading {
   /** From our names to the names in the file. */
   readonly names: Map<string, string>;
   /** The entries in our words before variables were replaced: what messages may show. */
-  readonly written: Record<string, unknown>;
+  readonly written: Map<string, unknown>;
 }
 
 function refuseAmbiguity(document: Document, file: string, key: string): void {
@@ -120,11 +121,11 @@ function completed(
   reading: Reading,
   readText: ReadText,
 ): unknown {
-  reading.written[name] = entry;
+  reading.written.set(name, entry);
   if (!isMap(entry)) return entry;
   const path = [reading.key, reading.names.get(name) ?? name];
   const translated = translatedEntry(entriesOf(entry));
-  reading.written[name] = translated;
+  reading.written.set(name, translated);
   if (translated['disabled'] === true) {
     reading.disabled.set(name, switchedOff(path));
     reading.switchedOff.add(name);
@@ -152,7 +153,8 @@ function completed(
 function sifted(input: Record<string, unknown>, reading: Reading): Entries {
   const ignored: Path[] = [];
   let rest: Record<string, unknown> = input;
-  const check = () => problemsOf(rest, { ...rest, mcpServers: reading.written });
+  const check = () =>
+    problemsOf(rest, { ...rest, mcpServers: Object.fromEntries(reading.written) });
   for (let found = check(); found.length > 0; found = check()) {
     const unknown = found.filter(({ kind }) => kind === 'unknown-key');
     const drop = unknown.length > 0 ? unknown : found.map((problem) => setAside(problem, reading));

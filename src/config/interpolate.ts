@@ -5,6 +5,7 @@
 // variable brings in is not looked at again. What cannot be replaced is a gap, never a silent literal.
 
 import { basename, sep } from 'node:path';
+import { ownValue } from '../kernel/own-value.ts';
 import type { Path } from './document.ts';
 import { pathText } from './path-text.ts';
 import { shownWord } from './shown-word.ts';
@@ -89,7 +90,7 @@ function resolve(inside: string, variables: Variables): Outcome {
   // A second `${` means a nested form; taking its first brace as the end would garble the rest.
   const [, name, fallback] = inside.includes('${') ? [] : (variableForm.exec(inside) ?? []);
   if (name === undefined) return unreadable(`\${${inside}}`);
-  const value = Object.hasOwn(variables.env, name) ? variables.env[name] : undefined;
+  const value = ownValue(variables.env, name);
   if (value !== undefined && (value !== '' || fallback === undefined)) {
     return { kind: 'text', text: value };
   }

@@ -6,6 +6,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { documentFrom, parseDocument } from './document.ts';
 import { foreignConfig, type ReadText } from './foreign-config.ts';
 import type { LoadedConfig } from './loaded.ts';
@@ -70,7 +71,7 @@ function isFile(path: string): boolean {
 function textOf(file: string): string {
   const read = readText(file);
   if (read.kind === 'text') return read.text;
-  const reason = reasons[read.code] ?? `it cannot be read (${read.code})`;
+  const reason = ownValue(reasons, read.code) ?? `it cannot be read (${read.code})`;
   throw new Fault('invalid_request', `${file}: ${reason}`);
 }
 

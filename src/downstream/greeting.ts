@@ -55,7 +55,7 @@ function capabilitiesOf(host: Host, always: object): Readonly<Record<string, unk
 function union(host: Host, key: 'extensions' | 'experimental'): object | undefined {
   const declared = host.servers().map(({ greeting }) => greeting?.capabilities[key]);
   const objects = declared.filter((value) => typeof value === 'object' && value !== null);
-  const merged = Object.assign({}, ...objects.toReversed()) as object;
+  const merged = Object.fromEntries(objects.toReversed().flatMap((one) => Object.entries(one)));
   return Object.keys(merged).length > 0 ? merged : undefined;
 }
 

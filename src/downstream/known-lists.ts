@@ -59,7 +59,8 @@ export class KnownLists {
     const others = old.filter((server) => waits.get(server) === 0);
     // Nobody waits for these: whoever does next time hears what went wrong.
     this.#readAll(others, kind).catch(() => {});
-    await within(this.#clock, Math.max(0, ...waits.values()), this.#readAll(awaited, kind));
+    const longestMs = [...waits.values()].reduce((longest, ms) => Math.max(longest, ms), 0);
+    await within(this.#clock, longestMs, this.#readAll(awaited, kind));
     for (const { catalogue, name } of old) {
       if (!catalogue.lists.isFresh(kind)) this.#missed.add(markOf(name, kind));
     }

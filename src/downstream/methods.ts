@@ -6,6 +6,7 @@
 import type { ListKind } from '../host/listings.ts';
 import { isLogLevel } from '../host/log-level.ts';
 import { otherOperations } from '../host-tools/traffic.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
@@ -72,10 +73,10 @@ export function answerRequest(
   session: LegacySession | undefined,
 ): void {
   const { method = '' } = incoming.message;
-  const list = Object.hasOwn(listMethods, method) ? listMethods[method] : undefined;
+  const list = ownValue(listMethods, method);
   if (list) return void answerList(gateway, incoming, list);
   const ofEra = incoming.isModern ? modernOnly : legacyOnly;
-  const handler = own(bothEras, method) ?? own(ofEra, method);
+  const handler = ownValue(bothEras, method) ?? ownValue(ofEra, method);
   if (handler) return attempt(handler, gateway, incoming, session);
   if (incoming.isModern && removed.has(method)) return incoming.error(methodNotFound(method));
   attempt(custom, gateway, incoming, session);
@@ -95,10 +96,6 @@ function attempt(
   } catch (thrown) {
     fail(thrown);
   }
-}
-
-function own(table: Readonly<Record<string, Handler>>, method: string): Handler | undefined {
-  return Object.hasOwn(table, method) ? table[method] : undefined;
 }
 
 // --- lists ---------------------------------------------------------------------------------

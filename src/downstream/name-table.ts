@@ -8,6 +8,7 @@ import type { Host } from '../host/host.ts';
 import type { Server } from '../host/server.ts';
 import { operationKey } from '../host-tools/traffic.ts';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
@@ -96,7 +97,7 @@ export class NameTable {
       server: name,
       items: (catalogue.definitions(lists[kind]) ?? []).map(({ key }) => ({
         name: key,
-        as: kind === 'tool' ? (config.tools[key]?.as ?? null) : null,
+        as: kind === 'tool' ? (ownValue(config.tools, key)?.as ?? null) : null,
       })),
     }));
     this.#names = nameAll(offerings, mode, reserved);

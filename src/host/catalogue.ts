@@ -9,6 +9,7 @@ import { definitionDigest, type Tool } from '../catalog/tool.ts';
 import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { type Clock, within } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { type ReplayContract, replayContract } from '../policy/replay.ts';
 import type { Connection } from '../upstream/connection.ts';
 import { hasParamHeaders } from '../upstream/mirror-headers.ts';
@@ -131,14 +132,14 @@ export class Catalogue {
 
   /** A hidden tool is offered to nobody, so it is not in the book at all. */
   #readTools(definitions: readonly Definition[]): ReadonlyMap<string, OfferedTool> {
-    const visible = definitions.filter(({ key }) => !this.#config.tools[key]?.hidden);
+    const visible = definitions.filter(({ key }) => !ownValue(this.#config.tools, key)?.hidden);
     this.#shown.set('tools', visible);
     const tools = visible.flatMap(({ tool }) => (tool ? [tool] : []));
     return new Map(tools.map((tool) => [tool.name, this.#offer(tool)]));
   }
 
   #offer(tool: Tool): OfferedTool {
-    const config = this.#config.tools[tool.name];
+    const config = ownValue(this.#config.tools, tool.name);
     return {
       tool,
       digest: definitionDigest(tool),
@@ -161,7 +162,7 @@ export function contractOf(
   tool: string,
   isReadOnly: boolean,
 ): ReplayContract {
-  return replayContract(config.tools[tool]?.replay ?? null, config.trusted, isReadOnly);
+  return replayContract(ownValue(config.tools, tool)?.replay ?? null, config.trusted, isReadOnly);
 }
 
 function differing(

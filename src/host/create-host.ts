@@ -8,6 +8,7 @@ import { configFromObject, loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ServerConfig } from '../config/schema.ts';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { Scope } from '../kernel/scope.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import { openEventLog } from '../observe/event-log.ts';
@@ -121,7 +122,7 @@ function readEntry(
 ): ServerConfig {
   const input = { mcpServers: { [name]: entry } };
   const { config, disabled } = configFromObject(input, { baseDir: folder, env });
-  const server = config.mcpServers[name];
+  const server = ownValue(config.mcpServers, name);
   if (server) return server;
   throw new Fault('invalid_request', `${name} cannot be run: ${disabled.get(name)}`, {
     server: name,

@@ -5,6 +5,7 @@
 import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { specHash } from '../config/spec-hash.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import type { EventHub, Noise } from '../observe/events.ts';
 import { Admission } from '../supervise/admission.ts';
 import type { Spawn } from '../supervise/child.ts';
@@ -54,11 +55,11 @@ const firstRemoteDelayMs = 500;
 const healthyMs = 60_000;
 
 /** Which list a notification is about; resources and their templates change together. */
-const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
-  'notifications/tools/list_changed': ['tools'],
-  'notifications/prompts/list_changed': ['prompts'],
-  'notifications/resources/list_changed': ['resources', 'resourceTemplates'],
-};
+const changedLists: ReadonlyMap<string, readonly ListKind[]> = new Map([
+  ['notifications/tools/list_changed', ['tools']],
+  ['notifications/prompts/list_changed', ['prompts']],
+  ['notifications/resources/list_changed', ['resources', 'resourceTemplates']],
+]);
 
 export class Server {
   readonly name: string;
@@ -118,7 +119,7 @@ export class Server {
 
   /** What the operator says about a tool; for most servers there is nothing to look up. */
   toolConfig(tool: string): ToolConfig | undefined {
-    return this.#hasToolConfig ? this.config.tools[tool] : undefined;
+    return this.#hasToolConfig ? ownValue(this.config.tools, tool) : undefined;
   }
 
   get stderr(): readonly string[] {
@@ -234,7 +235,7 @@ export class Server {
 
   #notified(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
     const { method = '' } = message;
-    const changed = changedLists[method];
+    const changed = changedLists.get(method);
     if (changed) return this.#listsChanged(changed);
     if (method === 'notifications/resources/updated') {
       return this.#parts.updated(this.name, message, seat.owner);

@@ -52,7 +52,7 @@ function search(
       shell.out.json({ hits, total, errors });
     } else {
       printOutcome(shell, outcome, words);
-      reportFaults(shell, ...errors);
+      reportFaults(shell, errors);
     }
     const isNobodyAsked = errors.length > 0 && errors.length === servers.length;
     return isNobodyAsked ? exitCodes.unavailable : exitCodes.ok;

@@ -6,6 +6,7 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../../catalog/tool.ts';
 import type { FaultRecord } from '../../kernel/fault.ts';
+import { ownValue } from '../../kernel/own-value.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -95,7 +96,7 @@ function printList(
   const { out } = shell;
   if (isJson) return out.json({ tools: list, errors });
   for (const line of toolLines(list, out.style, out.columns)) out.line(line);
-  reportFaults(shell, ...errors);
+  reportFaults(shell, errors);
 }
 
 async function oneTool(
@@ -109,7 +110,7 @@ async function oneTool(
     import('../../host/call-faults.ts'),
   ]);
   const found = definitions.find(({ name }) => name === tool);
-  const config = loaded.config.mcpServers[server];
+  const config = ownValue(loaded.config.mcpServers, server);
   if (found === undefined || config === undefined) throw unknownTool(host.find(server), tool);
   const { _mcp_server: _, ...definition } = found;
   const { readOnlyHint } = (definition['annotations'] ?? {}) as { readOnlyHint?: unknown };

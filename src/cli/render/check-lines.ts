@@ -3,13 +3,14 @@
 import { printableLine } from '../../kernel/printable.ts';
 import type { Check } from '../checks/check.ts';
 import type { Style } from './style.ts';
+import { largest } from './table.ts';
 import { padTo, widthOf } from './width.ts';
 
 const marks = { ok: '✓', note: '·', finding: '✗' } as const;
 const looks = { ok: 'green', note: 'dim', finding: 'red' } as const;
 
 export function checkLines(checks: readonly Check[], style: Style): string[] {
-  const width = Math.max(...checks.map(({ subject }) => widthOf(subject)));
+  const width = largest(checks.map(({ subject }) => widthOf(subject)));
   const lines = checks.flatMap((check) => {
     const mark = style(looks[check.kind], marks[check.kind]);
     const line = `${mark} ${padTo(width, check.subject)}  ${printableLine(check.text)}`;

@@ -11,8 +11,8 @@ export function faultLines(record: FaultRecord, style: Style): readonly string[]
   const causes = record.detail.split('\n').map(printableLine);
   const last = causes.length - 1;
   return causes.map((cause, index) => {
-    const parts = [named(record, cause) + codeText(record, style)];
-    if (index === last) parts.push(...afterthoughts(record, cause, style));
+    const more = index === last ? afterthoughts(record, cause, style) : [];
+    const parts = [named(record, cause) + codeText(record, style), ...more];
     return `${style('red', 'holdfast:')} ${parts.join(style('dim', ' · '))}`;
   });
 }

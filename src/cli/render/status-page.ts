@@ -95,8 +95,10 @@ export function serverPage(view: StatusView, name: string, style: Style, size: S
   const shown = story.slice(-Math.max(5, Math.min(mostEvents, size.rows - linesAround)));
   const lines = [headlineOf(server, style)];
   if (server.cause !== null) lines.push(line(server.cause));
-  const section = (heading: string, content: readonly string[]) =>
-    lines.push('', style('bold', heading), ...content);
+  const section = (heading: string, content: readonly string[]) => {
+    lines.push('', style('bold', heading));
+    for (const one of content) lines.push(one);
+  };
   const count = shown.length < story.length ? ` (the last ${shown.length} of ${story.length})` : '';
   section(
     `Timeline${count}`,

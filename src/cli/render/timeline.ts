@@ -1,5 +1,6 @@
 // What happened to a server, one line for each event, in the words of `status` and of the log.
 
+import { ownValue } from '../../kernel/own-value.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { durationText, momentText } from './quantity.ts';
@@ -122,8 +123,8 @@ function toolsText({ tools, invalid }: Of<'tools'>): string {
 
 function callTold({ tool, outcome, latencyMs, attempts, replays }: Of<'call'>): Told {
   const isGood = outcome === 'ok' || outcome === 'cached';
-  const word = { ok: 'ok', cached: 'ok, from the cache', is_error: 'said isError' };
-  const result = outcome in word ? word[outcome as keyof typeof word] : outcome;
+  const words = { ok: 'ok', cached: 'ok, from the cache', is_error: 'said isError' };
+  const result = ownValue(words, outcome) ?? outcome;
   const again = replays > 0 ? ` · repeated once, ${attempts} attempts` : '';
   return {
     mood: isGood ? 'good' : 'bad',

@@ -32,9 +32,14 @@ export function addressText({ host, port }: ListenAddress): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
+const loopbackOf: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
 /** Where a client on this machine finds it: an address that stands for all is reached as loopback. */
 export function urlOf(address: ListenAddress): string {
-  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address.host] ?? address.host;
+  const host = loopbackOf.get(address.host) ?? address.host;
   return `http://${addressText({ host, port: address.port })}/mcp`;
 }
 

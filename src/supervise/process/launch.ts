@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { ownValue } from '../../kernel/own-value.ts';
 import { ChildStreams } from './child-streams.ts';
 import { reportDescriptor } from './pid-namespace.ts';
 
@@ -78,7 +79,7 @@ function start(plan: LaunchPlan): ChildProcess {
 
 function refusal({ server, command }: LaunchPlan, cause: unknown): Fault {
   const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
-  const detail = `the command '${command}' could not be started: ${reasons[code] ?? code}`;
+  const detail = `the command '${command}' could not be started: ${ownValue(reasons, code) ?? code}`;
   return new Fault('unavailable', detail, { server, dispatched: 'no' }, cause);
 }
 

@@ -65,6 +65,7 @@ const kinds: Readonly<Record<HostEvent['kind'], true>> = {
   circuit: true,
   tools: true,
   noise: true,
+  defect: true,
   call: true,
 };
 

@@ -7,7 +7,7 @@ import type { ListKind } from '../host/listings.ts';
 import { Traffic } from '../host-tools/traffic.ts';
 import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
@@ -74,7 +74,7 @@ export class Gateway implements Front, AsyncDisposable {
     this.clock = clock;
     this.traffic = new Traffic(clock);
     const seal = new Seal();
-    this.#parking = new Parking(clock, seal);
+    this.#parking = new Parking(clock, seal, (error) => this.caught(error));
     this.tasks = new TaskHandles(seal);
     this.view = new View(host, clock, settings);
     this.relay = new Relay({
@@ -85,6 +85,7 @@ export class Gateway implements Front, AsyncDisposable {
       parking: this.#parking,
       tasks: this.tasks,
       exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
+      caught: (error) => this.caught(error),
     });
     this.#news = host.news.subscribe({
       listChanged: (server, kind, change) => {
@@ -110,7 +111,7 @@ export class Gateway implements Front, AsyncDisposable {
 
   #closed(session: LegacySession): void {
     this.#sessions.delete(session);
-    void this.host.clientGone(session.key);
+    this.host.clientGone(session.key).catch((error: unknown) => this.caught(error));
   }
 
   request(
@@ -157,7 +158,11 @@ export class Gateway implements Front, AsyncDisposable {
   /** A connection that was a client of its own is gone. */
   clientGone(key: string): void {
     this.#clients.delete(key);
-    void this.host.clientGone(key);
+    this.host.clientGone(key).catch((error: unknown) => this.caught(error));
+  }
+
+  caught(error: unknown): void {
+    this.host.defects.caught('a message of the client', error);
   }
 
   inputSchemaOf(tool: string, principal: Principal): unknown {
@@ -245,13 +250,18 @@ export class Gateway implements Front, AsyncDisposable {
     this.traffic.began();
     const end = () => this.traffic.ended(operationKey, 'ok', this.clock.now() - startedAt);
     const fail = (thrown: unknown) => {
+      if (!(thrown instanceof Fault)) this.caught(thrown);
       const fault = faultFrom(thrown);
       this.traffic.failed(operationKey, fault, this.clock.now() - startedAt);
       incoming.error(faultError(fault));
     };
     try {
       const working = work();
-      if (working instanceof Promise) working.then(end, fail);
+      if (working instanceof Promise)
+        working
+          .then(end)
+          .catch(fail)
+          .catch((e) => this.caught(e));
       else end();
     } catch (thrown) {
       fail(thrown);

@@ -6,10 +6,13 @@
 import type { ListKind } from '../host/listings.ts';
 import { isLogLevel } from '../host/log-level.ts';
 import { otherOperations } from '../host-tools/traffic.ts';
+import { contain } from '../kernel/contain.ts';
+import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
+import { WireError } from '../wire/wire-error.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 import type { Gateway } from './gateway.ts';
 import { discovery, tasksExtension } from './greeting.ts';
@@ -74,7 +77,7 @@ export function answerRequest(
 ): void {
   const { method = '' } = incoming.message;
   const list = ownValue(listMethods, method);
-  if (list) return void answerList(gateway, incoming, list);
+  if (list) return attempt(() => answerList(gateway, incoming, list), gateway, incoming, session);
   const ofEra = incoming.isModern ? modernOnly : legacyOnly;
   const handler = ownValue(bothEras, method) ?? ownValue(ofEra, method);
   if (handler) return attempt(handler, gateway, incoming, session);
@@ -89,7 +92,13 @@ function attempt(
   incoming: Incoming,
   session: LegacySession | undefined,
 ): void {
-  const fail = (thrown: unknown) => refuse(incoming, thrown);
+  const fail = (thrown: unknown) => {
+    if (!(thrown instanceof Fault || thrown instanceof WireError)) gateway.caught(thrown);
+    contain(
+      () => refuse(incoming, thrown),
+      (error) => gateway.caught(error),
+    );
+  };
   try {
     const working = handler(gateway, incoming, session);
     if (working instanceof Promise) working.catch(fail);
@@ -100,7 +109,7 @@ function attempt(
 
 // --- lists ---------------------------------------------------------------------------------
 
-async function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): Promise<void> {
+function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): void {
   const { bytes, paramsObject } = incoming.message;
   const span = paramsObject?.find('cursor');
   const cursor = span && textOf(bytes, span);

@@ -11,7 +11,8 @@ import type { Host } from '../host/host.ts';
 import type { Operation } from '../host/operation.ts';
 import type { Traffic } from '../host-tools/traffic.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { contain } from '../kernel/contain.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
@@ -38,6 +39,8 @@ export interface RelayParts {
   readonly tasks: TaskHandles;
   /** A result as the client may see it: addresses that two servers claim are told apart. */
   readonly exposed: (server: string, answer: Answer) => Answer;
+  /** An error that nobody expected on the way back. */
+  readonly caught: (error: unknown) => void;
 }
 
 /** Where a request goes, and how it is written there. */
@@ -102,17 +105,30 @@ export class Relay {
       onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
     };
-    host.carry(request).then(
-      (answer) => {
-        traffic.ended(to.operationKey, 'ok', clock.now() - startedAt);
-        if (isLegacyRound(incoming, answer)) void this.#nextRound(incoming, to, answer, rounds);
-        else parking.ended(incoming, (client) => this.#deliver(client, to, answer));
-      },
-      (thrown: unknown) => {
-        const fault = faultFrom(thrown);
-        traffic.failed(to.operationKey, fault, clock.now() - startedAt);
-        parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
-      },
+    const answered = (answer: Answer) => {
+      traffic.ended(to.operationKey, 'ok', clock.now() - startedAt);
+      if (isLegacyRound(incoming, answer)) return this.#nextRound(incoming, to, answer, rounds);
+      return parking.ended(incoming, (client) => this.#deliver(client, to, answer));
+    };
+    const failed = (thrown: unknown) => {
+      const fault = faultFrom(thrown);
+      traffic.failed(to.operationKey, fault, clock.now() - startedAt);
+      parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
+    };
+    host
+      .carry(request)
+      .then(answered, failed)
+      .catch((thrown: unknown) => this.#undelivered(incoming, to, thrown));
+  }
+
+  /** The answer was there and could not be written: the client is told that much. */
+  #undelivered(incoming: Incoming, to: Destination, thrown: unknown): void {
+    const { caught, parking } = this.#parts;
+    if (!(thrown instanceof Fault)) caught(thrown);
+    const fault = faultFrom(thrown).with({ server: to.server, dispatched: 'yes' });
+    contain(
+      () => parking.ended(incoming, (client) => this.#deliverFault(client, to, fault)),
+      caught,
     );
   }
 

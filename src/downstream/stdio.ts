@@ -5,6 +5,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { ChurnTable } from '../kernel/churn-table.ts';
+import { contain } from '../kernel/contain.ts';
 import { localUser } from '../policy/principal.ts';
 import { scanBatch } from '../wire/batch.ts';
 import { idOf } from '../wire/decode.ts';
@@ -47,6 +48,8 @@ class StdioServer {
   #isModern = false;
   #waiting: (string | Buffer)[] = [];
   #isFlushing = false;
+  /** Frames so far. */
+  #written = 0;
   #isOver = false;
 
   constructor(parts: StdioParts, ended: () => void) {
@@ -61,7 +64,13 @@ class StdioServer {
 
   start(): void {
     const { input, output } = this.#parts;
-    input.on('data', (chunk: Buffer) => this.#reader.push(chunk));
+    const { front } = this.#parts;
+    // What cannot be cut into lines any more is of no use: the client is gone.
+    const failed = (error: unknown) => {
+      front.caught(error);
+      this.#end();
+    };
+    input.on('data', (chunk: Buffer) => contain(() => this.#reader.push(chunk), failed));
     input.on('end', () => this.#end());
     input.on('error', () => this.#end());
     // Nobody reads any more: there is nobody to serve.
@@ -70,17 +79,26 @@ class StdioServer {
 
   // --- in ----------------------------------------------------------------------------------
 
+  /** An error that nobody expected costs this one message. */
   #line(bytes: Buffer): void {
     if (this.#isOver) return;
+    let message: Message | undefined;
+    const written = this.#written;
     try {
-      this.#receive(scanMessage(bytes));
+      message = scanMessage(bytes);
+      this.#receive(message);
     } catch (error) {
-      if (!(error instanceof WireError)) throw error;
+      if (!(error instanceof WireError)) {
+        this.#parts.front.caught(error);
+        const isUnanswered = message?.kind === 'request' && written === this.#written;
+        if (message && isUnanswered) this.#refuse(idText(message), internalError);
+        return;
+      }
       if (error.reason === 'batch' && this.#session?.protocolVersion === batchVersion) {
         return this.#batch(bytes);
       }
       const id = error.id === null ? 'null' : JSON.stringify(error.id);
-      this.#refuse(id, { code: error.rpcCode, message: error.message });
+      this.#refuse(id, wireRefusal(error));
     }
   }
 
@@ -146,8 +164,9 @@ class StdioServer {
       const batch = new BatchReply(requests, (frame) => this.#write(frame));
       for (const message of messages) this.#session?.receive(message, batch.reply());
     } catch (error) {
-      if (!(error instanceof WireError)) throw error;
-      this.#refuse('null', { code: error.rpcCode, message: error.message });
+      if (!(error instanceof WireError)) this.#parts.front.caught(error);
+      const isRefused = error instanceof WireError;
+      this.#refuse('null', isRefused ? wireRefusal(error) : internalError);
     }
   }
 
@@ -160,6 +179,7 @@ class StdioServer {
   /** What is ready in one turn of the loop leaves in one write. */
   #write(frame: Frame): void {
     if (this.#isOver) return;
+    this.#written += 1;
     this.#waiting.push(...frame, '\n');
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -186,10 +206,12 @@ class StdioServer {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#session?.close();
-    for (const underway of this.#underway.values()) underway.cancel();
+    const { front } = this.#parts;
+    const contained = (work: () => void) => contain(work, (error) => front.caught(error));
+    contained(() => this.#session?.close());
+    for (const underway of this.#underway.values()) contained(() => underway.cancel());
     this.#underway.clear();
-    if (this.#isModern) this.#parts.front.clientGone(clientKey);
+    if (this.#isModern) contained(() => front.clientGone(clientKey));
     this.#ended();
   }
 }
@@ -208,6 +230,12 @@ function joinedSmall(pieces: readonly (string | Buffer)[]): readonly (string | B
   }
   if (from < pieces.length) joined.push(joinPieces(pieces, from, pieces.length));
   return joined;
+}
+
+const internalError: RpcError = { code: rpcCodes.internalError, message: 'Internal error' };
+
+function wireRefusal({ rpcCode, message }: WireError): RpcError {
+  return { code: rpcCode, message };
 }
 
 const emptyBatch: RpcError = {

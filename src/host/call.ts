@@ -34,6 +34,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     parts.tally.answer(call);
     return answer;
   } catch (thrown) {
+    if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
     const fault = namedFault(faultFrom(thrown), call);
     parts.tally.fault(call, fault);
     throw fault;

@@ -11,6 +11,7 @@ import type { Config, ServerConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Deadlines } from '../kernel/deadlines.ts';
 import { Fault, type FaultRecord } from '../kernel/fault.ts';
+import type { Defects } from '../observe/defects.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
 import { type BudgetLimits, Budgets } from '../policy/budget.ts';
 import { authorize, type Guard } from '../policy/guard.ts';
@@ -24,6 +25,7 @@ import { type Answer, resultBytes } from './answer.ts';
 import { argumentsFromText, argumentsFromValue } from './arguments.ts';
 import { carryCall } from './call.ts';
 import type { CallParts, CallRequest } from './call-parts.ts';
+import { containedClock } from './contained-edges.ts';
 import {
   type Discovered,
   type DiscoverOptions,
@@ -95,7 +97,9 @@ export class Host implements CallParts, AsyncDisposable {
   readonly tally: Tally;
   readonly pool: IdlePool;
   /** What clients of a gateway have to be told. */
-  readonly news = new HostNews();
+  readonly news: HostNews;
+  /** Errors of our own, contained where they were met. */
+  readonly defects: Defects;
   readonly #parts: HostParts;
   readonly #registry: Registry;
   readonly #startedAt: number;
@@ -104,9 +108,16 @@ export class Host implements CallParts, AsyncDisposable {
   #ending: Promise<void> | undefined;
 
   constructor(parts: HostParts) {
-    const { edges, config, events, store } = parts;
+    const { config, events, store } = parts;
     this.#parts = parts;
-    this.clock = edges.clock;
+    this.defects = events.defects;
+    this.clock = containedClock(parts.edges.clock, (error) => {
+      this.defects.caught('a timer', error);
+    });
+    const edges = { ...parts.edges, clock: this.clock };
+    this.news = new HostNews((error, server) => {
+      this.defects.caught('news for clients', error, server);
+    });
     this.deadlines = new Deadlines(edges.clock);
     this.#startedAt = edges.clock.now();
     this.budgets = new Budgets(edges.clock);
@@ -339,6 +350,7 @@ export class Host implements CallParts, AsyncDisposable {
       servers: [...running, ...off].sort((a, b) => (a.name < b.name ? -1 : 1)),
       cache: this.cache.stats(),
       calls: this.tally.counts,
+      internalErrors: this.defects.total,
     };
   }
 

@@ -58,6 +58,9 @@ function newQuestions({ hasClients = true } = {}) {
     foundAsking: () => {
       found += 1;
     },
+    caught: (error) => {
+      throw error;
+    },
     noise: (one) => noise.push(one),
   });
   const seat = seats.shared;

@@ -5,11 +5,17 @@
 // belongs to a call, or if all who have used the connection are the same person. In every other case it is refused or dropped: a question shown to the wrong person,
 // or a log line about somebody else's call, is worse than none.
 
+import { contain } from '../kernel/contain.ts';
 import { Withdrawal } from '../kernel/withdrawal.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Exchange } from '../upstream/exchange.ts';
-import { errorAnswer, refusedAnswer, resultAnswer } from '../upstream/server-requests.ts';
+import {
+  errorAnswer,
+  internalAnswer,
+  refusedAnswer,
+  resultAnswer,
+} from '../upstream/server-requests.ts';
 import { type Id, idOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import { oneLine } from '../wire/splice.ts';
@@ -26,6 +32,8 @@ export interface QuestionsParts {
   /** The server has asked its client: worth remembering. */
   readonly foundAsking: () => void;
   readonly noise: (noise: Noise) => void;
+  /** An error that nobody expected, on the way of a question or of its answer. */
+  readonly caught: (error: unknown) => void;
 }
 
 export class Questions {
@@ -102,15 +110,25 @@ export class Questions {
       const { start, end } = paramsObject ?? { start: -1, end: 1 };
       from.notify(method, { members: oneLine(bytes.subarray(start + 1, end - 1)) });
     };
-    const asking = client.ask({ server, message, caller, withdrawn, tellServer });
-    void asking.then((answer) => {
-      waiting[Symbol.dispose]();
-      if (open.get(id) === withdrawn) open.delete(id);
+    const ask = async () => {
+      try {
+        return await client.ask({ server, message, caller, withdrawn, tellServer });
+      } finally {
+        waiting[Symbol.dispose]();
+        if (open.get(id) === withdrawn) open.delete(id);
+      }
+    };
+    const answered = (answer: ClientAnswer) => {
       if (withdrawn.aborted || from.isLost) return;
       heard?.(answer);
       const write = answer.kind === 'result' ? resultAnswer : errorAnswer;
       from.respond(write(message, answer.json));
-    });
+    };
+    const failed = (error: unknown) => {
+      this.#parts.caught(error);
+      if (!from.isLost) contain(() => from.respond(internalAnswer(message)), this.#parts.caught);
+    };
+    ask().then(answered).catch(failed);
   }
 
   #refuse(seat: Seat, message: Message, from: Connection): void {

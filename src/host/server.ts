@@ -5,7 +5,9 @@
 import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { specHash } from '../config/spec-hash.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import { contain, ignored } from '../kernel/contain.ts';
 import { ownValue } from '../kernel/own-value.ts';
+import type { Handled } from '../observe/defects.ts';
 import type { EventHub, Noise } from '../observe/events.ts';
 import { Admission } from '../supervise/admission.ts';
 import type { Spawn } from '../supervise/child.ts';
@@ -16,6 +18,7 @@ import type { HttpClient } from '../upstream/http-client.ts';
 import type { Identity, Verdicts } from '../upstream/negotiate.ts';
 import type { Message } from '../wire/scan.ts';
 import { Catalogue } from './catalogue.ts';
+import { containedListener } from './contained-listener.ts';
 import type { ListChange } from './host-news.ts';
 import type { KeptCatalogues } from './kept-catalogues.ts';
 import { type ListKind, listKinds } from './listings.ts';
@@ -109,6 +112,9 @@ export class Server {
         if (this.seats.foundAsking()) this.#keep();
       },
       noise: (noise) => this.#countNoise(noise),
+      caught: (error) => {
+        parts.events.defects.caught('a question of the server', error, name);
+      },
     });
   }
 
@@ -139,7 +145,10 @@ export class Server {
 
   /** Reads what an earlier run knew, once. */
   recall(): Promise<void> {
-    this.#recalling ??= this.#recall();
+    this.#recalling ??= this.#recall().catch((error: unknown) => {
+      // Without it the lists are simply read anew.
+      this.#parts.events.defects.caught('the kept catalogue', error, this.name);
+    });
     return this.#recalling;
   }
 
@@ -155,7 +164,10 @@ export class Server {
   #keep(): void {
     if (this.#keeping || !this.#parts.hasClients) return;
     this.#keeping = true;
-    queueMicrotask(() => {
+    const caught = (error: unknown) => {
+      this.#parts.events.defects.caught('the kept catalogue', error, this.name);
+    };
+    const write = () => {
       this.#keeping = false;
       const known = listKinds.map((kind) => [kind, this.catalogue.lists.known(kind)] as const);
       const read = known.flatMap(([kind, listing]) =>
@@ -165,7 +177,8 @@ export class Server {
       const kept = { lists: new Map(read), greeting, asks: this.seats.asks };
       // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
       this.#parts.kept.put(this.specHash, kept).catch(() => {});
-    });
+    };
+    queueMicrotask(() => contain(write, caught));
   }
 
   // --- making a connection -----------------------------------------------------------------
@@ -194,7 +207,7 @@ export class Server {
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
     let connection: Connection | undefined;
-    const opening = openConnection(this, this.#parts, generation, signal, {
+    const listener: ConnectionListener = {
       lost: (cause) => {
         if (connection) this.questions.lost(connection);
         lost(cause);
@@ -205,17 +218,33 @@ export class Server {
       notification: (message, about, from) => this.#notified(seat, message, about, from),
       asked: (message, about, from) => this.questions.asked(seat, message, about, from),
       noise: (noise) => this.#countNoise(noise),
-    });
-    connection = await opening;
-    const abort = () => void connection.close('hung');
-    signal.addEventListener('abort', abort);
-    if (!signal.aborted && !this.#isKnown(seat)) await this.#readLists(connection);
-    signal.removeEventListener('abort', abort);
-    if (signal.aborted) {
-      await connection.close('hung');
-      throw signal.reason;
-    }
+    };
+    const caught = (handled: Handled, error: unknown) =>
+      seat.supervisor.noteFault(this.#parts.events.defects.caught(handled, error, this.name));
+    const contained = containedListener(listener, caught);
+    connection = await openConnection(this, this.#parts, generation, signal, contained);
+    await this.#readListsUnlessAborted(seat, connection, signal);
     return connection;
+  }
+
+  /** Closes the connection on every way out but the one on which it is installed. */
+  async #readListsUnlessAborted(
+    seat: Seat,
+    connection: Connection,
+    signal: AbortSignal,
+  ): Promise<void> {
+    // What cannot be closed now is closed below, where that is waited for.
+    const abort = () => void connection.close('hung').catch(ignored);
+    signal.addEventListener('abort', abort);
+    try {
+      if (!signal.aborted && !this.#isKnown(seat)) await this.#readLists(connection);
+      signal.throwIfAborted();
+    } catch (error) {
+      await connection.close('hung');
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
   }
 
   /** A client's own connection is to the same server: what it offers need not be read again. */

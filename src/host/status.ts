@@ -66,6 +66,8 @@ export interface HostStatus {
   readonly servers: readonly ServerStatus[];
   readonly cache: CacheStats;
   readonly calls: CallCounts;
+  /** Errors of our own that were contained; the event log has their causes. */
+  readonly internalErrors: number;
 }
 
 /** Monotonic and wall time of one moment, to show the one as the other. */

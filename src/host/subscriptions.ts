@@ -9,6 +9,7 @@ import { Fault } from '../kernel/fault.ts';
 import type { Supervisor } from '../supervise/supervisor.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Exchange } from '../upstream/exchange.ts';
+import type { Message } from '../wire/scan.ts';
 import { rpcFault } from './call-faults.ts';
 
 /** A server that ends its stream is asked again after this long. */
@@ -105,10 +106,11 @@ export class Subscriptions {
         { background: true },
       );
       this.#listening = listening;
-      listening.answer.then(({ kind }) => {
+      const over = ({ kind }: Message) => {
         // A server that refuses would refuse every second.
         if (kind === 'result') this.#ended(connection, listening);
-      }, ignored);
+      };
+      listening.answer.then(over).catch(ignored);
     }
     before?.cancel(new Fault('cancelled', 'replaced by another subscription'));
   }

@@ -6,6 +6,7 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { remedyFor } from '../kernel/disk-remedy.ts';
 import { eventLine } from './event-line.ts';
 import { type LogDamage, type LogFile, RotatedFile } from './log-file.ts';
@@ -110,8 +111,10 @@ export class EventLog implements AsyncDisposable {
 
   /** Writes what was taken so far, if the disk allows; never rejects for what the disk does. */
   flush(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+    const written = this.#writing.then(() => this.#write());
+    // A write that fails as none should must not be the end of the log.
+    this.#writing = written.catch(ignored);
+    return written;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -130,7 +133,7 @@ export class EventLog implements AsyncDisposable {
   }
 
   #wakeIn(ms: number): Disposable {
-    return this.#clock.after(ms, () => void this.flush(), true);
+    return this.#clock.after(ms, () => this.flush().catch(ignored), true);
   }
 
   async #write(): Promise<void> {

@@ -4,6 +4,7 @@
 // how it is made comes from outside.
 
 import type { Clock, Random } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import {
   type LifeEffect,
@@ -190,11 +191,22 @@ export class Life<C extends Supervised> {
       this.#lost(generation, cause),
     )
       .then(
-        (connection) => this.#arrived(generation, connection, startedAt),
+        (connection) => this.#install(generation, connection, startedAt),
         (error: unknown) => this.#startFailed(generation, faultFrom(error)),
       )
       .finally(() => timer[Symbol.dispose]());
     this.#listener.starting(generation);
+  }
+
+  /** A connection that cannot be installed is closed: nobody else knows of it. */
+  #install(generation: number, connection: C, startedAt: number): void {
+    try {
+      this.#arrived(generation, connection, startedAt);
+    } catch (error) {
+      if (this.#connection === connection) this.#takeConnection();
+      this.#clean(generation, connection, 'lost', () => {});
+      this.#startFailed(generation, faultFrom(error));
+    }
   }
 
   #arrived(generation: number, connection: C, startedAt: number): void {
@@ -287,7 +299,7 @@ export class Life<C extends Supervised> {
   #track(closing: Promise<void>): void {
     this.#closing.add(closing);
     const done = () => this.#closing.delete(closing);
-    closing.then(done, done);
+    closing.finally(done).catch(ignored);
   }
 
   // --- waiting -----------------------------------------------------------------------------

@@ -86,7 +86,14 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
       if (this.#probing === generation) this.#probing = 0;
       if (!isAlive) this.#life.hung(generation, hungFault(this.#parts.server));
     };
-    connection.probe().then(judge, () => judge(false));
+    const caught = (error: unknown) => {
+      this.#parts.events.defects.caught('a timer', error, this.#parts.server);
+    };
+    connection
+      .probe()
+      .catch(() => false)
+      .then(judge)
+      .catch(caught);
   }
 
   /** Remembers the latest fault for status, whoever met it. */

@@ -4,6 +4,7 @@
 // connection for new calls, but the calls it carries go on: they have sockets of their own.
 
 import { type Clock, within } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import type { Era } from '../wire/eras.ts';
@@ -205,7 +206,7 @@ class HttpConnection implements Connection {
   }
 
   notify(method: string, params: Params): void {
-    void this.#postMessage(joined(notificationText(method, params, '')));
+    this.#postMessage(joined(notificationText(method, params, ''))).catch(ignored);
   }
 
   /** A message that expects no answer. Resolves when the server has taken it, or never will. */
@@ -337,7 +338,7 @@ class HttpConnection implements Connection {
   }
 
   respond(answer: string | Buffer): void {
-    void this.#postMessage(answer);
+    this.#postMessage(answer).catch(ignored);
   }
 
   #unasked(message: Message): void {

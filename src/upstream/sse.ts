@@ -3,6 +3,7 @@
 // ends, the connection is lost with everything open on it.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
@@ -153,16 +154,16 @@ class SseConnection implements Connection {
   request(method: string, params: Params, options?: RequestOptions): Exchange {
     const exchange = this.#conversation.begin(options);
     const meta = options?.progress ? withProgress('', exchange.id) : '';
-    void this.#post(joined(requestText(exchange.id, method, params, meta)), exchange);
+    this.#post(joined(requestText(exchange.id, method, params, meta)), exchange).catch(ignored);
     return exchange;
   }
 
   notify(method: string, params: Params): void {
-    void this.#post(joined(notificationText(method, params, '')), undefined);
+    this.#post(joined(notificationText(method, params, '')), undefined).catch(ignored);
   }
 
   respond(answer: string | Buffer): void {
-    void this.#post(answer, undefined);
+    this.#post(answer, undefined).catch(ignored);
   }
 
   #asked(message: Message): void {

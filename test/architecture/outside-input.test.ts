@@ -7,6 +7,7 @@
 import type { Expression, Node, SourceFile } from 'typescript/unstable/ast';
 import { SyntaxKind } from 'typescript/unstable/ast';
 import * as is from 'typescript/unstable/ast/is';
+import type { Type } from 'typescript/unstable/sync';
 import { afterAll, describe, expect, it } from 'vitest';
 import { isAnyString, nodesIn, openSource, placeOf, textOf } from './source.ts';
 
@@ -122,5 +123,41 @@ describe('an array', () => {
 
   it('would be found if it were', () => {
     expect(planted(spreads)).toEqual(['into.push(...page)', 'Math.max(0, ...page)']);
+  });
+});
+
+// --- promises ------------------------------------------------------------------------------
+
+/** Statements and `void` expressions that drop a promise without a `catch` at its end. */
+const dropped: Rule = (file) => {
+  const found = [...nodesIn(file)].flatMap((node) => {
+    if (!is.isExpressionStatement(node) && !is.isVoidExpression(node)) return [];
+    const { expression } = node;
+    return isKept(expression) || endsInCatch(expression) ? [] : [{ node, expression }];
+  });
+  const types = source.checker.getTypeAtLocation(found.map(({ expression }) => expression));
+  return found.filter((_, index) => isPromise(types[index])).map(({ node }) => node);
+};
+
+function isKept(node: Expression): boolean {
+  return is.isBinaryExpression(node) || is.isAwaitExpression(node) || is.isVoidExpression(node);
+}
+
+function isPromise(type: Type | undefined): boolean {
+  return type?.getSymbol()?.name === 'Promise';
+}
+
+function endsInCatch(node: Node): boolean {
+  if (!is.isCallExpression(node) || !is.isPropertyAccessExpression(node.expression)) return false;
+  return node.expression.name.text === 'catch';
+}
+
+describe('a promise that nobody waits for', () => {
+  it('ends in a catch', () => {
+    expect(findings(dropped)).toEqual([]);
+  });
+
+  it('would be found if it did not', () => {
+    expect(planted(dropped)).toEqual(['void work()', 'work().then( () => {}, () => {}, );']);
   });
 });

@@ -59,7 +59,7 @@ export async function serveConfig(
   const { shell } = invocation;
   const host = await openHost(shell, loaded, { hasClients: true });
   try {
-    const gateway = await gatewayFor(host, loaded, shell);
+    const gateway = await gatewayFor(host, loaded);
     await using _gateway = gateway;
     host.startPinned();
     if (options.stdio === true) await serveStreams(gateway, shell);
@@ -70,16 +70,12 @@ export async function serveConfig(
   }
 }
 
-async function gatewayFor(
-  host: Host,
-  { config }: LoadedConfig,
-  { clock }: Shell,
-): Promise<Gateway> {
+async function gatewayFor(host: Host, { config }: LoadedConfig): Promise<Gateway> {
   const { Gateway } = await import('../../downstream/gateway.ts');
   const { naming, surface, hostTools } = config;
   return new Gateway({
     host,
-    clock,
+    clock: host.clock,
     identity: ownIdentity(),
     settings: { naming, surface, hostTools },
   });
@@ -100,7 +96,8 @@ async function serveHttp(
 ): Promise<void> {
   const { startHttp } = await import('../../downstream/http/listener.ts');
   const { openTokens } = await import('../../downstream/http/tokens.ts');
-  const { out, clock, interrupt } = shell;
+  const { out, interrupt } = shell;
+  const { clock } = gateway.host;
   const http = { ...config.http, listen: listen ?? config.http.listen };
   const opened =
     http.auth === 'none' ? undefined : await openTokens(gateway.host.collection('tokens'), clock);

@@ -90,6 +90,8 @@ function told(event: HostEvent): Told {
       return plain('tools', toolsText(event));
     case 'noise':
       return { mood: 'wait', word: 'noise', rest: `${event.count} × ${event.noise}` };
+    case 'defect':
+      return { mood: 'bad', word: 'internal', rest: `${event.handled}: ${event.detail}` };
     case 'call':
       return callTold(event);
   }

@@ -4,6 +4,7 @@
 // and whether it can be taken up again elsewhere, is for its owner to know.
 
 import type { ServerResponse } from 'node:http';
+import { contain } from '../../kernel/contain.ts';
 import type { Frame } from '../contract.ts';
 import type { HeaderList } from './answers.ts';
 import type { Edge } from './edge.ts';
@@ -41,7 +42,13 @@ export class EventStream {
     res.cork();
     res.flushHeaders();
     queueMicrotask(() => res.uncork());
-    res.on('close', () => this.#over());
+    const { front } = edge;
+    res.on('close', () =>
+      contain(
+        () => this.#over(),
+        (error) => front.caught(error),
+      ),
+    );
     if (res.closed) this.#over();
     else this.#beatLater();
   }

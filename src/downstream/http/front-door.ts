@@ -141,7 +141,9 @@ export class FrontDoor {
 
   #defect(res: ServerResponse, error: unknown): void {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#parts.edge.report(`http: a defect while serving a request: ${detail}`);
+    const { edge } = this.#parts;
+    edge.front.caught(error);
+    edge.report(`http: a defect while serving a request: ${detail}`);
     if (res.headersSent) res.destroy();
     else refuse(res, 500, { code: rpcCodes.internalError, message: 'Internal error' });
   }

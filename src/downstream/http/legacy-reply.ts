@@ -6,6 +6,7 @@
 // to say, for clients that understand it.
 
 import type { ServerResponse } from 'node:http';
+import { contain } from '../../kernel/contain.ts';
 import type { Frame, Reply } from '../contract.ts';
 import { answerJson, type HeaderList, refuse, sessionNotFoundCode } from './answers.ts';
 import type { Edge } from './edge.ts';
@@ -113,7 +114,13 @@ export class OpeningReply implements Reply, OpenReply {
     this.#session = session;
     this.#failed = failed;
     session.opened(this);
-    res.on('close', () => this.#abandoned());
+    const { front } = edge;
+    res.on('close', () =>
+      contain(
+        () => this.#abandoned(),
+        (error) => front.caught(error),
+      ),
+    );
   }
 
   /** Nothing belongs to a handshake; what is said during it is for the session. */

@@ -3,6 +3,7 @@
 // nothing behind.
 
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { ChildListener, ChildSpec, Containment } from '../child.ts';
 import {
@@ -100,7 +101,7 @@ async function raise(
   const leader = await identify(table, pid);
   const parts = { containment, table, clock, reaper, record, leader, token, cgroups };
   const tree = new ProcessTree(parts);
-  void streams.exit.then(() => tree.exited());
+  streams.exit.then(() => tree.exited()).catch(ignored);
   if (report !== null && !(await hasReported(report))) {
     const cause = await lastWords(streams);
     await tree.sweep();

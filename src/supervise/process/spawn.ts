@@ -7,6 +7,7 @@
 // implementation of `Spawner`, and everything above this file stays as it is.
 
 import { type Clock, within } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Child, ChildListener, ChildSpec, Containment, Spawn } from '../child.ts';
 import { giveBirth, type Nursery } from './birth.ts';
@@ -92,7 +93,7 @@ class PosixSpawner implements Spawner {
     const birth = this.#spawn(spec, listener);
     this.#births.add(birth);
     const settled = (): boolean => this.#births.delete(birth);
-    birth.then(settled, settled);
+    birth.finally(settled).catch(ignored);
     return birth;
   };
 
@@ -115,7 +116,7 @@ class PosixSpawner implements Spawner {
         throw unavailable(error, spec.name);
       });
     this.#children.add(child);
-    void child.swept.then(() => this.#children.delete(child));
+    child.swept.then(() => this.#children.delete(child)).catch(ignored);
     // The caller gets his child first, and hears of it afterwards.
     setImmediate(() => child.begin(listener, this.#rounds));
     return child;

@@ -42,6 +42,14 @@ export const configSchema = z.strictObject({
     .max(65_536)
     .default(16)
     .describe('Idle connections kept at most; the least recently used goes first.'),
+  listWaitMs: z
+    .int()
+    .min(0)
+    .max(600_000)
+    .default(10_000)
+    .describe(
+      'How long the first list waits for servers whose catalogue is not kept, in milliseconds; those that come later are announced.',
+    ),
   http: z
     .strictObject({
       listen: z

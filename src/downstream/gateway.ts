@@ -33,6 +33,8 @@ export interface GatewaySettings {
   readonly naming: 'prefix' | 'transparent';
   readonly surface: 'direct' | 'search';
   readonly hostTools: boolean;
+  /** How long a first list waits for servers of which nothing is known. */
+  readonly listWaitMs: number;
 }
 
 export interface GatewayParts {

@@ -46,7 +46,7 @@ export class View {
     this.tools = this.#names('tool', ownToolNames(settings));
     this.prompts = this.#names('prompt', new Set());
     this.resources = new ResourceView(host, () => this.#known);
-    this.#known = new KnownLists(host, clock, () => this.#recalled());
+    this.#known = new KnownLists(host, clock, settings.listWaitMs, () => this.#recalled());
   }
 
   #names(kind: 'tool' | 'prompt', reserved: ReadonlySet<string>): NameTable {

@@ -14,6 +14,7 @@ import type { Caller } from './caller.ts';
 import type { IdlePool } from './idle-pool.ts';
 import type { Operation } from './operation.ts';
 import type { Server } from './server.ts';
+import type { StartPlaces } from './start-places.ts';
 import type { Tally } from './tally.ts';
 
 export interface CallRequest {
@@ -58,6 +59,8 @@ export interface CallParts {
   readonly pool: IdlePool;
   /** Told of what was thrown and is no fault. */
   readonly defects: Defects;
+  /** For starts that no call needs, only a list. */
+  readonly places: StartPlaces;
   /** Throws `not_found` for a name that is not registered. */
   find(server: string): Server;
 }

@@ -3,6 +3,7 @@
 // library expects.
 
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { configFromObject, loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
@@ -101,6 +102,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
     startedBy: around.startedBy,
     events,
     hasClients: around.hasClients ?? false,
+    processors: availableParallelism(),
     readEntry: (name, entry) => readEntry(name, entry, around),
     release: () => scope[Symbol.asyncDispose](),
   });

@@ -9,6 +9,7 @@ import { contain, ignored } from '../kernel/contain.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import type { Handled } from '../observe/defects.ts';
 import type { EventHub, Noise } from '../observe/events.ts';
+import type { Collection } from '../store/store.ts';
 import { Admission } from '../supervise/admission.ts';
 import type { Spawn } from '../supervise/child.ts';
 import { Supervisor, type SupervisorPolicy } from '../supervise/supervisor.ts';
@@ -26,6 +27,7 @@ import { openConnection } from './open-connection.ts';
 import { Questions } from './questions.ts';
 import { Seat } from './seat.ts';
 import { Seats } from './seats.ts';
+import { StartHistory } from './start-history.ts';
 
 /** Everything outside the process that a server is reached through. */
 export interface Edges {
@@ -39,6 +41,8 @@ export interface ServerParts extends Edges {
   readonly events: EventHub;
   readonly verdicts: Verdicts;
   readonly kept: KeptCatalogues;
+  /** Where it is kept how starts went. */
+  readonly starts: Collection;
   readonly identity: Identity;
   /** Are there clients behind this host: is everything carried, and may servers ask back? */
   readonly hasClients: boolean;
@@ -72,6 +76,7 @@ export class Server {
   readonly admission: Admission;
   readonly catalogue: Catalogue;
   readonly questions: Questions;
+  readonly history: StartHistory;
   readonly #parts: ServerParts;
   readonly #noise = new Map<Noise, number>();
   readonly #announced = new Set<ListKind>();
@@ -88,6 +93,8 @@ export class Server {
     this.specHash = specHash(config);
     this.#hasToolConfig = Object.keys(config.tools).length > 0;
     this.#parts = parts;
+    const { starts: collection, hasClients: isWritten } = parts;
+    this.history = new StartHistory(this.specHash, parts.clock, { collection, isWritten });
     this.admission = new Admission(name, config.concurrency, config.queue);
     this.catalogue = new Catalogue(config, parts.clock, {
       listed: (tools, invalid, changed) => {
@@ -95,6 +102,7 @@ export class Server {
         if (changed.length > 0) parts.toolsChanged(name, changed);
       },
       read: (kind, change) => {
+        this.history.listed(kind);
         const isAnnounced = this.#announced.delete(kind);
         if (change === 'same') return;
         parts.listChanged(name, kind, isAnnounced ? 'announced' : change);
@@ -206,6 +214,7 @@ export class Server {
     signal: AbortSignal,
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
+    const startedAt = this.#parts.clock.now();
     let connection: Connection | undefined;
     const listener: ConnectionListener = {
       lost: (cause) => {
@@ -224,6 +233,7 @@ export class Server {
     const contained = containedListener(listener, caught);
     connection = await openConnection(this, this.#parts, generation, signal, contained);
     await this.#readListsUnlessAborted(seat, connection, signal);
+    this.history.started(this.#parts.clock.now() - startedAt);
     return connection;
   }
 

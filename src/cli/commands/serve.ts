@@ -72,12 +72,12 @@ export async function serveConfig(
 
 async function gatewayFor(host: Host, { config }: LoadedConfig): Promise<Gateway> {
   const { Gateway } = await import('../../downstream/gateway.ts');
-  const { naming, surface, hostTools } = config;
+  const { naming, surface, hostTools, listWaitMs } = config;
   return new Gateway({
     host,
     clock: host.clock,
     identity: ownIdentity(),
-    settings: { naming, surface, hostTools },
+    settings: { naming, surface, hostTools, listWaitMs },
   });
 }
 

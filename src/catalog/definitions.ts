@@ -142,3 +142,15 @@ function judge(value: unknown, list: JudgedHere, index: number): LeftOut | undef
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The same definitions, byte for byte, in the same order. */
+export function isSameList(one: readonly Definition[], other: readonly Definition[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every((definition, place) => bytesOf(definition).equals(bytesOf(other[place])))
+  );
+}
+
+function bytesOf(definition: Definition | undefined): Buffer {
+  return definition?.bytes.subarray(definition.start, definition.end) ?? Buffer.alloc(0);
+}

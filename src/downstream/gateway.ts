@@ -2,6 +2,7 @@
 // each client its session or takes each request by itself, tells clients what changed, and answers for
 // itself what concerns no server. Everything else is carried.
 
+import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
 import { Traffic } from '../host-tools/traffic.ts';
@@ -102,13 +103,20 @@ export class Gateway implements Front, AsyncDisposable {
   openSession(principal: Principal, outlet: Outlet): Session {
     const key = `session-${this.#nextSession++}`;
     const session = new LegacySession(key, principal, outlet, {
-      greeting: () => legacyGreeting(this.host, this.identity),
+      greeting: (sender) => this.#greeting(sender),
       answer: (incoming, own) => answerRequest(this, incoming, own),
       notified: (message, own) => this.#notified(message, own.key, own.principal),
       closed: (own) => this.#closed(own),
+      caught: (error) => this.caught(error),
     });
     this.#sessions.add(session);
     return session;
+  }
+
+  /** At once, unless what an earlier run knew of the servers is still being read. */
+  #greeting(sender: Caller): string | Promise<string> {
+    const written = () => legacyGreeting(this.host, this.identity, sender);
+    return this.view.recalled()?.then(written) ?? written();
   }
 
   #closed(session: LegacySession): void {
@@ -170,7 +178,7 @@ export class Gateway implements Front, AsyncDisposable {
   inputSchemaOf(tool: string, principal: Principal): unknown {
     const route = this.view.tools.route(tool, principal);
     if (!route || route.name === null) return undefined;
-    return this.host.find(route.server).catalogue.lastKnown(route.name)?.inputSchema;
+    return this.host.find(route.server).offerings.lastKnown(route.name)?.inputSchema;
   }
 
   // --- what clients say to no one in particular --------------------------------------------
@@ -184,7 +192,7 @@ export class Gateway implements Front, AsyncDisposable {
     for (const { name, seats } of this.host.servers()) {
       const own = seats.usedOnlyBy(client);
       // The shared one may be another's; a client that has its own is heard there and nowhere else.
-      const meant = own.length === 0 && name === only ? [seats.shared] : own;
+      const meant = own.length === 0 && name === only ? [seats.current] : own;
       for (const { supervisor } of meant) {
         const { connection } = supervisor;
         if (connection && (connection.era === 'legacy' || !isOwnAffair)) {

@@ -5,6 +5,7 @@
 // were answered without it. A server that did not come in time is not waited for again, in this run or
 // a later one, until it has come; and lists do not try for ever to start one that fails.
 
+import type { Caller } from '../host/caller.ts';
 import { freshen } from '../host/discovery.ts';
 import type { Host } from '../host/host.ts';
 import { type Attempts, failedAttempt, mayTry, noAttempts } from '../host/list-attempts.ts';
@@ -63,43 +64,54 @@ export class KnownLists {
   }
 
   /** Reads what is not known, or known to be old, of those that are there to be asked. */
-  async update(servers: readonly Server[], kind: ListKind): Promise<void> {
-    const old = servers.filter(({ catalogue, supervisor }) => {
-      const isKnown = catalogue.definitions(kind) !== undefined;
-      return !isKnown || (!catalogue.lists.isFresh(kind) && supervisor.connection !== undefined);
+  async update(
+    servers: readonly Server[],
+    kind: ListKind,
+    caller: Caller | undefined,
+  ): Promise<void> {
+    const old = servers.filter((server) => {
+      const shown = server.catalogueFor(caller);
+      if (shown.definitions(kind) === undefined) return true;
+      return !shown.lists.isFresh(kind) && server.seatOf(shown) !== undefined;
     });
     if (old.length === 0) return;
-    await Promise.all(old.map((server) => this.#await(server, kind)));
-    for (const { catalogue, name } of old) {
-      if (!catalogue.lists.isFresh(kind)) this.#missed.add(markOf(name, kind));
+    await Promise.all(old.map((server) => this.#await(server, kind, caller)));
+    for (const server of old) {
+      const isFresh = server.catalogueFor(caller).lists.isFresh(kind);
+      if (!isFresh) this.#missed.add(markOf(server.name, kind));
     }
   }
 
   /** For a name that nobody knows: asks those whose list is not known, and those it points to. */
-  async learn(kind: ListKind, isCandidate: (server: Server) => boolean): Promise<void> {
+  async learn(
+    kind: ListKind,
+    caller: Caller,
+    isCandidate: (server: Server) => boolean,
+  ): Promise<void> {
     await this.recalled();
     const readings = this.#host.servers().flatMap((server) => {
-      const isUnknown = server.catalogue.definitions(kind) === undefined;
+      const shown = server.catalogueFor(caller);
+      const isUnknown = shown.definitions(kind) === undefined;
       // Somebody calls it by its name: it is started like for any call.
       if (isCandidate(server)) {
-        return server.catalogue.lists.isFresh(kind) ? [] : [this.#read(server, kind)];
+        return shown.lists.isFresh(kind) ? [] : [this.#read(server, kind, caller)];
       }
-      return isUnknown ? [this.#await(server, kind)] : [];
+      return isUnknown ? [this.#await(server, kind, caller)] : [];
     });
     await Promise.all(readings);
   }
 
   /** Waits for one server as long as it may be waited for. */
-  async #await(server: Server, kind: ListKind): Promise<void> {
+  async #await(server: Server, kind: ListKind, caller: Caller | undefined): Promise<void> {
     const waitMs = this.#waitMs(server, kind);
-    const reading = this.#reading(server, kind);
+    const reading = this.#reading(server, kind, caller);
     if (reading === undefined || waitMs === 0) return;
     await within(this.#clock, waitMs, reading.ended);
-    if (server.catalogue.definitions(kind) === undefined) this.#noteLate(server, kind, reading);
+    if (server.offerings.definitions(kind) === undefined) this.#noteLate(server, kind, reading);
   }
 
-  #waitMs({ catalogue, name, history }: Server, kind: ListKind): number {
-    if (catalogue.definitions(kind) !== undefined) return changedListMs;
+  #waitMs({ offerings, name, history }: Server, kind: ListKind): number {
+    if (offerings.definitions(kind) !== undefined) return changedListMs;
     const mark = markOf(name, kind);
     const now = this.#clock.now();
     const allowedMs = history.facts.late.includes(kind) ? 0 : this.#listWaitMs;
@@ -115,13 +127,13 @@ export class KnownLists {
   }
 
   /** The reading under way, or a new one; undefined if a list may not try it now. */
-  #reading(server: Server, kind: ListKind): Reading | undefined {
+  #reading(server: Server, kind: ListKind, caller: Caller | undefined): Reading | undefined {
     const mark = markOf(server.name, kind);
     const underWay = this.#readings.get(mark);
     if (underWay) return underWay;
     if (!this.#mayStart(server, mark)) return undefined;
     const reading: Reading = { begunAt: undefined, ended: Promise.resolve() };
-    reading.ended = this.#readInTurn(server, kind, reading).finally(() =>
+    reading.ended = this.#readInTurn(server, kind, caller, reading).finally(() =>
       this.#readings.delete(mark),
     );
     this.#readings.set(mark, reading);
@@ -134,22 +146,27 @@ export class KnownLists {
     return mayTry(this.#attempts.get(mark) ?? noAttempts, this.#clock.now(), budget);
   }
 
-  async #readInTurn(server: Server, kind: ListKind, reading: Reading): Promise<void> {
+  async #readInTurn(
+    server: Server,
+    kind: ListKind,
+    caller: Caller | undefined,
+    reading: Reading,
+  ): Promise<void> {
     using _place = await this.#host.places.enter(server);
     reading.begunAt = this.#clock.now();
-    await this.#read(server, kind);
+    await this.#read(server, kind, caller);
   }
 
   /** Ends when the list is read or cannot be read: it is shown as it was last known, or not. */
-  async #read(server: Server, kind: ListKind): Promise<void> {
+  async #read(server: Server, kind: ListKind, caller: Caller | undefined): Promise<void> {
     const mark = markOf(server.name, kind);
     const deadlineMs = server.config.startTimeoutMs + listDeadlineMs;
     try {
-      await freshen(this.#host, server, kind, { deadlineMs, asksAgain: false });
+      await freshen(this.#host, server, kind, { caller, deadlineMs, asksAgain: false });
     } catch {
       // `status` has the cause.
     }
-    if (server.catalogue.definitions(kind) !== undefined) {
+    if (server.offerings.definitions(kind) !== undefined) {
       this.#attempts.delete(mark);
       return;
     }

@@ -50,8 +50,9 @@ const legacyOnly: Readonly<Record<string, Handler>> = {
 };
 
 const modernOnly: Readonly<Record<string, Handler>> = {
-  'server/discover': (gateway, incoming) => {
-    incoming.result(discovery(gateway.host, gateway.identity));
+  'server/discover': async (gateway, incoming) => {
+    await gateway.view.recalled();
+    incoming.result(discovery(gateway.host, gateway.identity, incoming));
   },
   'subscriptions/listen': (gateway, incoming) => listen(gateway, incoming),
   'tasks/get': (gateway, incoming) => taskRequest(gateway, incoming),
@@ -135,7 +136,7 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
 
 /** Perhaps its server has not been asked yet. */
 async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string): Promise<void> {
-  const route = await gateway.view.tools.find(name, incoming.principal);
+  const route = await gateway.view.tools.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
   const fault = gateway.view.tools.unread(name, incoming.principal);
   if (fault) gateway.failToolCall(incoming, fault);
@@ -145,7 +146,7 @@ async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string):
 async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
   const name = textParam(incoming, 'name');
   const { prompts } = gateway.view;
-  const route = name === undefined ? undefined : await prompts.find(name, incoming.principal);
+  const route = name === undefined ? undefined : await prompts.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
   const fault = name === undefined ? undefined : prompts.unread(name, incoming.principal);
   gateway.count(incoming, 'prompts/get', () => {
@@ -157,7 +158,7 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
 async function readResource(gateway: Gateway, incoming: Incoming): Promise<void> {
   const uri = textParam(incoming, 'uri');
   if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
-  const owner = await gateway.view.resources.ownerOf(uri, incoming.principal);
+  const owner = await gateway.view.resources.ownerOf(uri, incoming);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
     return gateway.count(incoming, 'resources/read', () => incoming.error(error));
@@ -181,7 +182,7 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   const uri = uriSpan && textOf(bytes, uriSpan);
   const operationKey = 'completion/complete';
   if (nameSpan && name !== undefined) {
-    const route = await gateway.view.prompts.find(name, incoming.principal);
+    const route = await gateway.view.prompts.find(name, incoming);
     if (!route) return incoming.error(invalidParams(`unknown prompt ${name}`));
     const edits = [{ start: nameSpan.start, end: nameSpan.end, with: JSON.stringify(route.name) }];
     const { server } = route;
@@ -195,7 +196,7 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   }
   if (!uriSpan || uri === undefined)
     return incoming.error(invalidParams('ref needs a name or a uri'));
-  const owner = await gateway.view.resources.ownerOf(uri, incoming.principal);
+  const owner = await gateway.view.resources.ownerOf(uri, incoming);
   if (!owner) return incoming.error(invalidParams(`unknown resource ${uri}`));
   const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
   const { server } = owner;

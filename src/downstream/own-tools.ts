@@ -101,7 +101,7 @@ async function look(
   if (name === 'search_tools') return search(gateway, incoming);
   const question = readDescribeTool(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
-  const route = await gateway.view.tools.find(question.name, incoming.principal);
+  const route = await gateway.view.tools.find(question.name, incoming);
   const definition = route && gateway.view.toolDefinition(route);
   if (!route || !definition) return refuse(incoming, `Unknown tool: ${question.name}`);
   const exposed = gateway.view.tools.exposed(route) ?? question.name;
@@ -139,5 +139,5 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
     gateway.relay.carry(incoming, { ...route, args, changes });
   };
   const fail = (thrown: unknown) => incoming.error(faultError(faultFrom(thrown)));
-  gateway.view.tools.find(name, incoming.principal).then(carry).catch(fail);
+  gateway.view.tools.find(name, incoming).then(carry).catch(fail);
 }

@@ -176,7 +176,7 @@ export class Relay {
   /** Has a legacy client been told that this tool's output is inside an object? */
   #wrapsOutput({ server, kind, name }: Destination): boolean {
     if (kind !== 'tool' || name === null) return false;
-    const tool = this.#parts.host.find(server).catalogue.lastKnown(name);
+    const tool = this.#parts.host.find(server).offerings.lastKnown(name);
     return tool !== undefined && hasForeignOutput(tool);
   }
 

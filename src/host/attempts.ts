@@ -57,7 +57,8 @@ export class Attempts implements PatienceListener {
         const connection = this.#seat.supervisor.connection ?? (await this.#connection());
         const offered = this.#offered() ?? (await this.#unlisted(connection));
         const { caller } = this.#call.request;
-        const preparing = caller && this.#server.questions.preparing(connection, caller);
+        const preparing =
+          caller && this.#server.questions.preparing(this.#seat, connection, caller);
         if (preparing) {
           this.#patience.begin();
           await this.#interruption.of(preparing);
@@ -98,12 +99,14 @@ export class Attempts implements PatienceListener {
 
   #offered(): OfferedTool | undefined {
     const { kind, name } = this.#call.request.operation;
-    return kind === 'tool' && name !== null ? this.#server.catalogue.find(name) : undefined;
+    return kind === 'tool' && name !== null
+      ? this.#server.catalogueOf(this.#seat).find(name)
+      : undefined;
   }
 
   /** Not in the list that was read: refused, unless a list read now has it or none can be read. */
   async #unlisted(connection: Connection): Promise<OfferedTool | undefined> {
-    const { catalogue } = this.#server;
+    const catalogue = this.#server.catalogueOf(this.#seat);
     const { kind, name } = this.#call.request.operation;
     if (kind !== 'tool' || name === null || catalogue.offered === undefined) return undefined;
     const reading = catalogue.load(connection).catch((error: unknown) => {

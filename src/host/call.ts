@@ -101,6 +101,7 @@ async function carry(
     if (isInside) {
       leases.release();
       admission.leave();
+      if (seat.isDuplicate) server.seats.settle(seat);
       parts.pool.settle();
     }
   }

@@ -4,7 +4,7 @@
 // known, nothing is refused by name, and nothing is safe to repeat. The other lists are read beside
 // them, where somebody will ask for them.
 
-import type { Definition } from '../catalog/definitions.ts';
+import { type Definition, isSameList } from '../catalog/definitions.ts';
 import { definitionDigest, type Tool } from '../catalog/tool.ts';
 import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { type Clock, within } from '../kernel/clock.ts';
@@ -118,7 +118,7 @@ export class Catalogue {
     const before = this.#shown.get(kind);
     if (kind === 'tools') this.#toolsArrived(definitions, leftOut);
     else this.#shown.set(kind, definitions);
-    const isSameAs = before !== undefined && isSame(before, this.#shown.get(kind) ?? []);
+    const isSameAs = before !== undefined && isSameList(before, this.#shown.get(kind) ?? []);
     this.#listener.read(kind, before === undefined ? 'first' : isSameAs ? 'same' : 'new');
   }
 
@@ -173,15 +173,4 @@ function differing(
   return [...before]
     .filter(([name, old]) => after.get(name)?.digest !== old.digest)
     .map(([name]) => name);
-}
-
-function isSame(before: readonly Definition[], after: readonly Definition[]): boolean {
-  return (
-    before.length === after.length &&
-    before.every((definition, index) => bytesOf(definition).equals(bytesOf(after[index])))
-  );
-}
-
-function bytesOf(definition: Definition | undefined): Buffer {
-  return definition?.bytes.subarray(definition.start, definition.end) ?? Buffer.alloc(0);
 }

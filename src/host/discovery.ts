@@ -9,6 +9,7 @@ import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { CallParts } from './call-parts.ts';
+import type { Caller } from './caller.ts';
 import { Interruption } from './interruption.ts';
 import type { ListKind } from './listings.ts';
 import type { Server } from './server.ts';
@@ -56,6 +57,8 @@ export async function toolsOf(
 }
 
 export interface Freshening {
+  /** The client that wants to know; the server is started for its class. */
+  readonly caller?: Caller | undefined;
   readonly deadlineMs: number | undefined;
   /** Asks for the tools again where starting the server has just read them in vain, to hear why. */
   readonly asksAgain: boolean;
@@ -66,9 +69,10 @@ export async function freshen(
   parts: CallParts,
   server: Server,
   kind: ListKind,
-  { deadlineMs, asksAgain }: Freshening,
+  { caller, deadlineMs, asksAgain }: Freshening,
 ): Promise<void> {
-  const { supervisor, catalogue } = server;
+  const seat = server.seatOf(server.catalogueFor(caller)) ?? server.seats.for(caller);
+  const { supervisor } = seat;
   const pass = supervisor.gate();
   const interruption = new Interruption();
   using _deadline =
@@ -76,9 +80,11 @@ export async function freshen(
       ? undefined
       : parts.clock.after(deadlineMs, () => interruption.raise(slowFault(server, deadlineMs)));
   supervisor.leases.hold();
+  seat.enter(caller);
   try {
     const earlier = supervisor.connection;
     const connection = earlier ?? (await interruption.of(supervisor.acquire()));
+    const catalogue = server.catalogueOf(seat);
     // Making the connection has usually read the list already.
     const isFresh = kind === 'tools' ? catalogue.isFresh : catalogue.lists.isFresh(kind);
     const isReadInVain = kind === 'tools' && earlier === undefined;
@@ -90,7 +96,9 @@ export async function freshen(
     supervisor.breaker.withdrawn(pass);
     throw faultFrom(thrown).with({ server: server.name });
   } finally {
+    seat.leave(caller);
     supervisor.leases.release();
+    server.seats.settle(seat);
   }
 }
 

@@ -45,7 +45,6 @@ import type { Edges, Server, ServerParts } from './server.ts';
 import { placesFor, StartPlaces } from './start-places.ts';
 import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
 import { Tally } from './tally.ts';
-import { verdictMemory } from './verdict-memory.ts';
 
 /** A tool's answer as MCP defines it; what we do not know of it is kept as it came. */
 export interface CallResult {
@@ -138,7 +137,7 @@ export class Host implements CallParts, AsyncDisposable {
       events,
       identity: parts.identity,
       hasClients: parts.hasClients,
-      verdicts: verdictMemory(store.collection('verdicts')),
+      facts: store.collection('verdicts'),
       kept: new KeptCatalogues(store.collection('catalogues')),
       starts: store.collection('starts'),
       toolsChanged: (name, tools) => {
@@ -286,7 +285,7 @@ export class Host implements CallParts, AsyncDisposable {
   async reload(name: string): Promise<void> {
     const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
-    server.catalogue.forget();
+    server.offerings.forget();
     await Promise.all([...server.seats.all()].map(({ supervisor }) => supervisor.reload()));
   }
 

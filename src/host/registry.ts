@@ -32,8 +32,9 @@ export class Registry {
     return this.#all;
   }
 
-  *seats(): Iterable<Seat> {
-    for (const server of this.#servers.values()) yield* server.seats.all();
+  /** The connections of each server. */
+  *seats(): Iterable<Iterable<Seat>> {
+    for (const server of this.#servers.values()) yield server.seats.all();
   }
 
   byName(): readonly Server[] {
@@ -50,7 +51,7 @@ export class Registry {
     this.#servers.set(name, server);
     this.#all = undefined;
     this.#parts.server.events.emit({ kind: 'registered', server: name, lazy: config.lazy });
-    if (!config.lazy) server.supervisor.leases.pin(true);
+    if (!config.lazy) server.seats.pin(true);
     return server;
   }
 

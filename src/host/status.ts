@@ -32,6 +32,10 @@ export interface ServerStatus {
     readonly pid: number;
     readonly generation: number;
     readonly client: string | null;
+    readonly era: 'legacy' | 'modern';
+    /** What the clients it was greeted for can be asked; null where that travels with each request. */
+    readonly class: string | null;
+    readonly folder: string | null;
   }[];
   readonly generation: number;
   readonly lazy: boolean;
@@ -104,7 +108,7 @@ export function serverStatus(server: Server, cacheEntries: number, moment: Momen
     restartsLeft: supervisor.restartsLeft,
     consecutiveFailures: breaker.failures,
     circuit: breaker.circuit,
-    ejected: supervisor.phase.kind === 'ejected',
+    ejected: supervisor.isEjected,
     nextAttemptAt: nextAttemptAt(server, moment),
     lastFault: lastFault ? { ...lastFault.fault.record, at: lastFault.at } : null,
     cacheEntries,
@@ -116,9 +120,14 @@ export function serverStatus(server: Server, cacheEntries: number, moment: Momen
 }
 
 function childrenOf(server: Server): ServerStatus['children'] {
-  return [...server.seats.all()].flatMap(({ supervisor, owner }) => {
+  return [...server.seats.all()].flatMap(({ supervisor, owner, aim }) => {
     const pid = supervisor.connection?.pid ?? null;
-    return pid === null ? [] : [{ pid, generation: supervisor.generation, client: owner }];
+    const { connection } = supervisor;
+    if (!connection || pid === null) return [];
+    const { era } = connection;
+    const clients = era === 'legacy' ? aim.clients.key : null;
+    const { generation } = supervisor;
+    return [{ pid, generation, client: owner, era, class: clients, folder: null }];
   });
 }
 
@@ -156,8 +165,9 @@ export function disabledStatus(name: string, cause: string): ServerStatus {
 }
 
 function stateOf(server: Server): ServerState {
-  const { phase, breaker } = server.supervisor;
+  const { phase, breaker, isEjected } = server.supervisor;
   if (phase.kind === 'ended') return 'stopping';
+  if (isEjected) return 'ejected';
   if (phase.kind === 'ejected' || phase.kind === 'stopping') return phase.kind;
   return breaker.circuit === 'closed' ? phase.kind : 'degraded';
 }

@@ -73,7 +73,7 @@ const ejected = upon(
 describe('starting', () => {
   it('begins with the first who wants it, as generation 1', () => {
     expect(upon([wanted()])).toEqual({
-      state: { ...unborn, generation: 1, phase: { kind: 'starting' } },
+      state: { ...unborn, generation: 1, highest: 1, phase: { kind: 'starting' } },
       effects: [{ kind: 'start', generation: 1 }],
     });
   });

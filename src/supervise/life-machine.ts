@@ -34,7 +34,10 @@ type Afterwards =
 export interface LifeState {
   /** Of the current or the last process; 0 before the first. Never goes down. */
   readonly generation: number;
+  /** The highest generation that any connection of this server has had; the next start has one more. */
+  readonly highest: number;
   readonly phase: Phase;
+  /** Of the server, over all of its connections. */
   readonly restarts: RestartState;
 }
 
@@ -86,6 +89,7 @@ type Step = readonly [LifeState, readonly LifeEffect[]];
 
 export const unborn: LifeState = {
   generation: 0,
+  highest: 0,
   phase: { kind: 'idle', notBefore: Number.NEGATIVE_INFINITY },
   restarts: freshRestarts,
 };
@@ -139,8 +143,11 @@ function wantedMeanwhile(state: LifeState, then: Afterwards): Step {
 }
 
 function start(state: LifeState): Step {
-  const generation = state.generation + 1;
-  return [{ ...state, generation, phase: { kind: 'starting' } }, [{ kind: 'start', generation }]];
+  // Another connection of the same server has spent the budget.
+  if (state.restarts.ejected) return eject(state);
+  const generation = state.highest + 1;
+  const phase = { kind: 'starting' } as const;
+  return [{ ...state, generation, highest: generation, phase }, [{ kind: 'start', generation }]];
 }
 
 function cool(state: LifeState, until: number, at: number): Step {

@@ -15,7 +15,12 @@ import {
   step,
   unborn,
 } from './life-machine.ts';
-import { type RestartPolicy, restartsLeft, withinWindow } from './restart-machine.ts';
+import {
+  type RestartPolicy,
+  type RestartState,
+  restartsLeft,
+  withinWindow,
+} from './restart-machine.ts';
 
 /** What supervision needs to know of a connection. */
 export interface Supervised {
@@ -54,6 +59,12 @@ export interface LifeListener<C> {
   isWanted(): boolean;
 }
 
+/** What all connections of one server have in common. */
+export interface LifeShared {
+  restarts: RestartState;
+  generation: number;
+}
+
 interface Waiter<C> {
   serve(connection: C): void;
   refuse(fault: Fault): void;
@@ -74,6 +85,7 @@ export class Life<C extends Supervised> {
   readonly #policy: LifePolicy;
   readonly #connect: Connect<C>;
   readonly #listener: LifeListener<C>;
+  readonly #shared: LifeShared;
   readonly #waiters = new Set<Waiter<C>>();
   /** What is being closed or cleaned up; an end must wait for it. */
   readonly #closing = new Set<Promise<void>>();
@@ -90,6 +102,7 @@ export class Life<C extends Supervised> {
     policy: LifePolicy,
     connect: Connect<C>,
     listener: LifeListener<C>,
+    shared: LifeShared,
   ) {
     this.#name = name;
     this.#clock = edges.clock;
@@ -97,6 +110,7 @@ export class Life<C extends Supervised> {
     this.#policy = policy;
     this.#connect = connect;
     this.#listener = listener;
+    this.#shared = shared;
   }
 
   get phase(): Phase {
@@ -113,11 +127,11 @@ export class Life<C extends Supervised> {
   }
 
   get restarts(): number {
-    return withinWindow(this.#state.restarts, this.#clock.now(), this.#policy.restart).length;
+    return withinWindow(this.#shared.restarts, this.#clock.now(), this.#policy.restart).length;
   }
 
   get restartsLeft(): number | null {
-    return restartsLeft(this.#state.restarts, this.#clock.now(), this.#policy.restart);
+    return restartsLeft(this.#shared.restarts, this.#clock.now(), this.#policy.restart);
   }
 
   /** The connection, started if need be; shared by all who wait for it. */
@@ -152,8 +166,12 @@ export class Life<C extends Supervised> {
   }
 
   #dispatch(event: LifeEvent): void {
-    const [state, effects] = step(this.#state, event, this.#policy.restart);
+    const shared = this.#shared;
+    const before = { ...this.#state, restarts: shared.restarts, highest: shared.generation };
+    const [state, effects] = step(before, event, this.#policy.restart);
     this.#state = state;
+    shared.restarts = state.restarts;
+    shared.generation = state.highest;
     for (const effect of effects) this.#perform(effect);
   }
 

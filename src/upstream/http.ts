@@ -24,12 +24,13 @@ import { HttpAnswer, type StreamPlace } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
 import { answersProbe } from './liveness.ts';
 import {
+  type EraKnowledge,
+  type EraMemory,
   envelopeHead,
   fullEnvelope,
   type Identity,
   modernEnvelope,
   negotiate,
-  type Verdicts,
 } from './negotiate.ts';
 import { sendOneWay } from './one-way.ts';
 import { pingAnswer } from './server-requests.ts';
@@ -40,14 +41,15 @@ export interface HttpParts {
   readonly server: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly specHash: string;
   readonly frameBytes: number;
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly identity: Identity;
   /** What we say a legacy server may ask its client, as JSON. */
   readonly capabilities: string;
-  readonly verdicts: Verdicts;
+  /** The era of the client that it is made for. */
+  readonly first: Era;
+  readonly eras: EraMemory;
 }
 
 /** Calls still running when a server is replaced get this long to finish. */
@@ -67,17 +69,16 @@ export async function connectHttp(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const remembered = await parts.verdicts.get(parts.specHash);
+  const known = await parts.eras.known();
   const connection = new HttpConnection(parts, generation, listener);
   try {
-    await connection.start(signal, remembered);
+    await connection.start(signal, known);
+    await parts.eras.kept();
+    return connection;
   } catch (error) {
     await connection.close('hung');
     throw error;
   }
-  const { era } = connection.greeting;
-  if (era !== remembered) await parts.verdicts.put(parts.specHash, era);
-  return connection;
 }
 
 class HttpConnection implements Connection {
@@ -114,19 +115,23 @@ class HttpConnection implements Connection {
 
   // --- starting ----------------------------------------------------------------------------
 
-  async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
-    const { identity, clock, capabilities } = this.#parts;
+  async start(signal: AbortSignal, known: EraKnowledge): Promise<void> {
+    const { identity, clock, capabilities, first, eras } = this.#parts;
     signal.throwIfAborted();
     const talk = {
-      request: (method: string, params: Params, talkEra: Era) =>
-        this.#post(method, params, talkEra === 'modern' ? modernEnvelope(identity) : '', talkEra),
+      isOrdered: false,
+      request: (method: string, params: Params, era: Era, options?: RequestOptions) => {
+        const envelope = era === 'modern' ? modernEnvelope(identity) : '';
+        return this.#post(method, params, envelope, era, options);
+      },
       notify: (method: string, params: Params) =>
         this.#postMessage(joined(notificationText(method, params, ''))),
       outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
     };
     try {
-      const meeting = negotiate(talk, era, identity, clock, capabilities);
-      this.#greeting = await unlessAborted(signal, meeting);
+      const learn = (facts: EraKnowledge) => eras.learn(facts);
+      const opening = { first, known, learn, identity, clock, capabilities };
+      this.#greeting = await unlessAborted(signal, negotiate(talk, opening));
     } catch (error) {
       // The 2024 transport has no POST at its address.
       const isElsewhere = this.#startStatus === 404 || this.#startStatus === 405;

@@ -87,9 +87,12 @@ class SseConnection implements Connection {
       notify: (method: string, params: Params) =>
         this.#post(joined(notificationText(method, params, '')), undefined),
       outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
+      isOrdered: false,
     };
     const { identity, capabilities } = this.#parts;
-    return negotiate(talk, 'legacy', identity, this.#clock, capabilities);
+    // This transport has no modern era; which one the server speaks elsewhere is not learnt here.
+    const opening = { first: 'legacy', known: {}, learn: () => {}, identity } as const;
+    return negotiate(talk, { ...opening, clock: this.#clock, capabilities });
   }
 
   #open(): Promise<void> {

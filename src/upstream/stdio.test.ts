@@ -20,13 +20,13 @@ function connecting(spawn: StdioParts['spawn'], signal: AbortSignal) {
   const parts: StdioParts = {
     server: 'files',
     spec,
-    specHash: 'hash',
     frameBytes: 10_000,
     spawn,
     clock: manualClock(),
     identity: { name: 'holdfast', version: '0' },
     capabilities: '{}',
-    verdicts: { get: async () => undefined, put: async () => {} },
+    first: 'modern',
+    eras: { known: async () => ({}), learn: () => {}, kept: async () => {} },
   };
   return connectStdio(parts, 1, signal, {
     lost: () => {},

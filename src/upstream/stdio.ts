@@ -27,13 +27,14 @@ import type { Exchange } from './exchange.ts';
 import { asLine, notificationText, requestText, withProgress } from './frame.ts';
 import { answersProbe } from './liveness.ts';
 import {
+  type EraKnowledge,
+  type EraMemory,
   envelopeHead,
   fullEnvelope,
   type Identity,
   modernEnvelope,
   negotiate,
   ProbeEndedServer,
-  type Verdicts,
 } from './negotiate.ts';
 import { NoiseLimit } from './noise-limit.ts';
 import { Outbox } from './outbox.ts';
@@ -43,14 +44,15 @@ import { StderrRing } from './stderr-ring.ts';
 export interface StdioParts {
   readonly server: string;
   readonly spec: ChildSpec;
-  readonly specHash: string;
   readonly frameBytes: number;
   readonly spawn: Spawn;
   readonly clock: Clock;
   readonly identity: Identity;
   /** What we say a legacy server may ask its client, as JSON. */
   readonly capabilities: string;
-  readonly verdicts: Verdicts;
+  /** The era of the client that it is made for. */
+  readonly first: Era;
+  readonly eras: EraMemory;
 }
 
 /** A child that takes no byte for this long is hung. */
@@ -68,10 +70,9 @@ export async function connectStdio(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const remembered = await parts.verdicts.get(parts.specHash);
-  const connection = await open(parts, generation, signal, listener, remembered);
-  const { era } = connection.greeting;
-  if (era !== remembered) await parts.verdicts.put(parts.specHash, era);
+  const known = await parts.eras.known();
+  const connection = await open(parts, generation, signal, listener, known);
+  await parts.eras.kept();
   return connection;
 }
 
@@ -80,17 +81,18 @@ async function open(
   generation: number,
   signal: AbortSignal,
   listener: ConnectionListener,
-  era: Era | undefined,
+  known: EraKnowledge,
 ): Promise<StdioConnection> {
   const connection = new StdioConnection(parts, generation, listener);
   try {
-    await connection.start(signal, era);
+    await connection.start(signal, known);
     return connection;
   } catch (error) {
     await connection.close('hung');
     // Only a process that the probe itself has ended is started once more, without the probe.
-    if (error instanceof ProbeEndedServer)
-      return open(parts, generation, signal, listener, 'legacy');
+    if (error instanceof ProbeEndedServer) {
+      return open(parts, generation, signal, listener, { modern: false });
+    }
     throw error;
   }
 }
@@ -144,8 +146,8 @@ class StdioConnection implements Connection {
 
   // --- starting ----------------------------------------------------------------------------
 
-  async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
-    const { spawn, spec, clock, identity, capabilities } = this.#parts;
+  async start(signal: AbortSignal, known: EraKnowledge): Promise<void> {
+    const { spawn, spec, clock, identity, capabilities, first, eras } = this.#parts;
     signal.throwIfAborted();
     const child = await spawn(spec, {
       stdout: (chunk) => this.#stdout(chunk),
@@ -164,15 +166,18 @@ class StdioConnection implements Connection {
       signal.throwIfAborted();
       if (this.#exit) throw this.#exitFault(this.#exit);
       const talk = {
-        request: (method: string, params: Params, talkEra: Era) =>
-          this.#send(method, params, talkEra === 'modern' ? modernEnvelope(identity) : ''),
+        isOrdered: true,
+        request: (method: string, params: Params, era: Era, options?: RequestOptions) =>
+          this.#send(method, params, era === 'modern' ? modernEnvelope(identity) : '', options),
         notify: (method: string, params: Params) => Promise.resolve(this.notify(method, params)),
         outcomeOf: (fault: Fault): ProbeOutcome =>
           this.#exit && fault.dispatched !== 'no'
             ? { kind: 'exit' }
             : { kind: 'unreachable', fault },
       };
-      this.#greeting = await negotiate(talk, era, identity, clock, capabilities);
+      const learn = (facts: EraKnowledge) => eras.learn(facts);
+      const opening = { first, known, learn, identity, clock, capabilities };
+      this.#greeting = await negotiate(talk, opening);
       if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
     } finally {
       signal.removeEventListener('abort', abort);

@@ -18,7 +18,7 @@ export interface Heard {
 export type Answers = (heard: Heard, child: ScriptedChild) => unknown;
 
 export interface Script {
-  readonly era?: 'legacy' | 'modern';
+  readonly era?: 'legacy' | 'modern' | 'both';
   readonly capabilities?: Readonly<Record<string, unknown>>;
   readonly instructions?: string;
   readonly tools?: readonly unknown[];
@@ -73,16 +73,20 @@ export class ScriptedServer {
     return this.children.flatMap((child) => child.heardAs(method));
   }
 
+  notified(heard: Heard, child: ScriptedChild): void {
+    this.script.on?.[heard.method ?? '']?.(heard, child);
+  }
+
   answerTo(heard: Heard, child: ScriptedChild): unknown {
     const { method = '' } = heard;
     const own = this.script.on?.[method];
     if (own) return own(heard, child);
     const { era = 'legacy', capabilities = everything, instructions } = this.script;
-    if (method === 'initialize' && era === 'legacy') {
+    if (method === 'initialize' && era !== 'modern') {
       const serverInfo = { name: 'scripted', version: '1' };
       return { protocolVersion: '2025-11-25', capabilities, serverInfo, instructions };
     }
-    if (method === 'server/discover' && era === 'modern') {
+    if (method === 'server/discover' && era !== 'legacy') {
       return {
         resultType: 'complete',
         supportedVersions: ['2026-07-28'],
@@ -185,7 +189,8 @@ export class ScriptedChild implements Child {
     if (this.isGone) return;
     const heard = read(line);
     this.heard.push(heard);
-    if (heard.method === undefined || heard.id === undefined) return;
+    if (heard.method === undefined) return;
+    if (heard.id === undefined) return this.#server.notified(heard, this);
     const result = this.#server.answerTo(heard, this);
     if (result !== undefined) this.answer(heard, result);
   }

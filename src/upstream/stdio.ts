@@ -4,6 +4,7 @@
 // promise everything else rests on: whether a frame had left our own queue.
 
 import { type Clock, within } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';
@@ -71,7 +72,8 @@ export async function connectStdio(
   const remembered = await parts.verdicts.get(parts.specHash);
   const connection = await open(parts, generation, signal, listener, remembered);
   const { era } = connection.greeting;
-  if (era !== remembered) await parts.verdicts.put(parts.specHash, era);
+  // What cannot be remembered is found out again: no reason to lose a server that has started.
+  if (era !== remembered) await parts.verdicts.put(parts.specHash, era).catch(ignored);
   return connection;
 }
 

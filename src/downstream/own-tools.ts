@@ -14,7 +14,7 @@ import {
   searchSurfaceNames,
 } from '../host-tools/search-surface.ts';
 import { operationKey } from '../host-tools/traffic.ts';
-import { faultFrom } from '../kernel/fault.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { memberEdits } from '../wire/member-edits.ts';
@@ -138,6 +138,10 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
     gateway.relay.carry(incoming, { ...route, args, changes });
   };
-  const fail = (thrown: unknown) => incoming.error(faultError(faultFrom(thrown)));
-  gateway.view.tools.find(name, incoming).then(carry).catch(fail);
+  const caught = (error: unknown) => gateway.caught(error);
+  const fail = (thrown: unknown) => {
+    if (!(thrown instanceof Fault)) caught(thrown);
+    incoming.error(faultError(faultFrom(thrown)));
+  };
+  gateway.view.tools.find(name, incoming).then(carry).catch(fail).catch(caught);
 }

@@ -64,13 +64,7 @@ class StdioServer {
 
   start(): void {
     const { input, output } = this.#parts;
-    const { front } = this.#parts;
-    // What cannot be cut into lines any more is of no use: the client is gone.
-    const failed = (error: unknown) => {
-      front.caught(error);
-      this.#end();
-    };
-    input.on('data', (chunk: Buffer) => contain(() => this.#reader.push(chunk), failed));
+    input.on('data', (chunk: Buffer) => contain(() => this.#reader.push(chunk), this.#failed));
     input.on('end', () => this.#end());
     input.on('error', () => this.#end());
     // Nobody reads any more: there is nobody to serve.
@@ -183,7 +177,7 @@ class StdioServer {
     this.#waiting.push(...frame, '\n');
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    process.nextTick(() => this.#flush());
+    process.nextTick(() => contain(() => this.#flush(), this.#failed));
   }
 
   #flush(): void {
@@ -202,6 +196,12 @@ class StdioServer {
   }
 
   // --- the end -----------------------------------------------------------------------------
+
+  /** What cannot be read or written any more is of no use: the client is gone. */
+  readonly #failed = (error: unknown) => {
+    this.#parts.front.caught(error);
+    this.#end();
+  };
 
   #end(): void {
     if (this.#isOver) return;

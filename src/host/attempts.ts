@@ -2,8 +2,10 @@
 // replay law allows it, dispatch again. One object per call holds what can be interrupted at any
 // moment, by the deadline or by a caller who gives up.
 
+import { contain } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Signal } from '../kernel/withdrawal.ts';
+import type { Defects } from '../observe/defects.ts';
 import { protocolContract, type ReplayContract, sequelOf } from '../policy/replay.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Message } from '../wire/scan.ts';
@@ -31,11 +33,13 @@ export class Attempts implements PatienceListener {
   readonly #interruption = new Interruption();
   readonly #patience: Patience;
   readonly #limitMs: number;
+  readonly #defects: Defects;
 
   constructor(parts: CallParts, server: Server, seat: Seat, call: Call) {
     this.#server = server;
     this.#seat = seat;
     this.#call = call;
+    this.#defects = parts.defects;
     const { callTimeoutMs, maxCallMs } = server.config;
     const { operation, timeoutMs } = call.request;
     const tool = operation.kind === 'tool' ? operation.name : null;
@@ -89,8 +93,14 @@ export class Attempts implements PatienceListener {
     if (generation !== null) this.#seat.supervisor.suspect(generation);
   }
 
+  /** The listener is the caller's own: what it throws is told, and the call goes on. */
   progressed(params: Buffer): void {
-    this.#call.request.onProgress?.(params);
+    const { onProgress, server } = this.#call.request;
+    if (!onProgress) return;
+    contain(
+      () => onProgress(params),
+      (error) => void this.#defects.caught('progress of a call', error, server),
+    );
   }
 
   #connection(): Promise<Connection> {

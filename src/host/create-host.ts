@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { configFromObject, loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ServerConfig } from '../config/schema.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { Scope } from '../kernel/scope.ts';
@@ -72,10 +73,20 @@ export interface HostSurroundings {
 
 /** A host for a config that has been read; nothing is started yet. */
 export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
+  const scope = new Scope();
+  try {
+    return hostIn(scope, loaded, around);
+  } catch (error) {
+    // What was opened so far belongs to nobody else.
+    scope[Symbol.asyncDispose]().catch(ignored);
+    throw error;
+  }
+}
+
+function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): Host {
   const { stateDir, env, report } = around;
   const clock = systemClock;
   const instance = randomBytes(8).toString('hex');
-  const scope = new Scope();
   const events = new EventHub(clock.wallNow);
   const files = scope.own(openStore(stateDir, report));
   let store: Store = files;

@@ -45,7 +45,7 @@ export interface LifeState {
 export type LifeEvent =
   | { readonly kind: 'wanted'; readonly at: number }
   | { readonly kind: 'started'; readonly generation: number; readonly at: number }
-  | ({ readonly kind: 'start-failed'; readonly generation: number } & Failure)
+  | ({ readonly kind: 'start-failed'; readonly generation: number } & StartFailure)
   | ({ readonly kind: 'lost'; readonly generation: number; readonly wanted: boolean } & Failure)
   /** A timeout was followed by a probe that failed too: alive, perhaps, but of no use. */
   | ({ readonly kind: 'hung'; readonly generation: number } & Failure)
@@ -64,6 +64,11 @@ export type LifeEvent =
 interface Failure {
   readonly at: number;
   readonly random: number;
+}
+
+interface StartFailure extends Failure {
+  /** For a shortage of our own: charged to nobody. */
+  readonly isShortage?: boolean;
 }
 
 export type StopReason = 'idle' | 'reload' | 'stop' | 'hung' | 'end';
@@ -171,7 +176,7 @@ function started(state: LifeState, generation: number, at: number): Step {
 
 function startFailed(
   state: LifeState,
-  event: { readonly generation: number } & Failure,
+  event: { readonly generation: number } & StartFailure,
   policy: RestartPolicy,
 ): Step {
   if (event.generation !== state.generation || state.phase.kind !== 'starting') return [state, []];
@@ -261,21 +266,22 @@ function eject(state: LifeState): Step {
 
 function fail(
   state: LifeState,
-  failure: Failure,
+  failure: StartFailure,
   readyMs: number,
   policy: RestartPolicy,
 ): readonly [
   LifeState,
   { readonly kind: 'eject' } | { readonly kind: 'cool'; readonly until: number },
 ] {
+  const { at, random } = failure;
   const [restarts, [verdict]] = restart(
     state.restarts,
-    { kind: 'failed', at: failure.at, readyMs, random: failure.random },
+    failure.isShortage ? { kind: 'shortage', at, random } : { kind: 'failed', at, readyMs, random },
     policy,
   );
   const next = { ...state, restarts };
   return verdict?.kind === 'restart-after'
-    ? [next, { kind: 'cool', until: failure.at + verdict.delayMs }]
+    ? [next, { kind: 'cool', until: at + verdict.delayMs }]
     : [next, { kind: 'eject' }];
 }
 

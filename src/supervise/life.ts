@@ -248,7 +248,8 @@ export class Life<C extends Supervised> {
     if (!this.#isCurrent(generation, 'starting')) return this.#closed(generation);
     this.#listener.startFailed(generation, fault);
     const at = this.#clock.now();
-    this.#dispatch({ kind: 'start-failed', generation, at, random: this.#random() });
+    const isShortage = fault.code === 'overloaded';
+    this.#dispatch({ kind: 'start-failed', generation, at, random: this.#random(), isShortage });
   }
 
   #lost(generation: number, cause: Fault): void {

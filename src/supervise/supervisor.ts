@@ -252,7 +252,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     if (retryAfterMs <= policy.startTimeoutMs) return;
     const seconds = Math.ceil(retryAfterMs / 1000);
     throw new Fault(
-      'unavailable',
+      this.lastFault?.fault.code === 'overloaded' ? 'overloaded' : 'unavailable',
       `${server} is left alone for another ${seconds} s${this.#lastCause()}; retry then, or run: holdfast reload ${server}`,
       { server, retryAfterMs },
     );

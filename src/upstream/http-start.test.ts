@@ -28,6 +28,15 @@ const error = (code: number, data?: unknown) => (probe: FakeRequest) =>
   probe.json({ jsonrpc: '2.0', id: probe.body['id'], error: { code, message: '', data } });
 
 describe('meeting a server over HTTP', () => {
+  it('fails with `overloaded` for a shortage of our own #restart-budget', async () => {
+    const { http, connecting } = await begin();
+    http.last.break('ENFILE');
+    await expect(connecting).rejects.toMatchObject({
+      code: 'overloaded',
+      record: { dispatched: 'no' },
+    });
+  });
+
   it('is modern when it answers the probe so; that is remembered', async () => {
     const { http, connecting, eras, clock } = await begin();
     expect(http.last.headers).toMatchObject({

@@ -6,6 +6,7 @@
 import { type Clock, within } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
+import { shortageOf } from '../kernel/shortage.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import type { Era } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
@@ -22,6 +23,7 @@ import type { Exchange } from './exchange.ts';
 import { joined, notificationText, requestText, withProgress } from './frame.ts';
 import { HttpAnswer, type StreamPlace } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
+import { shortageFault } from './http-status.ts';
 import { answersProbe } from './liveness.ts';
 import {
   type EraKnowledge,
@@ -326,6 +328,12 @@ class HttpConnection implements Connection {
     this.#inFlight.delete(exchange);
     // A status that came before the break is no judgement of the server.
     this.#startStatus = 0;
+    const shortage = exchange.dispatched === 'no' ? shortageOf(error) : undefined;
+    if (shortage !== undefined) {
+      const fault = shortageFault(this.#parts.server, this.generation, shortage, error);
+      this.#conversation.fail(exchange.id, fault);
+      return;
+    }
     const code = (error as NodeJS.ErrnoException).code ?? error.name;
     const fault = this.#fault(
       exchange.dispatched === 'no'

@@ -5,6 +5,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
+import { shortageOf } from '../kernel/shortage.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
@@ -21,7 +22,7 @@ import type { Exchange } from './exchange.ts';
 import { joined, notificationText, requestText, withProgress } from './frame.ts';
 import type { HttpParts } from './http.ts';
 import type { HttpInFlight } from './http-client.ts';
-import { statusFault } from './http-status.ts';
+import { shortageFault, statusFault } from './http-status.ts';
 import { answersProbe } from './liveness.ts';
 import { negotiate } from './negotiate.ts';
 import { pingAnswer } from './server-requests.ts';
@@ -213,7 +214,7 @@ class SseConnection implements Connection {
           },
           failed: (error) => {
             this.#posts.delete(key);
-            if (exchange) this.#conversation.fail(exchange.id, this.#unreachable(error));
+            if (exchange) this.#conversation.fail(exchange.id, this.#unreachable(error, exchange));
             resolve();
           },
         },
@@ -266,7 +267,12 @@ class SseConnection implements Connection {
     this.#posts.clear();
   }
 
-  #unreachable(error: Error): Fault {
+  #unreachable(error: Error, exchange?: Exchange): Fault {
+    const isUnsent = exchange === undefined || exchange.dispatched === 'no';
+    const shortage = isUnsent ? shortageOf(error) : undefined;
+    if (shortage !== undefined) {
+      return shortageFault(this.#parts.server, this.generation, shortage, error);
+    }
     const code = (error as NodeJS.ErrnoException).code ?? error.name;
     return this.#fault(`cannot be reached (${code})`);
   }

@@ -4,6 +4,7 @@
 // promise everything else rests on: whether a frame had left our own queue.
 
 import { type Clock, within } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';

@@ -79,7 +79,8 @@ export class ScriptedServer {
 
   answerTo(heard: Heard, child: ScriptedChild): unknown {
     const { method = '' } = heard;
-    const own = this.script.on?.[method];
+    const { on = {} } = this.script;
+    const own = Object.hasOwn(on, method) ? on[method] : undefined;
     if (own) return own(heard, child);
     const { era = 'legacy', capabilities = everything, instructions } = this.script;
     if (method === 'initialize' && era !== 'modern') {
@@ -97,7 +98,7 @@ export class ScriptedServer {
       };
     }
     if (method === 'subscriptions/listen') return undefined;
-    const list = method in lists ? lists[method as keyof typeof lists] : undefined;
+    const list = Object.hasOwn(lists, method) ? lists[method as keyof typeof lists] : undefined;
     if (list) return { [list]: this.script[list] ?? [] };
     return new ErrorAnswer({ code: -32601, message: `no ${method}` });
   }
@@ -149,6 +150,11 @@ export class ScriptedChild implements Child {
   say(message: unknown): void {
     const line = typeof message === 'string' ? message : JSON.stringify(message);
     if (!this.isGone) this.#listener.stdout(Buffer.from(`${line}\n`));
+  }
+
+  /** Writes these bytes as one line. */
+  sayBytes(bytes: Buffer): void {
+    if (!this.isGone) this.#listener.stdout(Buffer.concat([bytes, Buffer.from('\n')]));
   }
 
   note(method: string, params: unknown = {}): void {

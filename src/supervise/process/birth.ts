@@ -101,6 +101,24 @@ async function raise(
   const leader = await identify(table, pid);
   const parts = { containment, table, clock, reaper, record, leader, token, cgroups };
   const tree = new ProcessTree(parts);
+  try {
+    const launched = { pid, streams, report };
+    return await installed(nursery, spec, { containment, limiting }, launched, tree);
+  } catch (error) {
+    // Nobody else knows of it: it ends at once, and what the books hold of it goes with it.
+    sendSignal(-pid, 'SIGKILL');
+    tree.sweep().catch(ignored);
+    throw error;
+  }
+}
+
+async function installed(
+  { table }: Nursery,
+  spec: ChildSpec,
+  { containment, limiting }: Pick<Groups, 'containment' | 'limiting'>,
+  { pid, streams, report }: Launched,
+  tree: ProcessTree,
+): Promise<PosixChild> {
   streams.exit.then(() => tree.exited()).catch(ignored);
   if (report !== null && !(await hasReported(report))) {
     const cause = await lastWords(streams);

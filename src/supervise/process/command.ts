@@ -7,6 +7,7 @@ import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { delimiter, resolve } from 'node:path';
 import { Fault } from '../../kernel/fault.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 
 export interface CommandQuery {
   /** The server's name, for the fault. */
@@ -92,7 +93,8 @@ async function interpreterOf(file: string): Promise<string | undefined> {
 async function examine(file: string): Promise<Finding> {
   try {
     if ((await stat(file)).isDirectory()) return 'a directory';
-  } catch {
+  } catch (error) {
+    if (shortageOf(error) !== undefined) throw error;
     // Missing, or behind a directory we may not enter: for us it is not there.
     return 'missing';
   }

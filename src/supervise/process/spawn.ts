@@ -9,6 +9,7 @@
 import { type Clock, within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 import type { Child, ChildListener, ChildSpec, Containment, Spawn } from '../child.ts';
 import { giveBirth, type Nursery } from './birth.ts';
 import { strongestContainment } from './containment.ts';
@@ -57,8 +58,13 @@ export function createSpawner(options: SpawnerOptions): Spawner {
 }
 
 /** Whatever went wrong, nothing has been dispatched and the server is not there. */
-function unavailable(error: unknown, server: string): Fault {
+function startFault(error: unknown, server: string): Fault {
   if (error instanceof Fault) return error.with({ server });
+  const shortage = shortageOf(error);
+  if (shortage !== undefined) {
+    const detail = `'${server}' could not be started: ${shortage}`;
+    return new Fault('overloaded', detail, { server, dispatched: 'no' }, error);
+  }
   const { code = 'unknown error', syscall = 'a system call' } = error as NodeJS.ErrnoException;
   const detail = `'${server}' could not be started: ${syscall} failed (${code})`;
   return new Fault('unavailable', detail, { server, dispatched: 'no' }, error);
@@ -113,7 +119,7 @@ class PosixSpawner implements Spawner {
     const child = await this.#prepared()
       .then((nursery) => giveBirth(nursery, spec, number))
       .catch((error: unknown) => {
-        throw unavailable(error, spec.name);
+        throw startFault(error, spec.name);
       });
     this.#children.add(child);
     child.swept.then(() => this.#children.delete(child)).catch(ignored);

@@ -50,6 +50,16 @@ export class Conversation {
     return this.#open.size - this.#background > 1;
   }
 
+  /** Is a call under way? Subscriptions do not count. */
+  get hasCalls(): boolean {
+    return this.#open.size > this.#background;
+  }
+
+  /** Is this id waiting for its answer? */
+  isOpen(id: number): boolean {
+    return this.#open.has(id);
+  }
+
   /** Resolves when no call is open any more; subscriptions do not count. */
   async whenEmpty(): Promise<void> {
     const calls = this.#open.values().filter((exchange) => !exchange.isBackground);

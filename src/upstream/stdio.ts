@@ -10,7 +10,7 @@ import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import { type StopPolicy, stopChild } from '../supervise/process/stop.ts';
 import type { Era } from '../wire/eras.ts';
-import { LineReader } from '../wire/line-reader.ts';
+import { skipSpace } from '../wire/grammar.ts';
 import { oversizedResponseId } from '../wire/oversized.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
@@ -35,10 +35,10 @@ import {
   ProbeEndedServer,
   type Verdicts,
 } from './negotiate.ts';
-import { NoiseLimit } from './noise-limit.ts';
 import { Outbox } from './outbox.ts';
 import { pingAnswer } from './server-requests.ts';
 import { StderrRing } from './stderr-ring.ts';
+import { StdoutReader } from './stdout-reader.ts';
 
 export interface StdioParts {
   readonly server: string;
@@ -53,6 +53,7 @@ export interface StdioParts {
   readonly verdicts: Verdicts;
 }
 
+const openBrace = 0x7b;
 /** A child that takes no byte for this long is hung. */
 const writeDeadlineMs = 10_000;
 /** After a broken pipe the exit that explains it is usually on its way. */
@@ -100,8 +101,7 @@ class StdioConnection implements Connection {
   readonly #parts: StdioParts;
   readonly #listener: ConnectionListener;
   readonly #conversation: Conversation;
-  readonly #reader: LineReader;
-  readonly #noise: NoiseLimit;
+  readonly #stdout: StdoutReader;
   readonly #stderr = new StderrRing();
   readonly #exited: Promise<Exit>;
   #reportExit!: (exit: Exit) => void;
@@ -124,15 +124,13 @@ class StdioConnection implements Connection {
     this.#exited = new Promise((resolve) => {
       this.#reportExit = resolve;
     });
-    this.#noise = new NoiseLimit(parts.clock, () =>
-      this.#end(
-        this.#fault('protocol_violation', 'writes what is not MCP to its stdout, too often'),
-      ),
-    );
-    this.#reader = new LineReader(parts.frameBytes, {
+    this.#stdout = new StdoutReader(parts.frameBytes, parts.clock, {
       line: (bytes) => this.#line(bytes),
       oversized: (head) => this.#oversized(head),
       oversizedEnd: (tail) => this.#oversizedEnd(tail),
+      isAwaited: () => this.#conversation.hasCalls,
+      probe: () => this.probe(),
+      broken: (what) => this.#end(this.#fault('protocol_violation', what)),
     });
     this.#conversation = new Conversation({
       notification: (message, about) => this.#listener.notification(message, about, this),
@@ -148,12 +146,13 @@ class StdioConnection implements Connection {
     const { spawn, spec, clock, identity, capabilities } = this.#parts;
     signal.throwIfAborted();
     const child = await spawn(spec, {
-      stdout: (chunk) => this.#stdout(chunk),
+      stdout: (chunk) => this.#stdout.push(chunk),
       stderr: (chunk) => this.#stderr.push(chunk),
       ended: () => this.#ended(),
       exited: (exit) => this.#exitedWith(exit),
     });
     this.#child = child;
+    this.#stdout.attach(child);
     this.#outbox = new Outbox(child, clock, writeDeadlineMs, {
       isBusy: () => this.#conversation.isBusy,
       stuck: (cause) => this.#stuck(cause),
@@ -174,6 +173,7 @@ class StdioConnection implements Connection {
       };
       this.#greeting = await negotiate(talk, era, identity, clock, capabilities);
       if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
+      this.#stdout.greeted();
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -243,12 +243,10 @@ class StdioConnection implements Connection {
 
   // --- listening ---------------------------------------------------------------------------
 
-  #stdout(chunk: Buffer): void {
-    if (!this.isLost) this.#reader.push(chunk);
-  }
-
   #line(bytes: Buffer): void {
     if (this.isLost) return;
+    // Most noise is a log line, and that is told by its first character.
+    if (bytes[skipSpace(bytes, 0)] !== openBrace) return this.#count('not-json');
     let message: Message;
     try {
       message = scanMessage(bytes);
@@ -262,13 +260,10 @@ class StdioConnection implements Connection {
   /** A banner is noise; a damaged answer ends the call it belongs to, if that can be read. */
   #unreadable(bytes: Buffer, error: WireError): void {
     const id = error.id ?? oversizedResponseId(bytes.subarray(0, 4096), bytes.subarray(-256));
-    const fault = this.#fault(
-      'protocol_violation',
-      `sent an answer that is not valid MCP (${error.reason})`,
-    );
-    if (typeof id === 'number' && this.#conversation.damaged(id, fault))
-      this.#count('invalid-message');
-    else this.#count('not-json');
+    if (typeof id !== 'number' || !this.#conversation.isOpen(id)) return this.#count('not-json');
+    const what = `sent an answer that is not valid MCP (${error.reason})`;
+    const isOurs = this.#conversation.damaged(id, this.#fault('protocol_violation', what));
+    this.#count(isOurs ? 'invalid-message' : 'not-json');
   }
 
   #oversized(head: Buffer): void {
@@ -294,7 +289,7 @@ class StdioConnection implements Connection {
 
   #count(noise: Noise): void {
     this.#listener.noise(noise);
-    this.#noise.count(noise);
+    this.#stdout.noise(noise);
   }
 
   #asked(message: Message): void {
@@ -307,10 +302,12 @@ class StdioConnection implements Connection {
   // --- ending ------------------------------------------------------------------------------
 
   #ended(): void {
+    this.#stdout.flush();
     this.#afterGrace(() => this.#end(this.#fault('unavailable', 'closed its stdout')));
   }
 
   #exitedWith(exit: Exit): void {
+    this.#stdout.flush();
     this.#exit = exit;
     this.#listener.lastWords(this.stderr);
     this.#reportExit(exit);
@@ -332,6 +329,7 @@ class StdioConnection implements Connection {
   #end(cause: Fault): void {
     if (this.isLost) return;
     this.isLost = true;
+    this.#stdout.close();
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.close();
     this.#conversation.failAll(cause);
@@ -348,6 +346,7 @@ class StdioConnection implements Connection {
     const { clock } = this.#parts;
     if (reason === 'reload' || reason === 'idle') await this.#drain();
     this.isLost = true;
+    this.#stdout.close();
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.finish();
     this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));

@@ -29,6 +29,7 @@ export class LineReader {
   #roomBytes = 0;
   /** The end of the line that is being thrown away. */
   #discardedTail: Buffer | undefined;
+  #isStopped = false;
 
   constructor(limitBytes: number, sink: LineSink) {
     this.#limitBytes = limitBytes;
@@ -40,15 +41,29 @@ export class LineReader {
     return this.#heldBytes;
   }
 
-  push(chunk: Buffer): void {
+  /** Is the rest of a line beyond the limit being thrown away? */
+  get isDiscarding(): boolean {
+    return this.#discardedTail !== undefined;
+  }
+
+  /** Returns how many bytes were taken: all, unless `stop` was called. */
+  push(chunk: Buffer): number {
     let start = 0;
+    this.#isStopped = false;
     for (;;) {
       const at = chunk.indexOf(newline, start);
       if (at < 0) break;
       this.#finish(chunk.subarray(start, at));
       start = at + 1;
+      if (this.#isStopped) return start;
     }
     if (start < chunk.length) this.#hold(start === 0 ? chunk : chunk.subarray(start));
+    return chunk.length;
+  }
+
+  /** Called while a line is handed over: no more of this chunk is read. The caller pushes the rest later. */
+  stop(): void {
+    this.#isStopped = true;
   }
 
   /** End of the stream. The rest that no newline has ended, null if there is none. */

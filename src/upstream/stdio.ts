@@ -132,12 +132,15 @@ class StdioConnection implements Connection {
       probe: () => this.probe(),
       broken: (what) => this.#end(this.#fault('protocol_violation', what)),
     });
-    this.#conversation = new Conversation({
-      notification: (message, about) => this.#listener.notification(message, about, this),
-      request: (message) => this.#asked(message),
-      noise: (noise) => this.#count(noise),
-      abandoned: (exchange) => this.#abandoned(exchange),
-    });
+    this.#conversation = new Conversation(
+      {
+        notification: (message, about) => this.#listener.notification(message, about, this),
+        request: (message) => this.#asked(message),
+        noise: (noise) => this.#count(noise),
+        abandoned: (exchange) => this.#abandoned(exchange),
+      },
+      parts.clock,
+    );
   }
 
   // --- starting ----------------------------------------------------------------------------
@@ -233,7 +236,7 @@ class StdioConnection implements Connection {
   }
 
   probe(): Promise<boolean> {
-    return answersProbe(this, this.#parts.server, this.#parts.clock);
+    return answersProbe(this);
   }
 
   #abandoned(exchange: Exchange): void {

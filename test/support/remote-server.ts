@@ -13,7 +13,7 @@ import { manualClock, settled } from './manual-clock.ts';
 export const discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
 export const initialized = { protocolVersion: '2025-06-18', capabilities: { tools: {} } };
 
-export function remoteServer(remembered?: Era, transport = connectHttp) {
+export function remoteServer(remembered?: Era, transport = connectHttp, frameBytes = 1_000) {
   const http = new FakeHttp();
   const clock = manualClock();
   const eras = new Map<string, Era>();
@@ -26,7 +26,7 @@ export function remoteServer(remembered?: Era, transport = connectHttp) {
     url: new URL('https://docs.example/mcp?v=1'),
     headers: { authorization: 'Bearer secret' },
     specHash: 'hash',
-    frameBytes: 1_000,
+    frameBytes,
     http,
     clock,
     identity: { name: 'holdfast', version: '0.1.0' },
@@ -61,8 +61,9 @@ export async function modernServer(): Promise<World> {
 /** A legacy server with a session; its stream for what it says unasked is open. */
 export async function legacyServer(
   headers: Record<string, string> = { 'mcp-session-id': 's-1' },
+  frameBytes?: number,
 ): Promise<World> {
-  const world = remoteServer('legacy');
+  const world = remoteServer('legacy', connectHttp, frameBytes);
   await settled();
   world.http.find('initialize').result(initialized, headers);
   await settled();

@@ -3,6 +3,7 @@
 
 import type { CacheStats } from '../cache/cache.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
+import type { NoiseCounts } from '../observe/noise-text.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
 import type { Server } from './server.ts';
@@ -56,6 +57,8 @@ export interface ServerStatus {
   readonly tools: number | null;
   readonly containment: Containment | null;
   readonly limitsEnforced: 'cgroup' | 'poll' | 'none' | null;
+  /** How much it has sent that belongs to no call, by kind; kinds that were not seen are absent. */
+  readonly noise: NoiseCounts;
   readonly stderr: readonly string[];
 }
 
@@ -115,6 +118,7 @@ export function serverStatus(server: Server, cacheEntries: number, moment: Momen
     tools: server.catalogue.offered?.size ?? null,
     containment: child?.containment ?? null,
     limitsEnforced: child?.enforced ?? null,
+    noise: Object.fromEntries(server.noise),
     stderr: server.stderr.slice(-shownStderrLines),
   };
 }
@@ -160,6 +164,7 @@ export function disabledStatus(name: string, cause: string): ServerStatus {
     tools: null,
     containment: null,
     limitsEnforced: null,
+    noise: {},
     stderr: [],
   };
 }

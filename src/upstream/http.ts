@@ -35,6 +35,7 @@ import {
   negotiate,
 } from './negotiate.ts';
 import { sendOneWay } from './one-way.ts';
+import { Resumption } from './resumption.ts';
 import { pingAnswer } from './server-requests.ts';
 import { UnaskedStream } from './unasked-stream.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -57,8 +58,6 @@ export interface HttpParts {
 /** Calls still running when a server is replaced get this long to finish. */
 const drainMs = 5_000;
 const goodbyeMs = 1_000;
-/** How soon an answer that broke off is asked for again, unless the server says when. */
-const comeBackMs = 1_000;
 
 /** Thrown when the endpoint turns out to speak the HTTP+SSE transport of 2024. */
 export class NotStreamable extends Error {
@@ -107,12 +106,15 @@ class HttpConnection implements Connection {
     this.#parts = parts;
     this.generation = generation;
     this.#listener = listener;
-    this.#conversation = new Conversation({
-      notification: (message, about) => this.#listener.notification(message, about, this),
-      request: (message, about) => this.#asked(message, about),
-      noise: (noise) => this.#listener.noise(noise),
-      abandoned: (exchange) => this.#abandoned(exchange),
-    });
+    this.#conversation = new Conversation(
+      {
+        notification: (message, about) => this.#listener.notification(message, about, this),
+        request: (message, about) => this.#asked(message, about),
+        noise: (noise) => this.#listener.noise(noise),
+        abandoned: (exchange) => this.#abandoned(exchange),
+      },
+      parts.clock,
+    );
   }
 
   // --- starting ----------------------------------------------------------------------------
@@ -202,9 +204,18 @@ class HttpConnection implements Connection {
         else this.#answerHeaders(method, status, received);
       },
       message: (message) => this.#message(message, exchange),
-      over: (fault) => this.#over(exchange, fault, answer.place),
-      broken: (error) => this.#broken(exchange, error),
+      over: (fault) => {
+        const place = fault ? undefined : resumable();
+        if (place) this.#resume(exchange, place);
+        else this.#over(exchange, fault);
+      },
+      broken: (error) => {
+        const place = resumable();
+        if (place) this.#resume(exchange, place);
+        else this.#broken(exchange, error);
+      },
     });
+    const resumable = () => (era === 'legacy' && !exchange.isSettled ? answer.place : undefined);
     const { url, http } = this.#parts;
     // Of several calls that meet the end of one session each is told so, not only the first.
     const session = this.#session;
@@ -218,10 +229,10 @@ class HttpConnection implements Connection {
 
   /** A message that expects no answer. Resolves when the server has taken it, or never will. */
   async #postMessage(body: string | Buffer): Promise<void> {
-    const { url, http } = this.#parts;
+    const { url, http, clock } = this.#parts;
     const key = Symbol('message');
     const headers = this.#headers('legacy');
-    const { inFlight, over } = sendOneWay(http, { url, method: 'POST', headers, body });
+    const { inFlight, over } = sendOneWay(http, { url, method: 'POST', headers, body }, clock);
     this.#inFlight.set(key, inFlight);
     await over;
     this.#inFlight.delete(key);
@@ -240,7 +251,7 @@ class HttpConnection implements Connection {
   }
 
   probe(): Promise<boolean> {
-    return answersProbe(this, this.#parts.server, this.#parts.clock);
+    return answersProbe(this);
   }
 
   #abandoned(exchange: Exchange): void {
@@ -271,10 +282,9 @@ class HttpConnection implements Connection {
     if (exchange.isSettled) this.#stopExchange(exchange);
   }
 
-  #over(exchange: Exchange, fault: Fault | undefined, place: StreamPlace | undefined): void {
+  #over(exchange: Exchange, fault: Fault | undefined): void {
     this.#stopExchange(exchange);
     if (exchange.isSettled) return;
-    if (!fault && place && this.era === 'legacy') return this.#comeBack(exchange, place);
     if (fault) {
       if (fault.dispatched !== 'maybe') exchange.dispatched = fault.dispatched;
       this.#conversation.fail(exchange.id, fault);
@@ -283,35 +293,21 @@ class HttpConnection implements Connection {
     }
   }
 
-  /** A legacy server may end a stream in the middle, and go on where it was when we come back. */
-  #comeBack(exchange: Exchange, place: StreamPlace): void {
-    const { url, http, server, frameBytes, clock } = this.#parts;
-    const come = () => {
-      if (exchange.isSettled || this.#isClosed) return;
-      let isThere = false;
-      const answer = new HttpAnswer(server, frameBytes, {
-        sent: () => {},
-        headers: (status) => {
-          isThere = status === 200;
-        },
-        message: (message) => this.#message(message, exchange),
-        over: (fault) =>
-          this.#over(exchange, isThere ? fault : this.#gone(), answer.place ?? place),
-        broken: (error) => this.#broken(exchange, error),
-      });
-      const headers = { ...this.#headers('legacy'), accept: 'text/event-stream' };
-      const request = { url, method: 'GET', body: null } as const;
-      const resuming = { ...request, headers: { ...headers, 'last-event-id': place.lastId } };
-      this.#inFlight.set(exchange, http.send(resuming, answer));
-    };
-    const waiting = clock.after(place.retryMs ?? comeBackMs, come, true);
-    this.#inFlight.set(exchange, { abort: () => waiting[Symbol.dispose]() });
-  }
-
-  #gone(): Fault {
-    // The call was taken; what was turned away unread is only the way back to its answer.
-    const what = 'ended its answer and does not take it up again';
-    return this.#fault(what).with({ dispatched: 'maybe' });
+  /** A legacy answer that ended or was cut off goes on where it was; the call is not sent again. */
+  #resume(exchange: Exchange, place: StreamPlace): void {
+    this.#stopExchange(exchange);
+    const resumption = new Resumption(this.#parts, place, {
+      headers: () => this.#headers('legacy'),
+      message: (message) => this.#message(message, exchange),
+      failed: (fault, isLost) => {
+        this.#inFlight.delete(exchange);
+        this.#startStatus = 0;
+        const { generation } = this;
+        if (isLost) this.#lose(fault.with({ generation }));
+        this.#conversation.fail(exchange.id, fault.with({ generation }));
+      },
+    });
+    this.#inFlight.set(exchange, resumption);
   }
 
   /** The server has forgotten us: nothing was run, and a new session is needed. */
@@ -395,9 +391,8 @@ class HttpConnection implements Connection {
   async #sayGoodbye(): Promise<void> {
     const { url, http, clock } = this.#parts;
     const headers = this.#headers('legacy');
-    const goodbye = sendOneWay(http, { url, method: 'DELETE', headers, body: null });
-    await within(clock, goodbyeMs, goodbye.over);
-    goodbye.inFlight.abort();
+    const request = { url, method: 'DELETE', headers, body: null } as const;
+    await sendOneWay(http, request, clock, goodbyeMs).over;
   }
 
   #fault(what: string): Fault {

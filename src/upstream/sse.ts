@@ -25,6 +25,7 @@ import type { HttpInFlight } from './http-client.ts';
 import { shortageFault, statusFault } from './http-status.ts';
 import { answersProbe } from './liveness.ts';
 import { negotiate } from './negotiate.ts';
+import { oneWayMs } from './one-way.ts';
 import { pingAnswer } from './server-requests.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -66,12 +67,15 @@ class SseConnection implements Connection {
     this.#clock = parts.clock;
     this.generation = generation;
     this.#listener = listener;
-    this.#conversation = new Conversation({
-      notification: (message) => this.#listener.notification(message, undefined, this),
-      request: (message) => this.#asked(message),
-      noise: (noise) => this.#listener.noise(noise),
-      abandoned: (exchange) => this.#abandoned(exchange),
-    });
+    this.#conversation = new Conversation(
+      {
+        notification: (message) => this.#listener.notification(message, undefined, this),
+        request: (message) => this.#asked(message),
+        noise: (noise) => this.#listener.noise(noise),
+        abandoned: (exchange) => this.#abandoned(exchange),
+      },
+      parts.clock,
+    );
   }
 
   // --- starting ----------------------------------------------------------------------------
@@ -195,6 +199,12 @@ class SseConnection implements Connection {
     };
     const key = exchange ?? Symbol('message');
     return new Promise((resolve) => {
+      let deadline: Disposable | undefined;
+      const finish = () => {
+        deadline?.[Symbol.dispose]();
+        this.#posts.delete(key);
+        resolve();
+      };
       const inFlight = http.send(
         { url, method: 'POST', headers, body },
         {
@@ -208,30 +218,35 @@ class SseConnection implements Connection {
             }
           },
           data: () => {},
-          ended: () => {
-            this.#posts.delete(key);
-            resolve();
-          },
+          ended: finish,
           failed: (error) => {
-            this.#posts.delete(key);
+            finish();
             if (exchange) this.#conversation.fail(exchange.id, this.#unreachable(error, exchange));
-            resolve();
           },
         },
       );
-      this.#posts.set(key, inFlight);
+      const abort = () => {
+        inFlight.abort();
+        finish();
+      };
+      this.#posts.set(key, { abort });
+      // The answer comes on the stream; once it is there, or none is expected, nothing needs this POST.
+      const limit = () => {
+        if (this.#posts.has(key)) deadline = this.#clock.after(oneWayMs, abort, true);
+      };
+      if (exchange) exchange.answer.then(limit, limit);
+      else limit();
     });
   }
 
   probe(): Promise<boolean> {
-    return answersProbe(this, this.#parts.server, this.#clock);
+    return answersProbe(this);
   }
 
   #abandoned(exchange: Exchange): void {
     if (exchange.dispatched === 'no') {
       // Its caller is told that it never left us: so it must not leave us later.
       this.#posts.get(exchange)?.abort();
-      this.#posts.delete(exchange);
       return;
     }
     this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });

@@ -11,7 +11,7 @@ import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import { type StopPolicy, stopChild } from '../supervise/process/stop.ts';
 import type { Era } from '../wire/eras.ts';
-import { LineReader } from '../wire/line-reader.ts';
+import { skipSpace } from '../wire/grammar.ts';
 import { oversizedResponseId } from '../wire/oversized.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
@@ -37,10 +37,10 @@ import {
   negotiate,
   ProbeEndedServer,
 } from './negotiate.ts';
-import { NoiseLimit } from './noise-limit.ts';
 import { Outbox } from './outbox.ts';
 import { pingAnswer } from './server-requests.ts';
 import { StderrRing } from './stderr-ring.ts';
+import { StdoutReader } from './stdout-reader.ts';
 
 export interface StdioParts {
   readonly server: string;
@@ -56,6 +56,7 @@ export interface StdioParts {
   readonly eras: EraMemory;
 }
 
+const openBrace = 0x7b;
 /** A child that takes no byte for this long is hung. */
 const writeDeadlineMs = 10_000;
 /** After a broken pipe the exit that explains it is usually on its way. */
@@ -103,8 +104,7 @@ class StdioConnection implements Connection {
   readonly #parts: StdioParts;
   readonly #listener: ConnectionListener;
   readonly #conversation: Conversation;
-  readonly #reader: LineReader;
-  readonly #noise: NoiseLimit;
+  readonly #stdout: StdoutReader;
   readonly #stderr = new StderrRing();
   readonly #exited: Promise<Exit>;
   #reportExit!: (exit: Exit) => void;
@@ -127,22 +127,23 @@ class StdioConnection implements Connection {
     this.#exited = new Promise((resolve) => {
       this.#reportExit = resolve;
     });
-    this.#noise = new NoiseLimit(parts.clock, () =>
-      this.#end(
-        this.#fault('protocol_violation', 'writes what is not MCP to its stdout, too often'),
-      ),
-    );
-    this.#reader = new LineReader(parts.frameBytes, {
+    this.#stdout = new StdoutReader(parts.frameBytes, parts.clock, {
       line: (bytes) => this.#line(bytes),
       oversized: (head) => this.#oversized(head),
       oversizedEnd: (tail) => this.#oversizedEnd(tail),
+      isAwaited: () => this.#conversation.hasCalls,
+      probe: () => this.probe(),
+      broken: (what) => this.#end(this.#fault('protocol_violation', what)),
     });
-    this.#conversation = new Conversation({
-      notification: (message, about) => this.#listener.notification(message, about, this),
-      request: (message) => this.#asked(message),
-      noise: (noise) => this.#count(noise),
-      abandoned: (exchange) => this.#abandoned(exchange),
-    });
+    this.#conversation = new Conversation(
+      {
+        notification: (message, about) => this.#listener.notification(message, about, this),
+        request: (message) => this.#asked(message),
+        noise: (noise) => this.#count(noise),
+        abandoned: (exchange) => this.#abandoned(exchange),
+      },
+      parts.clock,
+    );
   }
 
   // --- starting ----------------------------------------------------------------------------
@@ -151,12 +152,13 @@ class StdioConnection implements Connection {
     const { spawn, spec, clock, identity, capabilities, first, eras } = this.#parts;
     signal.throwIfAborted();
     const child = await spawn(spec, {
-      stdout: (chunk) => this.#stdout(chunk),
+      stdout: (chunk) => this.#stdout.push(chunk),
       stderr: (chunk) => this.#stderr.push(chunk),
       ended: () => this.#ended(),
       exited: (exit) => this.#exitedWith(exit),
     });
     this.#child = child;
+    this.#stdout.attach(child);
     this.#outbox = new Outbox(child, clock, writeDeadlineMs, {
       isBusy: () => this.#conversation.isBusy,
       stuck: (cause) => this.#stuck(cause),
@@ -180,6 +182,7 @@ class StdioConnection implements Connection {
       const opening = { first, known, learn, identity, clock, capabilities };
       this.#greeting = await negotiate(talk, opening);
       if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
+      this.#stdout.greeted();
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -239,7 +242,7 @@ class StdioConnection implements Connection {
   }
 
   probe(): Promise<boolean> {
-    return answersProbe(this, this.#parts.server, this.#parts.clock);
+    return answersProbe(this);
   }
 
   #abandoned(exchange: Exchange): void {
@@ -249,12 +252,10 @@ class StdioConnection implements Connection {
 
   // --- listening ---------------------------------------------------------------------------
 
-  #stdout(chunk: Buffer): void {
-    if (!this.isLost) this.#reader.push(chunk);
-  }
-
   #line(bytes: Buffer): void {
     if (this.isLost) return;
+    // Most noise is a log line, and that is told by its first character.
+    if (bytes[skipSpace(bytes, 0)] !== openBrace) return this.#count('not-json');
     let message: Message;
     try {
       message = scanMessage(bytes);
@@ -268,13 +269,10 @@ class StdioConnection implements Connection {
   /** A banner is noise; a damaged answer ends the call it belongs to, if that can be read. */
   #unreadable(bytes: Buffer, error: WireError): void {
     const id = error.id ?? oversizedResponseId(bytes.subarray(0, 4096), bytes.subarray(-256));
-    const fault = this.#fault(
-      'protocol_violation',
-      `sent an answer that is not valid MCP (${error.reason})`,
-    );
-    if (typeof id === 'number' && this.#conversation.damaged(id, fault))
-      this.#count('invalid-message');
-    else this.#count('not-json');
+    if (typeof id !== 'number' || !this.#conversation.isOpen(id)) return this.#count('not-json');
+    const what = `sent an answer that is not valid MCP (${error.reason})`;
+    const isOurs = this.#conversation.damaged(id, this.#fault('protocol_violation', what));
+    this.#count(isOurs ? 'invalid-message' : 'not-json');
   }
 
   #oversized(head: Buffer): void {
@@ -300,7 +298,7 @@ class StdioConnection implements Connection {
 
   #count(noise: Noise): void {
     this.#listener.noise(noise);
-    this.#noise.count(noise);
+    this.#stdout.noise(noise);
   }
 
   #asked(message: Message): void {
@@ -313,10 +311,12 @@ class StdioConnection implements Connection {
   // --- ending ------------------------------------------------------------------------------
 
   #ended(): void {
+    this.#stdout.flush();
     this.#afterGrace(() => this.#end(this.#fault('unavailable', 'closed its stdout')));
   }
 
   #exitedWith(exit: Exit): void {
+    this.#stdout.flush();
     this.#exit = exit;
     this.#listener.lastWords(this.stderr);
     this.#reportExit(exit);
@@ -338,6 +338,7 @@ class StdioConnection implements Connection {
   #end(cause: Fault): void {
     if (this.isLost) return;
     this.isLost = true;
+    this.#stdout.close();
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.close();
     this.#conversation.failAll(cause);
@@ -354,6 +355,7 @@ class StdioConnection implements Connection {
     const { clock } = this.#parts;
     if (reason === 'reload' || reason === 'idle') await this.#drain();
     this.isLost = true;
+    this.#stdout.close();
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.finish();
     this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));

@@ -17,6 +17,7 @@ export const initialized = { protocolVersion: '2025-06-18', capabilities: { tool
 export function remoteServer(
   remembered?: EraKnowledge,
   transport = connectHttp,
+  frameBytes = 1_000,
   first: Era = 'modern',
 ) {
   const http = new FakeHttp();
@@ -29,7 +30,7 @@ export function remoteServer(
     server: 'docs',
     url: new URL('https://docs.example/mcp?v=1'),
     headers: { authorization: 'Bearer secret' },
-    frameBytes: 1_000,
+    frameBytes,
     http,
     clock,
     identity: { name: 'holdfast', version: '0.1.0' },
@@ -68,8 +69,9 @@ export async function modernServer(): Promise<World> {
 /** A legacy server with a session; its stream for what it says unasked is open. */
 export async function legacyServer(
   headers: Record<string, string> = { 'mcp-session-id': 's-1' },
+  frameBytes?: number,
 ): Promise<World> {
-  const world = remoteServer({ modern: false });
+  const world = remoteServer({ modern: false }, connectHttp, frameBytes);
   await settled();
   world.http.find('initialize').result(initialized, headers);
   await settled();

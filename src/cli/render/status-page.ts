@@ -5,6 +5,7 @@ import type { HostStatus, ServerState, ServerStatus } from '../../host/status.ts
 import { faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
+import { noiseTexts } from '../../observe/noise-text.ts';
 import { agoText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
@@ -95,6 +96,7 @@ export function serverPage(view: StatusView, name: string, style: Style, size: S
   const shown = story.slice(-Math.max(5, Math.min(mostEvents, size.rows - linesAround)));
   const lines = [headlineOf(server, style)];
   if (server.cause !== null) lines.push(line(server.cause));
+  for (const one of noiseTexts(server.noise)) lines.push(one);
   const section = (heading: string, content: readonly string[]) => {
     lines.push('', style('bold', heading));
     for (const one of content) lines.push(one);

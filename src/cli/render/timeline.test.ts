@@ -56,4 +56,18 @@ describe('the story of a server', () => {
     expect(kinds).toEqual(['starting']);
     expect(storyOf(life).some(({ kind }) => kind === 'starting')).toBe(false);
   });
+
+  it('tells how much a server printed that is not MCP once, in plain words #status', () => {
+    const noise = (count: number): HostEvent => ({
+      at,
+      server,
+      kind: 'noise',
+      noise: 'not-json',
+      count,
+    });
+    const story = storyOf([noise(1), noise(10), noise(100), ...life.slice(4, 5)]);
+    const [told] = timelineLines(story, at, styleFor(false, {}), 200);
+    expect(story).toHaveLength(2);
+    expect(told?.slice(10)).toBe('noise  printed 100 lines to stdout that are not MCP');
+  });
 });

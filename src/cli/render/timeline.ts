@@ -3,6 +3,7 @@
 import { ownValue } from '../../kernel/own-value.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
+import { noiseText } from '../../observe/noise-text.ts';
 import { durationText, momentText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
@@ -42,11 +43,20 @@ export function eventText(event: HostEvent): string {
 
 /**
  * The events a person wants to read: what happened to the server, not what happened to our knowledge
- * of it. A beginning is left out once its end is there to tell of both.
+ * of it. A beginning is left out once its end is there to tell of both, and a count once a later one
+ * is there that includes it.
  */
 export function storyOf(events: readonly HostEvent[]): readonly HostEvent[] {
   const notable = events.filter((event) => !isAside(event));
-  return notable.filter(({ kind }, index) => !isBeginning(kind) || index === notable.length - 1);
+  return notable.filter((event, index) => {
+    if (event.kind === 'noise')
+      return !notable.slice(index + 1).some((later) => grew(event, later));
+    return !isBeginning(event.kind) || index === notable.length - 1;
+  });
+}
+
+function grew(count: Of<'noise'>, later: HostEvent): boolean {
+  return later.kind === 'noise' && later.noise === count.noise && later.count > count.count;
 }
 
 function isAside(event: HostEvent): boolean {
@@ -89,7 +99,7 @@ function told(event: HostEvent): Told {
     case 'tools':
       return plain('tools', toolsText(event));
     case 'noise':
-      return { mood: 'wait', word: 'noise', rest: `${event.count} × ${event.noise}` };
+      return { mood: 'wait', word: 'noise', rest: noiseText(event.noise, event.count) };
     case 'defect':
       return { mood: 'bad', word: 'internal', rest: `${event.handled}: ${event.detail}` };
     case 'call':

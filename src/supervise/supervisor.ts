@@ -201,8 +201,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     const named = fault.with({ server, generation, dispatched: 'no' });
     this.noteFault(named);
     if (faultTable[named.code].trips) this.breaker.failed(this.breaker.currentPass);
-    const { code, message } = named;
-    this.#emit({ kind: 'start-failed', server, generation, code, detail: message });
+    const { code, message: detail } = named;
+    this.#emit({ kind: 'start-failed', server, generation, code, detail, ...stderrOf(named) });
   }
 
   lost(generation: number, cause: Fault): void {
@@ -210,7 +210,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     this.noteFault(cause.with({ server, generation }));
     // An exit while nobody used it spends the restart budget, but no call has failed by it.
     if (this.leases.held > 0) this.breaker.failed(this.breaker.currentPass);
-    this.#emit({ kind: 'lost', server, generation, detail: cause.message });
+    const { message: detail } = cause;
+    this.#emit({ kind: 'lost', server, generation, detail, ...stderrOf(cause) });
   }
 
   stopping(generation: number, reason: string): void {
@@ -283,6 +284,10 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   #lastCause(): string {
     return this.lastFault ? ` (last: ${this.lastFault.fault.message})` : '';
   }
+}
+
+function stderrOf({ record }: Fault): { readonly stderr?: string } {
+  return record.stderr === undefined ? {} : { stderr: record.stderr };
 }
 
 function hungFault(server: string): Fault {

@@ -9,6 +9,7 @@ import { printableLine } from '../../kernel/printable.ts';
 import { eventHistory } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import { withLastFailures } from '../last-failure.ts';
 import { type StatusView, serverPage, statusLines } from '../render/status-page.ts';
 import type { Style } from '../render/style.ts';
 import type { Shell } from '../shell.ts';
@@ -61,13 +62,15 @@ async function status(
 }
 
 /** The host that was made to look has no disk of its own: the one looked at is that of the others. */
-async function viewOf(shell: Shell, { host }: Standalone, stateDir: string): Promise<StatusView> {
-  const { lookAtDisk } = await import('../../store/look.ts');
-  return {
-    status: { ...host.status(), disk: await lookAtDisk(stateDir) },
-    history: await eventHistory(stateDir),
-    now: shell.clock.wallNow(),
-  };
+async function viewOf(shell: Shell, standalone: Standalone, stateDir: string): Promise<StatusView> {
+  const { host, loaded } = standalone;
+  const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
+    import('../../store/look.ts'),
+    import('../../config/load.ts'),
+  ]);
+  const history = await eventHistory(stateDir, realConfigPath(loaded.file));
+  const status = { ...host.status(), disk: await lookAtDisk(stateDir) };
+  return { status: withLastFailures(status, history), history, now: shell.clock.wallNow() };
 }
 
 function print({ shell, isJson }: Invocation, view: StatusView, server: string | undefined): void {

@@ -35,12 +35,19 @@ function mentions(cause: string, server: string): boolean {
 
 function afterthoughts(record: FaultRecord, cause: string, style: Style): string[] {
   const parts: string[] = [];
-  const { stderr } = record;
-  if (stderr !== undefined) parts.push(`stderr: ${style('yellow', cut(printableLine(stderr)))}`);
+  const stderr = untold(record.stderr, cause);
+  if (stderr !== '') parts.push(`stderr: ${style('yellow', cut(printableLine(stderr)))}`);
   const next = nextStep(record);
   // Some details already end in a command.
   if (next !== null && !cause.includes('holdfast ')) parts.push(`next: ${style('bold', next)}`);
   return parts;
+}
+
+/** The lines of stderr, unless what they say stands in the detail already. */
+function untold(stderr: string | undefined, cause: string): string {
+  const lines = (stderr ?? '').split('\n').filter((line) => line.trim() !== '');
+  const isTold = lines.some((line) => cause.includes(printableLine(line)));
+  return isTold ? '' : lines.join('\n');
 }
 
 const longestStderr = 300;

@@ -47,7 +47,7 @@ export function serverTable(view: StatusView, style: Style, { columns }: Size): 
     { text: server.name, look: (text) => style('bold', text) },
     { text: server.state, look: (text) => style(looks[server.state], text) },
     { text: server.transport, look: (text) => style('dim', text) },
-    { text: server.cause === null ? lastText(server.name, history, now) : line(server.cause) },
+    { text: latestText(server, history, now) },
   ]);
   const headings = ['SERVER', 'STATE', 'TRANSPORT', 'LATEST'].map((text): Cell => {
     return { text, look: (heading) => style('dim', heading) };
@@ -69,6 +69,12 @@ const telling: ReadonlySet<HostEvent['kind']> = new Set([
   'lost',
   'ejected',
 ]);
+
+/** Of one that does not run: what happened last, and when. */
+function latestText(server: ServerStatus, history: readonly HostEvent[], now: number): string {
+  const { name, state, cause } = server;
+  return cause === null || state === 'idle' ? lastText(name, history, now) : line(cause);
+}
 
 function lastText(server: string, history: readonly HostEvent[], now: number): string {
   const own = history.filter((event) => event.server === server && telling.has(event.kind));

@@ -149,7 +149,7 @@ describe('looking around', () => {
       const { code, stdout, stderr } = await cli.run(['doctor', '--config', 'only-good.json']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(/^✓ node +v\d/m);
-      expect(stdout).toMatch(/^✓ good +\/.*node$/m);
+      expect(stdout).toMatch(/^✓ good +\/.*node · MCP 2026-07-28 · \d+ tools · ready in /m);
       expect(stdout).toMatch(/^[✓·] processes +(pidns|cgroup|marker|group): /m);
       expect(stdout).toMatch(/Everything is in order\.\n$/);
     });
@@ -191,7 +191,7 @@ describe('looking around', () => {
       expect(findings.every(({ remedy }: { remedy: string }) => remedy.length > 0)).toBe(true);
       const texts = findings.map(({ text }: { text: string }) => text).join('\n');
       expect(texts).toMatch(/no-such-command' was not found on PATH: /);
-      expect(texts).toMatch(/cannot be reached \(ECONNREFUSED\)/);
+      expect(texts).toMatch(/cannot be reached: nothing listens there.* \(ECONNREFUSED\)/);
       expect(texts).toMatch(/answers 401/);
       expect((await stat(cli.file('state'))).mode & 0o777).toBe(0o755);
       await chmod(cli.file('state'), 0o700);

@@ -134,7 +134,7 @@ const wordings: Readonly<Record<HostToolName, Wording>> = {
       'The state of this MCP gateway (Holdfast) and of the servers behind it. Use it when a tool is missing or a call ' +
       'failed. It asks no server, so it answers even when all of them are down. Servers are ready, starting, idle ' +
       '(started by the next call), degraded (failing, calls refused for a moment), cooling (waiting to restart), ' +
-      'ejected (failed too often, needs `holdfast reload NAME`) or disabled (see the config).',
+      'ejected (failed too often; its operator must restart the gateway) or disabled (see the config).',
     full: 'every server with the cause of its state',
   },
   telemetry_snapshot: {

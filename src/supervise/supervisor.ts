@@ -254,7 +254,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     const seconds = Math.ceil(retryAfterMs / 1000);
     throw new Fault(
       this.lastFault?.fault.code === 'overloaded' ? 'overloaded' : 'unavailable',
-      `${server} is left alone for another ${seconds} s${this.#lastCause()}; retry then, or run: holdfast reload ${server}`,
+      `${server} is failing${this.#lastCause()}; next attempt in ${seconds} s`,
       { server, retryAfterMs },
     );
   }
@@ -265,7 +265,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return new Fault(
       'ejected',
       `${server} failed more than ${max} times within ${windowMs / 1000} s, so its restart budget is exhausted${this.#lastCause()}; ` +
-        `fix it, then run: holdfast reload ${server}`,
+        `fix it, then start Holdfast again, or call host.reload('${server}') in a program of your own`,
       { server, generation: this.#life.generation },
     );
   }
@@ -276,7 +276,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return new Fault(
       'circuit_open',
       `${server} failed ${this.breaker.failures} times in a row${this.#lastCause()}; ` +
-        `retry after ${seconds} s, or run: holdfast reload ${server}`,
+        `retry after ${seconds} s`,
       { server, retryAfterMs: Math.ceil(retryAfterMs) },
     );
   }

@@ -101,9 +101,8 @@ describe('looking around', () => {
       await other.servers({ good: faultyStdio(), token: { command: variable('NO_SUCH_COMMAND') } });
       const { code, stdout, stderr } = await other.run(['status']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(
-        /^Holdfast \S+ · no running instance · 2 servers · .*holdfast\.json$/m,
-      );
+      expect(stdout).toMatch(/^Holdfast \S+ · 2 servers · .*holdfast\.json$/m);
+      expect(stdout).toMatch(/\nA gateway that is running cannot be asked from here; .*\n$/);
       expect(stdout).toMatch(/^good +idle +stdio +not used yet$/m);
       expect(stdout).toMatch(
         /^token +disabled +stdio +mcpServers\.token\.command needs .*NO_SUCH_COMMAND/m,

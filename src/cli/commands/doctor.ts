@@ -54,7 +54,7 @@ async function doctor(
   const { out } = shell;
   const isFine = checks.every(({ kind }) => kind !== 'finding');
   if (isJson) out.json({ ok: isFine, checks });
-  else for (const line of checkLines(checks, out.style)) out.line(line);
+  else for (const line of checkLines(checks, out.style, out.columns)) out.line(line);
   return isFine ? exitCodes.ok : exitCodes.failed;
 }
 

@@ -1,7 +1,8 @@
 // holdfast status: what state the servers are in and, with one named, what happened to it. Looking
-// changes nothing: no server is started and nothing is written. While no instance is running, every
-// server is idle or disabled, and the story comes from the event log that all commands share. Of the
-// disk it says what can be seen without writing.
+// changes nothing: no server is started and nothing is written. It reads the config and the event log that
+// all commands of this user share, so it knows which servers there are and what happened to them last; a
+// gateway that runs now cannot be asked, and the page says so. Of the disk it says what can be seen
+// without writing.
 
 import type { Command } from 'commander';
 import type { Clock } from '../../kernel/clock.ts';
@@ -10,7 +11,7 @@ import { eventHistory } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { withLastFailures } from '../last-failure.ts';
-import { type StatusView, serverPage, statusLines } from '../render/status-page.ts';
+import { limitsNote, type StatusView, serverPage, statusLines } from '../render/status-page.ts';
 import type { Style } from '../render/style.ts';
 import type { Shell } from '../shell.ts';
 import { type Standalone, withHost } from '../standalone.ts';
@@ -18,8 +19,10 @@ import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
 With --json: {"version", "instance", "config", "servers": [{"name", "state", "cause", …}], …};
-"instance" is null while none is running. With a server named, "servers" holds only that one
-and "timeline" its latest events. --watch --json prints one such line for each change.
+"instance" is null: a running gateway cannot be asked from here, so states and counts are not its own;
+"cause" and "stderr" are those of the last failure in the event log. With a server named, "servers"
+holds only that one and "timeline" its latest events. --watch --json prints one such line for each
+change.
 
 Examples:
   holdfast status
@@ -85,7 +88,8 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
     server === undefined
       ? statusLines(view, out.style, out)
       : serverPage(view, server, out.style, out);
-  return disk.ok ? lines : [...lines, '', out.style('yellow', printableLine(disk.problem))];
+  const trouble = disk.ok ? [] : ['', out.style('yellow', printableLine(disk.problem))];
+  return [...lines, ...trouble, ...limitsNote(out.style, out)];
 }
 
 const keptEvents = 200;

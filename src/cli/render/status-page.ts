@@ -10,6 +10,7 @@ import { agoText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
 import { eventText, storyOf, timelineLines } from './timeline.ts';
+import { wrappedTo } from './width.ts';
 
 export interface StatusView {
   readonly status: HostStatus;
@@ -35,6 +36,14 @@ const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
   disabled: 'yellow',
 };
 
+/** A command can see the config and the event log, but not into another process. */
+const limits =
+  'A gateway that is running cannot be asked from here; its tool holdfast__health_snapshot tells its live states.';
+
+export function limitsNote(style: Style, { columns }: Size): string[] {
+  return ['', ...wrappedTo(columns, limits).map((text) => style('dim', text))];
+}
+
 export function statusLines(view: StatusView, style: Style, size: Size): string[] {
   const { status } = view;
   const table = status.servers.length === 0 ? [] : ['', ...serverTable(view, style, size)];
@@ -57,7 +66,7 @@ export function serverTable(view: StatusView, style: Style, { columns }: Size): 
 
 function headline({ version, config, servers }: HostStatus, style: Style): string {
   const count = `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}`;
-  const facts = ['no running instance', count, config ?? ''];
+  const facts = [count, ...(config === null ? [] : [config])];
   return `${style('bold', `Holdfast ${version}`)} ${style('dim', `· ${facts.join(' · ')}`)}`;
 }
 

@@ -3,6 +3,8 @@
 // accompany an error are passed over, and of the rest the last one that reads like an error is taken, or
 // else simply the last. This is for people to read; nothing is decided by it.
 
+import { cutText } from '../kernel/text-cut.ts';
+
 export interface StderrCause {
   /** The one line that tells most. */
   readonly line: string;
@@ -92,6 +94,5 @@ function firstOfRun(lines: readonly string[], last: number): number {
 }
 
 function shortened(line: string): string {
-  const text = line.trimEnd();
-  return text.length <= longestLine ? text : `${text.slice(0, longestLine - 1)}…`;
+  return cutText(longestLine, line.trimEnd());
 }

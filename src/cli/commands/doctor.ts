@@ -12,7 +12,7 @@ import { checkLines } from '../render/check-lines.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { progressBar } from '../render/progress-bar.ts';
 import type { Shell } from '../shell.ts';
-import { untilInterrupted, withHostOf } from '../standalone.ts';
+import { orInterrupted, withHostOf } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
@@ -108,6 +108,8 @@ async function serverChecks(
     live.show(progressBar(done, total, [...waitingFor]));
   };
   const check = (host: Host | null) => checkServers({ config, env, clock, host, progress });
-  if (!isStarting) return await untilInterrupted(shell, check(null));
-  return await withHostOf(shell, loaded, { isReadOnly: true }, ({ host }) => check(host));
+  if (!isStarting) return await orInterrupted(shell, check(null));
+  return await withHostOf(shell, loaded, { isReadOnly: true }, ({ host }) =>
+    orInterrupted(shell, check(host)),
+  );
 }

@@ -6,7 +6,7 @@
 
 import type { Command } from 'commander';
 import type { Clock } from '../../kernel/clock.ts';
-import { printableLine } from '../../kernel/printable.ts';
+import { printableJson, printableLine } from '../../kernel/printable.ts';
 import { eventHistory } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -97,12 +97,13 @@ const keptEvents = 200;
 /** The host that was made to look is no instance anybody could talk to. */
 function jsonText({ status, history }: StatusView, server: string | undefined): string {
   const whole = { ...status, instance: null, startedBy: null, uptimeMs: null };
-  if (server === undefined) return JSON.stringify(whole);
-  return JSON.stringify({
+  if (server === undefined) return printableJson(JSON.stringify(whole));
+  const one = {
     ...whole,
     servers: status.servers.filter(({ name }) => name === server),
     timeline: history.filter((event) => event.server === server).slice(-keptEvents),
-  });
+  };
+  return printableJson(JSON.stringify(one));
 }
 
 const betweenLooksMs = 1_000;

@@ -3,6 +3,7 @@
 
 import { type FaultCode, type FaultRecord, faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
+import { cutText } from '../../kernel/text-cut.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Style } from './style.ts';
 
@@ -36,7 +37,8 @@ function mentions(cause: string, server: string): boolean {
 function afterthoughts(record: FaultRecord, cause: string, style: Style): string[] {
   const parts: string[] = [];
   const stderr = untold(record.stderr, cause);
-  if (stderr !== '') parts.push(`stderr: ${style('yellow', cut(printableLine(stderr)))}`);
+  if (stderr !== '')
+    parts.push(`stderr: ${style('yellow', cutText(longestStderr, printableLine(stderr)))}`);
   const next = nextStep(record);
   // Some details already end in a command.
   if (next !== null && !cause.includes('holdfast ')) parts.push(`next: ${style('bold', next)}`);
@@ -51,10 +53,6 @@ function untold(stderr: string | undefined, cause: string): string {
 }
 
 const longestStderr = 300;
-
-function cut(text: string): string {
-  return text.length <= longestStderr ? text : `${text.slice(0, longestStderr - 1)}…`;
-}
 
 /** The command a person should try; null where the detail says all there is to do. */
 function nextStep({ code, server, tool }: FaultRecord): string | null {

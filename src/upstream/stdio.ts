@@ -381,13 +381,16 @@ class StdioConnection implements Connection {
     if (exit.limit) return this.#fault('unavailable', `was ended for passing limits.${exit.limit}`);
     const how = exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
     const cause = causeIn(this.stderr);
+    if (!this.#greeting) {
+      // What it said comes first: on a narrow screen the rest is cut off.
+      const what = cause
+        ? `did not start: ${cause.line} (it ${how})`
+        : `${how} before it was ready`;
+      return this.#fault('unavailable', what);
+    }
     // Long after its start, the last thing it said may be about anything.
-    const isTold = this.#greeting ? cause?.isError && exit.code !== null : cause !== undefined;
-    const why = cause && isTold ? `: ${cause.line}` : '';
-    return this.#fault(
-      'unavailable',
-      `${how}${this.#greeting ? '' : ' before it was ready'}${why}`,
-    );
+    const why = cause?.isError && exit.code !== null ? `: ${cause.line}` : '';
+    return this.#fault('unavailable', `${how}${why}`);
   }
 
   /** A start that failed, with what the server said about it. */

@@ -78,8 +78,8 @@ describe('the doctor', () => {
       text: expect.stringContaining(`${remote.url} · MCP `),
     });
     const words: Record<string, RegExp> = {
-      dying: /exited with code 3 before it was ready: Error: no license/,
-      eager: /exited with code 3 before it was ready: Error: no license/,
+      dying: /did not start: Error: no license \(it exited with code 3\)/,
+      eager: /did not start: Error: no license \(it exited with code 3\)/,
       silent: /not ready within 1000 ms/,
       login: /127\.0\.0\.1:\d+\/401 answers 401: it wants a login/,
       missing: /\/404 answers 404: there is nothing at this path/,

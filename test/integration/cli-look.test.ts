@@ -132,7 +132,7 @@ describe('looking around', () => {
       expect(words).toEqual(
         expect.arrayContaining([
           expect.stringMatching(/^ready +in .* · pid \d+ · modern/),
-          expect.stringMatching(/^lost +good exited with code 1/),
+          expect.stringMatching(/^lost +exited with code 1/),
           expect.stringMatching(/^call +add outcome_unknown in/),
           expect.stringMatching(/^call +echo ok in/),
         ]),

@@ -33,7 +33,7 @@ describe('the cause of a failing server', () => {
     const { code, stderr } = await cli.run(['call', 'db/x']);
     expect(code).toBe(3);
     expect(stderr).toMatch(
-      /^holdfast: db exited with code 1 before it was ready: Error: DATABASE_URL is not set \[unavailable\]/,
+      /^holdfast: db did not start: Error: DATABASE_URL is not set \(it exited with code 1\) \[unavailable\]/,
     );
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
     const { fault } = JSON.parse((await cli.run(['call', 'db/x', '--json'])).stdout);
@@ -69,7 +69,7 @@ describe('the cause of a failing server', () => {
     expect(db.stderr).toEqual(expect.arrayContaining(['the key is [env API_KEY]', cause]));
     const { stderr } = await served.stop();
     const lines = stderr.split('\n').filter((line) => line.includes(cause));
-    expect(lines).toEqual([`holdfast: db exited with code 1 before it was ready: ${cause}`]);
+    expect(lines).toEqual([`holdfast: db did not start: ${cause} (it exited with code 1)`]);
   });
 
   it('is told of a start that only hangs, too', async () => {

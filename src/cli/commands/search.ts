@@ -57,7 +57,8 @@ function search(
     const servers = Object.keys(loaded.config.mcpServers);
     live.show(`asking ${servers.join(', ')}`);
     const searching = host.search(words, { limit, kept: fresh !== true });
-    const { outcome, errors, kept } = await orInterrupted(shell, searching);
+    const found = await orInterrupted(shell, searching);
+    const { outcome, errors, kept } = found;
     live.clear();
     if (isJson) {
       const { hits, total } = outcome.kind === 'found' ? outcome : { hits: [], total: 0 };

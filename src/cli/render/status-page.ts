@@ -110,8 +110,8 @@ export function serverPage(view: StatusView, name: string, style: Style, size: S
   const story = storyOf(history.filter((event) => event.server === name));
   const shown = story.slice(-Math.max(5, Math.min(mostEvents, size.rows - linesAround)));
   const lines = [headlineOf(server, style)];
-  if (server.cause !== null) lines.push(line(server.cause));
-  for (const one of noiseTexts(server.noise)) lines.push(one);
+  const cause = server.cause === null ? [] : wrappedTo(size.columns, line(server.cause));
+  for (const one of [...cause, ...noiseTexts(server.noise)]) lines.push(one);
   const section = (heading: string, content: readonly string[]) => {
     lines.push('', style('bold', heading));
     for (const one of content) lines.push(one);

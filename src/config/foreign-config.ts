@@ -21,6 +21,7 @@ import {
 } from './loaded.ts';
 import { pathText } from './path-text.ts';
 import { problemsOf } from './problems.ts';
+import { noteVariables, type UsedVariable } from './secrets.ts';
 import { isReserved, isServerName, reservedServerName, safeNameFrom } from './server-name.ts';
 import { shownWord } from './shown-word.ts';
 
@@ -52,6 +53,7 @@ export function foreignConfig(
     disabled: new Map(),
     switchedOff: new Set(),
     notices: [],
+    used: new Map(),
     names: new Map(),
     written: new Map(),
   };
@@ -64,6 +66,9 @@ export function foreignConfig(
   const { inputs: _inputs, servers: _servers, ...settings } = whole;
   const input = sifted({ ...settings, mcpServers: servers }, reading);
   const config = finishedConfig(input, variables.folder, reading.disabled);
+  for (const [name, server] of Object.entries(config.mcpServers)) {
+    noteVariables(server, reading.used.get(name) ?? []);
+  }
   const { disabled, switchedOff: off, notices } = reading;
   return { file, config, disabled, switchedOff: off, notices };
 }
@@ -75,6 +80,8 @@ interface Reading {
   readonly disabled: Map<string, string>;
   readonly switchedOff: Set<string>;
   readonly notices: string[];
+  /** What the environment brought into each entry, by our names. */
+  readonly used: Map<string, readonly UsedVariable[]>;
   /** From our names to the names in the file. */
   readonly names: Map<string, string>;
   /** The entries in our words before variables were replaced: what messages may show. */
@@ -131,7 +138,8 @@ function completed(
     reading.switchedOff.add(name);
     return undefined;
   }
-  const { value, gaps } = interpolate(translated, path, variables);
+  const { value, gaps, used } = interpolate(translated, path, variables);
+  reading.used.set(name, used);
   const { envFile, ...said } = entriesOf(value);
   const causes = gaps.map(({ cause }) => cause);
   if (causes.length === 0 && typeof envFile === 'string') {

@@ -2,7 +2,7 @@
 // is the one file of config/ that touches the disk. Every refusal is a Fault `invalid_request` whose
 // detail names the file, the place and the next step, one line for each problem.
 
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { Fault } from '../kernel/fault.ts';
@@ -39,6 +39,17 @@ export function configFromObject(
 ): LoadedConfig {
   const variables = { env, folder: baseDir, home: homeOf(env), inputs: new Map<string, string>() };
   return ownConfig(documentFrom(input), null, variables);
+}
+
+/** By which one config is told from another, however it was named; null for one without a file. */
+export function realConfigPath(file: string | null): string | null {
+  if (file === null) return null;
+  try {
+    return realpathSync(file);
+  } catch {
+    // Moved away since it was read.
+    return file;
+  }
 }
 
 /** The user's home: the environment's word, else the system's. */

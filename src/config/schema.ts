@@ -73,7 +73,7 @@ export const configSchema = z.strictObject({
         .array(z.string().min(1))
         .default([])
         .describe(
-          'Origins besides this machine whose pages may use it, such as https://app.example.com.',
+          'Origins besides its own whose pages may use it, such as https://app.example.com; another port of this machine is another origin.',
         ),
     })
     .prefault({})

@@ -252,7 +252,7 @@ export class Gateway implements Front, AsyncDisposable {
   failToolCall(incoming: Incoming, fault: Fault): void {
     this.traffic.began();
     this.traffic.failed('tools/call', fault, 0);
-    incoming.result(faultResult(fault.record, incoming.isModern));
+    incoming.result(faultResult(fault, incoming));
   }
 
   count(incoming: Incoming, operationKey: string, work: () => void | Promise<void>): void {
@@ -263,7 +263,7 @@ export class Gateway implements Front, AsyncDisposable {
       if (!(thrown instanceof Fault)) this.caught(thrown);
       const fault = faultFrom(thrown);
       this.traffic.failed(operationKey, fault, this.clock.now() - startedAt);
-      incoming.error(faultError(fault));
+      incoming.error(faultError(fault, incoming.principal));
     };
     try {
       const working = work();

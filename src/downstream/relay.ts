@@ -13,6 +13,8 @@ import type { Traffic } from '../host-tools/traffic.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { contain } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
+import { disclosedRecord } from '../policy/disclosure.ts';
+import type { Principal } from '../policy/principal.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
@@ -208,11 +210,11 @@ export class Relay {
         fault.record.rpc?.code ?? rpcCodes.internalError,
       );
     }
-    if (to.kind !== 'tool') return incoming.error(faultError(fault));
+    if (to.kind !== 'tool') return incoming.error(faultError(fault, incoming.principal));
     if (fault.code === 'not_found' || fault.code === 'denied') {
       return incoming.error(unknownName('tool', incoming));
     }
-    incoming.result(faultResult(fault.record, incoming.isModern));
+    incoming.result(faultResult(fault, incoming));
   }
 
   /** The modern era has no such error: what it asks for is input, and the call is sent again. */
@@ -270,12 +272,12 @@ function idempotencyKeyOf({ bytes, meta }: Incoming['message']): string | undefi
 }
 
 /** A fault of anything but a tool call. */
-export function faultError(fault: Fault): { code: number; message: string; data: string } {
-  return {
-    code: rpcCodes.internalError,
-    message: fault.message,
-    data: JSON.stringify(fault.record),
-  };
+export function faultError(
+  fault: Fault,
+  principal: Principal,
+): { code: number; message: string; data: string } {
+  const record = disclosedRecord(fault.record, principal);
+  return { code: rpcCodes.internalError, message: record.detail, data: JSON.stringify(record) };
 }
 
 /** What is hidden and what does not exist are answered alike. */

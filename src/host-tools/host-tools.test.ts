@@ -30,6 +30,7 @@ const status: HostStatus = {
 function sources(more: Partial<HostToolSources> = {}): HostToolSources {
   return {
     status: () => status,
+    disclosed: (record) => record,
     traffic: new Traffic(clock),
     isAccepting: true,
     generation: 1,

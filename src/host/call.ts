@@ -95,7 +95,7 @@ async function carry(
     if (standing === 'alive') breaker.succeeded(pass);
     else if (standing === 'failing') breaker.failed(pass);
     else breaker.withdrawn(pass);
-    throw thrown instanceof Fault ? namedFault(thrown, call) : thrown;
+    throw thrown instanceof Fault ? namedFault(server.redactor.fault(thrown), call) : thrown;
   } finally {
     seat.leave(caller);
     if (isInside) {

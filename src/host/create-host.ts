@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { configFromObject, loadConfig } from '../config/load.ts';
+import { configFromObject, loadConfig, realConfigPath } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ServerConfig } from '../config/schema.ts';
 import { ignored } from '../kernel/contain.ts';
@@ -93,7 +93,8 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   if (stateDir !== null && loaded.config.telemetry.eventLog) {
     const { maxBytes } = loaded.config.telemetry;
     const complain = ({ detail }: { readonly detail: string }) => report(detail);
-    const log = scope.own(openEventLog(stateDir, maxBytes, { clock, report: complain }));
+    const common = { config: realConfigPath(loaded.file) };
+    const log = scope.own(openEventLog(stateDir, maxBytes, { clock, report: complain, common }));
     store = withHealthOf(files, () => log.health());
     const subscription = events.subscribe((event) => log.append(event));
     scope.defer(() => subscription[Symbol.dispose]());
@@ -103,7 +104,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     createSpawner({ clock, instance, stateDir, sourceEnv: env, notice: report }),
   );
   return new Host({
-    edges: { clock, random: Math.random, spawn: spawner.spawn, http },
+    edges: { clock, random: Math.random, spawn: spawner.spawn, http, sourceEnv: env },
     config: loaded.config,
     configFile: loaded.file,
     disabled: loaded.disabled,

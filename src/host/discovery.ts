@@ -6,6 +6,7 @@
 import type { SearchOutcome, ServedTool } from '../catalog/search.ts';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
+import { disclosedRecord } from '../policy/disclosure.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { CallParts } from './call-parts.ts';
@@ -113,7 +114,7 @@ export async function discoverAll(
       const { tools, kept } = await listedTools(parts, server, principal, options);
       return tools.map((tool) => discovered(server.name, tool, kept));
     } catch (thrown) {
-      return [{ server: server.name, error: faultFrom(thrown).record }];
+      return [{ server: server.name, error: disclosedRecord(faultFrom(thrown).record, principal) }];
     }
   });
   return found.flat();
@@ -141,7 +142,7 @@ export async function searchAll(
       if (kept) marks.set(server.name, kept);
       return tools.map((tool): ServedTool => ({ server: server.name, tool }));
     } catch (thrown) {
-      errors.push(faultFrom(thrown).record);
+      errors.push(disclosedRecord(faultFrom(thrown).record, principal));
       return [];
     }
   });

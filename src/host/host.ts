@@ -9,10 +9,11 @@ import type { JsonObject } from '../catalog/tool.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Deadlines } from '../kernel/deadlines.ts';
-import { Fault } from '../kernel/fault.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
 import { type BudgetLimits, Budgets } from '../policy/budget.ts';
+import { disclosedFault } from '../policy/disclosure.ts';
 import { authorize, type Guard } from '../policy/guard.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
@@ -192,7 +193,9 @@ export class Host implements CallParts, AsyncDisposable {
       timeoutMs,
       idempotencyKey,
       onProgress: onProgress && ((params) => onProgress(JSON.parse(params.toString('utf8')))),
-    }).then(resultBytes);
+    }).then(resultBytes, (thrown) => {
+      throw disclosedFault(faultFrom(thrown), principal);
+    });
   }
 
   /** Any request to any server, through the one pipeline; for the faces that carry bytes. */
@@ -326,9 +329,12 @@ export class Host implements CallParts, AsyncDisposable {
     const { principal = localUser, kept = false } = options;
     authorize(this.#guard, principal, name, null, 'list');
     const server = this.find(name);
-    const { tools } = kept
-      ? await keptTools(this, server, principal)
-      : { tools: await toolsOf(this, server, principal) };
+    const reading = kept
+      ? keptTools(this, server, principal).then((read) => read.tools)
+      : toolsOf(this, server, principal);
+    const tools = await reading.catch((thrown) => {
+      throw disclosedFault(faultFrom(thrown), principal);
+    });
     return tools.map(({ definition }) => ({ _mcp_server: name, ...definition }));
   }
 

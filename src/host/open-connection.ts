@@ -1,7 +1,12 @@
 // From a server's config to a live connection: which transport, with which parameters, and for which
-// clients: the era that is tried first, and what a legacy server is told that its client can do.
+// clients: the era that is tried first, and what a legacy server is told that its client can do. Whatever
+// goes wrong with a connection is told from here on without the secrets of its server.
 
 import type { ServerConfig } from '../config/schema.ts';
+import { secretsOf } from '../config/secrets.ts';
+import { Fault } from '../kernel/fault.ts';
+import { Redactor } from '../kernel/redactor.ts';
+import { childEnvironment, type Environment } from '../supervise/process/environment.ts';
 import type { Connection, ConnectionListener } from '../upstream/connection.ts';
 import { connectHttp, type HttpParts, NotStreamable } from '../upstream/http.ts';
 import type { EraMemory } from '../upstream/negotiate.ts';
@@ -14,9 +19,10 @@ interface Destination {
   readonly name: string;
   readonly config: ServerConfig;
   readonly eras: EraMemory;
+  readonly redactor: Redactor;
 }
 
-export function openConnection(
+export async function openConnection(
   server: Destination,
   parts: ServerParts,
   aim: Aim,
@@ -24,7 +30,31 @@ export function openConnection(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const { config, name, eras } = server;
+  const { redactor } = server;
+  const told = { ...listener, lost: (cause: Fault) => listener.lost(redactor.fault(cause)) };
+  try {
+    return await open(server, parts, aim, generation, signal, told);
+  } catch (error) {
+    throw error instanceof Fault ? redactor.fault(error) : error;
+  }
+}
+
+/** Knows every value that this server was given. */
+export function redactorFor(config: ServerConfig, sourceEnv: Environment = {}): Redactor {
+  const environment =
+    config.type === 'stdio' ? childEnvironment(sourceEnv, { ...config, token: '' }) : {};
+  return new Redactor(secretsOf(config, environment));
+}
+
+function open(
+  server: Destination,
+  parts: ServerParts,
+  aim: Aim,
+  generation: number,
+  signal: AbortSignal,
+  listener: ConnectionListener,
+): Promise<Connection> {
+  const { config, name, eras, redactor } = server;
   const { clock, identity } = parts;
   const { frameBytes } = config.limits;
   const { capabilities } = aim.clients;
@@ -37,7 +67,8 @@ export function openConnection(
   const { command, args, env, inheritEnv, cwd, limits } = config;
   const { memoryMb, processes } = limits;
   const spec = { name, command, args, env, inheritEnv, cwd, memoryMb, processes };
-  return connectStdio({ ...shared, spec, spawn: parts.spawn }, generation, signal, listener);
+  const local = { ...shared, spec, spawn: parts.spawn, redactor };
+  return connectStdio(local, generation, signal, listener);
 }
 
 async function openRemote(

@@ -156,7 +156,7 @@ export class Questions {
       return from.respond(refusedAnswer(message, 'the client offers no such method'));
     if (seat.owner === null) this.#foundAsking();
     const why =
-      `holdfast cannot tell which of its clients ${server} asks with ${message.method}; ` +
+      `Holdfast cannot tell which of its clients ${server} asks with ${message.method}; ` +
       `set "isolation": "client" for ${server} to give each client its own`;
     from.respond(refusedAnswer(message, why));
   }

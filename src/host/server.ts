@@ -7,11 +7,13 @@ import { specHash } from '../config/spec-hash.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { ownValue } from '../kernel/own-value.ts';
+import type { Redactor } from '../kernel/redactor.ts';
 import type { Handled } from '../observe/defects.ts';
 import type { EventHub, Noise } from '../observe/events.ts';
 import type { Collection } from '../store/store.ts';
 import { Admission } from '../supervise/admission.ts';
 import type { Spawn } from '../supervise/child.ts';
+import type { Environment } from '../supervise/process/environment.ts';
 import { Standing } from '../supervise/standing.ts';
 import { Supervisor, type SupervisorPolicy } from '../supervise/supervisor.ts';
 import type { Connection, ConnectionListener, Greeting } from '../upstream/connection.ts';
@@ -26,7 +28,7 @@ import type { ListChange } from './host-news.ts';
 import type { KeptCatalogues } from './kept-catalogues.ts';
 import { type ListKind, listKinds } from './listings.ts';
 import { Offerings } from './offerings.ts';
-import { openConnection } from './open-connection.ts';
+import { openConnection, redactorFor } from './open-connection.ts';
 import { Questions } from './questions.ts';
 import { RootsAtStart } from './roots-at-start.ts';
 import { Seat } from './seat.ts';
@@ -40,6 +42,8 @@ export interface Edges {
   readonly random: Random;
   readonly spawn: Spawn;
   readonly http: HttpClient;
+  /** What processes inherit from: their secrets are known by it. */
+  readonly sourceEnv?: Environment;
 }
 
 export interface ServerParts extends Edges {
@@ -78,6 +82,8 @@ export class Server {
   readonly name: string;
   readonly config: ServerConfig;
   readonly specHash: string;
+  /** Knows every value that must not be shown. */
+  readonly redactor: Redactor;
   readonly seats: Seats;
   readonly admission: Admission;
   readonly offerings: Offerings;
@@ -97,6 +103,7 @@ export class Server {
     this.name = name;
     this.config = config;
     this.specHash = specHash(config);
+    this.redactor = redactorFor(config, parts.sourceEnv);
     this.#hasToolConfig = Object.keys(config.tools).length > 0;
     this.#parts = parts;
     const { clock, events, hasClients } = parts;

@@ -4,6 +4,8 @@
 import type { CacheStats } from '../cache/cache.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
 import type { NoiseCounts } from '../observe/noise-text.ts';
+import { disclosedRecord, seesOperations } from '../policy/disclosure.ts';
+import type { Principal } from '../policy/principal.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
 import type { Server } from './server.ts';
@@ -187,4 +189,30 @@ function nextAttemptAt(server: Server, { now, wallNow }: Moment): number | null 
   const { phase, breaker } = server.supervisor;
   const at = phase.kind === 'cooling' ? phase.until : breaker.probeAt;
   return at === null || at <= now ? null : Math.round(wallNow + (at - now));
+}
+
+/** The same for somebody who may not see how the servers are run. */
+export function disclosedStatus(status: HostStatus, principal: Principal): HostStatus {
+  if (seesOperations(principal)) return status;
+  const { disk, servers } = status;
+  return {
+    ...status,
+    config: null,
+    disk: disk.ok ? disk : { ok: false, problem: "the gateway's disk fails" },
+    servers: servers.map((server) => openServerStatus(server, principal)),
+  };
+}
+
+function openServerStatus(server: ServerStatus, principal: Principal): ServerStatus {
+  const { cause, lastFault } = server;
+  const told = lastFault && disclosedRecord(lastFault, principal);
+  return {
+    ...server,
+    cause: cause === null ? null : (told?.detail ?? 'its operator knows why'),
+    pid: null,
+    children: [],
+    leases: [],
+    lastFault: told,
+    stderr: [],
+  };
 }

@@ -22,6 +22,8 @@ export interface EventLogProblem {
 export interface EventLogOptions {
   readonly clock: Clock;
   readonly report: (problem: EventLogProblem) => void;
+  /** What every line says besides: several hosts share one log. */
+  readonly common?: object;
   /** The totals so far; written as a line of its own after every `aggregateEvery` records. */
   readonly aggregate?: () => object;
   readonly aggregateEvery?: number;
@@ -69,6 +71,7 @@ export class EventLog implements AsyncDisposable {
   readonly #file: LogFile;
   readonly #clock: Clock;
   readonly #report: (problem: EventLogProblem) => void;
+  readonly #common: object;
   readonly #aggregate: (() => object) | undefined;
   readonly #aggregateEvery: number;
   readonly #maxWaiting: number;
@@ -89,6 +92,7 @@ export class EventLog implements AsyncDisposable {
     this.#file = file;
     this.#clock = options.clock;
     this.#report = options.report;
+    this.#common = options.common ?? {};
     this.#aggregate = options.aggregate;
     this.#aggregateEvery = options.aggregateEvery ?? 1_000;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
@@ -184,7 +188,8 @@ export class EventLog implements AsyncDisposable {
   /** A record that cannot be written down is a defect of ours; it must not fail what happened. */
   #addLine(record: object | (() => object)): void {
     try {
-      this.#lines.push(eventLine(typeof record === 'function' ? record() : record));
+      const told = typeof record === 'function' ? record() : record;
+      this.#lines.push(eventLine({ ...told, ...this.#common }));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#say('unsayable', null, `an event could not be put into words: ${reason}`);

@@ -33,8 +33,15 @@ export type HostEvent = { readonly at: number; readonly server: string } & (
       readonly generation: number;
       readonly code: FaultCode;
       readonly detail: string;
+      /** The lines that tell why, without secrets. */
+      readonly stderr?: string;
     }
-  | { readonly kind: 'lost'; readonly generation: number; readonly detail: string }
+  | {
+      readonly kind: 'lost';
+      readonly generation: number;
+      readonly detail: string;
+      readonly stderr?: string;
+    }
   | { readonly kind: 'cooling'; readonly delayMs: number; readonly restartsLeft: number | null }
   | { readonly kind: 'ejected'; readonly detail: string }
   | { readonly kind: 'stopping'; readonly generation: number; readonly reason: string }

@@ -360,7 +360,7 @@ export class Life<C extends Supervised> {
 function startTimeoutFault(server: string, startTimeoutMs: number): Fault {
   return new Fault(
     'start_timeout',
-    `${server} started but was not ready within ${startTimeoutMs} ms; raise startTimeoutMs or look at its stderr`,
+    `${server} started but was not ready within ${startTimeoutMs} ms; raise startTimeoutMs if it needs longer`,
     { server },
   );
 }

@@ -98,9 +98,7 @@ describe('a supervised server, when it is called', () => {
     expect(() => supervisor.gate()).toThrow(
       expect.objectContaining({
         code: 'unavailable',
-        message: expect.stringMatching(
-          /files is left alone for another \d+ s.*holdfast reload files/,
-        ),
+        message: expect.stringMatching(/files is failing.*next attempt in \d+ s/),
         record: expect.objectContaining({ retryAfterMs: Math.ceil(pauseMs), dispatched: 'no' }),
       }),
     );
@@ -163,7 +161,7 @@ describe('a supervised server, when it is called', () => {
     expect(() => supervisor.gate()).toThrow(
       expect.objectContaining({
         code: 'ejected',
-        message: expect.stringMatching(/restart budget is exhausted.*holdfast reload files/),
+        message: expect.stringMatching(/restart budget is exhausted.*start Holdfast again/),
       }),
     );
     expect(kinds().filter((kind) => kind === 'ejected')).toHaveLength(1);

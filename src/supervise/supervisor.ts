@@ -201,8 +201,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     const named = fault.with({ server, generation, dispatched: 'no' });
     this.noteFault(named);
     if (faultTable[named.code].trips) this.breaker.failed(this.breaker.currentPass);
-    const { code, message } = named;
-    this.#emit({ kind: 'start-failed', server, generation, code, detail: message });
+    const { code, message: detail } = named;
+    this.#emit({ kind: 'start-failed', server, generation, code, detail, ...stderrOf(named) });
   }
 
   lost(generation: number, cause: Fault): void {
@@ -210,7 +210,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     this.noteFault(cause.with({ server, generation }));
     // An exit while nobody used it spends the restart budget, but no call has failed by it.
     if (this.leases.held > 0) this.breaker.failed(this.breaker.currentPass);
-    this.#emit({ kind: 'lost', server, generation, detail: cause.message });
+    const { message: detail } = cause;
+    this.#emit({ kind: 'lost', server, generation, detail, ...stderrOf(cause) });
   }
 
   stopping(generation: number, reason: string): void {
@@ -253,7 +254,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     const seconds = Math.ceil(retryAfterMs / 1000);
     throw new Fault(
       this.lastFault?.fault.code === 'overloaded' ? 'overloaded' : 'unavailable',
-      `${server} is left alone for another ${seconds} s${this.#lastCause()}; retry then, or run: holdfast reload ${server}`,
+      `${server} is failing${this.#lastCause()}; next attempt in ${seconds} s`,
       { server, retryAfterMs },
     );
   }
@@ -264,7 +265,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return new Fault(
       'ejected',
       `${server} failed more than ${max} times within ${windowMs / 1000} s, so its restart budget is exhausted${this.#lastCause()}; ` +
-        `fix it, then run: holdfast reload ${server}`,
+        `fix it, then start Holdfast again, or call host.reload('${server}') in a program of your own`,
       { server, generation: this.#life.generation },
     );
   }
@@ -275,7 +276,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return new Fault(
       'circuit_open',
       `${server} failed ${this.breaker.failures} times in a row${this.#lastCause()}; ` +
-        `retry after ${seconds} s, or run: holdfast reload ${server}`,
+        `retry after ${seconds} s`,
       { server, retryAfterMs: Math.ceil(retryAfterMs) },
     );
   }
@@ -283,6 +284,10 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   #lastCause(): string {
     return this.lastFault ? ` (last: ${this.lastFault.fault.message})` : '';
   }
+}
+
+function stderrOf({ record }: Fault): { readonly stderr?: string } {
+  return record.stderr === undefined ? {} : { stderr: record.stderr };
 }
 
 function hungFault(server: string): Fault {

@@ -252,7 +252,7 @@ async function initialize(talk: Talk, opening: Opening): Promise<Greeting | Refu
   if (!isRecord(result) || !isLegacyVersion(version)) {
     throw new Fault(
       'protocol_violation',
-      `the server answered initialize with protocol version ${JSON.stringify(version)}, which holdfast does not speak`,
+      `the server answered initialize with protocol version ${JSON.stringify(version)}, which Holdfast does not speak`,
       { dispatched: 'yes' },
     );
   }

@@ -4,8 +4,8 @@
 // promise everything else rests on: whether a frame had left our own queue.
 
 import { type Clock, within } from '../kernel/clock.ts';
-import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
+import type { Redactor } from '../kernel/redactor.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
@@ -39,6 +39,7 @@ import {
 } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { pingAnswer } from './server-requests.ts';
+import { causeIn } from './stderr-cause.ts';
 import { StderrRing } from './stderr-ring.ts';
 import { StdoutReader } from './stdout-reader.ts';
 
@@ -54,6 +55,8 @@ export interface StdioParts {
   /** The era of the client that it is made for. */
   readonly first: Era;
   readonly eras: EraMemory;
+  /** Knows the secrets that the child was given; none if absent. */
+  readonly redactor?: Redactor;
 }
 
 const openBrace = 0x7b;
@@ -95,7 +98,7 @@ async function open(
     if (error instanceof ProbeEndedServer) {
       return open(parts, generation, signal, listener, { modern: false });
     }
-    throw error;
+    throw connection.explained(error);
   }
 }
 
@@ -105,7 +108,7 @@ class StdioConnection implements Connection {
   readonly #listener: ConnectionListener;
   readonly #conversation: Conversation;
   readonly #stdout: StdoutReader;
-  readonly #stderr = new StderrRing();
+  readonly #stderr: StderrRing;
   readonly #exited: Promise<Exit>;
   #reportExit!: (exit: Exit) => void;
   #exit: Exit | undefined;
@@ -124,6 +127,7 @@ class StdioConnection implements Connection {
     this.#parts = parts;
     this.generation = generation;
     this.#listener = listener;
+    this.#stderr = new StderrRing(parts.redactor);
     this.#exited = new Promise((resolve) => {
       this.#reportExit = resolve;
     });
@@ -376,7 +380,25 @@ class StdioConnection implements Connection {
   #exitFault(exit: Exit): Fault {
     if (exit.limit) return this.#fault('unavailable', `was ended for passing limits.${exit.limit}`);
     const how = exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
-    return this.#fault('unavailable', this.#greeting ? how : `${how} before it was ready`);
+    const cause = causeIn(this.stderr);
+    if (!this.#greeting) {
+      // What it said comes first: on a narrow screen the rest is cut off.
+      const what = cause
+        ? `did not start: ${cause.line} (it ${how})`
+        : `${how} before it was ready`;
+      return this.#fault('unavailable', what);
+    }
+    // Long after its start, the last thing it said may be about anything.
+    const why = cause?.isError && exit.code !== null ? `: ${cause.line}` : '';
+    return this.#fault('unavailable', `${how}${why}`);
+  }
+
+  /** A start that failed, with what the server said about it. */
+  explained(error: unknown): unknown {
+    const cause = error instanceof Fault ? causeIn(this.stderr) : undefined;
+    if (!(error instanceof Fault) || !cause || error.record.stderr !== undefined) return error;
+    const explained = error.with({ stderr: cause.excerpt });
+    return cause.isError ? explained.because(`its stderr says: ${cause.line}`) : explained;
   }
 
   #fault(
@@ -384,11 +406,11 @@ class StdioConnection implements Connection {
     what: string,
   ): Fault {
     const { server } = this.#parts;
-    const lastLine = this.#stderr.lastLine;
+    const cause = causeIn(this.stderr);
     return new Fault(code, `${server} ${what}`, {
       server,
       generation: this.generation,
-      ...(lastLine === undefined ? {} : { stderr: lastLine }),
+      ...(cause === undefined ? {} : { stderr: cause.excerpt }),
     });
   }
 }

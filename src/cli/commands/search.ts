@@ -10,7 +10,7 @@ import { reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { remark, type Shell } from '../shell.ts';
-import { withHost } from '../standalone.ts';
+import { orInterrupted, withHost } from '../standalone.ts';
 import { printTools } from '../tool-list.ts';
 
 const help = `
@@ -56,7 +56,8 @@ function search(
     using live = new LiveLine(shell.err, shell.clock);
     const servers = Object.keys(loaded.config.mcpServers);
     live.show(`asking ${servers.join(', ')}`);
-    const found = await host.search(words, { limit, kept: fresh !== true });
+    const searching = host.search(words, { limit, kept: fresh !== true });
+    const found = await orInterrupted(shell, searching);
     const { outcome, errors, kept } = found;
     live.clear();
     if (isJson) {

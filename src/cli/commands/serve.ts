@@ -12,6 +12,7 @@ import { ownIdentity } from '../../host/identity.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { connectionPage } from '../render/connection-page.ts';
+import { FailureLines } from '../render/failure-lines.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig, openHost } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
@@ -57,7 +58,14 @@ export async function serveConfig(
   options: ServeOptions,
 ): Promise<number> {
   const { shell } = invocation;
-  const host = await openHost(shell, loaded, { hasClients: true });
+  const failures = new FailureLines();
+  const host = await openHost(shell, loaded, {
+    hasClients: true,
+    onEvent: (event) => {
+      const line = failures.lineFor(event);
+      if (line !== undefined && !shell.logs('info')) remark(shell, line);
+    },
+  });
   try {
     const gateway = await gatewayFor(host, loaded);
     await using _gateway = gateway;

@@ -15,7 +15,7 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { ageOf, type ListedTool, toolPage } from '../render/tool-page.ts';
 import { remark } from '../shell.ts';
-import { type Standalone, withHost } from '../standalone.ts';
+import { orInterrupted, type Standalone, withHost } from '../standalone.ts';
 import { partialAddress, type ToolAddress } from '../tool-address.ts';
 import { printTools } from '../tool-list.ts';
 
@@ -59,10 +59,10 @@ function tools(
     using live = new LiveLine(shell.err, shell.clock);
     live.show(`asking ${server}`);
     const { host } = standalone;
-    let definitions = await host.tools(server, { kept });
+    let definitions = await orInterrupted(shell, host.tools(server, { kept }));
     const isMissing = tool !== undefined && !definitions.some(({ name }) => name === tool);
     // What is not in an old list may be in a new one.
-    if (isMissing) definitions = await host.tools(server);
+    if (isMissing) definitions = await orInterrupted(shell, host.tools(server));
     live.clear();
     const mark = host.keptMark(server);
     if (tool !== undefined) {
@@ -86,7 +86,7 @@ async function allTools(
   const servers = Object.keys(loaded.config.mcpServers);
   using live = new LiveLine(shell.err, shell.clock);
   if (servers.length > 0) live.show(`asking ${servers.join(', ')}`);
-  const found = await host.discover({ kept });
+  const found = await orInterrupted(shell, host.discover({ kept }));
   live.clear();
   const errors = found.flatMap((entry) => ('error' in entry ? [entry.error] : []));
   const list = found.flatMap((entry): ListedTool[] => {

@@ -43,7 +43,7 @@ describe('the story of a server', () => {
     const lines = timelineLines(storyOf(life), at, styleFor(false, {}), 200);
     expect(lines.map((line) => line.slice(10))).toEqual([
       'ready     in 80 ms · pid 7 · legacy 2025-11-25',
-      'lost      git was killed\\x1b[2J by SIGKILL',
+      'lost      was killed\\x1b[2J by SIGKILL',
       'waiting   next attempt after 100 ms · 4 restarts left',
       'failed    gone [unavailable]',
       'call      log ok in 12 ms · repeated once, 2 attempts',

@@ -77,9 +77,9 @@ function told(event: HostEvent): Told {
     case 'ready':
       return { mood: 'good', word: 'ready', rest: readyText(event) };
     case 'start-failed':
-      return { mood: 'bad', word: 'failed', rest: `${event.detail} [${event.code}]` };
+      return { mood: 'bad', word: 'failed', rest: `${ownPart(event)} [${event.code}]` };
     case 'lost':
-      return { mood: 'bad', word: 'lost', rest: event.detail };
+      return { mood: 'bad', word: 'lost', rest: ownPart(event) };
     case 'cooling':
       return { mood: 'wait', word: 'waiting', rest: coolingText(event) };
     case 'ejected':
@@ -105,6 +105,12 @@ function told(event: HostEvent): Told {
     case 'call':
       return callTold(event);
   }
+}
+
+/** What the detail says beyond what its row says already: whose it is, and that it failed. */
+function ownPart({ server, detail }: Of<'start-failed' | 'lost'>): string {
+  const said = [`${server} did not start: `, `${server} `].find((part) => detail.startsWith(part));
+  return detail.slice(said?.length ?? 0);
 }
 
 function plain(word: string, rest: string): Told {

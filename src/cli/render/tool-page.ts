@@ -3,10 +3,12 @@
 import type { JsonObject } from '../../catalog/tool.ts';
 import type { KeptMark } from '../../host/discovery.ts';
 import { printableLine, printableText } from '../../kernel/printable.ts';
+import { headOf } from '../../kernel/text-cut.ts';
 import type { ReplayContract } from '../../policy/replay.ts';
 import { agoText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { tableLines } from './table.ts';
+import { cutTo } from './width.ts';
 
 export interface ListedTool {
   readonly server: string;
@@ -45,8 +47,7 @@ const longestLine = 200;
 
 function firstWords(description: unknown): string {
   if (typeof description !== 'string') return '';
-  const line = printableLine(description.slice(0, 4 * longestLine));
-  return line.length <= longestLine ? line : `${line.slice(0, longestLine - 1).trimEnd()}…`;
+  return cutTo(longestLine, printableLine(headOf(4 * longestLine, description)));
 }
 
 export interface ToolPage {

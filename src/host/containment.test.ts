@@ -6,6 +6,7 @@ import { type Script, text, tool } from '../../test/support/scripted-server.ts';
 import { Fault } from '../kernel/fault.ts';
 import { localUser } from '../policy/principal.ts';
 import type { Caller } from './caller.ts';
+import { bareClass } from './client-class.ts';
 import { toolCall } from './operation.ts';
 
 const names = Object.getOwnPropertyNames(Object.prototype);
@@ -225,7 +226,8 @@ describe('a connection that has been made', () => {
 
   it('is closed when reading its lists throws what nobody expected #no-orphans', async () => {
     const { host, servers, clock } = newHost({ s: script });
-    const { catalogue } = host.find('s');
+    const aim = { era: 'legacy', clients: bareClass } as const;
+    const { catalogue } = host.find('s').offerings.of(aim);
     const tryLoad = catalogue.tryLoad.bind(catalogue);
     let failures = 3;
     catalogue.tryLoad = (connection) => (failures-- > 0 ? fail() : tryLoad(connection));

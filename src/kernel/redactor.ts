@@ -29,7 +29,8 @@ export class Redactor {
         if (form.length >= shortest && !this.#names.has(form)) this.#names.set(form, name);
       }
     }
-    this.longest = Math.max(0, ...[...this.#names.keys()].map((form) => form.length));
+    const lengths = [...this.#names.keys()].map((form) => form.length);
+    this.longest = lengths.reduce((longest, length) => Math.max(longest, length), 0);
   }
 
   text(text: string): string {

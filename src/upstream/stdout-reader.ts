@@ -5,6 +5,7 @@
 // because a paused pipe brings no more.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child } from '../supervise/child.ts';
 import { LineReader, type LineSink } from '../wire/line-reader.ts';
@@ -148,7 +149,10 @@ export class StdoutReader {
 
   #probe(): void {
     const probed = (isAlive: boolean) => this.#step({ kind: 'probed', isAlive });
-    this.#listener.probe().then(probed, () => probed(false));
+    this.#listener
+      .probe()
+      .then(probed, () => probed(false))
+      .catch(ignored);
   }
 
   // --- giving other work its turn ----------------------------------------------------------

@@ -4,7 +4,7 @@
 // that start together would only show that the machine is slow.
 
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
-import { eachOf } from '../../host/discovery.ts';
+
 import type { Host } from '../../host/host.ts';
 import { redactorFor } from '../../host/open-connection.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -15,6 +15,7 @@ import { childEnvironment, type Environment } from '../../supervise/process/envi
 import { createHttpClient, type HttpClient } from '../../upstream/http-client.ts';
 import { addressProblem, shownAddress } from './address.ts';
 import { type Check, finding, ok } from './check.ts';
+import { eachOf } from './each-of.ts';
 
 export interface ServerChecks {
   readonly config: Config;

@@ -4,6 +4,7 @@
 
 import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
 import { numberOf } from '../wire/decode.ts';
@@ -53,7 +54,7 @@ export class Conversation {
     const expire = () => exchange.cancel(new Fault('timeout', `no answer within ${ms} ms`));
     const deadline = this.#clock.after(ms, expire, true);
     const settled = () => deadline[Symbol.dispose]();
-    exchange.answer.then(settled, settled);
+    exchange.answer.then(settled, settled).catch(ignored);
   }
 
   /** Is more than one call under way? Subscriptions do not count. */

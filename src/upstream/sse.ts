@@ -234,7 +234,7 @@ class SseConnection implements Connection {
       const limit = () => {
         if (this.#posts.has(key)) deadline = this.#clock.after(oneWayMs, abort, true);
       };
-      if (exchange) exchange.answer.then(limit, limit);
+      if (exchange) exchange.answer.then(limit, limit).catch(ignored);
       else limit();
     });
   }

@@ -5,6 +5,7 @@
 // because a paused pipe brings no more.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child } from '../supervise/child.ts';
 import { LineReader, type LineSink } from '../wire/line-reader.ts';
@@ -148,7 +149,11 @@ export class StdoutReader {
 
   #probe(): void {
     const probed = (isAlive: boolean) => this.#step({ kind: 'probed', isAlive });
-    this.#listener.probe().then(probed, () => probed(false));
+    // What `broken` throws has been told where it was thrown.
+    this.#listener
+      .probe()
+      .then(probed, () => probed(false))
+      .catch(ignored);
   }
 
   // --- giving other work its turn ----------------------------------------------------------
@@ -160,10 +165,16 @@ export class StdoutReader {
 
   #resume(): void {
     this.#endPause();
-    while (!this.#pause && !this.#isClosed) {
-      const chunk = this.#waiting.shift();
-      if (chunk === undefined) return this.#child?.resume();
-      this.#read(chunk);
+    try {
+      while (!this.#pause && !this.#isClosed) {
+        const chunk = this.#waiting.shift();
+        if (chunk === undefined) return this.#child?.resume();
+        this.#read(chunk);
+      }
+    } catch (error) {
+      // A defect of ours: it is told by the clock, and the child must not wait for ever.
+      this.#wait();
+      throw error;
     }
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Noise } from './events.ts';
 import { noiseText, noiseTexts } from './noise-text.ts';
 
 describe('what a server sent that belongs to no call', () => {
@@ -6,6 +7,7 @@ describe('what a server sent that belongs to no call', () => {
     expect(noiseText('not-json', 1_500)).toBe('printed 1500 lines to stdout that are not MCP');
     expect(noiseText('not-json', 1)).toBe('printed 1 line to stdout that is not MCP');
     expect(noiseText('duplicate-answer', 2)).toBe('answered 2 requests a second time');
+    expect(noiseText('constructor' as Noise, 2)).toBe('sent 2 messages that belong to no call');
   });
 
   it('is told with the most frequent first', () => {

@@ -1,6 +1,7 @@
 // What a server sent that belongs to no call, in words for people. Each is one sentence about the
 // server with a count; the words are shared by the timeline, the status page and health.
 
+import { ownValue } from '../kernel/own-value.ts';
 import type { Noise } from './events.ts';
 
 export type NoiseCounts = Readonly<Partial<Record<Noise, number>>>;
@@ -21,7 +22,8 @@ const words: Readonly<Record<Noise, (count: number) => string>> = {
 };
 
 export function noiseText(noise: Noise, count: number): string {
-  return words[noise](count);
+  // A log that another version wrote may know kinds that this one does not.
+  return ownValue(words, noise)?.(count) ?? `sent ${some(count, 'message')} that belong to no call`;
 }
 
 /** One sentence for each kind that was seen, most frequent first. */

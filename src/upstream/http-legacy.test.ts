@@ -364,6 +364,14 @@ describe('an answer that a legacy server breaks off to go on later', () => {
     expect([lost, connection.isLost, clock.pending]).toEqual([[], false, 0]);
   });
 
+  it('is not come back for if it was an error of our own that ended it', async () => {
+    const { connection, http, clock } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(primed).fail(new TypeError('a defect'));
+    await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    expect(clock.pending).toBe(0);
+  });
+
   it('that had no event ids is lost when the connection is cut', async () => {
     const { connection, http, lost } = await legacyServer();
     const exchange = call(connection);

@@ -210,7 +210,8 @@ class HttpConnection implements Connection {
         else this.#over(exchange, fault);
       },
       broken: (error) => {
-        const place = resumable();
+        // An error without a code is one of our own: coming back would not mend it.
+        const place = 'code' in error ? resumable() : undefined;
         if (place) this.#resume(exchange, place);
         else this.#broken(exchange, error);
       },

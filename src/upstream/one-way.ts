@@ -10,7 +10,7 @@ export const oneWayMs = 30_000;
 
 export interface OneWay {
   readonly inFlight: HttpInFlight;
-  /** Resolves when the server has taken it, or never will. */
+  /** Resolves when the server has taken it, or never will; not after an abort, which its owner knows of. */
   readonly over: Promise<void>;
 }
 
@@ -29,10 +29,14 @@ export function sendOneWay(
     resolve();
   };
   const abort = () => {
+    deadline[Symbol.dispose]();
     sent.abort();
-    finish();
   };
-  const deadline = clock.after(deadlineMs, abort, true);
+  const expire = () => {
+    sent.abort();
+    resolve();
+  };
+  const deadline = clock.after(deadlineMs, expire, true);
   const ignored = () => {};
   const sent = http.send(request, {
     ...{ sent: ignored, response: ignored, data: ignored },

@@ -12,6 +12,7 @@ function newReader(limitBytes = 100_000) {
   const reader: StdoutReader = new StdoutReader(limitBytes, clock, {
     line: (bytes) => {
       lines.push(bytes.toString());
+      if (lines.at(-1) === 'defect') throw new Error('a defect');
       if (bytes[0] !== 0x7b) reader.noise('not-json');
     },
     oversized: () => reader.noise('oversized-frame'),
@@ -51,6 +52,15 @@ describe('a flood of lines that are not MCP', () => {
     say('{"last":1}\n');
     reader.flush();
     expect([lines.length, lines.at(-1), clock.pending]).toEqual([5_001, '{"last":1}', 0]);
+  });
+
+  it('is read on after an error of our own, and the pipe does not stay paused', () => {
+    const { clock, say, lines, child } = newReader();
+    say(`${'x\n'.repeat(1_500)}defect\n`);
+    say('{"later":1}\n');
+    expect(() => clock.advance(2)).toThrow('a defect');
+    clock.advance(2);
+    expect([lines.at(-1), child.at(-1), clock.pending]).toEqual(['{"later":1}', 'resume', 0]);
   });
 
   it('is read no further, but no longer held back, once the connection is over', () => {

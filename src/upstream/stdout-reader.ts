@@ -149,6 +149,7 @@ export class StdoutReader {
 
   #probe(): void {
     const probed = (isAlive: boolean) => this.#step({ kind: 'probed', isAlive });
+    // What `broken` throws has been told where it was thrown.
     this.#listener
       .probe()
       .then(probed, () => probed(false))
@@ -164,10 +165,16 @@ export class StdoutReader {
 
   #resume(): void {
     this.#endPause();
-    while (!this.#pause && !this.#isClosed) {
-      const chunk = this.#waiting.shift();
-      if (chunk === undefined) return this.#child?.resume();
-      this.#read(chunk);
+    try {
+      while (!this.#pause && !this.#isClosed) {
+        const chunk = this.#waiting.shift();
+        if (chunk === undefined) return this.#child?.resume();
+        this.#read(chunk);
+      }
+    } catch (error) {
+      // A defect of ours: it is told by the clock, and the child must not wait for ever.
+      this.#wait();
+      throw error;
     }
   }
 

@@ -29,7 +29,9 @@ export class Redactor {
         if (form.length >= shortest && !this.#names.has(form)) this.#names.set(form, name);
       }
     }
-    this.longest = Math.max(0, ...[...this.#names.keys()].map((form) => form.length));
+    let longest = 0;
+    for (const form of this.#names.keys()) longest = Math.max(longest, form.length);
+    this.longest = longest;
   }
 
   text(text: string): string {

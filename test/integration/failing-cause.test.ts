@@ -125,7 +125,12 @@ describe('the cause of a failing server', () => {
     await using host = await hostWith({ db: failing });
     host.setGuard(() => ({ allow: true }));
     const stranger = { id: 'token:x', role: 'reader' };
-    const settings = { naming: 'prefix', surface: 'direct', hostTools: true, listWaitMs: 10_000 } as const;
+    const settings = {
+      naming: 'prefix',
+      surface: 'direct',
+      hostTools: true,
+      listWaitMs: 10_000,
+    } as const;
     const identity = { name: 'holdfast', version: '0' };
     await using gateway = new Gateway({ host, clock: systemClock, identity, settings });
     const own = new ModernPeer(gateway, {}, {});

@@ -5,6 +5,7 @@
 
 import type { RemoteServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { ownValue } from '../../kernel/own-value.ts';
 import type { HttpClient, HttpHeaders, HttpRequest } from '../../upstream/http-client.ts';
 
 /** Something that keeps a client from speaking MCP there. */
@@ -146,7 +147,7 @@ const cutOff: NetworkWords = {
 
 /** The codes of Node, OpenSSL and undici. */
 export function networkWords(code: string): NetworkWords {
-  const known = Object.hasOwn(byCode, code) ? byCode[code] : undefined;
+  const known = ownValue(byCode, code);
   if (known) return known;
   if (/SELF_SIGNED|ISSUER|UNABLE_TO_VERIFY|CERT_UNTRUSTED/.test(code)) return untrusted;
   if (/^ERR_SSL|^ERR_TLS|^CERT_|^EPROTO$/.test(code)) return otherTls;

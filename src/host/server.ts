@@ -176,7 +176,7 @@ export class Server {
 
   /** To whoever is on the connection that was used last. */
   get catalogue(): Catalogue {
-    return this.offerings.shownTo(this.seats.current.aim).catalogue;
+    return this.catalogueOf(this.seats.current);
   }
 
   /** To this client; to anybody if none is named. */
@@ -184,9 +184,11 @@ export class Server {
     return caller ? this.offerings.shownTo(this.seats.aimOf(caller)).catalogue : this.catalogue;
   }
 
-  /** To the clients of this connection. */
+  /** To the clients of this connection; while there is none, what is shown instead. */
   catalogueOf(seat: Seat): Catalogue {
-    return seat.catalogue ?? this.offerings.shownTo(seat.aim).catalogue;
+    // What another class or era is offered says nothing about the process that is here now.
+    if (seat.catalogue && seat.supervisor.connection) return seat.catalogue;
+    return this.offerings.shownTo(seat.aim).catalogue;
   }
 
   /** The connection that this catalogue is read on; undefined while there is none. */

@@ -29,8 +29,9 @@ export class Redactor {
         if (form.length >= shortest && !this.#names.has(form)) this.#names.set(form, name);
       }
     }
-    const lengths = [...this.#names.keys()].map((form) => form.length);
-    this.longest = lengths.reduce((longest, length) => Math.max(longest, length), 0);
+    let longest = 0;
+    for (const form of this.#names.keys()) longest = Math.max(longest, form.length);
+    this.longest = longest;
   }
 
   text(text: string): string {

@@ -50,7 +50,7 @@ export class Defects {
     if (Number.isInteger(Math.log10(count))) {
       this.#events.emit({ kind: 'defect', server, code: 'internal', handled, detail, count });
     }
-    const words = `an error in the gateway while it handled ${handled}: ${detail}`;
+    const words = `an error of Holdfast itself while it handled ${handled}: ${detail}`;
     return new Fault('internal', words, { server }, error);
   }
 }

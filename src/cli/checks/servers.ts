@@ -4,7 +4,6 @@
 // that start together would only show that the machine is slow.
 
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
-
 import type { Host } from '../../host/host.ts';
 import { redactorFor } from '../../host/open-connection.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -15,7 +14,6 @@ import { childEnvironment, type Environment } from '../../supervise/process/envi
 import { createHttpClient, type HttpClient } from '../../upstream/http-client.ts';
 import { addressProblem, shownAddress } from './address.ts';
 import { type Check, finding, ok } from './check.ts';
-import { eachOf } from './each-of.ts';
 
 export interface ServerChecks {
   readonly config: Config;
@@ -29,12 +27,15 @@ export interface ServerChecks {
 
 export async function checkServers(checks: ServerChecks): Promise<readonly Check[]> {
   await using http = createHttpClient();
-  return await eachOf(Object.entries(checks.config.mcpServers), async ([name, server]) => {
-    checks.progress(name, 'began');
+  const { config, host, env, progress } = checks;
+  const checking = Object.entries(config.mcpServers).map(async ([name, server]) => {
+    using _place = await host?.places.enter(host.find(name));
+    progress(name, 'began');
     const check = await checkServer(name, server, checks, http);
-    checks.progress(name, 'done');
-    return redacted(check, redactorFor(server, checks.env));
+    progress(name, 'done');
+    return redacted(check, redactorFor(server, env));
   });
+  return await Promise.all(checking);
 }
 
 async function checkServer(

@@ -4,10 +4,8 @@
 // null unless the operator sets it, because only then may that server be ejected.
 
 import * as z from 'zod';
+import { longestTimerMs } from '../kernel/duration.ts';
 import type { Frozen } from './frozen.ts';
-
-/** Beyond this a Node timer fires at once instead of late. */
-const longestTimerMs = 2_147_483_647;
 
 /** These fetch the server before they start it, so the first start may take long. */
 const fetchingCommands: ReadonlySet<string> = new Set(['npx', 'uvx', 'bunx', 'pipx', 'docker']);

@@ -208,6 +208,7 @@ export class View {
       ({ offerings }) => offerings.definitions('tools') === undefined,
     );
     return unknown.map(({ name, supervisor }) => {
+      if (supervisor.phase.kind === 'ejected') return { server: name, why: 'ejected' };
       return { server: name, why: supervisor.lastFault?.fault.code ?? 'not listed yet' };
     });
   }

@@ -9,6 +9,7 @@ import type { JsonObject } from '../catalog/tool.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Deadlines } from '../kernel/deadlines.ts';
+import { durationFrom } from '../kernel/duration.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
@@ -63,10 +64,16 @@ export interface Progress {
 }
 
 export interface CallOptions {
+  /**
+   * Gives up: the server is told. With an idempotency key the call is prevented only while it has
+   * not left us; afterwards it goes on, and its answer is kept for whoever uses the key again.
+   */
   readonly signal?: AbortSignal;
+  /** Above 0; more than 2^31 - 1 counts as that. */
   readonly timeoutMs?: number;
   readonly onProgress?: (progress: Progress) => void;
   readonly principal?: Principal;
+  /** 1 to 255 characters. */
   readonly idempotencyKey?: string;
 }
 
@@ -190,7 +197,7 @@ export class Host implements CallParts, AsyncDisposable {
       server,
       operation: toolCall(tool, args),
       signal,
-      timeoutMs,
+      timeoutMs: timeoutMs === undefined ? undefined : durationFrom(timeoutMs, 'timeoutMs'),
       idempotencyKey,
       onProgress: onProgress && ((params) => onProgress(JSON.parse(params.toString('utf8')))),
     }).then(resultBytes, (thrown) => {

@@ -126,7 +126,9 @@ const common = {
     .min(0)
     .max(1_000_000)
     .default(256)
-    .describe('Calls waiting for their turn; one more is refused as `overloaded`.'),
+    .describe(
+      'Calls waiting for their turn, in which clients alternate; one more is refused as `overloaded`.',
+    ),
   circuit: circuit
     .prefault({})
     .describe('The circuit breaker: stops traffic to a server that keeps failing.'),

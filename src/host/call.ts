@@ -82,7 +82,7 @@ async function carry(
   seat.enter(caller);
   let isInside = false;
   try {
-    isInside = admission.tryEnter() || (await admission.enter(signal));
+    isInside = admission.tryEnter() || (await admission.enter(clientOf(call), signal));
     leases.hold();
     const message = await new Attempts(parts, server, seat, call).answer(signal);
     breaker.succeeded(pass);
@@ -106,6 +106,11 @@ async function carry(
       parts.pool.settle();
     }
   }
+}
+
+/** Whose share of a server's places it takes. */
+function clientOf({ request }: Call): string {
+  return request.caller?.client.key ?? request.principal.id;
 }
 
 /** What the end of a call says about its server. */

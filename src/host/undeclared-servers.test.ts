@@ -17,7 +17,7 @@ describe('a command that no config names', () => {
   it('is forgotten when many others came after it, with all that was kept for it #no-growth', async () => {
     const { call, names, clock, host } = newWorld(echo, { maxIdle: 4 });
     for (let round = 0; round < 3; round++) {
-      for (let n = 0; n < 100; n++) await call(`${round} ${n}`);
+      for (let n = 0; n < 30; n++) await call(`${round} ${n}`);
       await clock.advanceAsync(1_000);
     }
     // Those that run: at most four are idle and open, and the last one may be ending.
@@ -32,7 +32,7 @@ describe('a command that no config names', () => {
     const { call, host, clock } = newWorld();
     await call('kept');
     const [kept] = host.servers();
-    for (let n = 0; n < 200; n++) {
+    for (let n = 0; n < maxRemembered + 20; n++) {
       await call(`${n}`);
       await call('kept');
     }

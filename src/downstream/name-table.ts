@@ -35,6 +35,7 @@ const lists = { tool: 'tools', prompt: 'prompts' } as const;
 
 export class NameTable {
   readonly #parts: NameTableParts;
+  /** By exposed name, until a list changes; at most one for each name that is listed. */
   readonly #routes = new Map<string, Route | undefined>();
   #names: Names | undefined;
 
@@ -88,7 +89,7 @@ export class NameTable {
     if (!server || !isAllowed(host.guard, principal, server.name, null, kind)) return undefined;
     const { name, supervisor } = server;
     // Nothing will start it by itself: its own words say what to do.
-    if (supervisor.phase.kind === 'ejected') return supervisor.refusal('ejected');
+    if (supervisor.isEjected) return supervisor.refusal('ejected');
     const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';
     const retryable = supervisor.lastFault?.fault.record.retryable ?? true;
     const next = `${retryable ? 'try again, or ' : ''}see: holdfast status ${name}`;

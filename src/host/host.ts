@@ -147,7 +147,7 @@ export class Host implements CallParts, AsyncDisposable {
       identity: parts.identity,
       hasClients: parts.hasClients,
       facts: store.collection('verdicts'),
-      kept: new KeptCatalogues(store.collection('catalogues')),
+      kept: new KeptCatalogues(store.collection('catalogues'), edges.clock),
       starts: store.collection('starts'),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);

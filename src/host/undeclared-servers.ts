@@ -77,7 +77,10 @@ export class UndeclaredServers {
   }
 }
 
-function hasEnded({ supervisor }: Server): boolean {
-  const { kind } = supervisor.phase;
-  return (kind === 'idle' || kind === 'ejected') && !supervisor.leases.isWanted;
+function hasEnded({ seats }: Server): boolean {
+  for (const { supervisor } of seats.all()) {
+    const { kind } = supervisor.phase;
+    if ((kind !== 'idle' && kind !== 'ejected') || supervisor.leases.isWanted) return false;
+  }
+  return true;
 }

@@ -21,6 +21,8 @@ export type KeyedOutcome =
   | { readonly kind: 'dropped' };
 
 export interface KeyedRecord {
+  /** The principal whose key it is. */
+  readonly owner: string;
   readonly fingerprint: string;
   readonly outcome: KeyedOutcome;
 }
@@ -42,6 +44,14 @@ export interface KeyedCaller {
   readonly signal: Signal | undefined;
   /** May the server have heard of the execution that this caller has started? */
   hasLeft(): boolean;
+}
+
+/** One use of a key, and where it is kept. */
+interface Claim {
+  readonly slot: string;
+  readonly key: string;
+  readonly owner: string;
+  readonly fingerprint: string;
 }
 
 interface Run {
@@ -92,7 +102,8 @@ export class IdempotencyKeys {
       return running.answer.then(again, again);
     }
     const callOff = new Withdrawal();
-    const answer = this.#answer(slot, key, fingerprint, () => execute(callOff)).finally(() => {
+    const claim = { slot, key, owner: principal.id, fingerprint };
+    const answer = this.#answer(claim, () => execute(callOff)).finally(() => {
       this.#running.delete(flight);
     });
     const hasLeft = () => caller?.hasLeft() ?? true;
@@ -101,13 +112,9 @@ export class IdempotencyKeys {
     return waitFor(run, signal);
   }
 
-  async #answer(
-    slot: string,
-    key: string,
-    fingerprint: string,
-    execute: () => Promise<Buffer>,
-  ): Promise<Buffer> {
-    const begun: KeyedRecord = { fingerprint, outcome: { kind: 'begun' } };
+  async #answer(claim: Claim, execute: () => Promise<Buffer>): Promise<Buffer> {
+    const { slot, key, owner, fingerprint } = claim;
+    const begun: KeyedRecord = { owner, fingerprint, outcome: { kind: 'begun' } };
     const found = await this.#store.claim(slot, begun, keptMs);
     if (found !== undefined) return replayed(found, key, fingerprint);
     let bytes: Buffer;
@@ -116,18 +123,18 @@ export class IdempotencyKeys {
     } catch (thrown) {
       const fault = terminalFault(thrown);
       if (fault.dispatched === 'no') await this.#free(slot);
-      else await this.#keep(slot, fingerprint, { kind: 'fault', record: fault.record });
+      else await this.#keep(claim, { kind: 'fault', record: fault.record });
       throw fault;
     }
-    await this.#keep(slot, fingerprint, { kind: 'result', bytes });
+    await this.#keep(claim, { kind: 'result', bytes });
     return bytes;
   }
 
   // The call has its answer, and a store that fails must not take it away. The slot still says
   // `begun`, so that a retry hears "unknown" instead of running a second time.
-  async #keep(slot: string, fingerprint: string, outcome: KeyedOutcome): Promise<void> {
+  async #keep({ slot, owner, fingerprint }: Claim, outcome: KeyedOutcome): Promise<void> {
     try {
-      await this.#store.put(slot, { fingerprint, outcome }, keptMs);
+      await this.#store.put(slot, { owner, fingerprint, outcome }, keptMs);
     } catch (failure) {
       this.#report(failure);
     }
@@ -160,16 +167,7 @@ function waitFor(run: Run, signal: Signal | undefined): Promise<Buffer> {
     };
     const stay = () => signal.removeEventListener('abort', leave);
     signal.addEventListener('abort', leave, { once: true });
-    run.answer.then(
-      (bytes) => {
-        stay();
-        resolve(bytes);
-      },
-      (thrown: unknown) => {
-        stay();
-        reject(thrown);
-      },
-    );
+    run.answer.finally(stay).then(resolve, reject).catch(reject);
   });
 }
 

@@ -43,13 +43,21 @@ type ByUse = Map<string, Entry>;
 /** What an entry weighs beyond its bytes: keys, maps, the heap. Many small entries are not free. */
 export const entryOverheadBytes = 512;
 
+/** Servers can be added and removed without end; of those beyond, a request under way keeps nothing. */
+const maxMarks = 1_024;
+
 export class ResponseCache {
   readonly #clock: Clock;
   readonly #limits: CacheLimits;
+  /** At most `maxBytes`, each entry with its overhead. */
   readonly #all: ByUse = new Map();
+  /** The same entries by server and shelf; at most `entriesPerTool` on a shelf, none is empty. */
   readonly #servers = new Map<string, Map<Shelf, ByUse>>();
   readonly #expiry = new ExpiryHeap<Entry>();
+  /** When each server's entries were last forgotten; at most `maxMarks`, the latest ones. */
   readonly #invalidatedAt = new Map<string, CacheMark>();
+  /** Of those that are not in there any more: none was later than this. */
+  #invalidatedBefore: CacheMark = 0;
   #mark: CacheMark = 0;
   #bytes = 0;
   #hits = 0;
@@ -81,7 +89,7 @@ export class ResponseCache {
    * from before the request went out.
    */
   put(key: CacheKey, bytes: Uint8Array, ttlMs: number, scope: CacheScope, asked: CacheMark): void {
-    if ((this.#invalidatedAt.get(key.server) ?? 0) > asked) return;
+    if ((this.#invalidatedAt.get(key.server) ?? this.#invalidatedBefore) > asked) return;
     const now = this.#clock.now();
     this.#sweep(now);
     // The newest word replaces this principal's older one, whichever scope either has.
@@ -103,11 +111,27 @@ export class ResponseCache {
   /** Forgets a server's entries, or one shelf of them; requests still under way store nothing. */
   invalidate(server: string, shelf?: Shelf): void {
     this.#mark += 1;
-    this.#invalidatedAt.set(server, this.#mark);
+    this.#note(server);
     for (const [name, entries] of this.#servers.get(server) ?? []) {
       if (shelf !== undefined && name !== shelf) continue;
       for (const entry of entries.values()) this.#remove(entry);
     }
+  }
+
+  #note(server: string): void {
+    this.#invalidatedAt.delete(server);
+    this.#invalidatedAt.set(server, this.#mark);
+    if (this.#invalidatedAt.size <= maxMarks) return;
+    for (const [oldest, mark] of this.#invalidatedAt) {
+      this.#invalidatedAt.delete(oldest);
+      this.#invalidatedBefore = mark;
+      return;
+    }
+  }
+
+  /** For how many servers it is known when they were last forgotten. */
+  get marks(): number {
+    return this.#invalidatedAt.size;
   }
 
   stats(): CacheStats {

@@ -14,6 +14,7 @@ interface Flight<Value> {
 }
 
 export class Flights<Value> {
+  /** By key, until they land or are called off; each holds a place at its server. */
   readonly #flights = new Map<string, Flight<Value>>();
 
   get size(): number {

@@ -75,11 +75,13 @@ class NameBook implements Names {
   readonly displaced: Displacement[] = [];
   readonly #mode: NamingMode;
   readonly #reserved: ReadonlySet<string>;
+  /** By exposed name: at most one for each definition, as are those below, until a list changes. */
   readonly #owners = new Map<string, Owner>();
+  /** By server and own name; at most one for each definition. */
   readonly #exposed = new Map<string, Map<string, string>>();
-  /** By the servers' own names, exposed or refused. */
+  /** By the servers' own names, exposed or refused; one for each definition. */
   readonly #bare = new Map<string, Owner[]>();
-  /** Who came first with a name of this skeleton. Only kept in transparent mode. */
+  /** Who came first with a name of this skeleton; at most one for each definition. Only in transparent mode. */
   readonly #skeletons = new Map<string, Holder>();
 
   constructor(mode: NamingMode, reserved: ReadonlySet<string>) {

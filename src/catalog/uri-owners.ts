@@ -46,6 +46,7 @@ export class UriOwners {
   readonly #marks: ReadonlyMap<string, number>;
   /** By rank. */
   readonly #holdings: readonly Holdings[];
+  /** By address: at most what servers list, and `maxReturned` for each server. */
   readonly #claims = new Map<string, Claims>();
 
   /** The servers in the order of the configuration. */

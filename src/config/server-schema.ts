@@ -4,10 +4,8 @@
 // null unless the operator sets it, because only then may that server be ejected.
 
 import * as z from 'zod';
+import { longestTimerMs } from '../kernel/duration.ts';
 import type { Frozen } from './frozen.ts';
-
-/** Beyond this a Node timer fires at once instead of late. */
-const longestTimerMs = 2_147_483_647;
 
 /** These fetch the server before they start it, so the first start may take long. */
 const fetchingCommands: ReadonlySet<string> = new Set(['npx', 'uvx', 'bunx', 'pipx', 'docker']);
@@ -128,7 +126,9 @@ const common = {
     .min(0)
     .max(1_000_000)
     .default(256)
-    .describe('Calls waiting for their turn; one more is refused as `overloaded`.'),
+    .describe(
+      'Calls waiting for their turn, in which clients alternate; one more is refused as `overloaded`.',
+    ),
   circuit: circuit
     .prefault({})
     .describe('The circuit breaker: stops traffic to a server that keeps failing.'),

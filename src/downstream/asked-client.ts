@@ -21,8 +21,12 @@ interface Pending {
   readonly settle: (answer: ClientAnswer) => void;
 }
 
+/** Questions that one client has not answered; a server that asks for more is refused. */
+export const maxPending = 256;
+
 export class AskedClient {
   readonly #say: (frame: Frame, caller: Caller | undefined) => void;
+  /** By our id, until answered or withdrawn; at most `maxPending`. */
   #pending: Map<number, Pending> | undefined;
   #nextId = 1;
 
@@ -34,7 +38,10 @@ export class AskedClient {
   ask(question: Question, capabilities: ClientCapabilities): Promise<ClientAnswer> {
     const { bytes, params: span, method = '', paramsObject, meta } = question.message;
     const params = span ? oneLine(bytes.subarray(span.start, span.end)) : undefined;
-    if (!capabilities.allows(method, params)) return Promise.resolve(cannotBeAsked(method));
+    const isFull = (this.#pending?.size ?? 0) >= maxPending;
+    if (isFull || !capabilities.allows(method, params)) {
+      return Promise.resolve(cannotBeAsked(method));
+    }
     const token = paramsObject && meta?.find('progressToken');
     if (!token || !params || !span) return this.#request(method, params, question, undefined);
     const place = { start: token.start - span.start, end: token.end - span.start };

@@ -6,6 +6,9 @@
 import type { Principal } from '../policy/principal.ts';
 import type { Message } from '../wire/scan.ts';
 
+/** Requests of one client that may be under way; every server's queue is far smaller. */
+export const maxUnderWay = 4_096;
+
 /** A message on its way out: JSON text on one line, in pieces that are written one after another. */
 export type Frame = readonly (string | Buffer)[];
 

@@ -4,9 +4,10 @@
 import type { Fault } from '../kernel/fault.ts';
 import { disclosedRecord } from '../policy/disclosure.ts';
 import type { Principal } from '../policy/principal.ts';
+import { rpcCodes } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
 import { oneLine } from '../wire/splice.ts';
-import type { Frame } from './contract.ts';
+import { type Frame, maxUnderWay } from './contract.ts';
 
 /** The client's id as it wrote it, for everything that answers it. */
 export function idText({ bytes, idSpan }: Message): string {
@@ -28,6 +29,12 @@ export interface RpcError {
   /** JSON text. */
   readonly data?: string;
 }
+
+/** One client must not fill our memory with requests that wait. */
+export const tooManyUnderWay: RpcError = {
+  code: rpcCodes.internalError,
+  message: `Too many requests: ${maxUnderWay} are under way; wait for answers`,
+};
 
 export function errorFrame(id: string, { code, message, data }: RpcError): Frame {
   const head = `{"code":${code},"message":${JSON.stringify(message)}`;

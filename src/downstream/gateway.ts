@@ -15,14 +15,21 @@ import { textOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
-import type { Front, Outlet, Reply, Session, Underway } from './contract.ts';
-import { faultResult, notificationFrame } from './frames.ts';
+import {
+  type Front,
+  maxUnderWay,
+  type Outlet,
+  type Reply,
+  type Session,
+  type Underway,
+} from './contract.ts';
+import { errorFrame, faultResult, idText, notificationFrame, tooManyUnderWay } from './frames.ts';
 import { legacyGreeting } from './greeting.ts';
 import { Incoming } from './incoming.ts';
 import { LegacySession, paramsOf, watches } from './legacy-session.ts';
 import type { Listening } from './listen.ts';
 import { answerRequest } from './methods.ts';
-import { ModernClient } from './modern-client.ts';
+import { ModernClients } from './modern-clients.ts';
 import { Parking } from './parking.ts';
 import { faultError, Relay } from './relay.ts';
 import { relayedParams } from './relayed-params.ts';
@@ -58,11 +65,14 @@ export class Gateway implements Front, AsyncDisposable {
   readonly tasks: TaskHandles;
   readonly clock: Clock;
   readonly #parking: Parking;
+  /** Until they are closed; their transports allow only so many. */
   readonly #sessions = new Set<LegacySession>();
+  /** Until their requests end; at most `maxListenings` for each client. */
   readonly #listenings = new Set<Listening>();
-  readonly #clients = new Map<string, ModernClient>();
-  /** Modern requests under way; those of a session are the session's. */
+  readonly #clients: ModernClients;
+  /** Modern requests until they are answered, at most `maxUnderWay` for each client. */
   readonly #requests = new ChurnTable<number, Incoming>(1024);
+  /** What clients are to be told next; at most one for each list. */
   readonly #changed = new Set<ListKind>();
   readonly #news: Disposable;
   #telling: Disposable | undefined;
@@ -78,6 +88,9 @@ export class Gateway implements Front, AsyncDisposable {
     this.traffic = new Traffic(clock);
     const seal = new Seal();
     this.#parking = new Parking(clock, seal, (error) => this.caught(error));
+    this.#clients = new ModernClients(this.#parking, (key) => {
+      host.clientGone(key).catch((error: unknown) => this.caught(error));
+    });
     this.tasks = new TaskHandles(seal);
     this.view = new View(host, clock, settings);
     this.relay = new Relay({
@@ -133,17 +146,26 @@ export class Gateway implements Front, AsyncDisposable {
     const level = meta?.find('io.modelcontextprotocol/logLevel');
     const capabilities = meta?.find('io.modelcontextprotocol/clientCapabilities');
     const serial = this.#nextRequest++;
+    const sender = this.#clients.of(client);
+    if (sender.underWay >= maxUnderWay) {
+      reply.answer(errorFrame(idText(message), tooManyUnderWay), tooManyUnderWay.code);
+      return undefined;
+    }
+    sender.underWay += 1;
     const incoming = new Incoming(
       message,
       {
         principal,
-        client: this.#modernClient(client),
+        client: sender,
         era: 'modern',
         capabilities: capabilities ? lineText(bytes, capabilities) : '{}',
         logLevel: level && textOf(bytes, level),
       },
       reply,
-      () => this.#requests.delete(serial),
+      () => {
+        this.#requests.delete(serial);
+        sender.underWay -= 1;
+      },
     );
     this.#requests.set(serial, incoming);
     answerRequest(this, incoming, undefined);
@@ -157,18 +179,21 @@ export class Gateway implements Front, AsyncDisposable {
     this.#notified(message, client, principal);
   }
 
-  #modernClient(key: string): ModernClient {
-    const known = this.#clients.get(key);
-    if (known) return known;
-    const client = new ModernClient(key, this.#parking);
-    this.#clients.set(key, client);
-    return client;
+  /** What is kept now, for tests of what is not. */
+  get kept(): { readonly [what: string]: number } {
+    return {
+      sessions: this.#sessions.size,
+      listenings: this.#listenings.size,
+      clients: this.#clients.size,
+      requests: this.#requests.size,
+      parked: this.#parking.size,
+      composed: this.view.composed,
+    };
   }
 
   /** A connection that was a client of its own is gone. */
   clientGone(key: string): void {
-    this.#clients.delete(key);
-    this.host.clientGone(key).catch((error: unknown) => this.caught(error));
+    this.#clients.forget(key);
   }
 
   caught(error: unknown): void {
@@ -203,6 +228,13 @@ export class Gateway implements Front, AsyncDisposable {
   }
 
   // --- what clients are told ---------------------------------------------------------------
+
+  /** How many streams this client listens on. */
+  listeningsOf(key: string): number {
+    let count = 0;
+    for (const { incoming } of this.#listenings) if (incoming.client.key === key) count += 1;
+    return count;
+  }
 
   listening(listening: Listening, ended: () => void): void {
     this.#listenings.add(listening);

@@ -30,13 +30,13 @@ export class KnownLists {
   readonly #clock: Clock;
   readonly #listWaitMs: number;
   readonly #recalling: Promise<void>;
-  // Each of these has at most one entry for each server and kind of list.
-  /** Until when a server is waited for that has never given a list. */
+  /** Until when a server is waited for that has never given a list; one for each server and list. */
   readonly #waitedUntil = new Map<string, number>();
-  /** Servers without which a list was answered. */
+  /** Servers without which a list was answered; at most one for each server and list. */
   readonly #missed = new Set<string>();
+  /** Readings under way; at most one for each server and list. */
   readonly #readings = new Map<string, Reading>();
-  /** Lists that could not be read, and when that is tried again. */
+  /** Lists that could not be read, and when that is tried again; at most one for each server and list. */
   readonly #attempts = new Map<string, Attempts>();
   #isRecalled = false;
 

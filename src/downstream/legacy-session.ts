@@ -14,8 +14,15 @@ import type { Message } from '../wire/scan.ts';
 import { oneLine } from '../wire/splice.ts';
 import { AskedClient, cannotBeAsked } from './asked-client.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
-import type { Frame, Outlet, Reply, Session, Underway } from './contract.ts';
-import { carriedFrame, errorFrame, idText, resultFrame } from './frames.ts';
+import {
+  type Frame,
+  maxUnderWay,
+  type Outlet,
+  type Reply,
+  type Session,
+  type Underway,
+} from './contract.ts';
+import { carriedFrame, errorFrame, idText, resultFrame, tooManyUnderWay } from './frames.ts';
 import { Incoming } from './incoming.ts';
 import { isWithin } from './watched-address.ts';
 
@@ -38,11 +45,12 @@ export class LegacySession implements Session, Client {
   readonly key: string;
   readonly principal: Principal;
   readonly isAskedInCalls = false;
-  /** Addresses as the client knows them, each with how to stop watching. */
+  /** Addresses as the client knows them, each with how to stop watching; at most `maxWatched`. */
   readonly watched = new Map<string, () => void>();
   logLevel: string | undefined;
   readonly #host: SessionHost;
   readonly #outlet: Outlet;
+  /** By the client's own id, until answered or cancelled; at most `maxUnderWay`. */
   readonly #requests = new ChurnTable<Id, Incoming>(64);
   readonly #asked = new AskedClient((frame, caller) => this.#say(frame, caller));
   #capabilities = new ClientCapabilities({});
@@ -121,6 +129,7 @@ export class LegacySession implements Session, Client {
     if (id === undefined || id === null) {
       return { code: rpcCodes.invalidRequest, message: 'Invalid request: it has no id' };
     }
+    if (this.#requests.size >= maxUnderWay) return tooManyUnderWay;
     if (!this.#requests.has(id)) return undefined;
     const message = `Invalid request: ${JSON.stringify(id)} is the id of a request that is still under way`;
     return { code: rpcCodes.invalidRequest, message };

@@ -22,6 +22,9 @@ const embeddable: ReadonlySet<string> = new Set([
 export class ModernClient implements Client {
   readonly key: string;
   readonly isAskedInCalls = true;
+  /** The number of its latest request, and how many are not answered. */
+  lastRequest = 0;
+  underWay = 0;
   readonly #parking: Parking;
 
   constructor(key: string, parking: Parking) {

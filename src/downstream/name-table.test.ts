@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
-import { ErrorAnswer, text, tool } from '../../test/support/scripted-server.ts';
+import { ErrorAnswer, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
 import type { Caller } from '../host/caller.ts';
+import type { FaultRecord } from '../kernel/fault.ts';
 import { localUser } from '../policy/principal.ts';
 
 const anyone = {
@@ -126,6 +127,23 @@ describe('a name whose server could not be asked what it has', () => {
     const other = modern().request('tools/call', call('b__y'));
     await settled();
     expect(other.answered.error).toMatchObject({ code: -32602, message: 'Unknown tool: b__y' });
+  });
+
+  it('says that the server is ejected, and what to do about it, when it is #restart-budget', async () => {
+    const dying = { on: { initialize: (_heard: unknown, child: ScriptedChild) => child.exit() } };
+    const restart = { max: 0 };
+    const { modern, legacy, clock } = newGateway({ a: dying }, { config: { a: { restart } } });
+    const early = modern().request('tools/call', call('a__y'));
+    await clock.advanceAsync(60_000);
+    const late = [modern(), legacy()].map((client) => client.request('tools/call', call('a__y')));
+    await clock.advanceAsync(60_000);
+    for (const reply of [early, ...late]) {
+      const { _meta } = reply.result as { _meta: { 'holdfast/fault': FaultRecord } };
+      const fault = _meta['holdfast/fault'];
+      expect(fault).toMatchObject({ code: 'ejected', server: 'a', retryable: false });
+      expect(fault.detail).toContain('restart budget');
+      expect(fault.detail).not.toContain('try again');
+    }
   });
 
   it('stays unknown to who may not use the server', async () => {

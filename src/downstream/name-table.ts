@@ -35,6 +35,7 @@ const lists = { tool: 'tools', prompt: 'prompts' } as const;
 
 export class NameTable {
   readonly #parts: NameTableParts;
+  /** By exposed name, until a list changes; at most one for each name that is listed. */
   readonly #routes = new Map<string, Route | undefined>();
   #names: Names | undefined;
 
@@ -87,9 +88,13 @@ export class NameTable {
       .find(({ offerings }) => offerings.definitions(lists[kind]) === undefined);
     if (!server || !isAllowed(host.guard, principal, server.name, null, kind)) return undefined;
     const { name, supervisor } = server;
+    // Nothing will start it by itself: its own words say what to do.
+    if (supervisor.isEjected) return supervisor.refusal('ejected');
     const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';
-    const message = `${name} could not be asked for its ${lists[kind]}${cause}; try again, or see: holdfast status ${name}`;
-    return new Fault('unavailable', message, { server: name });
+    const retryable = supervisor.lastFault?.fault.record.retryable ?? true;
+    const next = `${retryable ? 'try again, or ' : ''}see: holdfast status ${name}`;
+    const message = `${name} could not be asked for its ${lists[kind]}${cause}; ${next}`;
+    return new Fault('unavailable', message, { server: name, retryable });
   }
 
   get names(): Names {

@@ -22,6 +22,10 @@ const patienceMs = 600_000;
 /** How long an outcome is kept for a client that asks for it again. */
 const keptMs = 60_000;
 
+/** How often a call may stop to ask, and how much it may ask at a time. */
+export const maxRounds = 64;
+export const maxAsked = 64;
+
 /** Writes the outcome of a round to whoever asks for it. */
 export type Deliver = (to: Incoming) => void;
 
@@ -60,8 +64,10 @@ export class ParkedCall {
   readonly #seal: Seal;
   readonly #caught: (error: unknown) => void;
   readonly #forget: () => void;
+  /** At most `maxRounds`, until the call is forgotten. */
   readonly #rounds: Round[] = [newRound()];
   #current: Incoming;
+  /** Questions that the client has been shown, and those for its next round; at most `maxAsked` each. */
   #shown: readonly Asked[] = [];
   #asked: Asked[] = [];
   #isPresenting = false;
@@ -83,6 +89,10 @@ export class ParkedCall {
 
   ask({ message, withdrawn }: Question): Promise<ClientAnswer> {
     const { bytes, params, method = '' } = message;
+    if (this.#rounds.length > maxRounds || this.#asked.length >= maxAsked) {
+      const refusal = { code: rpcCodes.internalError, message: 'too many questions in one call' };
+      return Promise.resolve({ kind: 'error', json: JSON.stringify(refusal) });
+    }
     return new Promise((resolve) => {
       const key = `q${++this.#count}`;
       const embedded = params ? bytes.subarray(params.start, params.end) : Buffer.from('{}');
@@ -196,6 +206,17 @@ export class ParkedCall {
     this.#refuse('the call has ended');
     if (this.#hasBeenGivenUp || this.#rounds.length === 1) return this.#forget();
     this.#expiry = this.#clock.after(keptMs, this.#forget, true);
+  }
+
+  /** It has its outcome and is kept only for a client that asks for it again. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Its outcome is not kept any longer. */
+  forget(): void {
+    this.#expiry?.[Symbol.dispose]();
+    this.#forget();
   }
 
   /** Nobody will come back: the server is told. */

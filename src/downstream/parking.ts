@@ -11,11 +11,16 @@ import type { Incoming } from './incoming.ts';
 import { type Deliver, ParkedCall, type ParkedState } from './parked-call.ts';
 import type { Seal } from './seal.ts';
 
+/** Outcomes that are kept for clients that ask again; beyond, the oldest are not. */
+export const maxKept = 256;
+
 export class Parking {
   readonly #clock: Clock;
   readonly #seal: Seal;
   readonly #caught: (error: unknown) => void;
+  /** Calls that are under way, each in its server's place, and at most `maxKept` that have ended. */
   readonly #byId = new Map<string, ParkedCall>();
+  /** The same by the request that began them; each ends with its request. */
   readonly #byCaller = new WeakMap<object, ParkedCall>();
 
   /** `caught` is told of an error that nobody expected. */
@@ -45,8 +50,14 @@ export class Parking {
   /** The call itself has ended: told to whoever waits for it now. */
   ended(caller: Incoming, deliver: Deliver): void {
     const call = this.#byCaller.get(caller);
-    if (call) call.ended(deliver);
-    else deliver(caller);
+    if (!call) return deliver(caller);
+    call.ended(deliver);
+    if (this.#byId.size > maxKept) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#byId.values()].filter((call) => call.hasEnded);
+    for (const call of ended.slice(0, Math.max(0, ended.length - maxKept))) call.forget();
   }
 
   /** Is this one of our states? Then the request is taken here, to its end. */

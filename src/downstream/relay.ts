@@ -15,7 +15,7 @@ import { contain } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import { disclosedRecord } from '../policy/disclosure.ts';
 import type { Principal } from '../policy/principal.ts';
-import { textOf } from '../wire/decode.ts';
+import { valueOf as parsed, textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
 import type { Edit } from '../wire/splice.ts';
@@ -243,7 +243,7 @@ export class Relay {
     rounds: number,
   ): Promise<void> {
     try {
-      const outcome = await askRound(incoming, to.server, answer, rounds);
+      const outcome = await askRound(incoming, to.server, answer, rounds, this.#parts.clock);
       if (incoming.isOver) return;
       if (outcome.kind === 'refused') return incoming.carriedError(outcome.error, outcome.code);
       this.#carry(incoming, to, outcome.changes, rounds + 1);
@@ -266,9 +266,10 @@ function operationFor(
   return { method, kind, name, args, params, isFollowUp: followUp !== undefined };
 }
 
-function idempotencyKeyOf({ bytes, meta }: Incoming['message']): string | undefined {
+/** Whatever stands there: what is no key is refused by the pipeline. */
+function idempotencyKeyOf({ bytes, meta }: Incoming['message']): unknown {
   const span = meta?.find('holdfast/idempotencyKey');
-  return span && textOf(bytes, span);
+  return span && parsed(bytes, span);
 }
 
 /** A fault of anything but a tool call. */

@@ -123,3 +123,69 @@ describe('a modern server that asks a legacy client', () => {
     expect(gateway.traffic.snapshot()).toMatchObject({ requests: 2, successes: 2, inFlight: 0 });
   });
 });
+
+describe('a modern server that asks a legacy client with a malformed message', () => {
+  const elicitation = (params: unknown) => ({ a: { method: 'elicitation/create', params } });
+  it.each([
+    ['no inputRequests', undefined],
+    ['null', null],
+    ['a number', 1],
+    ['a text', 'elicitation/create'],
+    ['a list', [elicit('?')]],
+    ['a request that is null', { a: null }],
+    ['a request that is a number', { a: 1 }],
+    ['a request that is a list', { a: [elicit('?')] }],
+    ['a request without a method', { a: { params: {} } }],
+    ['a method that is a number', { a: { method: 1, params: {} } }],
+    ['an empty method', { a: { method: '', params: {} } }],
+    ['the method of a notification', { a: { method: 'notifications/cancelled', params: {} } }],
+    ['params that are a number', elicitation(5)],
+    ['params that are null', elicitation(null)],
+    ['params that are a list', elicitation([1])],
+    ['a _meta that is a number', elicitation({ _meta: 5 })],
+    ['one good request and a bad one', { a: elicit('?'), b: elicitation(5).a }],
+  ])('ends its call in one answer: %s #one-answer', async (_what, inputRequests) => {
+    const { peer, call, calls, gateway } = modernServer(() => asks(inputRequests as object));
+    const reply = call();
+    await settled();
+    expect(reply.result).toMatchObject({
+      isError: true,
+      _meta: { 'holdfast/fault': { code: 'protocol_violation', server: 'm', dispatched: 'yes' } },
+    });
+    expect([calls().length, reply.messages, peer.heard]).toEqual([1, [], []]);
+    expect(gateway.traffic.snapshot()).toMatchObject({ inFlight: 0 });
+  });
+
+  it('ends its call in one answer: a key twice #one-answer', async () => {
+    const twice = '{"a":{"method":"roots/list","method":"elicitation/create"}}';
+    const { call } = modernServer(() => `{"resultType":"input_required","inputRequests":${twice}}`);
+    const reply = call();
+    await settled();
+    expect(reply.result).toMatchObject({ isError: true });
+  });
+
+  it('may ask for nothing and give a state to come back with', async () => {
+    const { call, calls } = modernServer((_call, count) =>
+      count === 1 ? { resultType: 'input_required', inputRequests: null, requestState: 's' } : done,
+    );
+    const reply = call();
+    await settled();
+    expect([reply.result, calls()[1]?.params['requestState']]).toEqual([{ content: [] }, 's']);
+  });
+});
+
+it('a legacy client that never answers what it is asked gets an answer to its call #one-answer', async () => {
+  const { call, clock, peer } = modernServer(() => asks({ a: elicit('?') }, 's'));
+  const reply = call();
+  await settled();
+  await clock.advanceAsync(600_000);
+  expect(reply.result).toMatchObject({
+    isError: true,
+    _meta: { 'holdfast/fault': { code: 'timeout', server: 'm', dispatched: 'yes' } },
+  });
+  expect(reply.messages.map(({ method }) => method)).toEqual([
+    'elicitation/create',
+    'notifications/cancelled',
+  ]);
+  expect(peer.session.inFlight).toBe(0);
+});

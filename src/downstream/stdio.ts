@@ -39,6 +39,7 @@ class StdioServer {
   readonly #parts: StdioParts;
   readonly #ended: () => void;
   readonly #reader: LineReader;
+  /** By id, until answered; the gateway takes at most so many of one client. */
   readonly #underway = new ChurnTable<unknown, Underway>(1024);
   readonly #reply: Reply = {
     send: (frame) => this.#write(frame),

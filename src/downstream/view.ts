@@ -41,7 +41,7 @@ export class View {
   readonly #settings: GatewaySettings;
   readonly #known: KnownLists;
   readonly #cursors = new Cursors(randomBytes(32));
-  /** By kind, era, principal and class; bounded by maxComposed. */
+  /** By kind, era, principal and class; at most `maxComposed`, until one of the lists changes. */
   readonly #composed = new Map<string, Buffer>();
 
   constructor(host: Host, clock: Clock, settings: GatewaySettings) {
@@ -102,6 +102,11 @@ export class View {
       this.#composed.set(key, composed);
     }
     return composed;
+  }
+
+  /** How many composed lists are kept. */
+  get composed(): number {
+    return this.#composed.size;
   }
 
   /** Are tools found by searching, so that none is listed? */
@@ -208,6 +213,7 @@ export class View {
       ({ offerings }) => offerings.definitions('tools') === undefined,
     );
     return unknown.map(({ name, supervisor }) => {
+      if (supervisor.isEjected) return { server: name, why: 'ejected' };
       return { server: name, why: supervisor.lastFault?.fault.code ?? 'not listed yet' };
     });
   }

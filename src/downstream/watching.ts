@@ -2,12 +2,18 @@
 // stays open what it wants to hear. Both end up as a watch on the server that owns the resource, where
 // the client's own calls go, and both end with the client.
 
+import { Fault } from '../kernel/fault.ts';
 import { authorize } from '../policy/guard.ts';
 import type { Gateway } from './gateway.ts';
 import type { Incoming } from './incoming.ts';
 import type { LegacySession } from './legacy-session.ts';
 import { Listening, readWishes } from './listen.ts';
 import { invalidParams, refuse, textParam } from './refusals.ts';
+
+/** Resources that one client may watch, in one session or in one request. */
+export const maxWatched = 1_000;
+/** Requests of one client that stay open to listen. */
+export const maxListenings = 64;
 
 export async function subscribe(
   gateway: Gateway,
@@ -18,10 +24,13 @@ export async function subscribe(
   if (uri === undefined || !session) return incoming.error(invalidParams('uri must be a string'));
   if (session.watched.has(uri)) return incoming.result('{}');
   try {
+    assertRoom(session.watched.size < maxWatched, `${maxWatched} resources`);
     const stop = await watch(gateway, incoming, uri);
     if (!stop) return incoming.error(invalidParams(`unknown resource ${uri}`));
-    if (incoming.isOver || session.watched.has(uri)) stop();
+    const isFull = session.watched.size >= maxWatched;
+    if (incoming.isOver || isFull || session.watched.has(uri)) stop();
     else session.watched.set(uri, stop);
+    assertRoom(!isFull, `${maxWatched} resources`);
     incoming.result('{}');
   } catch (thrown) {
     refuse(incoming, thrown);
@@ -53,6 +62,9 @@ async function watch(
 export async function listen(gateway: Gateway, incoming: Incoming): Promise<void> {
   const wishes = readWishes(incoming);
   if (!wishes) return incoming.error(invalidParams('notifications must be an object'));
+  const hasRoom = () => gateway.listeningsOf(incoming.client.key) < maxListenings;
+  assertRoom(hasRoom(), `${maxListenings} streams`);
+  assertRoom(wishes.resourceSubscriptions.length <= maxWatched, `${maxWatched} resources`);
   const stops: (() => void)[] = [];
   const granted: string[] = [];
   const watching = wishes.resourceSubscriptions.map(async (uri) => {
@@ -67,7 +79,16 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
     for (const stop of stops) stop();
   };
   if (incoming.isOver) return end();
+  // Others may have come first while the servers were asked.
+  if (!hasRoom()) end();
+  assertRoom(hasRoom(), `${maxListenings} streams`);
   const listening = new Listening(incoming, { ...wishes, resourceSubscriptions: granted });
   gateway.listening(listening, end);
   listening.acknowledge();
+}
+
+/** One client must not fill our memory, or its servers', with what it wants to hear. */
+function assertRoom(hasRoom: boolean, limit: string): void {
+  if (hasRoom) return;
+  throw new Fault('overloaded', `a client may listen to at most ${limit}; end others first`);
 }

@@ -61,6 +61,7 @@ export function operationKey(method: string, server?: string, tool?: string): st
 
 export class Traffic {
   readonly #clock: Clock;
+  /** By operation key; at most `maxOperations`, for ever. */
   readonly #operations = new Map<string, Counters>();
   readonly #other = new Counters();
   readonly #all = new Counters();

@@ -51,13 +51,13 @@ export class Attempts implements PatienceListener {
 
   /** The server's answer; throws the fault that the caller will see. */
   async answer(signal: Signal | undefined): Promise<Message> {
-    const giveUp = signal && (() => this.#interruption.raise(cancelledFault(this.#server.name)));
-    // It may have been raised while the call waited for its place.
-    if (signal?.aborted) throw cancelledFault(this.#server.name);
+    const giveUp = signal && (() => this.#giveUp());
     if (giveUp) signal.addEventListener('abort', giveUp);
     try {
       let seen: OfferedTool | undefined;
       for (;;) {
+        // Raised while the call waited for its place, or after an attempt that never left us.
+        if (signal?.aborted && !this.#isKept) throw cancelledFault(this.#server.name);
         const connection = this.#seat.supervisor.connection ?? (await this.#connection());
         const offered = this.#offered() ?? (await this.#unlisted(connection));
         const { caller } = this.#call.request;
@@ -84,6 +84,15 @@ export class Attempts implements PatienceListener {
       this.#patience.end();
       if (giveUp) signal.removeEventListener('abort', giveUp);
     }
+  }
+
+  /** A call that has a key and has left us goes on: its answer is kept for a caller who comes back. */
+  get #isKept(): boolean {
+    return this.#call.request.idempotencyKey !== undefined && this.#call.hasLeft;
+  }
+
+  #giveUp(): void {
+    if (!this.#isKept) this.#interruption.raise(cancelledFault(this.#server.name));
   }
 
   expired(): void {
@@ -154,6 +163,7 @@ export class Attempts implements PatienceListener {
       requestParams(operation, offered),
       options,
     );
+    this.#call.exchange = exchange;
     this.#interruption.interrupts(exchange);
     this.#patience.begin();
     return exchange.answer;

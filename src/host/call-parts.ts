@@ -10,6 +10,7 @@ import type { Budgets } from '../policy/budget.ts';
 import type { Guard } from '../policy/guard.ts';
 import type { IdempotencyKeys } from '../policy/idempotency.ts';
 import type { Principal } from '../policy/principal.ts';
+import type { Exchange } from '../upstream/exchange.ts';
 import type { Caller } from './caller.ts';
 import type { IdlePool } from './idle-pool.ts';
 import type { Operation } from './operation.ts';
@@ -22,10 +23,12 @@ export interface CallRequest {
   readonly server: string;
   readonly operation: Operation;
   readonly signal?: Signal | undefined;
+  /** Checked where it comes in: see `durationFrom`. */
   readonly timeoutMs?: number | undefined;
   /** Called with the parameters of each progress notification, as they came. */
   readonly onProgress?: ((params: Buffer) => void) | undefined;
-  readonly idempotencyKey?: string | undefined;
+  /** As the caller gave it; what is no key is refused, never ignored. */
+  readonly idempotencyKey?: unknown;
   /** The client behind the call, if servers may ask it back. */
   readonly caller?: Caller | undefined;
 }
@@ -36,6 +39,8 @@ export class Call {
   readonly startedAt: number;
   attempts = 0;
   replays = 0;
+  /** The latest time that it was sent. */
+  exchange: Exchange | undefined;
   generation: number | null = null;
   /** What the server said; `cached` as long as nothing was asked of it for this call. */
   answer: 'ok' | 'is_error' | 'cached' = 'cached';
@@ -43,6 +48,11 @@ export class Call {
   constructor(request: CallRequest, startedAt: number) {
     this.request = request;
     this.startedAt = startedAt;
+  }
+
+  /** May the server have heard of it? */
+  get hasLeft(): boolean {
+    return this.replays > 0 || (this.exchange?.dispatched ?? 'no') !== 'no';
   }
 }
 

@@ -48,10 +48,11 @@ function refuseHidden(server: Server, { request }: Call): void {
 }
 
 /** With a key the call belongs to everyone who uses the key: no single caller can cancel it. */
-function onceByKey(parts: CallParts, server: Server, call: Call, key: string): Promise<Answer> {
-  const { principal } = call.request;
-  const run = () => carry(parts, server, call, undefined, undefined).then(resultBytes);
-  return parts.keys.run(principal, key, fingerprintOf(call.request), run).then(answerOf);
+function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): Promise<Answer> {
+  const { principal, signal } = call.request;
+  const run = (callOff: Signal) => carry(parts, server, call, callOff, undefined).then(resultBytes);
+  const caller = { signal, hasLeft: () => call.hasLeft };
+  return parts.keys.run(principal, key, fingerprintOf(call.request), run, caller).then(answerOf);
 }
 
 function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<Answer> {
@@ -81,7 +82,7 @@ async function carry(
   seat.enter(caller);
   let isInside = false;
   try {
-    isInside = admission.tryEnter() || (await admission.enter(signal));
+    isInside = admission.tryEnter() || (await admission.enter(clientOf(call), signal));
     leases.hold();
     const message = await new Attempts(parts, server, seat, call).answer(signal);
     breaker.succeeded(pass);
@@ -105,6 +106,11 @@ async function carry(
       parts.pool.settle();
     }
   }
+}
+
+/** Whose share of a server's places it takes. */
+function clientOf({ request }: Call): string {
+  return request.caller?.client.key ?? request.principal.id;
 }
 
 /** What the end of a call says about its server. */

@@ -38,6 +38,7 @@ export class Catalogue {
   readonly #config: ServerConfig;
   readonly #clock: Clock;
   readonly #listener: CatalogueListener;
+  /** At most one for each kind of list. */
   readonly #shown = new Map<ListKind, readonly Definition[]>();
   #offered: ReadonlyMap<string, OfferedTool> | undefined;
   /** The last list that was read, known to hold or not: what a new one is compared with. */

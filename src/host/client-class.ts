@@ -19,6 +19,8 @@ const maxExtensions = 16;
 const maxExtensionText = 2_048;
 /** Declared texts whose class is remembered. */
 const maxRemembered = 256;
+/** Characters; a client that declares more is looked at anew each time. */
+const maxDeclared = 4_096;
 
 const extensionMark = 'extension ';
 
@@ -47,6 +49,7 @@ export const everyClass: ClientClass = classFrom(
   ]),
 );
 
+/** By what was declared; at most `maxRemembered`, none of them longer than `maxDeclared`. */
 const remembered = new Map<string, ClientClass>();
 
 /** The class of a client that declares these capabilities: JSON. */
@@ -54,6 +57,7 @@ export function classOf(declared: string): ClientClass {
   const known = remembered.get(declared);
   if (known) return known;
   const found = classFrom(featuresOf(JSON.parse(declared)));
+  if (declared.length > maxDeclared) return found;
   if (remembered.size >= maxRemembered) remembered.clear();
   remembered.set(declared, found);
   return found;

@@ -5,6 +5,7 @@
 
 import type { SearchOutcome, ServedTool } from '../catalog/search.ts';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
+import { durationFrom } from '../kernel/duration.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import { disclosedRecord } from '../policy/disclosure.ts';
 import { isAllowed } from '../policy/guard.ts';
@@ -109,6 +110,8 @@ export async function discoverAll(
   principal: Principal,
   options: DiscoverOptions,
 ): Promise<readonly Discovered[]> {
+  const { deadlineMs } = options;
+  if (deadlineMs !== undefined) durationFrom(deadlineMs, 'deadlineMs');
   const found = await eachVisible(parts, servers, principal, async (server) => {
     try {
       const { tools, kept } = await listedTools(parts, server, principal, options);

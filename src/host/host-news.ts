@@ -16,6 +16,7 @@ export interface NewsListener {
 }
 
 export class HostNews {
+  /** Until they are disposed of; a gateway has one. */
   readonly #listeners = new Set<NewsListener>();
   readonly #caught: (error: unknown, server: string) => void;
 

@@ -2,13 +2,13 @@
 // stops and reloads servers, answers what exists and what state it is in, and sends every call
 // through the one pipeline. It is the library's face; the command line and the gateway stand on it.
 
-import { hash } from 'node:crypto';
 import { type CacheStats, ResponseCache } from '../cache/cache.ts';
 import { Flights } from '../cache/coalesce.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Deadlines } from '../kernel/deadlines.ts';
+import { durationFrom } from '../kernel/duration.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
@@ -46,6 +46,7 @@ import type { Edges, Server, ServerParts } from './server.ts';
 import { placesFor, StartPlaces } from './start-places.ts';
 import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
 import { Tally } from './tally.ts';
+import { UndeclaredServers } from './undeclared-servers.ts';
 
 /** A tool's answer as MCP defines it; what we do not know of it is kept as it came. */
 export interface CallResult {
@@ -63,10 +64,16 @@ export interface Progress {
 }
 
 export interface CallOptions {
+  /**
+   * Gives up: the server is told. With an idempotency key the call is prevented only while it has
+   * not left us; afterwards it goes on, and its answer is kept for whoever uses the key again.
+   */
   readonly signal?: AbortSignal;
+  /** Above 0; more than 2^31 - 1 counts as that. */
   readonly timeoutMs?: number;
   readonly onProgress?: (progress: Progress) => void;
   readonly principal?: Principal;
+  /** 1 to 255 characters. */
   readonly idempotencyKey?: string;
 }
 
@@ -109,6 +116,7 @@ export class Host implements CallParts, AsyncDisposable {
   readonly defects: Defects;
   readonly #parts: HostParts;
   readonly #registry: Registry;
+  readonly #undeclared: UndeclaredServers;
   readonly #startedAt: number;
   readonly #ended = new AbortController();
   #guard: Guard | null = null;
@@ -139,7 +147,7 @@ export class Host implements CallParts, AsyncDisposable {
       identity: parts.identity,
       hasClients: parts.hasClients,
       facts: store.collection('verdicts'),
-      kept: new KeptCatalogues(store.collection('catalogues')),
+      kept: new KeptCatalogues(store.collection('catalogues'), edges.clock),
       starts: store.collection('starts'),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
@@ -152,6 +160,9 @@ export class Host implements CallParts, AsyncDisposable {
       updated: (name, message, owner) => this.news.updated(name, message, owner),
     };
     this.#registry = new Registry({ ...parts, server });
+    this.#undeclared = new UndeclaredServers(this.#registry, (name, [command, ...args]) =>
+      parts.readEntry(name, { command, args }),
+    );
     for (const [name, entry] of Object.entries(config.mcpServers)) this.#registry.add(name, entry);
   }
 
@@ -190,7 +201,7 @@ export class Host implements CallParts, AsyncDisposable {
       server,
       operation: toolCall(tool, args),
       signal,
-      timeoutMs,
+      timeoutMs: timeoutMs === undefined ? undefined : durationFrom(timeoutMs, 'timeoutMs'),
       idempotencyKey,
       onProgress: onProgress && ((params) => onProgress(JSON.parse(params.toString('utf8')))),
     }).then(resultBytes, (thrown) => {
@@ -210,27 +221,17 @@ export class Host implements CallParts, AsyncDisposable {
     args?: Readonly<Record<string, unknown>>,
     options: CallOptions = {},
   ): Promise<CallResult> {
-    const [program, ...rest] = command;
-    if (program === undefined || program === '') {
+    if (!command[0]) {
       throw new Fault(
         'invalid_request',
         'the command is empty; give it as a list: [program, ...args]',
       );
     }
-    const name = `command.${hash('sha256', JSON.stringify(command)).slice(0, 16)}`;
     const text = argumentsFromValue(args);
-    if (!this.#registry.get(name)) {
-      this.#registry.add(name, this.#parts.readEntry(name, { command: program, args: rest }));
-    }
-    try {
-      const bytes = await this.#call(name, tool, text, options);
-      return JSON.parse(bytes.toString('utf8')) as CallResult;
-    } catch (error) {
-      // A command that never came up is not worth remembering.
-      const server = this.#registry.get(name);
-      if (server && server.greeting === undefined) await this.#registry.remove(server);
-      throw error;
-    }
+    const bytes = await this.#undeclared.use(command, (name) =>
+      this.#call(name, tool, text, options),
+    );
+    return JSON.parse(bytes.toString('utf8')) as CallResult;
   }
 
   // --- servers -----------------------------------------------------------------------------

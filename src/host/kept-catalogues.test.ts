@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../test/support/manual-clock.ts';
+import { ManualClock, settled } from '../../test/support/manual-clock.ts';
 import { readDefinitions } from '../catalog/definitions.ts';
 import { MemoryStore } from '../store/memory.ts';
 import type { Greeting } from '../upstream/connection.ts';
@@ -21,8 +21,9 @@ function definitions(text: string, kind: ListKind) {
 }
 
 function newKept() {
-  const collection = new MemoryStore({ clock: new ManualClock() }).collection('catalogues');
-  return { kept: new KeptCatalogues(collection), collection };
+  const clock = new ManualClock();
+  const collection = new MemoryStore({ clock }).collection('catalogues');
+  return { kept: new KeptCatalogues(collection, clock), collection, clock };
 }
 
 const toolText = '{"name":"t","inputSchema":{"type":"object"},"n":9007199254740993,"é":1.0}';
@@ -85,4 +86,27 @@ describe('a catalogue that is kept', () => {
       expect(back?.aim.clients.key).toBe('roots');
     },
   );
+
+  it('ends when nobody has read it for long, and stays as long as somebody does #no-growth', async () => {
+    const { kept, collection, clock } = newKept();
+    const dayMs = 86_400_000;
+    const catalogue = { classes: [], asks: false };
+    for (let spec = 0; spec < 100; spec++) await kept.put(`${spec}`, catalogue);
+    for (let month = 0; month < 12; month++) {
+      clock.advance(30 * dayMs);
+      expect(await kept.get('7')).toMatchObject({ asks: false });
+      await settled();
+    }
+    expect((await collection.entries()).map(({ key }) => key)).toEqual(['7']);
+  });
+
+  it('is not written again for being read again on the same day', async () => {
+    const { kept, collection, clock } = newKept();
+    await kept.put('hash', { classes: [], asks: false });
+    const [before] = await collection.entries();
+    clock.advance(3_600_000);
+    await kept.get('hash');
+    await settled();
+    expect(await collection.entries()).toEqual([before]);
+  });
 });

@@ -1,9 +1,11 @@
 // What servers offered and said of themselves, kept beyond one run of the host, so that a list and a
 // greeting can be answered before any server has been started. A record belongs to a server's spec:
 // another command is another server. What comes back from the disk is checked like everything from
-// outside; a record that does not fit is as good as none.
+// outside; a record that does not fit is as good as none. A record that nobody reads for a
+// long time is of a server that is not configured any more, and ends; reading one keeps it.
 
 import { type Definition, readDefinitions } from '../catalog/definitions.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Collection } from '../store/store.ts';
 import { isRecord } from '../upstream/classify.ts';
 import type { Greeting } from '../upstream/connection.ts';
@@ -27,21 +29,39 @@ export interface KeptRecord {
 }
 
 const version = 2;
+const dayMs = 24 * 60 * 60 * 1000;
+/** From its last use; a day's uses count as one. */
+const keptMs = 90 * dayMs;
 const openBracket = 0x5b;
 
 export class KeptCatalogues {
   readonly #collection: Collection;
+  readonly #clock: Clock;
 
-  constructor(collection: Collection) {
+  constructor(collection: Collection, clock: Clock) {
     this.#collection = collection;
+    this.#clock = clock;
   }
 
   async get(specHash: string): Promise<KeptRecord | undefined> {
-    return read(await this.#collection.get(specHash));
+    const record = await this.#collection.get(specHash);
+    const kept = read(record);
+    // A store that cannot be written says so by itself, and a closed one is no loss.
+    if (kept && isRecord(record)) this.#renew(specHash, record).catch(() => {});
+    return kept;
+  }
+
+  async #renew(specHash: string, record: Readonly<Record<string, unknown>>): Promise<void> {
+    const { usedAt } = record;
+    const now = this.#clock.wallNow();
+    if (typeof usedAt === 'number' && usedAt <= now && now - usedAt < dayMs) return;
+    await this.#collection.put(specHash, { ...record, usedAt: now }, { ttlMs: keptMs });
   }
 
   async put(specHash: string, { classes, asks }: KeptRecord): Promise<void> {
-    await this.#collection.put(specHash, { version, classes: classes.map(written), asks });
+    const usedAt = this.#clock.wallNow();
+    const record = { version, usedAt, classes: classes.map(written), asks };
+    await this.#collection.put(specHash, record, { ttlMs: keptMs });
   }
 }
 

@@ -10,6 +10,7 @@ import { isHeard } from './log-level.ts';
 const deadlineMs = 5_000;
 
 export class LogLevels {
+  /** As long as the connection. */
   readonly #told = new WeakMap<Connection, Told>();
 
   /** A promise if the next request has to wait for it; it never rejects. */

@@ -39,7 +39,7 @@ export interface OfferingsParts {
 export class Offerings {
   readonly #parts: OfferingsParts;
   readonly #catalogues: Catalogues;
-  /** Lists that were said to have changed and have not been read since. */
+  /** Lists that were said to have changed, until they are read; one for each kind. */
   readonly #announced = new Set<ListKind>();
   #isKeeping = false;
 

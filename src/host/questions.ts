@@ -42,6 +42,7 @@ export interface QuestionsParts {
 
 export class Questions {
   readonly #parts: QuestionsParts;
+  /** By the server's id, until answered; at most what clients may be asked, and as long as the connection. */
   readonly #open = new WeakMap<Connection, Map<Id, Withdrawal>>();
   readonly #levels = new LogLevels();
 

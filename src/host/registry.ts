@@ -19,6 +19,7 @@ export interface RegistryParts {
 
 export class Registry {
   readonly #parts: RegistryParts;
+  /** Those of the config, and those that were added, until they are removed. */
   readonly #servers = new Map<string, Server>();
   #all: readonly Server[] | undefined;
 

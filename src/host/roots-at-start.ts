@@ -28,7 +28,7 @@ interface Turn {
 export class RootsAtStart {
   readonly #facts: ServerFacts;
   readonly #clock: Clock;
-  /** Of connections whose first question is still awaited; each ends by time. */
+  /** Of connections whose first question is awaited, until it is answered or its time is over. */
   readonly #turns = new Map<Connection, Turn>();
 
   constructor(facts: ServerFacts, clock: Clock) {

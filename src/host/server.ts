@@ -93,6 +93,7 @@ export class Server {
   readonly #standing: Standing;
   readonly #roots: RootsAtStart;
   readonly #parts: ServerParts;
+  /** At most one for each kind. */
   readonly #noise = new Map<Noise, number>();
   /** The last lines of the last process, kept for status when it is gone. */
   #lastStderr: readonly string[] = [];

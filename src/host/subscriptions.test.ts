@@ -167,3 +167,34 @@ describe('a modern server', () => {
     expect([server.requests.length, clock.pending]).toEqual([1, 0]);
   });
 });
+
+describe('a second client that watches a resource at a legacy server', () => {
+  it('is told that it does only when the server has said so', async () => {
+    const server = new FakeUpstream();
+    const { subscriptions } = newSubscriptions(server);
+    const told: string[] = [];
+    void subscriptions.watch('file:///a').then(() => told.push('first'));
+    await settled();
+    void subscriptions.watch('file:///a').then(() => told.push('second'));
+    await settled();
+    expect([told, server.methods]).toEqual([[], ['resources/subscribe']]);
+    server.answer('resources/subscribe', {});
+    await settled();
+    expect(told).toEqual(['first', 'second']);
+  });
+
+  it('hears the same refusal, and nothing of either is left; the next one asks again', async () => {
+    const server = new FakeUpstream();
+    const { subscriptions, supervisor } = newSubscriptions(server);
+    const both = ['a', 'b'].map(() =>
+      subscriptions.watch('file:///a').catch((fault) => fault.code),
+    );
+    await settled();
+    server.answer('resources/subscribe', { code: -32602, message: 'no' }, 'error');
+    expect(await Promise.all(both)).toEqual(['rpc_error', 'rpc_error']);
+    expect([supervisor.held, subscriptions.size]).toEqual([0, 0]);
+    void subscriptions.watch('file:///a');
+    await settled();
+    expect(server.methods).toEqual(['resources/subscribe', 'resources/subscribe']);
+  });
+});

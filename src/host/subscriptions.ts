@@ -16,10 +16,17 @@ import { rpcFault } from './call-faults.ts';
 const relistenMs = 1_000;
 const subscribeMs = 10_000;
 
+interface Watched {
+  count: number;
+  /** The legacy server's word that it will tell; everybody who watches waits for it. */
+  confirmed: Promise<void> | undefined;
+}
+
 export class Subscriptions {
   readonly #clock: Clock;
   readonly #supervisor: () => Supervisor<Connection>;
-  readonly #watched = new Map<string, number>();
+  /** By address; each is there for as long as a client watches it, and clients may watch so many. */
+  readonly #watched = new Map<string, Watched>();
   #listening: Exchange | undefined;
   #connection: Connection | undefined;
 
@@ -35,14 +42,9 @@ export class Subscriptions {
     try {
       // Noted only then: what is noted before is said to every new connection, and so twice.
       const connection = supervisor.connection ?? (await supervisor.acquire());
-      const count = this.#note(uri);
-      if (count > 1) return;
-      if (connection.era === 'modern') this.#listen(connection);
-      else
-        await this.#subscribe(connection, uri).catch((error: unknown) => {
-          this.#drop(uri);
-          throw error;
-        });
+      const watched = this.#note(uri);
+      if (connection.era === 'legacy') await this.#confirmed(connection, uri, watched);
+      else if (watched.count === 1) this.#listen(connection);
     } catch (error) {
       supervisor.leases.release();
       throw error;
@@ -51,11 +53,11 @@ export class Subscriptions {
 
   /** Watches it whenever there is a connection, but needs none. */
   wish(uri: string): void {
-    const count = this.#note(uri);
+    const watched = this.#note(uri);
     const { connection } = this.#supervisor();
-    if (!connection || count > 1) return;
+    if (!connection || watched.count > 1) return;
     if (connection.era === 'modern') this.#listen(connection);
-    else this.#subscribe(connection, uri).catch(ignored);
+    else this.#subscribeOnce(connection, uri, watched).catch(ignored);
   }
 
   /** One client fewer watches it. */
@@ -79,6 +81,25 @@ export class Subscriptions {
     this.#connection = connection;
     if (connection.era === 'modern') return this.#listen(connection);
     for (const uri of this.#watched.keys()) say(connection, 'resources/subscribe', uri);
+  }
+
+  /** Waits for the server's word; without it this one does not watch. */
+  async #confirmed(connection: Connection, uri: string, watched: Watched): Promise<void> {
+    try {
+      await this.#subscribeOnce(connection, uri, watched);
+    } catch (error) {
+      this.#drop(uri);
+      throw error;
+    }
+  }
+
+  /** One question for all who watch; after a refusal the next one asks again. */
+  #subscribeOnce(connection: Connection, uri: string, watched: Watched): Promise<void> {
+    watched.confirmed ??= this.#subscribe(connection, uri).catch((error: unknown) => {
+      watched.confirmed = undefined;
+      throw error;
+    });
+    return watched.confirmed;
   }
 
   async #subscribe(connection: Connection, uri: string): Promise<void> {
@@ -126,19 +147,25 @@ export class Subscriptions {
     );
   }
 
-  /** How many watch it now. */
-  #note(uri: string): number {
-    const count = (this.#watched.get(uri) ?? 0) + 1;
-    this.#watched.set(uri, count);
-    return count;
+  #note(uri: string): Watched {
+    const watched = this.#watched.get(uri) ?? { count: 0, confirmed: undefined };
+    watched.count += 1;
+    this.#watched.set(uri, watched);
+    return watched;
   }
 
   /** How many still watch it. */
   #drop(uri: string): number {
-    const count = (this.#watched.get(uri) ?? 1) - 1;
-    if (count > 0) this.#watched.set(uri, count);
-    else this.#watched.delete(uri);
-    return count;
+    const watched = this.#watched.get(uri);
+    if (!watched) return 0;
+    watched.count -= 1;
+    if (watched.count === 0) this.#watched.delete(uri);
+    return watched.count;
+  }
+
+  /** How many addresses are watched. */
+  get size(): number {
+    return this.#watched.size;
   }
 }
 

@@ -46,6 +46,20 @@ describe('deadlines', () => {
     expect(fired).toBe(1);
   });
 
+  it('of ever other lengths neither gather nor are forgotten #no-growth', () => {
+    const clock = manualClock();
+    const deadlines = new Deadlines(clock);
+    const fired: number[] = [];
+    for (let ms = 1; ms <= 5_000; ms++) deadlines.after(ms, () => fired.push(ms));
+    expect(deadlines.lines).toBeLessThanOrEqual(32);
+    clock.advance(5_000);
+    expect(fired).toEqual(Array.from({ length: 5_000 }, (_, index) => index + 1));
+    for (let ms = 1; ms <= 5_000; ms++) deadlines.after(ms, () => {})[Symbol.dispose]();
+    expect(deadlines.lines).toBeLessThanOrEqual(32);
+    clock.advance(5_000);
+    expect([deadlines.lines, clock.pending]).toEqual([0, 0]);
+  });
+
   it('end with the host, leaving no timer', () => {
     const clock = manualClock();
     const deadlines = new Deadlines(clock);

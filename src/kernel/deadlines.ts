@@ -1,12 +1,19 @@
 // Timers that are nearly always cancelled before they fire, as the deadlines of calls are, made
 // cheap: those of one length wait in one line, in the order in which they were set, behind a single
 // timer of the real clock that is never moved. It fires at the earliest time anyone could be due,
-// and waits again for whoever is first then. Setting and cancelling touch only the line.
+// and waits again for whoever is first then. Setting and cancelling touch only the line. A line that
+// nobody waits in any more when its timer fires is forgotten, and there are only so many: a caller may
+// choose any length, and what is left of an extended deadline is hardly ever the same twice. A length
+// that has no line gets a timer of its own.
 
 import type { Clock } from './clock.ts';
 
+/** A config has a handful of lengths; more lines than this would cost what they are meant to save. */
+const maxLines = 32;
+
 export class Deadlines implements Clock, Disposable {
   readonly #clock: Clock;
+  /** By length; at most `maxLines`. */
   readonly #lines = new Map<number, Line>();
   #latest: Line | undefined;
 
@@ -24,8 +31,17 @@ export class Deadlines implements Clock, Disposable {
 
   /** What waits for a deadline keeps the process alive by itself, so the timer need not. */
   after(ms: number, task: () => void): Disposable {
-    if (this.#latest?.ms !== ms) this.#latest = this.#lineOf(ms);
+    if (this.#latest?.ms !== ms) {
+      const line = this.#lineOf(ms);
+      if (line === undefined) return this.#clock.after(ms, task, true);
+      this.#latest = line;
+    }
     return this.#latest.add(task);
+  }
+
+  /** How many lengths have a line. */
+  get lines(): number {
+    return this.#lines.size;
   }
 
   [Symbol.dispose](): void {
@@ -34,10 +50,18 @@ export class Deadlines implements Clock, Disposable {
     this.#latest = undefined;
   }
 
-  #lineOf(ms: number): Line {
-    const line = this.#lines.get(ms) ?? new Line(this.#clock, ms);
+  /** Undefined if there is no room for another. */
+  #lineOf(ms: number): Line | undefined {
+    const known = this.#lines.get(ms);
+    if (known || this.#lines.size >= maxLines) return known;
+    const line = new Line(this.#clock, ms, () => this.#forget(line));
     this.#lines.set(ms, line);
     return line;
+  }
+
+  #forget(line: Line): void {
+    this.#lines.delete(line.ms);
+    if (this.#latest === line) this.#latest = undefined;
   }
 }
 
@@ -45,13 +69,16 @@ export class Deadlines implements Clock, Disposable {
 class Line implements Disposable {
   readonly ms: number;
   readonly #clock: Clock;
+  /** Told when the time of the last has passed and nobody waits. */
+  readonly #empty: () => void;
   #timer: Disposable | undefined;
   first: Place | undefined;
   last: Place | undefined;
 
-  constructor(clock: Clock, ms: number) {
+  constructor(clock: Clock, ms: number, empty: () => void) {
     this.#clock = clock;
     this.ms = ms;
+    this.#empty = empty;
   }
 
   add(task: () => void): Disposable {
@@ -85,7 +112,9 @@ class Line implements Disposable {
         throw error;
       }
     }
-    if (this.first && !this.#timer) this.#arm(this.first.dueAt - now);
+    if (this.#timer) return;
+    if (this.first) this.#arm(this.first.dueAt - now);
+    else this.#empty();
   }
 }
 

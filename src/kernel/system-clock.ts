@@ -1,13 +1,27 @@
 // The real clock: the one file in src/ that may read the time or set a timer.
 
 import type { Clock } from './clock.ts';
+import { longestTimerMs } from './duration.ts';
 
 class SystemTimer implements Disposable {
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
 
   constructor(ms: number, task: () => void, background: boolean) {
     this.#timer = setTimeout(task, ms);
     if (background) this.#timer.unref();
+  }
+
+  /** Longer than one timer can be: as many after another as it takes. */
+  static long(ms: number, task: () => void, background: boolean): SystemTimer {
+    const next = () => {
+      leftMs -= longestTimerMs;
+      const isLast = leftMs <= longestTimerMs;
+      timer.#timer = setTimeout(isLast ? task : next, Math.min(leftMs, longestTimerMs));
+      if (background) timer.#timer.unref();
+    };
+    let leftMs = ms;
+    const timer = new SystemTimer(longestTimerMs, next, background);
+    return timer;
   }
 
   [Symbol.dispose](): void {
@@ -18,5 +32,8 @@ class SystemTimer implements Disposable {
 export const systemClock: Clock = {
   now: () => performance.now(),
   wallNow: () => Date.now(),
-  after: (ms, task, background = false) => new SystemTimer(ms, task, background),
+  after: (ms, task, background = false) =>
+    ms > longestTimerMs
+      ? SystemTimer.long(ms, task, background)
+      : new SystemTimer(ms, task, background),
 };

@@ -27,7 +27,7 @@ const shownFrames = 3;
 
 export class Defects {
   readonly #events: EventHub;
-  /** By server and what was handled: as many as there are servers, times the words above. */
+  /** By server and what was handled; at most one for each server and each of the words above. */
   readonly #counts = new Map<string, number>();
   #total = 0;
 

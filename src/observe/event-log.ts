@@ -80,7 +80,7 @@ export class EventLog implements AsyncDisposable {
   #lines: string[] = [];
   #sinceAggregate = 0;
   #dropped = 0;
-  /** The kinds of failure that were reported and still hold. */
+  /** The kinds of failure that were reported, until they no longer hold; a handful. */
   readonly #said = new Set<string>();
   /** Why nothing can be written at present. */
   #problem: string | null = null;

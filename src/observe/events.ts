@@ -85,6 +85,7 @@ type Listener = (event: HostEvent) => void;
 export class EventHub {
   /** Errors of our own, which are told here too. */
   readonly defects: Defects = new Defects(this);
+  /** Until they are disposed of, or throw. */
   readonly #listeners = new Set<Listener>();
   readonly #wallNow: () => number;
 

@@ -61,9 +61,9 @@ export class Budget {
   readonly #maxBytes: number;
   #calls = 0;
   #bytes = 0;
-  // The last `perMinute` calls, as a ring: when it is full, the slot to be overwritten next is the
-  // oldest, and its age alone decides whether one more call fits into the sliding minute.
-  readonly #recent: number[] = [];
+  // When the calls of the last minute were made, the oldest first; at most `perMinute`.
+  #recent: number[] = [];
+  // Those before are older than a minute; they are cut off when they are half of all.
   #oldest = 0;
 
   constructor(limits: BudgetLimits, clock: Clock) {
@@ -90,14 +90,21 @@ export class Budget {
 
   #chargeMinute(): void {
     const now = this.#clock.now();
-    if (this.#recent.length < this.#maxPerMinute) {
-      this.#recent.push(now);
-      return;
+    while ((this.#recent[this.#oldest] ?? Infinity) + minuteMs <= now) this.#oldest += 1;
+    if (this.#oldest > this.#recent.length / 2) {
+      this.#recent = this.#recent.slice(this.#oldest);
+      this.#oldest = 0;
     }
-    const freeAt = (this.#recent[this.#oldest] ?? now) + minuteMs;
-    if (now < freeAt) throw exceededForNow(this.#maxPerMinute, Math.ceil(freeAt - now));
-    this.#recent[this.#oldest] = now;
-    this.#oldest = (this.#oldest + 1) % this.#maxPerMinute;
+    if (this.#recent.length - this.#oldest >= this.#maxPerMinute) {
+      const freeAt = (this.#recent[this.#oldest] ?? now) + minuteMs;
+      throw exceededForNow(this.#maxPerMinute, Math.ceil(freeAt - now));
+    }
+    this.#recent.push(now);
+  }
+
+  /** How many moments are kept. */
+  get kept(): number {
+    return this.#recent.length;
   }
 }
 

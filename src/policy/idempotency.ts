@@ -4,10 +4,12 @@
 // answer it ended with, for 24 hours. Only a fault that certainly never left us frees the key
 // again. The invariant: if a claim is found and its answer is not, the truth is "unknown", and
 // nothing runs. Where claims are kept is the store's business; what counts as the same request is
-// the fingerprint's, which the pipeline computes; giving up is each caller's own (no signal
-// reaches the execution, so one caller's disconnect does not end it for the others).
+// the fingerprint's, which the pipeline computes. A caller who gives up leaves alone. When the last
+// one has left, an execution that has not reached the server yet is called off, and the key is free;
+// one that may have reached it goes on, and its answer is kept.
 
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
+import { type Signal, Withdrawal } from '../kernel/withdrawal.ts';
 import type { Principal } from './principal.ts';
 
 export type KeyedOutcome =
@@ -19,6 +21,8 @@ export type KeyedOutcome =
   | { readonly kind: 'dropped' };
 
 export interface KeyedRecord {
+  /** The principal whose key it is. */
+  readonly owner: string;
   readonly fingerprint: string;
   readonly outcome: KeyedOutcome;
 }
@@ -32,13 +36,39 @@ export interface KeyedStore {
   free(slot: string): Promise<void>;
 }
 
+/** Executes the call. `callOff`: nobody waits any more; it ends what has not left us, nothing else. */
+export type KeyedExecution = (callOff: Signal) => Promise<Buffer>;
+
+/** A caller who may give up. */
+export interface KeyedCaller {
+  readonly signal: Signal | undefined;
+  /** May the server have heard of the execution that this caller has started? */
+  hasLeft(): boolean;
+}
+
+/** One use of a key, and where it is kept. */
+interface Claim {
+  readonly slot: string;
+  readonly key: string;
+  readonly owner: string;
+  readonly fingerprint: string;
+}
+
+interface Run {
+  readonly hasLeft: () => boolean;
+  readonly answer: Promise<Buffer>;
+  readonly callOff: Withdrawal;
+  waiting: number;
+}
+
 const keptMs = 24 * 60 * 60 * 1000;
 const maxKeyLength = 255;
 
 export class IdempotencyKeys {
   readonly #store: KeyedStore;
   readonly #report: (failure: unknown) => void;
-  readonly #running = new Map<string, Promise<Buffer>>();
+  /** Executions under way: bounded by the queues and places of their servers. */
+  readonly #running = new Map<string, Run>();
 
   /** `report` hears of a store that could not keep an answer; the caller still gets it. */
   constructor(store: KeyedStore, report: (failure: unknown) => void) {
@@ -46,34 +76,45 @@ export class IdempotencyKeys {
     this.#report = report;
   }
 
+  get running(): number {
+    return this.#running.size;
+  }
+
   /** Resolves to the result's bytes, which all callers share and none may write to. */
   run(
     principal: Principal,
-    key: string,
+    key: unknown,
     fingerprint: string,
-    execute: () => Promise<Buffer>,
+    execute: KeyedExecution,
+    caller?: KeyedCaller,
   ): Promise<Buffer> {
-    if (key.length < 1 || key.length > maxKeyLength) return Promise.reject(badKey(key.length));
+    if (!isKey(key)) return Promise.reject(badKey(key));
+    const signal = caller?.signal;
+    if (signal?.aborted) return Promise.reject(gaveUp('no', signal.reason));
     const slot = `${principal.id.length}:${principal.id}:${key}`;
     // Only equal requests join here. Unequal ones meet at the store's claim, which alone knows
     // whose fingerprint holds the key.
     const flight = `${fingerprint.length}:${fingerprint}:${slot}`;
     const running = this.#running.get(flight);
-    if (running !== undefined) return running;
-    const answer = this.#answer(slot, key, fingerprint, execute).finally(() => {
+    if (running !== undefined) {
+      if (!isBeingCalledOff(running)) return waitFor(running, signal);
+      const again = () => this.run(principal, key, fingerprint, execute, caller);
+      return running.answer.then(again, again);
+    }
+    const callOff = new Withdrawal();
+    const claim = { slot, key, owner: principal.id, fingerprint };
+    const answer = this.#answer(claim, () => execute(callOff)).finally(() => {
       this.#running.delete(flight);
     });
-    this.#running.set(flight, answer);
-    return answer;
+    const hasLeft = () => caller?.hasLeft() ?? true;
+    const run: Run = { hasLeft, answer, callOff, waiting: 0 };
+    this.#running.set(flight, run);
+    return waitFor(run, signal);
   }
 
-  async #answer(
-    slot: string,
-    key: string,
-    fingerprint: string,
-    execute: () => Promise<Buffer>,
-  ): Promise<Buffer> {
-    const begun: KeyedRecord = { fingerprint, outcome: { kind: 'begun' } };
+  async #answer(claim: Claim, execute: () => Promise<Buffer>): Promise<Buffer> {
+    const { slot, key, owner, fingerprint } = claim;
+    const begun: KeyedRecord = { owner, fingerprint, outcome: { kind: 'begun' } };
     const found = await this.#store.claim(slot, begun, keptMs);
     if (found !== undefined) return replayed(found, key, fingerprint);
     let bytes: Buffer;
@@ -82,18 +123,18 @@ export class IdempotencyKeys {
     } catch (thrown) {
       const fault = terminalFault(thrown);
       if (fault.dispatched === 'no') await this.#free(slot);
-      else await this.#keep(slot, fingerprint, { kind: 'fault', record: fault.record });
+      else await this.#keep(claim, { kind: 'fault', record: fault.record });
       throw fault;
     }
-    await this.#keep(slot, fingerprint, { kind: 'result', bytes });
+    await this.#keep(claim, { kind: 'result', bytes });
     return bytes;
   }
 
   // The call has its answer, and a store that fails must not take it away. The slot still says
   // `begun`, so that a retry hears "unknown" instead of running a second time.
-  async #keep(slot: string, fingerprint: string, outcome: KeyedOutcome): Promise<void> {
+  async #keep({ slot, owner, fingerprint }: Claim, outcome: KeyedOutcome): Promise<void> {
     try {
-      await this.#store.put(slot, { fingerprint, outcome }, keptMs);
+      await this.#store.put(slot, { owner, fingerprint, outcome }, keptMs);
     } catch (failure) {
       this.#report(failure);
     }
@@ -106,6 +147,32 @@ export class IdempotencyKeys {
       this.#report(failure);
     }
   }
+}
+
+/** Its last caller has left before it reached the server: it ends in a moment, and the key is free. */
+function isBeingCalledOff({ callOff, hasLeft }: Run): boolean {
+  return callOff.aborted && !hasLeft();
+}
+
+/** The answer, or that this caller has given up. */
+function waitFor(run: Run, signal: Signal | undefined): Promise<Buffer> {
+  run.waiting += 1;
+  if (signal === undefined) return run.answer;
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      run.waiting -= 1;
+      const mayRun = run.waiting > 0 || run.hasLeft();
+      reject(gaveUp(mayRun ? 'maybe' : 'no', signal.reason));
+      if (run.waiting === 0) run.callOff.abort(signal.reason);
+    };
+    const stay = () => signal.removeEventListener('abort', leave);
+    signal.addEventListener('abort', leave, { once: true });
+    run.answer.finally(stay).then(resolve, reject).catch(reject);
+  });
+}
+
+function gaveUp(dispatched: 'no' | 'maybe', reason: unknown): Fault {
+  return new Fault('cancelled', 'the caller gave up waiting', { dispatched }, reason);
 }
 
 /** A defect of ours says nothing about how far the request got, so it counts as dispatched. */
@@ -147,9 +214,20 @@ function unknown(what: string): Fault {
   );
 }
 
-function badKey(length: number): Fault {
+function isKey(key: unknown): key is string {
+  return typeof key === 'string' && key.length >= 1 && key.length <= maxKeyLength;
+}
+
+function badKey(key: unknown): Fault {
+  const given = typeof key === 'string' ? `has ${key.length}` : `is ${kindOf(key)}`;
   return new Fault(
     'invalid_request',
-    `an idempotency key has 1 to ${maxKeyLength} characters, this one has ${length}`,
+    `an idempotency key is a text of 1 to ${maxKeyLength} characters, this one ${given}`,
   );
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -14,10 +14,10 @@ function clockAt(startMs: number): Clock & { ms: number } {
   };
 }
 
-const begun: KeyedRecord = { fingerprint: 'f', outcome: { kind: 'begun' } };
+const begun: KeyedRecord = { owner: 'ann', fingerprint: 'f', outcome: { kind: 'begun' } };
 
 function result(text: string): KeyedRecord {
-  return { fingerprint: 'f', outcome: { kind: 'result', bytes: Buffer.from(text) } };
+  return { owner: 'ann', fingerprint: 'f', outcome: { kind: 'result', bytes: Buffer.from(text) } };
 }
 
 describe('idempotency keys in memory', () => {
@@ -46,7 +46,7 @@ describe('idempotency keys in memory', () => {
 
   it('refuse a new key rather than forget one that is in its time', async () => {
     const clock = clockAt(0);
-    const memory = new KeyedMemory(clock, { maxKeys: 2, maxBytes: 1_000 });
+    const memory = new KeyedMemory(clock, { maxKeys: 2, maxKeysPerPrincipal: 2, maxBytes: 1_000 });
     await memory.claim('a', begun, 10);
     await memory.claim('b', begun, 20);
     await expect(memory.claim('c', begun, 10)).rejects.toMatchObject({
@@ -67,10 +67,15 @@ describe('idempotency keys in memory', () => {
   });
 
   it('let the oldest answers go when they take too much, but keep their keys', async () => {
-    const memory = new KeyedMemory(clockAt(0), { maxKeys: 10, maxBytes: 10 });
+    const memory = new KeyedMemory(clockAt(0), {
+      maxKeys: 10,
+      maxKeysPerPrincipal: 10,
+      maxBytes: 10,
+    });
     for (const slot of ['a', 'b', 'c']) await memory.put(slot, result('1234'), 10);
     expect(memory.bytes).toBe(8);
     expect(await memory.claim('a', begun, 10)).toEqual({
+      owner: 'ann',
       fingerprint: 'f',
       outcome: { kind: 'dropped' },
     });
@@ -84,8 +89,30 @@ describe('idempotency keys in memory', () => {
     const frame = Buffer.alloc(1_000_000, 'x');
     const memory = new KeyedMemory(clockAt(0));
     const bytes = frame.subarray(10, 20);
-    await memory.put('a', { fingerprint: 'f', outcome: { kind: 'result', bytes } }, 10);
+    await memory.put(
+      'a',
+      { owner: 'ann', fingerprint: 'f', outcome: { kind: 'result', bytes } },
+      10,
+    );
     const kept = await memory.claim('a', begun, 10);
     expect(kept?.outcome.kind === 'result' && kept.outcome.bytes.buffer.byteLength).toBe(10);
+  });
+
+  it('of one principal never use up those of another, and are gone after their time #no-growth', async () => {
+    const clock = clockAt(0);
+    const limits = { maxKeys: 8, maxKeysPerPrincipal: 6, maxBytes: 1_000 };
+    const memory = new KeyedMemory(clock, limits);
+    const claim = (owner: string, key: number) =>
+      memory.claim(`${owner} ${key}`, { ...begun, owner }, 10).catch(({ code }) => code);
+    for (let key = 0; key < 6; key++) expect(await claim('ann', key)).toBeUndefined();
+    expect(await claim('ann', 6)).toBe('overloaded');
+    expect(await claim('bob', 0)).toBeUndefined();
+    await memory.free('ann 0');
+    expect(await claim('ann', 6)).toBeUndefined();
+    for (let round = 0; round < 100; round++) {
+      clock.ms += 10;
+      expect(await claim(`principal ${round}`, 0)).toBeUndefined();
+    }
+    expect(memory.size).toEqual({ keys: 1, principals: 1 });
   });
 });

@@ -2,7 +2,8 @@
 // its word for as long as the record lives: when answers take too many bytes, the oldest answers
 // go but their keys stay (a retry then hears "unknown" and does not run again); when there are too
 // many keys, a new one is refused before anything runs. Nothing that is still in its time is ever
-// forgotten, because a forgotten key is a call that may run twice.
+// forgotten, because a forgotten key is a call that may run twice. One principal may have only a part
+// of the keys, so that it cannot use up those of the others.
 
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -10,11 +11,16 @@ import type { KeyedRecord, KeyedStore } from './idempotency.ts';
 
 export interface KeyedMemoryLimits {
   readonly maxKeys: number;
+  readonly maxKeysPerPrincipal: number;
   /** Of answers; keys and fingerprints are small and bounded by `maxKeys`. */
   readonly maxBytes: number;
 }
 
-export const keyedMemoryLimits: KeyedMemoryLimits = { maxKeys: 65_536, maxBytes: 67_108_864 };
+export const keyedMemoryLimits: KeyedMemoryLimits = {
+  maxKeys: 65_536,
+  maxKeysPerPrincipal: 49_152,
+  maxBytes: 67_108_864,
+};
 
 interface Kept {
   readonly record: KeyedRecord;
@@ -25,10 +31,13 @@ interface Kept {
 export class KeyedMemory implements KeyedStore {
   readonly #clock: Clock;
   readonly #limits: KeyedMemoryLimits;
-  // In the order of writing. All records are kept equally long, so this is the order of expiry.
+  // At most `maxKeys`, in the order of writing. All records are kept equally long, so this is the
+  // order of expiry.
   readonly #kept = new Map<string, Kept>();
-  // Those of them that still have an answer, oldest first.
+  // At most as many: those of them that still have an answer, oldest first.
   readonly #answers = new Set<string>();
+  // How many each principal has; at most one for each key, and none is zero.
+  readonly #owners = new Map<string, number>();
   #bytes = 0;
 
   constructor(clock: Clock, limits: KeyedMemoryLimits = keyedMemoryLimits) {
@@ -44,7 +53,11 @@ export class KeyedMemory implements KeyedStore {
     this.#sweep();
     const kept = this.#kept.get(slot);
     if (kept !== undefined) return Promise.resolve(kept.record);
-    if (this.#kept.size >= this.#limits.maxKeys) return Promise.reject(this.#full());
+    const { maxKeys, maxKeysPerPrincipal } = this.#limits;
+    const own = this.#owners.get(record.owner) ?? 0;
+    if (own >= maxKeysPerPrincipal)
+      return Promise.reject(full(maxKeysPerPrincipal, ' of this caller'));
+    if (this.#kept.size >= maxKeys) return Promise.reject(full(maxKeys, ''));
     this.#write(slot, record, ttlMs);
     return Promise.resolve(undefined);
   }
@@ -65,14 +78,21 @@ export class KeyedMemory implements KeyedStore {
     const bytes = answerBytes(record);
     this.#forget(slot);
     this.#kept.set(slot, { record: owned(record), expiresAt: this.#clock.now() + ttlMs, bytes });
+    this.#owners.set(record.owner, (this.#owners.get(record.owner) ?? 0) + 1);
     this.#bytes += bytes;
     if (bytes > 0) this.#answers.add(slot);
   }
 
   #forget(slot: string): void {
-    this.#bytes -= this.#kept.get(slot)?.bytes ?? 0;
+    const kept = this.#kept.get(slot);
+    if (kept === undefined) return;
+    this.#bytes -= kept.bytes;
     this.#kept.delete(slot);
     this.#answers.delete(slot);
+    const { owner } = kept.record;
+    const left = (this.#owners.get(owner) ?? 1) - 1;
+    if (left > 0) this.#owners.set(owner, left);
+    else this.#owners.delete(owner);
   }
 
   #sweep(): void {
@@ -96,12 +116,17 @@ export class KeyedMemory implements KeyedStore {
     }
   }
 
-  #full(): Fault {
-    return new Fault(
-      'overloaded',
-      `${this.#limits.maxKeys} idempotency keys are in use, each for 24 h; call without a key, or set "store" to "sqlite"`,
-    );
+  /** How much is kept. */
+  get size(): { readonly keys: number; readonly principals: number } {
+    return { keys: this.#kept.size, principals: this.#owners.size };
   }
+}
+
+function full(count: number, whose: string): Fault {
+  return new Fault(
+    'overloaded',
+    `${count} idempotency keys${whose} are in use, each for 24 h; call without a key, or later`,
+  );
 }
 
 function answerBytes({ outcome }: KeyedRecord): number {

@@ -53,8 +53,10 @@ export class FilesStore implements Store {
   readonly #files: RecordFiles;
   readonly #housekeeping: Housekeeping;
   readonly #maxUnsavedBytes: number;
+  /** By file, until written; at most `maxUnsavedBytes` while the disk fails. */
   readonly #unsaved = new Map<string, Change>();
   readonly #retry: Retry;
+  /** At most one for each collection. */
   readonly #tidied = new Set<string>();
   #lane: Promise<void> = Promise.resolve();
   #problem: string | null = null;

@@ -26,7 +26,7 @@ interface Kept {
 export class MemoryStore implements Store {
   readonly #clock: Clock;
   readonly #maxBytes: number;
-  /** By collection and key; the one put longest ago comes first. */
+  /** By collection and key, at most `maxBytes`; the one put longest ago comes first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
   #isClosed = false;

@@ -13,8 +13,12 @@ export interface StoreProblem {
   readonly detail: string;
 }
 
+/** A folder of damaged files is told file by file; beyond this many some are told again. */
+const maxSaid = 1_000;
+
 export class Complaints {
   readonly #report: (problem: StoreProblem) => void;
+  /** What was said, until the disk works again; at most `maxSaid`. */
   readonly #said = new Set<string>();
 
   constructor(report: (problem: StoreProblem) => void) {
@@ -25,6 +29,7 @@ export class Complaints {
   say(problem: StoreProblem, subject: string): void {
     const topic = `${problem.kind} ${subject}`;
     if (this.#said.has(topic)) return;
+    if (this.#said.size >= maxSaid) this.#said.clear();
     this.#said.add(topic);
     this.#report(problem);
   }

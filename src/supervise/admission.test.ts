@@ -30,7 +30,8 @@ describe('admission to a server', () => {
       false,
     ]);
     const entered: number[] = [];
-    for (const who of [1, 2, 3]) void admission.enter(undefined).then(() => entered.push(who));
+    for (const who of [1, 2, 3])
+      void admission.enter('ann', undefined).then(() => entered.push(who));
     expect([admission.inside, admission.queued]).toEqual([2, 3]);
     admission.leave();
     admission.leave();
@@ -48,8 +49,8 @@ describe('admission to a server', () => {
   it('refuses at once when too many wait already', async () => {
     const admission = new Admission('files', 1, 1);
     admission.tryEnter();
-    void admission.enter(undefined);
-    await expect(admission.enter(undefined)).rejects.toMatchObject({
+    void admission.enter('ann', undefined);
+    await expect(admission.enter('ann', undefined)).rejects.toMatchObject({
       code: 'overloaded',
       record: { server: 'files', dispatched: 'no', retryable: true },
     });
@@ -59,16 +60,16 @@ describe('admission to a server', () => {
   it('lets nobody wait when there is no queue', async () => {
     const admission = new Admission('files', 1, 0);
     admission.tryEnter();
-    await expect(admission.enter(undefined)).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(admission.enter('ann', undefined)).rejects.toMatchObject({ code: 'overloaded' });
   });
 
   it('forgets who gives up while waiting, and gives the place to the next', async () => {
     const admission = new Admission('files', 1, 10);
     admission.tryEnter();
     const impatient = new AbortController();
-    const waiting = admission.enter(impatient.signal);
+    const waiting = admission.enter('ann', impatient.signal);
     let isIn = false;
-    void admission.enter(undefined).then(() => (isIn = true));
+    void admission.enter('ann', undefined).then(() => (isIn = true));
     impatient.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'cancelled' });
     expect(admission.queued).toBe(1);
@@ -81,7 +82,9 @@ describe('admission to a server', () => {
   it('does not let in who had given up before', async () => {
     const admission = new Admission('files', 1, 10);
     admission.tryEnter();
-    await expect(admission.enter(AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' });
+    await expect(admission.enter('ann', AbortSignal.abort())).rejects.toMatchObject({
+      code: 'cancelled',
+    });
     expect(admission.queued).toBe(0);
   });
 
@@ -89,7 +92,7 @@ describe('admission to a server', () => {
     const admission = new Admission('files', 1, 10);
     const { controller, signal, listeners } = countingSignal();
     admission.tryEnter();
-    const waiting = admission.enter(signal);
+    const waiting = admission.enter('ann', signal);
     admission.leave();
     expect(await waiting).toBe(true);
     expect(listeners()).toBe(0);
@@ -98,7 +101,9 @@ describe('admission to a server', () => {
   });
 
   it('never has more inside or waiting than it may, and loses nobody', async () => {
-    const deeds = fc.array(fc.constantFrom('come', 'leave', 'give up'), { maxLength: 100 });
+    const deeds = fc.array(fc.constantFrom('come a', 'come b', 'come c', 'leave', 'give up'), {
+      maxLength: 100,
+    });
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -111,13 +116,13 @@ describe('admission to a server', () => {
           let ended = 0;
           let came = 0;
           for (const deed of all) {
-            if (deed === 'come') {
+            if (deed.startsWith('come')) {
               came += 1;
               if (admission.tryEnter()) inside += 1;
               else {
                 const who = { abort: new AbortController(), isOver: false };
                 waiting.push(who);
-                void admission.enter(who.abort.signal).then(
+                void admission.enter(deed, who.abort.signal).then(
                   () => {
                     who.isOver = true;
                     inside += 1;
@@ -146,5 +151,88 @@ describe('admission to a server', () => {
       ),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('admission of several clients', () => {
+  /** Full, with nobody waiting; `come` notes who is let in and who is refused. */
+  function full(concurrency: number, capacity: number) {
+    const admission = new Admission('files', concurrency, capacity);
+    for (let count = 0; count < concurrency; count++) admission.tryEnter();
+    const entered: string[] = [];
+    const refused: string[] = [];
+    const come = (client: string, calls = 1) => {
+      for (let call = 1; call <= calls; call++) {
+        admission.enter(client, undefined).then(
+          () => entered.push(`${client}${call}`),
+          ({ code }) => refused.push(`${client}${call} ${code}`),
+        );
+      }
+    };
+    const leave = async (places: number) => {
+      for (let place = 0; place < places; place++) admission.leave();
+      await settled();
+    };
+    return { admission, entered, refused, come, leave };
+  }
+
+  it('gives places that become free to each client in turn #fair-share', async () => {
+    const { entered, come, leave } = full(2, 100);
+    come('a', 50);
+    come('b', 2);
+    come('c', 3);
+    await leave(8);
+    expect(entered).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'a3', 'c3']);
+    await leave(2);
+    expect(entered.slice(8)).toEqual(['a4', 'a5']);
+  });
+
+  it('lets a client that comes later wait for one call of each other, not for all #fair-share', async () => {
+    const { entered, come, leave } = full(1, 100);
+    come('a', 3);
+    come('b', 3);
+    await leave(3);
+    come('c', 1);
+    await leave(3);
+    expect(entered.indexOf('c1')).toBeLessThanOrEqual(5);
+    expect(entered).toEqual(['a1', 'b1', 'a2', 'b2', 'a3', 'c1']);
+  });
+
+  it('gives a client that is alone every place and the whole queue', async () => {
+    const { admission, refused, come } = full(4, 256);
+    come('a', 256);
+    await settled();
+    expect([admission.inside, admission.queued, refused]).toEqual([4, 256, []]);
+    come('a');
+    await settled();
+    expect(refused).toEqual(['a1 overloaded']);
+  });
+
+  it('refuses the last of the client with most waiting when another one comes to a full queue #fair-share', async () => {
+    const { admission, entered, refused, come, leave } = full(1, 8);
+    come('a', 8);
+    come('b', 5);
+    await settled();
+    // Equal shares: nobody can take from the other any more.
+    expect(refused).toEqual([
+      'a8 overloaded',
+      'a7 overloaded',
+      'a6 overloaded',
+      'a5 overloaded',
+      'b5 overloaded',
+    ]);
+    expect(admission.queued).toBe(8);
+    await leave(9);
+    expect(entered).toEqual(['a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4', 'b4']);
+    expect([admission.inside, admission.queued]).toEqual([0, 0]);
+  });
+
+  it('keeps nothing of a client that no longer waits #no-growth', async () => {
+    const { admission, come, leave } = full(1, 16);
+    for (let count = 0; count < 1_000; count++) {
+      come(`client ${count}`);
+      await leave(1);
+    }
+    expect([admission.inside, admission.queued, admission.waitingClients]).toEqual([1, 0, 0]);
   });
 });

@@ -1,5 +1,9 @@
 // How many calls one server carries at a time, and how many may wait. Beyond both, a caller is
-// refused at once: a slow server must never become everybody's memory.
+// refused at once: a slow server must never become everybody's memory. Places and queue are shared
+// fairly. A client that is alone may use all of them; as soon as others wait, each place that becomes
+// free goes to the next client in turn, and within a client to the call that came first. When the
+// queue is full, a client that has fewer calls waiting than another takes the place of that one's
+// last. While nobody waits, clients are not told apart at all.
 
 import { Fault } from '../kernel/fault.ts';
 import type { Signal } from '../kernel/withdrawal.ts';
@@ -9,11 +13,21 @@ interface Waiting {
   refuse(fault: Fault): void;
 }
 
+/** The waiting calls of one client, first come first; never empty. */
+interface Line {
+  readonly client: string;
+  readonly waiting: Waiting[];
+}
+
 export class Admission {
   readonly #server: string;
   readonly #concurrency: number;
   readonly #capacity: number;
-  readonly #queue: Waiting[] = [];
+  /** One for each client that waits; all together at most `#capacity` calls. */
+  readonly #lines: Line[] = [];
+  /** Whose turn it is, among the lines. */
+  #turn = 0;
+  #queued = 0;
   #inside = 0;
 
   constructor(server: string, concurrency: number, capacity: number) {
@@ -27,54 +41,113 @@ export class Admission {
   }
 
   get queued(): number {
-    return this.#queue.length;
+    return this.#queued;
   }
 
-  /** Takes a place now if one is free; then `leave` must follow. */
+  /** How many clients have calls that wait. */
+  get waitingClients(): number {
+    return this.#lines.length;
+  }
+
+  /** Takes a place now if one is free; then `leave` must follow. Nobody waits while one is free. */
   tryEnter(): boolean {
     if (this.#inside >= this.#concurrency) return false;
     this.#inside += 1;
     return true;
   }
 
-  /** Waits for a place, first come, first served; refuses when too many wait already. */
-  enter(signal: Signal | undefined): Promise<true> {
-    if (this.#queue.length >= this.#capacity) {
-      return Promise.reject(
-        new Fault(
-          'overloaded',
-          `${this.#server} has ${this.#inside} calls running and ${this.#queue.length} waiting, its queue is full; ` +
-            'try again later or raise its concurrency or queue',
-          { server: this.#server },
-        ),
-      );
-    }
+  /** Waits for a place, in the client's turn; refuses when too many wait already. */
+  enter(client: string, signal: Signal | undefined): Promise<true> {
     if (signal?.aborted) return Promise.reject(this.#cancelled());
+    if (this.#queued >= this.#capacity && !this.#displace(client)) {
+      return Promise.reject(this.#overloaded());
+    }
     return new Promise((resolve, reject) => {
-      const giveUp = () => this.#giveUp(waiting);
-      // A signal may outlive thousands of calls: it must not gather listeners.
-      const admit = () => {
-        signal?.removeEventListener('abort', giveUp);
-        resolve(true);
+      const giveUp = () => {
+        if (this.#remove(client, waiting)) reject(this.#cancelled());
       };
-      const waiting: Waiting = { admit, refuse: reject };
-      this.#queue.push(waiting);
+      // A signal may outlive thousands of calls: it must not gather listeners.
+      const settle = () => signal?.removeEventListener('abort', giveUp);
+      const waiting: Waiting = {
+        admit: () => {
+          settle();
+          resolve(true);
+        },
+        refuse: (fault) => {
+          settle();
+          reject(fault);
+        },
+      };
+      this.#add(client, waiting);
       signal?.addEventListener('abort', giveUp, { once: true });
     });
   }
 
-  /** Gives the place to the next in line. */
+  /** Gives the place to the next client's first call. */
   leave(): void {
-    const next = this.#queue.shift();
-    if (next) next.admit();
-    else this.#inside -= 1;
+    const line = this.#lines[this.#turn];
+    const next = line?.waiting.shift();
+    if (!line || !next) {
+      this.#inside -= 1;
+      return;
+    }
+    this.#queued -= 1;
+    if (line.waiting.length === 0) this.#drop(this.#turn);
+    else this.#turn = (this.#turn + 1) % this.#lines.length;
+    next.admit();
   }
 
-  #giveUp(waiting: Waiting): void {
-    const index = this.#queue.indexOf(waiting);
-    if (index === -1) return;
-    this.#queue.splice(index, 1);
-    waiting.refuse(this.#cancelled());
+  #add(client: string, waiting: Waiting): void {
+    this.#queued += 1;
+    const line = this.#lineOf(client);
+    if (line) line.waiting.push(waiting);
+    // Behind the one whose turn it is, so that a newcomer waits for everybody's turn but its own.
+    else this.#lines.splice(this.#turn, 0, { client, waiting: [waiting] });
+    if (!line && this.#lines.length > 1) this.#turn += 1;
+  }
+
+  /** False if it does not wait any more. */
+  #remove(client: string, waiting: Waiting): boolean {
+    const line = this.#lineOf(client);
+    const index = line?.waiting.indexOf(waiting) ?? -1;
+    if (!line || index === -1) return false;
+    line.waiting.splice(index, 1);
+    this.#queued -= 1;
+    if (line.waiting.length === 0) this.#drop(this.#lines.indexOf(line));
+    return true;
+  }
+
+  /** The full queue has room for one whose client has less of it than another: that one's last goes. */
+  #displace(client: string): boolean {
+    const own = this.#lineOf(client)?.waiting.length ?? 0;
+    let longest: Line | undefined;
+    for (const line of this.#lines) {
+      if (line.waiting.length > (longest?.waiting.length ?? own + 1)) longest = line;
+    }
+    const last = longest?.waiting.at(-1);
+    if (!longest || !last) return false;
+    this.#remove(longest.client, last);
+    last.refuse(this.#overloaded());
+    return true;
+  }
+
+  #lineOf(client: string): Line | undefined {
+    return this.#lines.find((line) => line.client === client);
+  }
+
+  #drop(index: number): void {
+    this.#lines.splice(index, 1);
+    if (index < this.#turn) this.#turn -= 1;
+    if (this.#turn >= this.#lines.length) this.#turn = 0;
+  }
+
+  #overloaded(): Fault {
+    return new Fault(
+      'overloaded',
+      `${this.#server} has ${this.#inside} calls running and ${this.#queued} waiting, its queue is full; ` +
+        'try again later or raise its concurrency or queue',
+      { server: this.#server },
+    );
   }
 
   #cancelled(): Fault {

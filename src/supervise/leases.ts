@@ -16,6 +16,7 @@ export class Leases {
   readonly #clock: Clock;
   readonly #keepAliveMs: number;
   readonly #unwanted: () => void;
+  /** Named leases, until they are released. */
   readonly #owners = new Map<symbol, string>();
   #state: LeaseState = noLeases;
   #timer: Disposable | undefined;

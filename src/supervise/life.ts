@@ -86,10 +86,11 @@ export class Life<C extends Supervised> {
   readonly #connect: Connect<C>;
   readonly #listener: LifeListener<C>;
   readonly #shared: LifeShared;
+  /** Callers that wait for the connection, until it is there or refused; each holds a place. */
   readonly #waiters = new Set<Waiter<C>>();
-  /** What is being closed or cleaned up; an end must wait for it. */
+  /** What is being closed or cleaned up, until that is done; an end must wait for it. */
   readonly #closing = new Set<Promise<void>>();
-  /** Lost connections that may still carry calls; an end ends them too. */
+  /** Lost connections, until they carry no calls any more; an end ends them too. */
   readonly #retired = new Set<C>();
   #state: LifeState = unborn;
   #connection: C | undefined;

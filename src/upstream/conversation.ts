@@ -27,7 +27,9 @@ const rememberedIds = 1024;
 export class Conversation {
   readonly #listener: ConversationListener;
   readonly #clock: Clock;
+  /** By id, until answered or given up; as many as the server has places, and our own. */
   readonly #open = new ChurnTable<number, Exchange>(1024);
+  /** At most `rememberedIds`. */
   readonly #givenUp = new Set<number>();
   readonly #abandon: (exchange: Exchange) => void;
   #background = 0;

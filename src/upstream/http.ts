@@ -90,6 +90,7 @@ class HttpConnection implements Connection {
   readonly #parts: HttpParts;
   readonly #listener: ConnectionListener;
   readonly #conversation: Conversation;
+  /** One for each exchange, until its response ends. */
   readonly #inFlight = new Map<Exchange | symbol, HttpInFlight>();
   #greeting: Greeting | undefined;
   /** Modern: the members of `_meta` up to the client's capabilities. */

@@ -55,6 +55,7 @@ class SseConnection implements Connection {
   readonly #clock: Clock;
   readonly #listener: ConnectionListener;
   readonly #conversation: Conversation;
+  /** One for each message, until its response ends. */
   readonly #posts = new Map<Exchange | symbol, HttpInFlight>();
   #stream: HttpInFlight | undefined;
   #endpoint: URL | undefined;

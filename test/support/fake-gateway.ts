@@ -2,6 +2,7 @@
 // test moves, in front of scripted servers, with clients of both eras that write down every frame.
 
 import { configFromObject } from '../../src/config/load.ts';
+import type { ServerConfig } from '../../src/config/schema.ts';
 import type { Frame, Reply, Session, Underway } from '../../src/downstream/contract.ts';
 import { Gateway } from '../../src/downstream/gateway.ts';
 import { Host } from '../../src/host/host.ts';
@@ -22,12 +23,14 @@ export interface WorldOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** What an earlier run has kept. */
   readonly store?: MemoryStore;
+  /** What every server does that the config does not name. */
+  readonly undeclared?: Script;
 }
 
 /** Scripts by the name of their server, in the order of the config. */
 export function newHost<Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
-  { config = {}, settings = {}, store }: WorldOptions = {},
+  { config = {}, settings = {}, store, undeclared }: WorldOptions = {},
 ) {
   const clock = new ManualClock();
   const names = Object.keys(scripts) as Name[];
@@ -42,8 +45,10 @@ export function newHost<Name extends string>(
   const hub = new EventHub(() => clock.wallNow());
   hub.subscribe((event) => events.push(event));
   const kept = store ?? new MemoryStore({ clock });
+  const others = undeclared && new ScriptedServer(undeclared);
+  const spawn = spawnScripted(servers, others);
   const host = new Host({
-    edges: { clock, random: () => 0, spawn: spawnScripted(servers), http: new FakeHttp() },
+    edges: { clock, random: () => 0, spawn, http: new FakeHttp() },
     config: loaded.config,
     configFile: null,
     disabled: loaded.disabled,
@@ -53,12 +58,13 @@ export function newHost<Name extends string>(
     startedBy: 'test',
     events: hub,
     hasClients: true,
-    readEntry: () => {
-      throw new Error('no test adds a server');
+    readEntry: (name, entry) => {
+      const added = configFromObject({ mcpServers: { [name]: entry } }, around);
+      return added.config.mcpServers[name] as ServerConfig;
     },
     release: async () => {},
   });
-  return { clock, host, servers, events, store: kept, config: loaded.config };
+  return { clock, host, servers, others, events, store: kept, config: loaded.config };
 }
 
 export function newGateway<Name extends string>(

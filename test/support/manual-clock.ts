@@ -50,6 +50,11 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
+  /** How long the timer that runs last has to wait. */
+  get longest(): number {
+    return Math.max(0, ...[...this.#timers].map(({ at }) => at - this.#now));
+  }
+
   advance(ms: number): void {
     const end = this.#now + ms;
     while (this.#runNext(end));

@@ -223,11 +223,14 @@ function read(line: string): Heard {
   return { text: line, id, method, params, result, error };
 }
 
-/** Starts the scripted server of the name in the config. */
-export function spawnScripted(servers: Readonly<Record<string, ScriptedServer>>): Spawn {
+/** Starts the scripted server of the name in the config; `others` stands for every other name. */
+export function spawnScripted(
+  servers: Readonly<Record<string, ScriptedServer>>,
+  others?: ScriptedServer,
+): Spawn {
   let pid = 100;
   return async (spec, listener) => {
-    const server = servers[spec.name];
+    const server = servers[spec.name] ?? others;
     if (!server) throw new Error(`no script for ${spec.name}`);
     const child = new ScriptedChild(++pid, server, listener);
     server.children.push(child);

@@ -4,6 +4,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CallOptions, Progress } from '../../host/host.ts';
+import { longestTimerMs } from '../../kernel/duration.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { printableJson } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
@@ -42,8 +43,6 @@ export function addCall(program: Command, perform: Perform): void {
       perform(command, (invocation) => call(invocation, address, words, options.timeout)),
     );
 }
-
-const longestTimerMs = 2_147_483_647;
 
 function milliseconds(text: string): number {
   const ms = Number(text);

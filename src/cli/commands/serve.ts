@@ -47,8 +47,25 @@ export function addServe(program: Command, perform: Perform): void {
 
 async function serve(invocation: Invocation, options: ServeOptions): Promise<number> {
   const { shell, configFile } = invocation;
+  const code = await underInit(shell);
+  if (code !== undefined) return code;
   const loaded = await loadedConfig(shell, configFile);
   return await serveConfig(invocation, loaded, options);
+}
+
+/** As process 1 it runs below an init; the result is the exit code. Undefined: run here. */
+async function underInit(shell: Shell): Promise<number | undefined> {
+  if (process.pid !== 1) return undefined;
+  const { needsInit, runUnderInit } = await import('../../supervise/process/own-init.ts');
+  if (!needsInit(process)) return undefined;
+  const outcome = await runUnderInit();
+  if (outcome.kind === 'ended') return outcome.code;
+  remark(
+    shell,
+    'running as process 1, which must collect the processes that others leave behind, and this Node cannot: ' +
+      'start the container with an init (docker run --init), or use Node 22.15 or later',
+  );
+  return undefined;
 }
 
 /** The same for a config that is there already. */

@@ -30,6 +30,7 @@ export class HostCheck {
   readonly #rules: HostRules;
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
+  /** At most `mostRemembered`. */
   readonly #passed = new Set<string>();
 
   constructor(rules: HostRules) {

@@ -75,7 +75,7 @@ class HttpListener implements HttpFront {
   readonly #mcp: McpEndpoint;
   readonly #sessions: Sessions;
   readonly #old: OldTransport;
-  /** Connections beyond the limit, which are there to be told so. */
+  /** Connections beyond the limit, each until it has been told so. */
   readonly #beyond = new Set<Socket>();
   #connections = 0;
   #underWay = 0;

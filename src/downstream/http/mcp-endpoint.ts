@@ -24,6 +24,7 @@ const endless = 'subscriptions/listen';
 export class McpEndpoint {
   readonly #edge: Edge;
   readonly #legacy: LegacyEndpoint;
+  /** Streams that listen, until they are closed; a client may have only so many. */
   readonly #endless = new Set<ModernReply>();
 
   constructor(edge: Edge, legacy: LegacyEndpoint) {

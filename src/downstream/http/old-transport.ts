@@ -20,6 +20,7 @@ export class OldTransport {
   readonly #edge: Edge;
   /** The other transport's, which count against the same limit. */
   readonly #others: Sessions;
+  /** By session id, until the stream ends; at most `limits.sessions` with the others. */
   readonly #clients = new Map<string, OldClient>();
 
   constructor(edge: Edge, others: Sessions) {

@@ -23,6 +23,7 @@ export interface Mark {
 const headerToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const maxDepth = 16;
 const nothing: readonly Mark[] = [];
+/** As long as the schema. */
 const known = new WeakMap<object, readonly Mark[]>();
 
 /** Why a `tools/call` is refused for the headers of its arguments, if it is. Throws a WireError. */

@@ -12,6 +12,7 @@ import { Purse } from './kept-events.ts';
 export class Sessions implements House {
   readonly purse: Purse;
   readonly #edge: Edge;
+  /** By id, until they end or expire; at most `limits.sessions`. */
   readonly #sessions = new Map<string, HttpSession>();
   #timer: Disposable | undefined;
 

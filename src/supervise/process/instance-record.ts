@@ -54,7 +54,9 @@ export interface RecordOptions {
 export class InstanceRecord implements AsyncDisposable {
   readonly #options: RecordOptions;
   readonly #file: string | null;
+  /** Our children, until they are swept. */
   readonly #processes = new Set<ProcessIdentity>();
+  /** Theirs, until they are swept. */
   readonly #cgroups = new Set<string>();
   #writing: Promise<void> = Promise.resolve();
   #isDirty = false;

@@ -33,6 +33,7 @@ export interface NamespaceMembers {
 export class ProcessTree {
   readonly #parts: TreeParts;
   #namespace: NamespaceMembers | null = null;
+  /** Those seen alive at the last look; only those. */
   #noted = new Map<number, ProcessIdentity>();
   #noting: Promise<void> = Promise.resolve();
   #hasExited = false;

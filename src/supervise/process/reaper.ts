@@ -26,7 +26,7 @@ const maxRestarts = 5;
 
 export class Reaper implements AsyncDisposable {
   readonly #options: ReaperOptions;
-  /** What it must know, as the lines that tell it. */
+  /** What it must know, as the lines that tell it; each until the child is swept. */
   readonly #told = new Set<string>();
   #process: ChildProcess | undefined;
   #restartsLeft = maxRestarts;

@@ -10,7 +10,7 @@ const visitEveryMs = 1000;
 
 export class Rounds implements Disposable {
   readonly #clock: Clock;
-  /** When each visit is due. */
+  /** When each visit is due; one for each child, until it is disposed of. */
   readonly #visits = new Map<() => Promise<void>, number>();
   #timer: Disposable | undefined;
 

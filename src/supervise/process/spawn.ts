@@ -76,7 +76,9 @@ class PosixSpawner implements Spawner {
   readonly #table: ProcessTable;
   readonly #rounds: Rounds;
   readonly #reaper: Reaper;
+  /** Until they are swept. */
   readonly #children = new Set<PosixChild>();
+  /** Starts that are under way, until they succeed or fail. */
   readonly #births = new Set<Promise<Child>>();
   #nursery: Promise<Nursery> | undefined;
   #ending: Promise<void> | undefined;

@@ -27,6 +27,7 @@ export interface StopInProgress {
   hurry(): void;
 }
 
+/** As long as the child. */
 const underWay = new WeakMap<Child, Stop>();
 
 /** `exited` resolves with what the child's listener was told; it may have resolved already. */

@@ -240,3 +240,67 @@ describe('whatever servers list and return', () => {
     fc.assert(property, { numRuns: 500 });
   });
 });
+
+describe('an address that a client was shown #resource-owners #name-owner', () => {
+  it('stays with its server when an earlier one lists it too, which is rewritten', () => {
+    const index = owners();
+    index.listed('b', ['x:1'], []);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    index.listed('a', ['x:1', 'x:2'], []);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    expect(index.exposed('a', 'x:1')).toBe('holdfast:a:x:1');
+    expect([index.hasRewrites('a'), index.hasRewrites('b')]).toEqual([true, false]);
+    index.listed('b', ['x:1', 'x:2'], []);
+    expect(index.exposed('b', 'x:2')).toBe('holdfast:b:x:2');
+  });
+
+  it('goes to the other when its server does not list it any more', () => {
+    const index = owners();
+    index.listed('b', ['x:1'], []);
+    index.resolve('x:1');
+    index.listed('a', ['x:1'], []);
+    index.listed('b', [], []);
+    expect(index.resolve('x:1')?.server).toBe('a');
+    index.listed('b', ['x:1'], []);
+    expect(index.resolve('x:1')?.server).toBe('a');
+  });
+
+  it('stays with the server of the template that it fits', () => {
+    const index = owners();
+    index.listed('b', [], ['x:{id}']);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    index.listed('a', [], ['x:{name}']);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    expect(index.exposedTemplate('b', 'x:{id}')).toBe('x:{id}');
+    expect(index.exposedTemplate('a', 'x:{name}')).toBe('holdfast:a:x:{name}');
+    expect(index.hasRewrites('a')).toBe(true);
+  });
+
+  it('stays after a restart, also while its server has not listed yet', () => {
+    const before = owners();
+    before.listed('b', ['x:1', 'x:3'], ['y:{id}']);
+    before.resolve('x:1');
+    before.listed('a', ['x:1', 'x:2'], ['y:{name}']);
+    expect(before.held()).toEqual([{ server: 'b', uris: ['x:1', 'y:{id}'] }]);
+    const after = owners();
+    after.recall(before.held());
+    after.listed('a', ['x:1', 'x:2', 'x:3'], ['y:{name}']);
+    expect([after.resolve('x:1')?.server, after.resolve('x:3')?.server]).toEqual(['b', 'a']);
+    expect(after.held()).toEqual([{ server: 'b', uris: ['x:1', 'y:{id}'] }]);
+    after.listed('b', ['x:1', 'x:3'], ['y:{id}']);
+    expect(after.resolve('x:1')?.server).toBe('b');
+    expect(after.resolve('y:7')?.server).toBe('b');
+    expect(after.held()).toEqual([{ server: 'b', uris: ['x:1', 'y:{id}'] }]);
+    after.listed('b', [], []);
+    expect(after.resolve('x:1')?.server).toBe('a');
+    expect(after.held()).toEqual([]);
+  });
+
+  it('is not remembered where nothing was claimed twice', () => {
+    const index = owners();
+    index.listed('b', ['x:1'], []);
+    index.resolve('x:1');
+    index.listed('c', ['x:1'], []);
+    expect(index.held()).toEqual([]);
+  });
+});

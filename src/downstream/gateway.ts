@@ -2,6 +2,7 @@
 // each client its session or takes each request by itself, tells clients what changed, and answers for
 // itself what concerns no server. Everything else is carried.
 
+import { conflictLine } from '../catalog/name-conflicts.ts';
 import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
@@ -80,6 +81,7 @@ export class Gateway implements Front, AsyncDisposable {
     this.#parking = new Parking(clock, seal, (error) => this.caught(error));
     this.tasks = new TaskHandles(seal);
     this.view = new View(host, clock, settings);
+    host.setExplanation((server) => conflictLine(this.view.nameConflicts(server)));
     this.relay = new Relay({
       host,
       clock,

@@ -40,14 +40,20 @@ export class KnownLists {
   readonly #attempts = new Map<string, Attempts>();
   #isRecalled = false;
 
-  /** `recalled` is told when what an earlier run knew is there. */
-  constructor(host: Host, clock: Clock, listWaitMs: number, recalled: () => void) {
+  /** `recalled` is told when what an earlier run knew is there, and what else is being recalled. */
+  constructor(
+    host: Host,
+    clock: Clock,
+    listWaitMs: number,
+    others: readonly Promise<void>[],
+    recalled: () => void,
+  ) {
     this.#host = host;
     this.#clock = clock;
     this.#listWaitMs = listWaitMs;
     const recalls = host.servers().flatMap((server) => [server.recall(), server.history.recall()]);
     // A record that cannot be read is as good as none; the store has told about it.
-    this.#recalling = Promise.allSettled(recalls).then(() => {
+    this.#recalling = Promise.allSettled([...recalls, ...others]).then(() => {
       this.#isRecalled = true;
       recalled();
     });

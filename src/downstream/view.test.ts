@@ -453,4 +453,27 @@ describe('a resource', () => {
     await settled();
     expect(read.result).toEqual({ contents: [] });
   });
+
+  it('stays with its server when an earlier one lists the same, also after a restart #name-owner', async () => {
+    const resources = [{ uri: 'file:///x', name: 'x' }];
+    const scripts: Record<'a' | 'b', Script> = { a: { on }, b: { resources, on } };
+    const first = newGateway(scripts);
+    const peer = first.legacy();
+    peer.request('resources/list');
+    await settled();
+    first.servers.a.script = { resources, on };
+    first.servers.a.child.note('notifications/resources/list_changed');
+    const list = peer.request('resources/list');
+    await settled();
+    peer.request('resources/read', { uri: 'file:///x' });
+    await settled();
+    expect(names(list, 'resources', 'uri')).toEqual(['holdfast:a:file:///x', 'file:///x']);
+    const second = newGateway({ ...scripts, a: { resources, on } }, { store: first.store });
+    second.legacy().request('resources/read', { uri: 'file:///x' });
+    await settled();
+    for (const { servers } of [first, second]) {
+      expect(servers.a.heard('resources/read')).toEqual([]);
+      expect(servers.b.heard('resources/read')).toHaveLength(1);
+    }
+  });
 });

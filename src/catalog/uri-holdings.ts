@@ -20,6 +20,8 @@ export interface Holdings {
   held: ReadonlySet<string>;
   /** Has it listed anything in this run, be it nothing? */
   hasListed: boolean;
+  /** How many skills it lists. */
+  skills: number;
   /** In order of use. */
   readonly returned: Set<string>;
   templates: ReadonlyMap<string, UriTemplate>;
@@ -37,6 +39,7 @@ export function holdingsOf(server: string): Holdings {
     templateTurns: new Map(),
     held: new Set(),
     hasListed: false,
+    skills: 0,
     returned: new Set(),
     templates: new Map(),
     rewritten: 0,

@@ -304,3 +304,60 @@ describe('an address that a client was shown #resource-owners #name-owner', () =
     expect(index.held()).toEqual([]);
   });
 });
+
+describe('a skill #skills', () => {
+  const main = 'skill://pdf/SKILL.md';
+
+  it('is one folder: all of its files belong to the server whose skill it is', () => {
+    const index = owners();
+    index.listed('a', [], ['skill://{+path}'], [main]);
+    index.listed('b', ['skill://pdf/more.md'], ['skill://{+path}'], [main, 'skill://own/SKILL.md']);
+    const shown = (server: string, uri: string) => index.exposed(server, uri);
+    expect([shown('a', main), shown('a', 'skill://pdf/x/y.md')]).toEqual([
+      main,
+      'skill://pdf/x/y.md',
+    ]);
+    expect([
+      shown('b', main),
+      shown('b', 'skill://pdf/more.md'),
+      shown('b', 'skill://pdf'),
+    ]).toEqual([
+      'skill://holdfast+b/pdf/SKILL.md',
+      'skill://holdfast+b/pdf/more.md',
+      'skill://holdfast+b/pdf',
+    ]);
+    expect(index.resolve('skill://holdfast+b/pdf/more.md')).toEqual({
+      server: 'b',
+      uri: 'skill://pdf/more.md',
+    });
+    expect(shown('b', 'skill://own/x.md')).toBe('skill://own/x.md');
+    expect(index.resolve('skill://own/x.md')?.server).toBe('b');
+    expect(index.resolve('skill://other/x.md')?.server).toBe('a');
+    expect(index.hasRewrites('c')).toBe(true);
+  });
+
+  it('stays with its server when an earlier one has it too, also after a restart', () => {
+    const before = owners();
+    before.listed('b', [], [], [main]);
+    expect(before.resolve('skill://pdf/x.md')?.server).toBe('b');
+    before.listed('a', [], [], [main]);
+    expect(before.resolve('skill://pdf/x.md')?.server).toBe('b');
+    const after = owners();
+    after.recall(before.held());
+    after.listed('a', [], [], [main]);
+    expect(after.resolve('skill://pdf/x.md')?.server).toBe('b');
+    after.listed('b', [], [], [main]);
+    expect(after.exposed('a', main)).toBe('skill://holdfast+a/pdf/SKILL.md');
+  });
+
+  it('is found however deep or odd an address is', () => {
+    const index = owners();
+    index.listed('b', [], [], ['skill://acme/team/pdf/SKILL.md', 'odd:skill']);
+    expect(index.resolve('skill://acme/team/pdf/')?.server).toBe('b');
+    expect(index.resolve('skill://acme/team')).toBeUndefined();
+    expect(index.resolve('odd:skill/x')?.server).toBe('b');
+    const deep = `skill://acme/team/pdf/${'x/'.repeat(100_000)}`;
+    expect(index.resolve(deep)?.server === 'b').toBe(true);
+    for (const uri of ['', '/', '://', 'skill://']) expect(index.resolve(uri)).toBeUndefined();
+  });
+});

@@ -8,6 +8,7 @@
 // resources is left to others.
 
 import { looksRewritten, readRewritten, rewrittenUri } from './rewritten-uri.ts';
+import { foldersOf, isSkillKey, skillKey, skillKeyOf } from './skill-folders.ts';
 import {
   type Holdings,
   holdingsOf,
@@ -75,14 +76,20 @@ export class UriOwners {
     const holdings = this.#at(rank);
     if (holdings.hasListed) return;
     holdings.held = new Set(uris);
+    holdings.skills = uris.filter(isSkillKey).length;
     holdings.listed = new Map(uris.map((key) => [key, heldTurn]));
     for (const key of holdings.held) {
       this.#change(key, ({ listers }) => this.#enlist(listers, rank, key));
     }
   }
 
-  /** What a server lists; it replaces what the same server listed before. */
-  listed(server: string, uris: readonly string[], templates: readonly string[]): void {
+  /** What a server lists, skills by their main files; it replaces what the same server listed before. */
+  listed(
+    server: string,
+    uris: readonly string[],
+    templates: readonly string[],
+    skills: readonly string[] = [],
+  ): void {
     const rank = this.#rankOf(server);
     const holdings = this.#at(rank);
     if (this.#isShown) this.#turn += 1;
@@ -91,7 +98,9 @@ export class UriOwners {
     const before = holdings.listed;
     const turnOf = (text: string, turns: ReadonlyMap<string, number>) =>
       turns.get(text) ?? (holdings.held.has(text) ? heldTurn : this.#turn);
-    const now = new Map(uris.map(keyOf).map((key) => [key, turnOf(key, before)]));
+    const keys = [...uris.map(keyOf), ...skills.map(skillKeyOf)];
+    const now = new Map(keys.map((key) => [key, turnOf(key, before)]));
+    holdings.skills = skills.length;
     for (const key of before.keys()) {
       if (!now.has(key)) this.#change(key, ({ listers }) => remove(listers, rank));
     }
@@ -181,6 +190,7 @@ export class UriOwners {
     const rank = this.#rankOf(server);
     const { rewritten, rewrittenTemplates } = this.#at(rank);
     if (rewritten > 0 || rewrittenTemplates > 0) return true;
+    if (this.#holdings.some(({ skills }, other) => skills > 0 && other !== rank)) return true;
     const isInOrder = this.#turn === 0 && this.#holdings.every(({ held }) => held.size === 0);
     return this.#holdings.some(
       ({ templates }, other) => templates.size > 0 && (isInOrder ? other < rank : other !== rank),
@@ -198,13 +208,23 @@ export class UriOwners {
   /** The rank of the URI's owner; `asker` is a server that has it in hand, and so claims it too. */
   #owner(uri: string, asker = Number.POSITIVE_INFINITY): number | undefined {
     const claims = this.#claims.get(keyOf(uri));
-    const lister = claims?.listers[0];
+    const lister = this.#skillOwner(uri) ?? claims?.listers[0];
     if (lister !== undefined) return lister;
     const nearest = Math.min(asker, claims?.returners[0] ?? Number.POSITIVE_INFINITY);
     // A template of an earlier server comes before what a later one returned.
     const templater = this.#templater(comparable(uri), nearest);
     if (templater !== undefined) return templater;
     return nearest === Number.POSITIVE_INFINITY ? undefined : nearest;
+  }
+
+  /** A skill is one folder: whatever is in it belongs to the server whose skill it is. */
+  #skillOwner(uri: string): number | undefined {
+    if (this.#holdings.every(({ skills }) => skills === 0)) return undefined;
+    for (const folder of foldersOf(uri)) {
+      const owner = this.#claims.get(skillKey(folder))?.listers[0];
+      if (owner !== undefined) return owner;
+    }
+    return undefined;
   }
 
   /** The rank of the server whose template was first to fit, of those before a rank. */

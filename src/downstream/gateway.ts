@@ -5,7 +5,7 @@
 import { conflictLine } from '../catalog/name-conflicts.ts';
 import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
-import type { ListKind } from '../host/listings.ts';
+import { announcedAs, type ListKind } from '../host/listings.ts';
 import { Traffic } from '../host-tools/traffic.ts';
 import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -215,7 +215,7 @@ export class Gateway implements Front, AsyncDisposable {
   }
 
   #tell(kind: ListKind): void {
-    this.#changed.add(kind === 'resourceTemplates' ? 'resources' : kind);
+    this.#changed.add(announcedAs(kind));
     this.#telling ??= this.clock.after(gatherMs, () => {
       this.#telling = undefined;
       const changed = [...this.#changed];

@@ -40,10 +40,12 @@ export class ResourceView {
   changed(name: string): void {
     const server = this.#host.servers().find((candidate) => candidate.name === name);
     const keys = (kind: ListKind) => server?.offerings.definitions(kind)?.map(({ key }) => key);
-    const [uris, templates] = [keys('resources'), keys('resourceTemplates')];
+    const [uris, templates, skills] = (['resources', 'resourceTemplates', 'skills'] as const).map(
+      keys,
+    );
     // Of one that has not listed, it is known only what an earlier run has shown.
-    if (uris === undefined && templates === undefined) return;
-    this.#uris.listed(name, uris ?? [], templates ?? []);
+    if (uris === undefined && templates === undefined && skills === undefined) return;
+    this.#uris.listed(name, uris ?? [], templates ?? [], skills ?? []);
     if (this.#isRecalled) this.#keep();
   }
 
@@ -63,10 +65,8 @@ export class ResourceView {
     // The only server there is owns everything, unless it says that it has no resources.
     if (!owner || this.#host.find(owner.server).greeting === undefined) {
       const none = () => false;
-      await Promise.all([
-        known.learn('resources', caller, none),
-        known.learn('resourceTemplates', caller, none),
-      ]);
+      const kinds = ['resources', 'resourceTemplates', 'skills'] as const;
+      await Promise.all(kinds.map((kind) => known.learn(kind, caller, none)));
       owner = this.#uris.resolve(uri);
     }
     if (!owner || !this.#hasResources(owner.server)) return undefined;

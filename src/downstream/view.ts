@@ -174,6 +174,7 @@ export class View {
       case 'prompts':
         return this.prompts.exposed({ server, name: key });
       case 'resources':
+      case 'skills':
         return this.resources.exposed(server, key);
       case 'resourceTemplates':
         return this.resources.exposedTemplate(server, key);

@@ -6,7 +6,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-export type ListName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
+export type ListName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'skills';
 
 /** Where a page begins. */
 export interface Position {

@@ -1,4 +1,4 @@
-// The definitions in a server's list (tools, prompts, resources, templates) as the bytes they came
+// The definitions in a server's list (tools, prompts, resources, templates, skills) as the bytes they came
 // in. They are shown to clients byte for byte, with only the name or URI put in anew, so what is kept
 // of each is its place, its key and the place of its key. A definition that a strict client would
 // choke on, or that could be read in two ways, is left out and reported, so that one bad definition
@@ -39,6 +39,7 @@ export const keyMembers = {
   prompts: 'name',
   resources: 'uri',
   resourceTemplates: 'uriTemplate',
+  skills: 'uri',
 } as const satisfies Record<ListName, string>;
 
 /**
@@ -114,6 +115,11 @@ const isOptionalArguments: Judgement = (value) =>
   value === undefined ||
   (Array.isArray(value) && value.every((one) => isObject(one) && isText(one['name'])));
 
+/** With their digests and sizes, which the client checks; or said to change from call to call. */
+const isFileList: Judgement = (value) =>
+  value === 'dynamic' ||
+  (Array.isArray(value) && value.every((one) => isObject(one) && isText(one['uri'])));
+
 const anything = { title: isOptionalText, description: isOptionalText, _meta: isOptionalObject };
 const anyResource = {
   ...anything,
@@ -127,6 +133,7 @@ const judgements: Readonly<Record<JudgedHere, Readonly<Record<string, Judgement>
   prompts: { ...anything, arguments: isOptionalArguments },
   resources: { ...anyResource, size: isOptionalNumber },
   resourceTemplates: anyResource,
+  skills: { frontmatter: isObject, resources: isFileList, _meta: isOptionalObject },
 };
 
 function judge(value: unknown, list: JudgedHere, index: number): LeftOut | undefined {

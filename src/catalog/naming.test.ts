@@ -280,3 +280,109 @@ describe('all names', () => {
     fc.assert(property, runs);
   });
 });
+
+describe('a name that was given #names #name-owner', () => {
+  const again = (mode: NamingMode, before: Sketch, after: Sketch, unlisted: string[] = []) => {
+    const { given } = names(mode, before);
+    const offerings = offeringsOf(after).map((offering) => ({
+      ...offering,
+      isListed: !unlisted.includes(offering.server),
+    }));
+    return nameAll(offerings, mode, reserved, given);
+  };
+
+  it('stays with its owner when an earlier server comes for it, which is refused', () => {
+    const book = again('transparent', { a: ['x'], b: ['send'] }, { a: ['x', 'send'], b: ['send'] });
+    expect(book.resolve('send')).toEqual({ server: 'b', name: 'send' });
+    expect(book.exposed('a', 'send')).toBeUndefined();
+    expect(book.refused).toEqual([
+      {
+        kind: 'collision',
+        server: 'a',
+        name: 'send',
+        wanted: 'send',
+        owner: { server: 'b', name: 'send' },
+      },
+    ]);
+  });
+
+  it('is not lost to one that only looks like it', () => {
+    const book = again('transparent', { a: [], b: ['send'] }, { a: ['s\u0435nd'], b: ['send'] });
+    expect(book.exposed('b', 'send')).toBe('send');
+    expect(book.refused).toMatchObject([{ kind: 'look_alike', server: 'a' }]);
+  });
+
+  it('stays also where a prefix can be read in two ways, or a name was changed to fit', () => {
+    const book = again('prefix', { a: [], a__b: ['c'] }, { a: ['b__c'], a__b: ['c'] });
+    expect(book.exposed('a__b', 'c')).toBe('a__b__c');
+    expect(book.exposed('a', 'b__c')).toMatch(/^a__b__c_[0-9a-f]{10}$/);
+    expect(book.displaced).toMatchObject([{ server: 'a', name: 'b__c', wanted: 'a__b__c' }]);
+  });
+
+  it('goes to the next when its owner does not offer it any more, or is gone', () => {
+    const before = { a: ['x'], b: ['send'] };
+    expect(again('transparent', before, { a: ['send'], b: [] }).exposed('a', 'send')).toBe('send');
+    expect(again('transparent', before, { a: ['send'] }).exposed('a', 'send')).toBe('send');
+  });
+
+  it('is kept for an owner whose list is not known yet, and leads there', () => {
+    const book = again('transparent', { a: [], b: ['send'] }, { a: ['send'], b: [] }, ['b']);
+    expect(book.exposed('a', 'send')).toBeUndefined();
+    expect(book.resolve('send')).toEqual({ server: 'b', name: 'send' });
+    expect(book.refused).toMatchObject([{ server: 'a', owner: { server: 'b' } }]);
+  });
+
+  it('is given up for another that the operator chooses', () => {
+    const renamed = { a: ['send'], b: [{ name: 'send', as: 'mail' }] };
+    const book = again('transparent', { a: [], b: ['send'] }, renamed);
+    expect([book.exposed('a', 'send'), book.exposed('b', 'send')]).toEqual(['send', 'mail']);
+  });
+
+  it('is never one of the gateway, whatever is remembered', () => {
+    const given = new Map([[health, { server: 'a', name: 'health_snapshot' }]]);
+    const sketch = offeringsOf({ a: [{ name: 'health_snapshot', as: health }], b: [] });
+    const book = nameAll(sketch, 'transparent', reserved, given);
+    expect(book.resolve(health)).toBeUndefined();
+    const unlisted = [{ server: 'a', items: [], isListed: false }];
+    expect(nameAll(unlisted, 'transparent', reserved, given).resolve(health)).toBeUndefined();
+  });
+
+  it('stays whatever the servers list afterwards, while its owner offers it', () => {
+    const list = fc.uniqueArray(fc.constantFrom('a', 'b', 'A', 'a b', 'a_b', 'c'));
+    const sketch = fc.record({ x: list, y: list, x__a: list });
+    const mode = fc.constantFrom<NamingMode>('prefix', 'transparent');
+    fc.assert(
+      fc.property(mode, sketch, sketch, (chosen, before, after) => {
+        const first = names(chosen, before);
+        const book = again(chosen, before, after);
+        for (const [exposed, { server, name }] of first.given) {
+          const offered = (after as Sketch)[server] ?? [];
+          const isWanted = first.displaced.every((one) => one.exposed !== exposed);
+          if (isWanted && offered.includes(name)) expect(book.exposed(server, name)).toBe(exposed);
+        }
+      }),
+    );
+  });
+});
+
+describe('names that look alike in prefix mode #name-owner', () => {
+  it('are reported, and offered all the same', () => {
+    const book = names('prefix', { files: ['read'], fi1es: ['read', 'write'], other: ['read'] });
+    expect(book.exposed('fi1es', 'read')).toBe('fi1es__read');
+    expect(book.refused).toEqual([]);
+    expect(book.alike).toEqual([
+      {
+        kind: 'look_alike',
+        server: 'fi1es',
+        name: 'read',
+        wanted: 'fi1es__read',
+        exposed: 'fi1es__read',
+        owner: { server: 'files', name: 'read' },
+      },
+    ]);
+  });
+
+  it('are not those of one server among themselves', () => {
+    expect(names('prefix', { files: ['read', 'READ', 'rea-d'] }).alike).toEqual([]);
+  });
+});

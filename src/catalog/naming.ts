@@ -2,9 +2,11 @@
 // name leads back. In prefix mode everything is `server__tool` and nothing is ever refused; in
 // transparent mode names stand as the servers gave them, and whoever comes later with a name that is
 // taken, or that cannot be told apart from another server's, is refused and reported. An exposed
-// name is looked up in the map that is kept here, never split. Servers are taken in the order of the
-// configuration and each is finished before the next: adding one at the end changes no name before
-// it. Within a server the order of its list does not count, so that a list may come in any order.
+// name is looked up in the map that is kept here, never split. A name that was given before stays with
+// its owner as long as that offers it, whoever else comes for it: a call must not go to another server
+// because that has changed its list. Everything else is given in the order of the configuration, and
+// each server is finished before the next: adding one at the end changes no name before it. Within a
+// server the order of its list does not count, so that a list may come in any order.
 
 import { skeleton } from './look-alike.ts';
 import { fits, hashedName, prefixedName, prefixOf } from './prefixed-name.ts';
@@ -20,6 +22,8 @@ export interface Nameable {
 export interface Offering {
   readonly server: string;
   readonly items: readonly Nameable[];
+  /** False while its list is not known: what it was given before is kept for it meanwhile. */
+  readonly isListed?: boolean;
 }
 
 export interface Owner {
@@ -51,17 +55,49 @@ export interface Names {
   readonly refused: readonly Refusal[];
   /** Those that are called otherwise than the operator or the rule would have it. */
   readonly displaced: readonly Displacement[];
+  /** Those whose exposed name looks like another server's. In transparent mode they are refused. */
+  readonly alike: readonly Displacement[];
+  /** All exposed names: to be given again in the next turn. */
+  readonly given: ReadonlyMap<string, Owner>;
 }
 
-/** Offerings come in the order of the configuration; those of servers without a list are empty. */
+const nothingGiven: ReadonlyMap<string, Owner> = new Map();
+
+/**
+ * Offerings come in the order of the configuration; those of servers without a list are empty. `given`
+ * are the exposed names of the turn before.
+ */
 export function nameAll(
   offerings: readonly Offering[],
   mode: NamingMode,
   reserved: ReadonlySet<string>,
+  given: ReadonlyMap<string, Owner> = nothingGiven,
 ): Names {
   const book = new NameBook(mode, reserved);
+  const unlisted = offerings.filter(({ isListed }) => isListed === false);
+  const absent = new Set(unlisted.map(({ server }) => server));
+  for (const [name, owner] of given) if (absent.has(owner.server)) book.reserve(name, owner);
+  for (const { server, items } of offerings) {
+    const isOwner = (item: Nameable) => {
+      const owner = given.get(wantedName(mode, server, item));
+      return owner?.server === server && owner.name === item.name;
+    };
+    book.enter(server, items.filter(isOwner));
+  }
   for (const { server, items } of offerings) book.enter(server, items);
   return book;
+}
+
+/** What it is called where nobody else is. */
+function wantedName(mode: NamingMode, server: string, { name, as }: Nameable): string {
+  return as || (mode === 'transparent' ? name : prefixedName(server, name));
+}
+
+/** Can another server, or another tool of the same one, want this name? Most prefixed names are safe. */
+export function isContestable(mode: NamingMode, exposed: string, { server, name }: Owner): boolean {
+  if (mode === 'transparent') return true;
+  const isPlain = exposed === prefixedName(server, name) && fits(server, name);
+  return !isPlain || exposed.split('__').length > 2;
 }
 
 interface Holder {
@@ -107,6 +143,40 @@ class NameBook implements Names {
       names.set(name, exposed);
       this.#owners.set(exposed, owner);
     }
+  }
+
+  /** Keeps a name for an owner whose list is not known yet; calls lead there all the same. */
+  reserve(exposed: string, owner: Owner): void {
+    if (this.#isTaken(exposed)) return;
+    const names = this.#exposed.get(owner.server) ?? new Map<string, string>();
+    this.#exposed.set(owner.server, names);
+    names.set(owner.name, exposed);
+    this.#owners.set(exposed, owner);
+    const shape = skeleton(exposed);
+    if (this.#mode === 'transparent' && !this.#skeletons.has(shape)) {
+      this.#skeletons.set(shape, { server: owner.server, owner });
+    }
+  }
+
+  get given(): ReadonlyMap<string, Owner> {
+    return this.#owners;
+  }
+
+  /** Worked out when somebody asks: a list does not need it. */
+  get alike(): readonly Displacement[] {
+    if (this.#mode === 'transparent') return [];
+    const first = new Map<string, Owner | null>();
+    for (const name of this.#reserved) first.set(skeleton(name), null);
+    const found: Displacement[] = [];
+    for (const [exposed, owner] of this.#owners) {
+      const shape = skeleton(exposed);
+      const other = first.get(shape);
+      if (other === undefined) first.set(shape, owner);
+      else if (other?.server !== owner.server) {
+        found.push({ kind: 'look_alike', ...owner, wanted: exposed, owner: other, exposed });
+      }
+    }
+    return found;
   }
 
   exposed(server: string, name: string): string | undefined {

@@ -240,3 +240,124 @@ describe('whatever servers list and return', () => {
     fc.assert(property, { numRuns: 500 });
   });
 });
+
+describe('an address that a client was shown #resource-owners #name-owner', () => {
+  it('stays with its server when an earlier one lists it too, which is rewritten', () => {
+    const index = owners();
+    index.listed('b', ['x:1'], []);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    index.listed('a', ['x:1', 'x:2'], []);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    expect(index.exposed('a', 'x:1')).toBe('holdfast:a:x:1');
+    expect([index.hasRewrites('a'), index.hasRewrites('b')]).toEqual([true, false]);
+    index.listed('b', ['x:1', 'x:2'], []);
+    expect(index.exposed('b', 'x:2')).toBe('holdfast:b:x:2');
+  });
+
+  it('goes to the other when its server does not list it any more', () => {
+    const index = owners();
+    index.listed('b', ['x:1'], []);
+    index.resolve('x:1');
+    index.listed('a', ['x:1'], []);
+    index.listed('b', [], []);
+    expect(index.resolve('x:1')?.server).toBe('a');
+    index.listed('b', ['x:1'], []);
+    expect(index.resolve('x:1')?.server).toBe('a');
+  });
+
+  it('stays with the server of the template that it fits', () => {
+    const index = owners();
+    index.listed('b', [], ['x:{id}']);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    index.listed('a', [], ['x:{name}']);
+    expect(index.resolve('x:1')?.server).toBe('b');
+    expect(index.exposedTemplate('b', 'x:{id}')).toBe('x:{id}');
+    expect(index.exposedTemplate('a', 'x:{name}')).toBe('holdfast:a:x:{name}');
+    expect(index.hasRewrites('a')).toBe(true);
+  });
+
+  it('stays after a restart, also while its server has not listed yet', () => {
+    const before = owners();
+    before.listed('b', ['x:1', 'x:3'], ['y:{id}']);
+    before.resolve('x:1');
+    before.listed('a', ['x:1', 'x:2'], ['y:{name}']);
+    expect(before.held()).toEqual([{ server: 'b', uris: ['x:1', 'y:{id}'] }]);
+    const after = owners();
+    after.recall(before.held());
+    after.listed('a', ['x:1', 'x:2', 'x:3'], ['y:{name}']);
+    expect([after.resolve('x:1')?.server, after.resolve('x:3')?.server]).toEqual(['b', 'a']);
+    expect(after.held()).toEqual([{ server: 'b', uris: ['x:1', 'y:{id}'] }]);
+    after.listed('b', ['x:1', 'x:3'], ['y:{id}']);
+    expect(after.resolve('x:1')?.server).toBe('b');
+    expect(after.resolve('y:7')?.server).toBe('b');
+    expect(after.held()).toEqual([{ server: 'b', uris: ['x:1', 'y:{id}'] }]);
+    after.listed('b', [], []);
+    expect(after.resolve('x:1')?.server).toBe('a');
+    expect(after.held()).toEqual([]);
+  });
+
+  it('is not remembered where nothing was claimed twice', () => {
+    const index = owners();
+    index.listed('b', ['x:1'], []);
+    index.resolve('x:1');
+    index.listed('c', ['x:1'], []);
+    expect(index.held()).toEqual([]);
+  });
+});
+
+describe('a skill #skills', () => {
+  const main = 'skill://pdf/SKILL.md';
+
+  it('is one folder: all of its files belong to the server whose skill it is', () => {
+    const index = owners();
+    index.listed('a', [], ['skill://{+path}'], [main]);
+    index.listed('b', ['skill://pdf/more.md'], ['skill://{+path}'], [main, 'skill://own/SKILL.md']);
+    const shown = (server: string, uri: string) => index.exposed(server, uri);
+    expect([shown('a', main), shown('a', 'skill://pdf/x/y.md')]).toEqual([
+      main,
+      'skill://pdf/x/y.md',
+    ]);
+    expect([
+      shown('b', main),
+      shown('b', 'skill://pdf/more.md'),
+      shown('b', 'skill://pdf'),
+    ]).toEqual([
+      'skill://holdfast+b/pdf/SKILL.md',
+      'skill://holdfast+b/pdf/more.md',
+      'skill://holdfast+b/pdf',
+    ]);
+    expect(index.resolve('skill://holdfast+b/pdf/more.md')).toEqual({
+      server: 'b',
+      uri: 'skill://pdf/more.md',
+    });
+    expect(shown('b', 'skill://own/x.md')).toBe('skill://own/x.md');
+    expect(index.resolve('skill://own/x.md')?.server).toBe('b');
+    expect(index.resolve('skill://other/x.md')?.server).toBe('a');
+    expect(index.hasRewrites('c')).toBe(true);
+  });
+
+  it('stays with its server when an earlier one has it too, also after a restart', () => {
+    const before = owners();
+    before.listed('b', [], [], [main]);
+    expect(before.resolve('skill://pdf/x.md')?.server).toBe('b');
+    before.listed('a', [], [], [main]);
+    expect(before.resolve('skill://pdf/x.md')?.server).toBe('b');
+    const after = owners();
+    after.recall(before.held());
+    after.listed('a', [], [], [main]);
+    expect(after.resolve('skill://pdf/x.md')?.server).toBe('b');
+    after.listed('b', [], [], [main]);
+    expect(after.exposed('a', main)).toBe('skill://holdfast+a/pdf/SKILL.md');
+  });
+
+  it('is found however deep or odd an address is', () => {
+    const index = owners();
+    index.listed('b', [], [], ['skill://acme/team/pdf/SKILL.md', 'odd:skill']);
+    expect(index.resolve('skill://acme/team/pdf/')?.server).toBe('b');
+    expect(index.resolve('skill://acme/team')).toBeUndefined();
+    expect(index.resolve('odd:skill/x')?.server).toBe('b');
+    const deep = `skill://acme/team/pdf/${'x/'.repeat(100_000)}`;
+    expect(index.resolve(deep)?.server === 'b').toBe(true);
+    for (const uri of ['', '/', '://', 'skill://']) expect(index.resolve(uri)).toBeUndefined();
+  });
+});

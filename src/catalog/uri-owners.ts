@@ -2,20 +2,26 @@
 // the same: the index here knows who listed a URI, who returned one in a result, and whose template
 // it fits, and gives every URI one owner. The owner's stays as it is; anybody else's is rewritten
 // (see rewritten-uri), so what a client was shown always leads back to the server it came from. A
-// listing counts more than a result, so that lists do not change by what was called; among equals the
-// earlier in the configuration is the owner. Rewriting bytes and reading resources is left to others.
+// listing counts more than a result, so that lists do not change by what was called. Among those that
+// list the same, the one whose address a client has been shown stays the owner while it lists it, and
+// what nobody has been shown goes to the earlier in the configuration. Rewriting bytes and reading
+// resources is left to others.
 
-import { hash } from 'node:crypto';
-import { looksRewritten, readRewritten, rewrittenUri, serverMark } from './rewritten-uri.ts';
-import { comparable, matchesOne, overlap, templateFrom, type UriTemplate } from './uri-template.ts';
+import { looksRewritten, readRewritten, rewrittenUri } from './rewritten-uri.ts';
+import { foldersOf, isSkillKey, skillKey, skillKeyOf } from './skill-folders.ts';
+import {
+  type Holdings,
+  holdingsOf,
+  insert,
+  judged,
+  judgedAlone,
+  keyOf,
+  remove,
+} from './uri-holdings.ts';
+import { comparable, matchesOne, overlap, type UriTemplate } from './uri-template.ts';
 
 /** URIs that stood in results, remembered for each server; the least recently used goes first. */
 const maxReturned = 10_000;
-/** Templates that are compared with others; what a server lists beyond is always rewritten. */
-const maxTemplates = 256;
-/** Longer URIs are remembered by their hash, so that a server cannot make us keep megabytes. */
-const maxKeyLength = 256;
-
 export interface UriOwner {
   readonly server: string;
   /** As the server knows it. */
@@ -23,23 +29,23 @@ export interface UriOwner {
 }
 
 interface Claims {
-  /** Ranks of servers, lowest first. */
+  /** Ranks of servers, the owner first. */
   readonly listers: number[];
+  /** Ranks of servers, lowest first. */
   readonly returners: number[];
 }
 
-interface Holdings {
+/** What a server was shown to own although an earlier one lists the same: kept beyond a restart. */
+export interface HeldUris {
   readonly server: string;
-  readonly mark: string;
-  listed: ReadonlySet<string>;
-  /** In order of use. */
-  readonly returned: Set<string>;
-  templates: ReadonlyMap<string, UriTemplate>;
-  /** How many of its claims are to URIs that another owns. */
-  rewritten: number;
-  /** How many of its templates cannot be compared. */
-  rewrittenTemplates: number;
+  /** URIs, long ones by their hash, and templates. */
+  readonly uris: readonly string[];
 }
+
+/** Held claims that are kept for all servers together; a restart gives the rest to the earlier server. */
+const maxHeld = 1_000;
+/** The turn of what an earlier run has shown: before all turns of this one. */
+const heldTurn = -1;
 
 export class UriOwners {
   readonly #ranks: ReadonlyMap<string, number>;
@@ -48,6 +54,8 @@ export class UriOwners {
   readonly #holdings: readonly Holdings[];
   /** By address: at most what servers list, and `maxReturned` for each server. */
   readonly #claims = new Map<string, Claims>();
+  #turn = 0;
+  #isShown = false;
 
   /** The servers in the order of the configuration. */
   constructor(order: readonly string[]) {
@@ -56,20 +64,78 @@ export class UriOwners {
     this.#marks = new Map(this.#holdings.map(({ mark }, rank) => [mark, rank]));
   }
 
-  /** What a server lists; it replaces what the same server listed before. */
-  listed(server: string, uris: readonly string[], templates: readonly string[]): void {
+  /** What an earlier run has shown; to be told before anything is listed. */
+  recall(held: readonly HeldUris[]): void {
+    for (const { server, uris } of held) {
+      const rank = this.#ranks.get(server);
+      if (rank !== undefined) this.#hold(rank, uris.slice(0, maxHeld));
+    }
+  }
+
+  /** Until the server lists, it is as if it had listed these. */
+  #hold(rank: number, uris: readonly string[]): void {
+    const holdings = this.#at(rank);
+    if (holdings.hasListed) return;
+    holdings.held = new Set(uris);
+    holdings.skills = uris.filter(isSkillKey).length;
+    holdings.listed = new Map(uris.map((key) => [key, heldTurn]));
+    for (const key of holdings.held) {
+      this.#change(key, ({ listers }) => this.#enlist(listers, rank, key));
+    }
+  }
+
+  /** What a server lists, skills by their main files; it replaces what the same server listed before. */
+  listed(
+    server: string,
+    uris: readonly string[],
+    templates: readonly string[],
+    skills: readonly string[] = [],
+  ): void {
     const rank = this.#rankOf(server);
     const holdings = this.#at(rank);
-    const keys = new Set(uris.map(keyOf));
-    for (const key of holdings.listed) {
-      if (!keys.has(key)) this.#change(key, ({ listers }) => remove(listers, rank));
+    if (this.#isShown) this.#turn += 1;
+    this.#isShown = false;
+    holdings.hasListed = true;
+    const before = holdings.listed;
+    const turnOf = (text: string, turns: ReadonlyMap<string, number>) =>
+      turns.get(text) ?? (holdings.held.has(text) ? heldTurn : this.#turn);
+    const keys = [...uris.map(keyOf), ...skills.map(skillKeyOf)];
+    const now = new Map(keys.map((key) => [key, turnOf(key, before)]));
+    holdings.skills = skills.length;
+    for (const key of before.keys()) {
+      if (!now.has(key)) this.#change(key, ({ listers }) => remove(listers, rank));
     }
-    for (const key of keys) {
-      if (!holdings.listed.has(key)) this.#change(key, ({ listers }) => insert(listers, rank));
+    holdings.listed = now;
+    for (const key of now.keys()) {
+      if (!before.has(key)) this.#change(key, ({ listers }) => this.#enlist(listers, rank, key));
     }
-    holdings.listed = keys;
     holdings.templates = judged(templates);
+    const { templateTurns } = holdings;
+    const known = [...holdings.templates.keys()];
+    holdings.templateTurns = new Map(known.map((text) => [text, turnOf(text, templateTurns)]));
     holdings.rewrittenTemplates = new Set(templates).size - holdings.templates.size;
+  }
+
+  /** What has to be kept so that it stays with its owner after a restart. */
+  held(): readonly HeldUris[] {
+    if (this.#turn === 0 && this.#holdings.every(({ held }) => held.size === 0)) return [];
+    const held: (readonly [rank: number, text: string])[] = [];
+    for (const [key, { listers }] of this.#claims) {
+      const [owner] = listers;
+      if (owner !== undefined && listers.some((rank) => rank < owner)) held.push([owner, key]);
+    }
+    for (const [rank, holdings] of this.#holdings.entries()) {
+      for (const [text, template] of holdings.templates) {
+        if (this.#isAheadOfEarlier(text, template, rank)) held.push([rank, text]);
+      }
+      // It may still come with these.
+      if (!holdings.hasListed) for (const text of holdings.held) held.push([rank, text]);
+    }
+    const ofRank = (rank: number) =>
+      held.slice(0, maxHeld).flatMap(([owner, text]) => (owner === rank ? [text] : []));
+    return this.#holdings
+      .map(({ server }, rank) => ({ server, uris: [...new Set(ofRank(rank))] }))
+      .filter(({ uris }) => uris.length > 0);
   }
 
   /** A URI stood in a result of this server. To be told before the result's URIs are exposed. */
@@ -90,6 +156,7 @@ export class UriOwners {
   /** A URI of this server as clients see it. */
   exposed(server: string, uri: string): string {
     const rank = this.#rankOf(server);
+    this.#isShown = true;
     const keeps = !looksRewritten(uri) && this.#owner(uri, rank) === rank;
     return keeps ? uri : rewrittenUri(this.#at(rank).mark, uri);
   }
@@ -97,15 +164,17 @@ export class UriOwners {
   /** A template of this server as clients see it. */
   exposedTemplate(server: string, uriTemplate: string): string {
     const rank = this.#rankOf(server);
+    this.#isShown = true;
     const { mark, templates } = this.#at(rank);
     const template = templates.get(uriTemplate) ?? judgedAlone(uriTemplate, templates.size);
-    const keeps = template !== undefined && !this.#isPreceded(template, rank);
+    const keeps = template !== undefined && !this.#isPreceded(uriTemplate, template, rank);
     return keeps ? uriTemplate : rewrittenUri(mark, uriTemplate);
   }
 
   /** Who owns what a client names: a URI, or a template, whose own text fits it. */
   resolve(uri: string): UriOwner | undefined {
     if (looksRewritten(uri)) return this.#original(uri);
+    this.#isShown = true;
     const rank = this.#owner(uri) ?? this.#onlyServer();
     if (rank === undefined) return undefined;
     const { server, returned } = this.#at(rank);
@@ -116,13 +185,17 @@ export class UriOwners {
 
   /**
    * False only if `exposed` changes nothing that this server listed or returned so far. It is cheap,
-   * and may be true for nothing where an earlier server has templates.
+   * and may be true for nothing where a server that can come before it has templates.
    */
   hasRewrites(server: string): boolean {
     const rank = this.#rankOf(server);
     const { rewritten, rewrittenTemplates } = this.#at(rank);
     if (rewritten > 0 || rewrittenTemplates > 0) return true;
-    return this.#holdings.some(({ templates }, other) => other < rank && templates.size > 0);
+    if (this.#holdings.some(({ skills }, other) => skills > 0 && other !== rank)) return true;
+    const isInOrder = this.#turn === 0 && this.#holdings.every(({ held }) => held.size === 0);
+    return this.#holdings.some(
+      ({ templates }, other) => templates.size > 0 && (isInOrder ? other < rank : other !== rank),
+    );
   }
 
   #original(uri: string): UriOwner | undefined {
@@ -136,25 +209,79 @@ export class UriOwners {
   /** The rank of the URI's owner; `asker` is a server that has it in hand, and so claims it too. */
   #owner(uri: string, asker = Number.POSITIVE_INFINITY): number | undefined {
     const claims = this.#claims.get(keyOf(uri));
-    const lister = claims?.listers[0];
+    const lister = this.#skillOwner(uri) ?? claims?.listers[0];
     if (lister !== undefined) return lister;
     const nearest = Math.min(asker, claims?.returners[0] ?? Number.POSITIVE_INFINITY);
     // A template of an earlier server comes before what a later one returned.
-    const text = comparable(uri);
-    const templater = this.#holdings.findIndex(
-      ({ templates }, rank) =>
-        text !== undefined && rank < nearest && matchesOne(templates.values(), text),
-    );
-    if (templater >= 0) return templater;
+    const templater = this.#templater(comparable(uri), nearest);
+    if (templater !== undefined) return templater;
     return nearest === Number.POSITIVE_INFINITY ? undefined : nearest;
   }
 
-  /** Does an earlier server have a template that can give the same URIs? */
-  #isPreceded(template: UriTemplate, rank: number): boolean {
-    for (const { templates } of this.#holdings.slice(0, rank)) {
-      for (const other of templates.values()) if (overlap(other, template)) return true;
+  /** A skill is one folder: whatever is in it belongs to the server whose skill it is. */
+  #skillOwner(uri: string): number | undefined {
+    if (this.#holdings.every(({ skills }) => skills === 0)) return undefined;
+    for (const folder of foldersOf(uri)) {
+      const owner = this.#claims.get(skillKey(folder))?.listers[0];
+      if (owner !== undefined) return owner;
+    }
+    return undefined;
+  }
+
+  /** The rank of the server whose template was first to fit, of those before a rank. */
+  #templater(text: string | undefined, before: number): number | undefined {
+    if (text === undefined) return undefined;
+    let [first, firstTurn]: [number | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
+    for (const [rank, { templates, templateTurns }] of this.#holdings.entries()) {
+      if (rank >= before) break;
+      for (const [own, template] of templates) {
+        const turn = templateTurns.get(own) ?? 0;
+        if (turn < firstTurn && matchesOne([template], text)) [first, firstTurn] = [rank, turn];
+      }
+    }
+    return first;
+  }
+
+  /** Does another server have a template that can give the same URIs, and came before with it? */
+  #isPreceded(text: string, template: UriTemplate, rank: number): boolean {
+    const turn = this.#at(rank).templateTurns.get(text) ?? this.#turn;
+    return this.#overlapping(template, rank, (other, otherTurn) =>
+      otherTurn === turn ? other < rank : otherTurn < turn,
+    );
+  }
+
+  #isAheadOfEarlier(text: string, template: UriTemplate, rank: number): boolean {
+    const turn = this.#at(rank).templateTurns.get(text) ?? this.#turn;
+    return this.#overlapping(
+      template,
+      rank,
+      (other, otherTurn) => other < rank && turn < otherTurn,
+    );
+  }
+
+  #overlapping(
+    template: UriTemplate,
+    rank: number,
+    isMeant: (other: number, turn: number) => boolean,
+  ): boolean {
+    for (const [other, { templates, templateTurns }] of this.#holdings.entries()) {
+      if (other === rank) continue;
+      for (const [text, theirs] of templates) {
+        if (isMeant(other, templateTurns.get(text) ?? 0) && overlap(theirs, template)) return true;
+      }
     }
     return false;
+  }
+
+  /** Behind those that listed it in an earlier turn, and behind earlier servers of the same turn. */
+  #enlist(listers: number[], rank: number, key: string): void {
+    const turnOf = (lister: number) => this.#at(lister).listed.get(key) ?? this.#turn;
+    const own = turnOf(rank);
+    const at = listers.findIndex((other) => {
+      const turn = turnOf(other);
+      return turn === own ? other > rank : turn > own;
+    });
+    listers.splice(at < 0 ? listers.length : at, 0, rank);
   }
 
   #onlyServer(): number | undefined {
@@ -187,45 +314,4 @@ export class UriOwners {
   #at(rank: number): Holdings {
     return this.#holdings[rank] as Holdings;
   }
-}
-
-function holdingsOf(server: string): Holdings {
-  return {
-    server,
-    mark: serverMark(server),
-    listed: new Set(),
-    returned: new Set(),
-    templates: new Map(),
-    rewritten: 0,
-    rewrittenTemplates: 0,
-  };
-}
-
-/** The templates that can be compared with others; the rest is rewritten unseen. */
-function judged(texts: readonly string[]): ReadonlyMap<string, UriTemplate> {
-  const templates = new Map<string, UriTemplate>();
-  for (const text of texts) {
-    const template = judgedAlone(text, templates.size);
-    if (template !== undefined) templates.set(text, template);
-  }
-  return templates;
-}
-
-function judgedAlone(text: string, before: number): UriTemplate | undefined {
-  return before < maxTemplates && !looksRewritten(text) ? templateFrom(text) : undefined;
-}
-
-/** The beginning stays readable: whether a URI looks rewritten is told by it. */
-function keyOf(uri: string): string {
-  if (uri.length <= maxKeyLength) return uri;
-  return `${uri.slice(0, 16)}\n${hash('sha256', uri, 'base64url')}`;
-}
-
-function insert(ranks: number[], rank: number): void {
-  const at = ranks.findIndex((other) => other > rank);
-  ranks.splice(at < 0 ? ranks.length : at, 0, rank);
-}
-
-function remove(ranks: number[], rank: number): void {
-  ranks.splice(ranks.indexOf(rank), 1);
 }

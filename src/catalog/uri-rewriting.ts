@@ -62,9 +62,11 @@ const carriers = [
   'tools',
   'prompts',
   'resources',
+  'skills',
+  'skill',
 ];
 
-/** Members that are opaque wherever they stand: they belong to a tool, a model or a schema. */
+/** Members that are opaque wherever they stand: they belong to a tool, a model, a schema or a skill. */
 const opaque = [
   'structuredContent',
   'arguments',
@@ -72,6 +74,7 @@ const opaque = [
   'inputSchema',
   'outputSchema',
   'requestedSchema',
+  'frontmatter',
 ];
 
 const uriKeys = ['uri', 'resourceUri', 'ui/resourceUri', 'ui\\/resourceUri'];

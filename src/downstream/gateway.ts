@@ -2,9 +2,10 @@
 // each client its session or takes each request by itself, tells clients what changed, and answers for
 // itself what concerns no server. Everything else is carried.
 
+import { conflictLine } from '../catalog/name-conflicts.ts';
 import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
-import type { ListKind } from '../host/listings.ts';
+import { announcedAs, type ListKind } from '../host/listings.ts';
 import { Traffic } from '../host-tools/traffic.ts';
 import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -93,6 +94,7 @@ export class Gateway implements Front, AsyncDisposable {
     });
     this.tasks = new TaskHandles(seal);
     this.view = new View(host, clock, settings);
+    host.setExplanation((server) => conflictLine(this.view.nameConflicts(server)));
     this.relay = new Relay({
       host,
       clock,
@@ -245,7 +247,7 @@ export class Gateway implements Front, AsyncDisposable {
   }
 
   #tell(kind: ListKind): void {
-    this.#changed.add(kind === 'resourceTemplates' ? 'resources' : kind);
+    this.#changed.add(announcedAs(kind));
     this.#telling ??= this.clock.after(gatherMs, () => {
       this.#telling = undefined;
       const changed = [...this.#changed];

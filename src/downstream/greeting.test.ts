@@ -64,4 +64,32 @@ describe('what the gateway says of itself', () => {
       experimental: { e1: {}, e2: {} },
     });
   });
+
+  it('has skills where a server has them, and as long as one has not said whether it has', async () => {
+    const skills = 'io.modelcontextprotocol/skills';
+    const having = (value: object) => ({
+      tools: {},
+      resources: {},
+      extensions: { [skills]: value },
+    });
+    const declared = (world: ReturnType<typeof newGateway<string>>) =>
+      [
+        discovery(world.host, identity, client),
+        `{${legacyGreeting(world.host, identity, client)}}`,
+      ].map((text) => JSON.parse(text).capabilities.extensions[skills]);
+    const none = newGateway({ a: {}, b: {} } as Record<string, object>);
+    expect(declared(none)).toEqual(Array(2).fill({ directoryRead: true }));
+    none.legacy().request('tools/list');
+    await settled();
+    expect(declared(none)).toEqual([undefined, undefined]);
+    const some: Record<string, object> = {
+      a: { capabilities: having({ x: 1 }) },
+      b: { capabilities: having({ directoryRead: true }) },
+      c: {},
+    };
+    const world = newGateway(some);
+    world.legacy().request('tools/list');
+    await settled();
+    expect(declared(world)).toEqual(Array(2).fill({ x: 1, directoryRead: true }));
+  });
 });

@@ -1,10 +1,12 @@
 // What the gateway says of itself: capabilities, identity, and the instructions of the servers behind
 // it. The capabilities of the protocol's core are always declared, because a lazy host cannot know
 // what servers that have not been started offer; a list of nothing is an honest answer. So are the two
-// extensions that we know how to carry; others are declared as far as servers have.
+// extensions that we know how to carry; others are declared as far as servers have. Skills are declared
+// where a server has them, and as long as there is one of which that is not known.
 
 import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
+import { skillsCapability, skillsExtension } from '../host/skills.ts';
 import type { Greeting } from '../upstream/connection.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { envelopeKeys, modernVersion } from '../wire/eras.ts';
@@ -58,7 +60,7 @@ function capabilitiesOf(
   greetings: readonly NamedGreeting[],
   always: object,
 ): Readonly<Record<string, unknown>> {
-  const extensions = { ...always, ...union(greetings, 'extensions') };
+  const extensions = { ...always, ...union(greetings, 'extensions'), ...skillsOf(greetings) };
   const experimental = union(greetings, 'experimental');
   return {
     completions: {},
@@ -68,6 +70,17 @@ function capabilitiesOf(
     extensions,
     ...(experimental ? { experimental } : {}),
   };
+}
+
+/** Folders can be read if one of the servers lets them be read; which one it is shows the address. */
+function skillsOf(greetings: readonly NamedGreeting[]): object {
+  const declared = greetings
+    .map(({ greeting }) => greeting && skillsCapability(greeting.capabilities))
+    .filter((capability) => capability !== undefined);
+  const isUnknown = greetings.some(({ greeting }) => greeting === undefined);
+  if (declared.length === 0 && !isUnknown) return {};
+  const directoryRead = isUnknown || declared.some((one) => one['directoryRead'] === true);
+  return { [skillsExtension]: { ...declared[0], ...(directoryRead ? { directoryRead } : {}) } };
 }
 
 /** What servers declare under this key, the earlier one's word first. */

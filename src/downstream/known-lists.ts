@@ -9,7 +9,7 @@ import type { Caller } from '../host/caller.ts';
 import { freshen } from '../host/discovery.ts';
 import type { Host } from '../host/host.ts';
 import { type Attempts, failedAttempt, mayTry, noAttempts } from '../host/list-attempts.ts';
-import { type ListKind, listDeadlineMs } from '../host/listings.ts';
+import { type ListKind, listDeadlineMs, listWords } from '../host/listings.ts';
 import type { Server } from '../host/server.ts';
 import { type Clock, within } from '../kernel/clock.ts';
 
@@ -40,14 +40,20 @@ export class KnownLists {
   readonly #attempts = new Map<string, Attempts>();
   #isRecalled = false;
 
-  /** `recalled` is told when what an earlier run knew is there. */
-  constructor(host: Host, clock: Clock, listWaitMs: number, recalled: () => void) {
+  /** `recalled` is told when what an earlier run knew is there, and what else is being recalled. */
+  constructor(
+    host: Host,
+    clock: Clock,
+    listWaitMs: number,
+    others: readonly Promise<void>[],
+    recalled: () => void,
+  ) {
     this.#host = host;
     this.#clock = clock;
     this.#listWaitMs = listWaitMs;
     const recalls = host.servers().flatMap((server) => [server.recall(), server.history.recall()]);
     // A record that cannot be read is as good as none; the store has told about it.
-    this.#recalling = Promise.allSettled(recalls).then(() => {
+    this.#recalling = Promise.allSettled([...recalls, ...others]).then(() => {
       this.#isRecalled = true;
       recalled();
     });
@@ -71,7 +77,7 @@ export class KnownLists {
   ): Promise<void> {
     const old = servers.filter((server) => {
       const shown = server.catalogueFor(caller);
-      if (shown.definitions(kind) === undefined) return true;
+      if (shown.definitions(kind) === undefined) return mayHave(server, kind, caller);
       return !shown.lists.isFresh(kind) && server.seatOf(shown) !== undefined;
     });
     if (old.length === 0) return;
@@ -91,7 +97,7 @@ export class KnownLists {
     await this.recalled();
     const readings = this.#host.servers().flatMap((server) => {
       const shown = server.catalogueFor(caller);
-      const isUnknown = shown.definitions(kind) === undefined;
+      const isUnknown = shown.definitions(kind) === undefined && mayHave(server, kind, caller);
       // Somebody calls it by its name: it is started like for any call.
       if (isCandidate(server)) {
         return shown.lists.isFresh(kind) ? [] : [this.#read(server, kind, caller)];
@@ -174,6 +180,13 @@ export class KnownLists {
     this.#waitedUntil.set(mark, now);
     this.#attempts.set(mark, failedAttempt(this.#attempts.get(mark) ?? noAttempts, now));
   }
+}
+
+/** Few servers have skills: one that has said that it has none is not started for them. */
+function mayHave(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
+  if (kind !== 'skills') return true;
+  const greeting = caller ? server.greetingFor(caller) : server.greeting;
+  return greeting === undefined || listWords.skills.isDeclared(greeting.capabilities);
 }
 
 function markOf(server: string, kind: ListKind): string {

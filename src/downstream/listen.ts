@@ -2,7 +2,7 @@
 // message marked with the request's own id. It begins with what of the wishes is granted, and ends
 // when the client closes it or we go down.
 
-import type { ListKind } from '../host/listings.ts';
+import { announcedAs, type ListKind } from '../host/listings.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { envelopeKeys } from '../wire/eras.ts';
 import { memberEdits } from '../wire/member-edits.ts';
@@ -57,7 +57,7 @@ export class Listening {
   }
 
   listChanged(kind: ListKind): void {
-    const list = kind === 'resourceTemplates' ? 'resources' : kind;
+    const list = announcedAs(kind);
     if (!this.wishes[`${list}ListChanged`]) return;
     this.incoming.send(
       notificationFrame(`notifications/${list}/list_changed`, `{"_meta":${this.#mark}}`),

@@ -34,12 +34,16 @@ const listMethods: Readonly<Record<string, ListKind>> = {
   'prompts/list': 'prompts',
   'resources/list': 'resources',
   'resources/templates/list': 'resourceTemplates',
+  'skills/list': 'skills',
 };
 
 const bothEras: Readonly<Record<string, Handler>> = {
   'tools/call': (gateway, incoming) => callTool(gateway, incoming),
   'prompts/get': (gateway, incoming) => getPrompt(gateway, incoming),
-  'resources/read': (gateway, incoming) => readResource(gateway, incoming),
+  'resources/read': (gateway, incoming) => readResource(gateway, incoming, 'resources/read'),
+  'resources/directory/read': (gateway, incoming) =>
+    readResource(gateway, incoming, 'resources/directory/read'),
+  'skills/get': (gateway, incoming) => readResource(gateway, incoming, 'skills/get'),
   'completion/complete': (gateway, incoming) => complete(gateway, incoming),
 };
 
@@ -155,19 +159,24 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
   });
 }
 
-async function readResource(gateway: Gateway, incoming: Incoming): Promise<void> {
+/** Skills and folders are named by their addresses, as resources are. */
+async function readResource(
+  gateway: Gateway,
+  incoming: Incoming,
+  operationKey: 'resources/read' | 'resources/directory/read' | 'skills/get',
+): Promise<void> {
   const uri = textParam(incoming, 'uri');
   if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
   const owner = await gateway.view.resources.ownerOf(uri, incoming);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
-    return gateway.count(incoming, 'resources/read', () => incoming.error(error));
+    return gateway.count(incoming, operationKey, () => incoming.error(error));
   }
   gateway.relay.carry(incoming, {
     server: owner.server,
     kind: 'resource',
     name: owner.uri,
-    operationKey: 'resources/read',
+    operationKey,
     ...(owner.uri === uri ? {} : { changes: { uri: JSON.stringify(owner.uri) } }),
   });
 }

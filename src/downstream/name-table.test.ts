@@ -166,3 +166,97 @@ describe('a name whose server could not be asked what it has', () => {
 });
 
 const call = (name: string) => ({ name, arguments: {} });
+
+describe('a name that was given #name-owner', () => {
+  const transparent = { settings: { naming: 'transparent', hostTools: true } };
+  const on = { 'tools/call': () => text('done') };
+  const before = { a: { tools: [tool('x')], on }, b: { tools: [tool('send')], on } };
+  const after = { tools: [tool('x'), tool('send')], on };
+
+  async function newcomer(world: ReturnType<typeof newGateway<'a' | 'b'>>) {
+    world.servers.a.script = after;
+    const peer = world.legacy();
+    peer.request('tools/list');
+    await settled();
+    return peer;
+  }
+
+  it('keeps its calls when an earlier server adds the same, and that is told in status', async () => {
+    const world = newGateway(before, transparent);
+    const peer = await (async () => {
+      world.legacy().request('tools/list');
+      await settled();
+      world.servers.a.child.note('notifications/tools/list_changed');
+      return await newcomer(world);
+    })();
+    const list = peer.request('tools/list');
+    peer.request('tools/call', { name: 'send' });
+    await settled();
+    expect((list.result['tools'] as { name: string }[]).map(({ name }) => name)).toEqual([
+      'x',
+      'send',
+      'holdfast__health_snapshot',
+      'holdfast__telemetry_snapshot',
+    ]);
+    expect(world.servers.a.heard('tools/call')).toEqual([]);
+    expect(world.servers.b.heard('tools/call')).toHaveLength(1);
+    const [a, b] = world.host.status().servers;
+    expect(a?.cause).toBe('tool "send" is not offered: the name "send" belongs to b');
+    expect(b?.cause).toBeNull();
+  });
+
+  it('keeps them after a restart of the gateway, also while its owner has not listed yet', async () => {
+    const first = newGateway(before, transparent);
+    first.legacy().request('tools/list');
+    await settled();
+    const config = { a: { args: ['2'] }, b: { args: ['2'] } };
+    const scripts = { a: after, b: { on: { ...on, 'tools/list': () => undefined } } };
+    const second = newGateway(scripts, { ...transparent, config, store: first.store });
+    const peer = second.legacy();
+    const list = peer.request('tools/list');
+    await second.clock.advanceAsync(10_000);
+    expect(list.result['tools']).toMatchObject([{ name: 'x' }, {}, {}]);
+    second.servers.b.script = before.b;
+    peer.request('tools/call', { name: 'send' });
+    await settled();
+    expect(second.servers.a.heard('tools/call')).toEqual([]);
+    expect(second.servers.b.heard('tools/call')).toHaveLength(1);
+  });
+
+  it('is free again when its owner does not list it any more, and clients hear of it', async () => {
+    const world = newGateway(before, transparent);
+    world.legacy().request('tools/list');
+    await settled();
+    world.servers.a.child.note('notifications/tools/list_changed');
+    const peer = await newcomer(world);
+    world.servers.b.script = { tools: [], on };
+    world.servers.b.child.note('notifications/tools/list_changed');
+    await world.clock.advanceAsync(20);
+    expect(peer.methods()).toContain('notifications/tools/list_changed');
+    peer.request('tools/list');
+    await settled();
+    peer.request('tools/call', { name: 'send' });
+    await settled();
+    expect(world.servers.a.heard('tools/call')).toHaveLength(1);
+    expect(world.host.status().servers.map(({ cause }) => cause)).toEqual([null, null]);
+  });
+
+  it('of a prompt stays in the same way', async () => {
+    const get = { 'prompts/get': () => ({ messages: [] }) };
+    const prompts = [{ name: 'p' }];
+    const world = newGateway({ a: { on: get }, b: { prompts, on: get } }, transparent);
+    const peer = world.legacy();
+    peer.request('prompts/list');
+    await settled();
+    world.servers.a.script = { prompts, on: get };
+    world.servers.a.child.note('notifications/prompts/list_changed');
+    peer.request('prompts/list');
+    await settled();
+    peer.request('prompts/get', { name: 'p' });
+    await settled();
+    expect(
+      [world.servers.a, world.servers.b].map((one) => one.heard('prompts/get').length),
+    ).toEqual([0, 1]);
+    expect(world.host.status().servers[0]?.cause).toMatch(/^prompt "p" is not offered/);
+  });
+});

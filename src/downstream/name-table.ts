@@ -1,18 +1,26 @@
 // From a name that a client says to the server and the name that is meant. The table is worked out
-// from what all servers list, and again when one of those lists has changed. A name that is not in it
-// may belong to a server that has not been asked yet, so those are asked before it is unknown.
+// from what all servers list, and again when one of those lists has changed; a name that was given stays
+// with its owner, also after a restart. A name that is not in it may belong to a server that has not been
+// asked yet, so those are asked before it is unknown.
 
-import { type Names, type NamingMode, nameAll } from '../catalog/naming.ts';
+import { conflictsOf, type NameConflict } from '../catalog/name-conflicts.ts';
+import {
+  isContestable,
+  type Names,
+  type NamingMode,
+  nameAll,
+  type Owner,
+} from '../catalog/naming.ts';
 import { prefixOf } from '../catalog/prefixed-name.ts';
 import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { Server } from '../host/server.ts';
 import { operationKey } from '../host-tools/traffic.ts';
 import { Fault } from '../kernel/fault.ts';
-import { ownValue } from '../kernel/own-value.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
+import { GivenNames } from './given-names.ts';
 
 export interface Route {
   readonly server: string;
@@ -37,14 +45,36 @@ export class NameTable {
   readonly #parts: NameTableParts;
   /** By exposed name, until a list changes; at most one for each name that is listed. */
   readonly #routes = new Map<string, Route | undefined>();
+  readonly #kept: GivenNames;
+  /** Bound: the names that servers list, and those kept for servers that have not listed yet. */
+  #given: ReadonlyMap<string, Owner> = new Map();
+  #isRecalled = false;
   #names: Names | undefined;
+  #conflicts: readonly NameConflict[] | undefined;
 
   constructor(parts: NameTableParts) {
     this.#parts = parts;
+    const { host, kind, mode } = parts;
+    this.#kept = new GivenNames(host.collection('names'), [host.configFile, kind, mode]);
+  }
+
+  /** What an earlier run has given counts more than what this one may have given in its first moments. */
+  async recall(): Promise<void> {
+    const kept = await this.#kept.recall();
+    this.#given = new Map([...this.#given, ...kept]);
+    this.#isRecalled = true;
+    this.changed();
+  }
+
+  /** Tools or prompts that did not get their name. Asking changes nothing. */
+  conflicts(): readonly NameConflict[] {
+    this.#conflicts ??= conflictsOf(this.#names ?? this.#nameAll(), this.#parts.kind);
+    return this.#conflicts;
   }
 
   changed(): void {
     this.#names = undefined;
+    this.#conflicts = undefined;
     this.#routes.clear();
   }
 
@@ -98,17 +128,32 @@ export class NameTable {
   }
 
   get names(): Names {
-    const { host, kind, mode, reserved } = this.#parts;
     if (this.#names) return this.#names;
-    const offerings = host.servers().map(({ name, offerings, config }) => ({
-      server: name,
-      items: (offerings.definitions(lists[kind]) ?? []).map(({ key }) => ({
-        name: key,
-        as: kind === 'tool' ? (ownValue(config.tools, key)?.as ?? null) : null,
-      })),
-    }));
-    this.#names = nameAll(offerings, mode, reserved);
+    this.#names = this.#nameAll();
+    this.#given = this.#names.given;
+    if (this.#isRecalled) this.#keep();
     return this.#names;
+  }
+
+  #nameAll(): Names {
+    const { host, kind, mode, reserved } = this.#parts;
+    const offerings = host.servers().map((server) => {
+      const definitions = server.offerings.definitions(lists[kind]);
+      const items = (definitions ?? []).map(({ key }) => ({
+        name: key,
+        as: kind === 'tool' ? (server.toolConfig(key)?.as ?? null) : null,
+      }));
+      return { server: server.name, items, isListed: definitions !== undefined };
+    });
+    return nameAll(offerings, mode, reserved, this.#given);
+  }
+
+  #keep(): void {
+    const { mode } = this.#parts;
+    const contestable = [...this.#given].filter(([exposed, owner]) =>
+      isContestable(mode, exposed, owner),
+    );
+    this.#kept.keep(new Map(contestable));
   }
 
   #look(exposed: string, principal: Principal): Route | undefined {

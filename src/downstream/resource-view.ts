@@ -9,25 +9,51 @@ import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
 import { isAllowed } from '../policy/guard.ts';
+import { GivenNames } from './given-names.ts';
 import type { KnownLists } from './known-lists.ts';
 
 export class ResourceView {
   readonly #host: Host;
   readonly #known: () => KnownLists;
   readonly #uris: UriOwners;
+  readonly #kept: GivenNames;
+  #isRecalled = false;
 
   constructor(host: Host, known: () => KnownLists) {
     this.#host = host;
     this.#known = known;
     this.#uris = new UriOwners(host.servers().map(({ name }) => name));
+    this.#kept = new GivenNames(host.collection('names'), [host.configFile, 'resource']);
+  }
+
+  /** Addresses that an earlier run has shown as those of a later server stay with it. */
+  async recall(): Promise<void> {
+    const given = await this.#kept.recall();
+    const servers = this.#host.servers().map(({ name }) => name);
+    const urisOf = (server: string) =>
+      [...given].flatMap(([uri, owner]) => (owner.server === server ? [uri] : []));
+    this.#uris.recall(servers.map((server) => ({ server, uris: urisOf(server) })));
+    this.#isRecalled = true;
   }
 
   /** What this server lists is new, or not what it was. */
   changed(name: string): void {
     const server = this.#host.servers().find((candidate) => candidate.name === name);
-    const keys = (kind: ListKind) =>
-      (server?.offerings.definitions(kind) ?? []).map(({ key }) => key);
-    this.#uris.listed(name, keys('resources'), keys('resourceTemplates'));
+    const keys = (kind: ListKind) => server?.offerings.definitions(kind)?.map(({ key }) => key);
+    const [uris, templates, skills] = (['resources', 'resourceTemplates', 'skills'] as const).map(
+      keys,
+    );
+    // Of one that has not listed, it is known only what an earlier run has shown.
+    if (uris === undefined && templates === undefined && skills === undefined) return;
+    this.#uris.listed(name, uris ?? [], templates ?? [], skills ?? []);
+    if (this.#isRecalled) this.#keep();
+  }
+
+  #keep(): void {
+    const held = this.#uris.held();
+    this.#kept.keep(
+      new Map(held.flatMap(({ server, uris }) => uris.map((uri) => [uri, { server, name: uri }]))),
+    );
   }
 
   /** Whose resource this is. Servers that have never listed theirs are asked first. */
@@ -39,10 +65,8 @@ export class ResourceView {
     // The only server there is owns everything, unless it says that it has no resources.
     if (!owner || this.#host.find(owner.server).greeting === undefined) {
       const none = () => false;
-      await Promise.all([
-        known.learn('resources', caller, none),
-        known.learn('resourceTemplates', caller, none),
-      ]);
+      const kinds = ['resources', 'resourceTemplates', 'skills'] as const;
+      await Promise.all(kinds.map((kind) => known.learn(kind, caller, none)));
       owner = this.#uris.resolve(uri);
     }
     if (!owner || !this.#hasResources(owner.server)) return undefined;

@@ -44,9 +44,16 @@ export function resultTypeOf({ frame, object }: Answer): string {
   return (span && textOf(frame, span)) ?? 'complete';
 }
 
+/** Their results say how long they hold. */
+const hintedMethods: ReadonlySet<string> = new Set([
+  'resources/read',
+  'resources/directory/read',
+  'skills/get',
+]);
+
 function modernChanges(method: string, { object }: Answer): MemberChanges | undefined {
   const lacksType = object?.find('resultType') === undefined;
-  const isHinted = method === 'resources/read';
+  const isHinted = hintedMethods.has(method);
   if (!lacksType) return undefined;
   return {
     resultType: '"complete"',

@@ -453,4 +453,87 @@ describe('a resource', () => {
     await settled();
     expect(read.result).toEqual({ contents: [] });
   });
+
+  it('stays with its server when an earlier one lists the same, also after a restart #name-owner', async () => {
+    const resources = [{ uri: 'file:///x', name: 'x' }];
+    const scripts: Record<'a' | 'b', Script> = { a: { on }, b: { resources, on } };
+    const first = newGateway(scripts);
+    const peer = first.legacy();
+    peer.request('resources/list');
+    await settled();
+    first.servers.a.script = { resources, on };
+    first.servers.a.child.note('notifications/resources/list_changed');
+    const list = peer.request('resources/list');
+    await settled();
+    peer.request('resources/read', { uri: 'file:///x' });
+    await settled();
+    expect(names(list, 'resources', 'uri')).toEqual(['holdfast:a:file:///x', 'file:///x']);
+    const second = newGateway({ ...scripts, a: { resources, on } }, { store: first.store });
+    second.legacy().request('resources/read', { uri: 'file:///x' });
+    await settled();
+    for (const { servers } of [first, second]) {
+      expect(servers.a.heard('resources/read')).toEqual([]);
+      expect(servers.b.heard('resources/read')).toHaveLength(1);
+    }
+  });
+});
+
+describe('the list of all skills #skills', () => {
+  const skillsOf = (...names: string[]): Script => ({
+    capabilities: { resources: {}, extensions: { 'io.modelcontextprotocol/skills': {} } },
+    on: {
+      'skills/list': () =>
+        `{"skills":[${names.map((name) => `{"uri":"skill://${name}/SKILL.md","frontmatter":{"name":"${name}","description":"d","n":1.0},"resources":[{"uri":"skill://${name}/SKILL.md","digest":"sha256:00","size":1e0}]}`).join(',')}]}`,
+      'skills/get': ({ params }) => ({ skill: { uri: params['uri'] } }),
+    },
+  });
+
+  it('keeps every byte of an entry but addresses that two servers claim', async () => {
+    const { legacy, servers } = newGateway({ a: skillsOf('x'), b: skillsOf('x', 'y'), c: {} });
+    const peer = legacy();
+    const list = peer.request('skills/list');
+    await settled();
+    expect(names(list, 'skills', 'uri')).toEqual([
+      'skill://x/SKILL.md',
+      'skill://holdfast+b/x/SKILL.md',
+      'skill://y/SKILL.md',
+    ]);
+    expect(list.answers[0]).toContain('{"name":"x","description":"d","n":1.0}');
+    expect(list.answers[0]).toContain(
+      '"resources":[{"uri":"skill://holdfast+b/x/SKILL.md","digest":"sha256:00","size":1e0}]',
+    );
+    const got = peer.request('skills/get', { uri: 'skill://holdfast+b/x/SKILL.md' });
+    await settled();
+    expect(servers.b.heard('skills/get')[0]?.params['uri']).toBe('skill://x/SKILL.md');
+    expect(got.result).toEqual({ skill: { uri: 'skill://holdfast+b/x/SKILL.md' } });
+    const unknown = peer.request('skills/get', { uri: 'skill://z/SKILL.md' });
+    await settled();
+    expect(unknown.answered.error?.code).toBe(-32602);
+    expect(servers.c.heard('skills/list')).toEqual([]);
+  });
+
+  it('says how long it holds to a modern client, also where a legacy server does not', async () => {
+    const { modern } = newGateway({ a: skillsOf('x') });
+    const peer = modern();
+    const replies = [
+      peer.request('skills/list'),
+      peer.request('skills/get', { uri: 'skill://x/SKILL.md' }),
+    ];
+    await settled();
+    for (const { result } of replies) {
+      expect(result).toMatchObject({ resultType: 'complete', ttlMs: 0, cacheScope: 'private' });
+    }
+  });
+
+  it('does not start a server that has said that it has none', async () => {
+    const scripts = { a: skillsOf('x'), b: { tools: [tool('t')] } };
+    const before = newGateway(scripts);
+    before.legacy().request('skills/list');
+    await settled();
+    const { legacy, servers } = newGateway(scripts, { store: before.store });
+    const list = legacy().request('skills/list');
+    await settled();
+    expect(names(list, 'skills', 'uri')).toEqual(['skill://x/SKILL.md']);
+    expect([servers.a.children, servers.b.children]).toEqual([[], []]);
+  });
 });

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { Cursors } from '../catalog/cursors.ts';
 import { type Definition, readDefinitions } from '../catalog/definitions.ts';
 import { type ListPart, listResult } from '../catalog/merge.ts';
+import type { NameConflict } from '../catalog/name-conflicts.ts';
 import type { ServedTool } from '../catalog/search.ts';
 import type { Caller } from '../host/caller.ts';
 import { classOf } from '../host/client-class.ts';
@@ -51,13 +52,20 @@ export class View {
     this.tools = this.#names('tool', ownToolNames(settings));
     this.prompts = this.#names('prompt', new Set());
     this.resources = new ResourceView(host, () => this.#known);
-    this.#known = new KnownLists(host, clock, settings.listWaitMs, () => this.#recalled());
+    const recalls = [this.tools, this.prompts, this.resources].map((names) => names.recall());
+    this.#known = new KnownLists(host, clock, settings.listWaitMs, recalls, () => this.#recalled());
   }
 
   #names(kind: 'tool' | 'prompt', reserved: ReadonlySet<string>): NameTable {
     const learn = (caller: Caller, isCandidate: (server: Server) => boolean) =>
       this.#known.learn(kind === 'tool' ? 'tools' : 'prompts', caller, isCandidate);
     return new NameTable({ host: this.#host, kind, mode: this.#settings.naming, reserved, learn });
+  }
+
+  /** What of a server clients do not see under its own name, or not at all. Asking changes nothing. */
+  nameConflicts(server: string): readonly NameConflict[] {
+    const all = [...this.tools.conflicts(), ...this.prompts.conflicts()];
+    return all.filter((conflict) => conflict.server === server);
   }
 
   #recalled(): void {
@@ -171,6 +179,7 @@ export class View {
       case 'prompts':
         return this.prompts.exposed({ server, name: key });
       case 'resources':
+      case 'skills':
         return this.resources.exposed(server, key);
       case 'resourceTemplates':
         return this.resources.exposedTemplate(server, key);

@@ -120,6 +120,7 @@ export class Host implements CallParts, AsyncDisposable {
   readonly #startedAt: number;
   readonly #ended = new AbortController();
   #guard: Guard | null = null;
+  #explain: (server: string) => string | null = () => null;
   #ending: Promise<void> | undefined;
 
   constructor(parts: HostParts) {
@@ -370,9 +371,10 @@ export class Host implements CallParts, AsyncDisposable {
   status(): HostStatus {
     const { identity, instance, startedBy, configFile, disabled, store } = this.#parts;
     const moment = { now: this.clock.now(), wallNow: this.clock.wallNow() };
-    const running = this.#registry
-      .byName()
-      .map((server) => serverStatus(server, this.cache.entriesOf(server.name), moment));
+    const running = this.#registry.byName().map((server) => {
+      const entries = this.cache.entriesOf(server.name);
+      return serverStatus(server, entries, moment, this.#explain(server.name));
+    });
     const off = [...disabled].map(([name, cause]) => disabledStatus(name, cause));
     return {
       version: identity.version,
@@ -387,6 +389,15 @@ export class Host implements CallParts, AsyncDisposable {
       calls: this.tally.counts,
       internalErrors: this.defects.total,
     };
+  }
+
+  /** A face that has more to say about a server than its state: one line, or null. */
+  setExplanation(explain: (server: string) => string | null): void {
+    this.#explain = explain;
+  }
+
+  get configFile(): string | null {
+    return this.#parts.configFile;
   }
 
   /** Room in the host's store, for a face that keeps something of its own. */

@@ -1,4 +1,4 @@
-// The four lists of one server (tools, prompts, resources, templates) as they were last read: the
+// The lists of one server (tools, prompts, resources, templates, skills) as they were last read: the
 // definitions as bytes, how long they hold, and whether the server has said that they changed. What
 // was known stays known when the server is gone, slow or broken; only a new reading replaces it.
 
@@ -15,7 +15,7 @@ import type { Tool } from '../catalog/tool.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { isRecord } from '../upstream/classify.ts';
-import type { Connection } from '../upstream/connection.ts';
+import type { Connection, Greeting } from '../upstream/connection.ts';
 import { hasBrokenParamHeaders } from '../upstream/mirror-headers.ts';
 import { numberOf, valueOf as parsed, textOf } from '../wire/decode.ts';
 import type { EnvelopeKey } from '../wire/envelope-keys.ts';
@@ -23,6 +23,7 @@ import { rpcCodes } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { WireError } from '../wire/wire-error.ts';
+import { skillsCapability } from './skills.ts';
 
 export type ListKind = ListName;
 
@@ -31,20 +32,34 @@ export const listKinds: readonly ListKind[] = [
   'prompts',
   'resources',
   'resourceTemplates',
+  'skills',
 ];
 
 interface ListWords {
   readonly method: string;
-  /** The capability that says the server has such a list. */
-  readonly capability: 'tools' | 'prompts' | 'resources';
+  /** Does it say that it has such a list? */
+  readonly isDeclared: (capabilities: Greeting['capabilities']) => boolean;
 }
 
+const declared =
+  (capability: 'tools' | 'prompts' | 'resources') => (capabilities: Greeting['capabilities']) =>
+    capabilities[capability] !== undefined;
+
 export const listWords: Readonly<Record<ListKind, ListWords>> = {
-  tools: { method: 'tools/list', capability: 'tools' },
-  prompts: { method: 'prompts/list', capability: 'prompts' },
-  resources: { method: 'resources/list', capability: 'resources' },
-  resourceTemplates: { method: 'resources/templates/list', capability: 'resources' },
+  tools: { method: 'tools/list', isDeclared: declared('tools') },
+  prompts: { method: 'prompts/list', isDeclared: declared('prompts') },
+  resources: { method: 'resources/list', isDeclared: declared('resources') },
+  resourceTemplates: { method: 'resources/templates/list', isDeclared: declared('resources') },
+  skills: {
+    method: 'skills/list',
+    isDeclared: (capabilities) => skillsCapability(capabilities) !== undefined,
+  },
 };
+
+/** Templates and skills have no notification of their own: their changes are changes of resources. */
+export function announcedAs(kind: ListKind): 'tools' | 'prompts' | 'resources' {
+  return kind === 'resourceTemplates' || kind === 'skills' ? 'resources' : kind;
+}
 
 export interface Listing {
   readonly definitions: readonly Definition[];
@@ -80,6 +95,7 @@ export class Listings {
       prompts: emptyShelf(),
       resources: emptyShelf(),
       resourceTemplates: emptyShelf(),
+      skills: emptyShelf(),
     };
   }
 
@@ -182,9 +198,9 @@ export class Listings {
     connection: Connection,
     cursor: string | undefined,
   ): Promise<Message | undefined> {
-    const { method, capability } = listWords[kind];
+    const { method, isDeclared } = listWords[kind];
     // Servers without tools often answer the question all the same, and wrongly without the claim.
-    if (kind !== 'tools' && connection.greeting.capabilities[capability] === undefined) {
+    if (kind !== 'tools' && !isDeclared(connection.greeting.capabilities)) {
       return undefined;
     }
     const members = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`;

@@ -24,12 +24,15 @@ export function toolCall(tool: string, args: string | Buffer): Operation {
 
 const safeMethods: ReadonlySet<string> = new Set([
   'resources/read',
+  'resources/directory/read',
+  'skills/get',
   'prompts/get',
   'completion/complete',
   'tools/list',
   'prompts/list',
   'resources/list',
   'resources/templates/list',
+  'skills/list',
   'server/discover',
   'resources/subscribe',
   'resources/unsubscribe',

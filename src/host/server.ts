@@ -71,11 +71,11 @@ const longestRemoteDelayMs = 300_000;
 const firstRemoteDelayMs = 500;
 const healthyMs = 60_000;
 
-/** Which list a notification is about; resources and their templates change together. */
+/** Which list a notification is about; resources, templates and skills change together. */
 const changedLists: ReadonlyMap<string, readonly ListKind[]> = new Map([
   ['notifications/tools/list_changed', ['tools']],
   ['notifications/prompts/list_changed', ['prompts']],
-  ['notifications/resources/list_changed', ['resources', 'resourceTemplates']],
+  ['notifications/resources/list_changed', ['resources', 'resourceTemplates', 'skills']],
 ]);
 
 export class Server {

@@ -24,7 +24,7 @@ export type ServerState =
 export interface ServerStatus {
   readonly name: string;
   readonly state: ServerState;
-  /** Why it is in this state, in one line; null when there is nothing to explain. */
+  /** Why it is in this state, and what clients miss of it, in one line; null if there is nothing. */
   readonly cause: string | null;
   readonly transport: 'stdio' | 'http' | 'sse';
   /** As last seen; null before the first connection. */
@@ -87,7 +87,13 @@ export interface Moment {
 
 const shownStderrLines = 20;
 
-export function serverStatus(server: Server, cacheEntries: number, moment: Moment): ServerStatus {
+/** `note` is what a face has to say of a server besides its state. */
+export function serverStatus(
+  server: Server,
+  cacheEntries: number,
+  moment: Moment,
+  note: string | null,
+): ServerStatus {
   const { supervisor, admission, config } = server;
   const { connection, leases, breaker } = supervisor;
   const { child } = connection ?? {};
@@ -96,7 +102,7 @@ export function serverStatus(server: Server, cacheEntries: number, moment: Momen
   return {
     name: server.name,
     state: stateOf(server),
-    cause: causeOf(server),
+    cause: [causeOf(server), note].filter((text) => text !== null).join('; ') || null,
     transport: config.type,
     era: server.greeting?.era ?? null,
     protocolVersion: server.greeting?.protocolVersion ?? null,

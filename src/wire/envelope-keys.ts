@@ -49,6 +49,7 @@ export const knownKeys = [
   'prompts',
   'resources',
   'resourceTemplates',
+  'skills',
   'contents',
   'supportedVersions',
   'instructions',

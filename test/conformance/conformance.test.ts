@@ -10,13 +10,20 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installSuite } from './installation.ts';
 import { type Revision, requirementsOf } from './requirements.ts';
-import { runClientScenario, runServerSuite, type ScenarioResult } from './run-suite.ts';
+import {
+  runClientScenario,
+  runServerScenario,
+  runServerSuite,
+  type ScenarioResult,
+} from './run-suite.ts';
 import {
   bystanders,
   type Endpoint,
   fixtureOnStdio,
+  skillsOnStdio,
   startFixture,
   startGateway,
+  startSkills,
 } from './servers.ts';
 
 const suiteMs = 120_000;
@@ -88,6 +95,32 @@ function behavesAsBare(
     suiteMs,
   );
 }
+
+describe('skills (SEP-2640) through a gateway that has never started its servers', () => {
+  const scenarios = ['enumeration', 'manifest', 'directory'].map(
+    (name) => `sep-2640-skills-${name}`,
+  );
+
+  for (const revision of revisions) {
+    it.each(scenarios)(
+      `have the checks of the SDK's own server in %s of ${revision} #conformance #skills`,
+      async (scenario) => {
+        await using server = await startSkills();
+        const measure = await runServerScenario(server.url, scenario, revision);
+        expect(complaints([measure])).toEqual([]);
+        expect(measure.succeeded).toBeGreaterThan(5);
+        const others = await bystanders(folder);
+        for (const behind of [{ skills: skillsOnStdio }, { ...others, skills: skillsOnStdio }]) {
+          await using gateway = await startGateway(behind);
+          const result = await runServerScenario(gateway.url, scenario, revision);
+          expect(complaints([result])).toEqual([]);
+          expect(countsOf([result])).toEqual(countsOf([measure]));
+        }
+      },
+      suiteMs,
+    );
+  }
+});
 
 describe('the gateway as a client', () => {
   const script = fileURLToPath(new URL('use-everything.mjs', import.meta.url));

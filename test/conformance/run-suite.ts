@@ -37,6 +37,18 @@ export async function runServerSuite(
   return results([...required, ...unscored], required, await suiteOutput(args, 'server'));
 }
 
+/** One scenario that no revision requires, such as those of an extension. */
+export async function runServerScenario(
+  url: string,
+  scenario: string,
+  revision: Revision,
+): Promise<ScenarioResult> {
+  const args = ['server', '--url', url, '--scenario', scenario, '--spec-version', revision];
+  const [result] = results([scenario], [], await suiteOutput([...args, '--force'], 'server'));
+  if (result === undefined) throw new Error(`no result for ${scenario}`);
+  return result;
+}
+
 /** One client scenario: the suite plays the server and starts `command` with its address. */
 export async function runClientScenario(
   command: string,

@@ -30,6 +30,18 @@ export const fixtureOnStdio: ServerEntry = {
   args: [fixtureProgram, '--stdio'],
 };
 
+const skillsProgram = fileURLToPath(
+  new URL('../fixtures/servers/skills/main.mjs', import.meta.url),
+);
+
+/** A server of skills that the official SDK makes; the measure for the gateway in front of it. */
+export async function startSkills(): Promise<Endpoint> {
+  const child = start([skillsProgram, '--http'], {});
+  return { url: await urlOf(child), [Symbol.asyncDispose]: () => end(child) };
+}
+
+export const skillsOnStdio: ServerEntry = { command: process.execPath, args: [skillsProgram] };
+
 /** The gateway as the suite needs it: names as the servers gave them, and nothing of its own. */
 export async function startGateway(
   mcpServers: Readonly<Record<string, ServerEntry>>,
@@ -84,7 +96,7 @@ function start(args: readonly string[], env: Readonly<Record<string, string>>): 
   });
 }
 
-/** Both programs print one line when they listen. */
+/** These programs print one line when they listen. */
 async function urlOf(child: ChildProcess): Promise<string> {
   if (child.stdout === null || child.stderr === null) throw new Error('no pipes');
   let errors = '';

@@ -18,8 +18,8 @@ import { ownStateDirectory } from '../state-directory.ts';
 const help = `
 Checked are Node, the config file, its servers, the permissions of the config file and the state
 directory, and what holds server processes together on this machine. Every server is started as
-a call would start it, greeted, asked for its tools, and ended again; with --no-start only its
-command or address is looked at. The exit code is 1 if there is something to repair.
+a call would start it, greeted, asked for its tools, and ended again, and tools that clients
+would not get under their names are told; with --no-start only its command or address is looked at. The exit code is 1 if there is something to repair.
 With --json: {"ok", "checks": [{"kind": "ok" | "note" | "finding", "subject", "text", "remedy"?}]}.
 
 Examples:
@@ -110,6 +110,14 @@ async function serverChecks(
   const check = (host: Host | null) => checkServers({ config, env, clock, host, progress });
   if (!isStarting) return await orInterrupted(shell, check(null));
   return await withHostOf(shell, loaded, { isReadOnly: true }, ({ host }) =>
-    orInterrupted(shell, check(host)),
+    orInterrupted(shell, check(host).then(withNames(host, config))),
   );
+}
+
+/** What the servers have just listed, seen together: does every tool get to clients under its name? */
+function withNames(host: Host, config: LoadedConfig['config']) {
+  return async (checks: readonly Check[]): Promise<readonly Check[]> => {
+    const { checkNames } = await import('../checks/names.ts');
+    return [...checks, ...(await checkNames(host, config))];
+  };
 }

@@ -17,6 +17,7 @@ import { ClientCapabilities } from './client-capabilities.ts';
 import type { Frame, Outlet, Reply, Session, Underway } from './contract.ts';
 import { carriedFrame, errorFrame, idText, resultFrame } from './frames.ts';
 import { Incoming } from './incoming.ts';
+import { asTheClientKnowsIt, asTheServerKnowsIt, type KnownTasks } from './tasks/related-task.ts';
 import { isWithin } from './watched-address.ts';
 
 /** What a session needs of the gateway. */
@@ -30,6 +31,8 @@ export interface SessionHost {
   closed(session: LegacySession): void;
   /** An error that nobody expected. */
   caught(error: unknown): void;
+  /** How ids of the server's tasks become this client's handles, and back. */
+  tasks(server: string, session: LegacySession): KnownTasks;
 }
 
 const notInitialized = -32002;
@@ -175,12 +178,16 @@ export class LegacySession implements Session, Client {
 
   ask(question: Question): Promise<ClientAnswer> {
     if (this.#isClosed) return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
-    return this.#asked.ask(question, this.#capabilities);
+    const { handleOf, idOf } = this.#host.tasks(question.server, this);
+    const message = asTheClientKnowsIt(question.message, handleOf);
+    const asking = this.#asked.ask({ ...question, message }, this.#capabilities);
+    return asking.then(({ kind, json }) => ({ kind, json: asTheServerKnowsIt(json, idOf) }));
   }
 
-  tell(_server: string, message: Message, caller: Caller | undefined): void {
+  tell(server: string, message: Message, caller: Caller | undefined): void {
     if (message.method === 'notifications/message' && !this.#hears(message)) return;
-    this.#say(carriedFrame(message), caller);
+    const { handleOf } = this.#host.tasks(server, this);
+    this.#say(carriedFrame(asTheClientKnowsIt(message, handleOf)), caller);
   }
 
   #hears({ bytes, paramsObject }: Message): boolean {

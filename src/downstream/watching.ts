@@ -8,6 +8,9 @@ import type { Incoming } from './incoming.ts';
 import type { LegacySession } from './legacy-session.ts';
 import { Listening, readWishes } from './listen.ts';
 import { invalidParams, refuse, textParam } from './refusals.ts';
+import { lacksTasks } from './tasks/task-requests.ts';
+import { declaresTasks } from './tasks/task-results.ts';
+import { watchTasks } from './tasks/task-watch.ts';
 
 export async function subscribe(
   gateway: Gateway,
@@ -53,6 +56,7 @@ async function watch(
 export async function listen(gateway: Gateway, incoming: Incoming): Promise<void> {
   const wishes = readWishes(incoming);
   if (!wishes) return incoming.error(invalidParams('notifications must be an object'));
+  if (wishes.taskIds.length > 0 && !declaresTasks(incoming)) return incoming.error(lacksTasks());
   const stops: (() => void)[] = [];
   const granted: string[] = [];
   const watching = wishes.resourceSubscriptions.map(async (uri) => {
@@ -62,12 +66,15 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
     stops.push(stop);
     granted.push(uri);
   });
-  await Promise.all(watching);
+  const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
+  stops.push(...tasks.stops);
   const end = () => {
     for (const stop of stops) stop();
   };
   if (incoming.isOver) return end();
-  const listening = new Listening(incoming, { ...wishes, resourceSubscriptions: granted });
+  const taskIds = tasks.granted.map(({ handle }) => handle);
+  const shown = { ...wishes, resourceSubscriptions: granted, taskIds };
+  const listening = new Listening(incoming, shown, tasks.granted);
   gateway.listening(listening, end);
   listening.acknowledge();
 }

@@ -6,10 +6,10 @@ import { hash } from 'node:crypto';
 import { canonicalText } from '../wire/canonical.ts';
 import type { CallRequest } from './call-parts.ts';
 
-export function fingerprintOf({ server, operation }: CallRequest): string {
+export function fingerprintOf({ server, operation, takesTask }: CallRequest): string {
   const { method, name, args } = operation;
   const bytes = typeof args === 'string' ? Buffer.from(args) : args;
   // Arguments with duplicate keys have no canonical form: then only the same bytes are the same.
   const text = canonicalText(bytes) ?? bytes.toString('base64');
-  return hash('sha256', JSON.stringify([server, method, name, text]));
+  return hash('sha256', JSON.stringify([server, method, name, text, takesTask]));
 }

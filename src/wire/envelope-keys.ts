@@ -54,6 +54,9 @@ export const knownKeys = [
   'instructions',
   'serverInfo',
   'roots',
+  'status',
+  'ttl',
+  'pollIntervalMs',
   // error
   'code',
   'message',
@@ -70,6 +73,7 @@ export const knownKeys = [
   'openWorldHint',
   'icons',
   'execution',
+  'taskSupport',
   'uriTemplate',
   'mimeType',
   'size',

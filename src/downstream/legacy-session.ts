@@ -47,7 +47,7 @@ export class LegacySession implements Session, Client {
   readonly #host: SessionHost;
   readonly #outlet: Outlet;
   readonly #requests = new ChurnTable<Id, Incoming>(64);
-  readonly #asked = new AskedClient((frame, caller) => this.#say(frame, caller));
+  readonly #asked = new AskedClient((frame, caller) => this.say(frame, caller));
   #capabilities = new ClientCapabilities({});
   #protocolVersion: string | undefined;
   #isClosed = false;
@@ -187,7 +187,7 @@ export class LegacySession implements Session, Client {
   tell(server: string, message: Message, caller: Caller | undefined): void {
     if (message.method === 'notifications/message' && !this.#hears(message)) return;
     const { handleOf } = this.#host.tasks(server, this);
-    this.#say(carriedFrame(asTheClientKnowsIt(message, handleOf)), caller);
+    this.say(carriedFrame(asTheClientKnowsIt(message, handleOf)), caller);
   }
 
   #hears({ bytes, paramsObject }: Message): boolean {
@@ -195,7 +195,8 @@ export class LegacySession implements Session, Client {
     return this.logLevel === undefined || isHeard(span && textOf(bytes, span), this.logLevel);
   }
 
-  #say(frame: Frame, caller: Caller | undefined): void {
+  /** On the stream of the request it belongs to, if that is still open. */
+  say(frame: Frame, caller: Caller | undefined): void {
     if (caller instanceof Incoming && !caller.isOver) caller.send(frame);
     else this.send(frame);
   }

@@ -47,8 +47,8 @@ export interface BegunTask extends Beginning {
   /** Its number among all that were ever begun here: the order of lists, and part of its handle. */
   readonly serial: number;
   readonly taskId: string;
-  /** The calls that wait for its result. */
-  readonly waiting: Set<Caller>;
+  /** The requests about it that are under way. */
+  readonly asking: Set<Caller>;
   /** Its connection is gone, and the task with it. */
   readonly isLost: boolean;
   /** Its state is final. */
@@ -118,7 +118,7 @@ export class BegunTasks {
       ...beginning,
       serial: this.#next++,
       taskId,
-      waiting: new Set(),
+      asking: new Set(),
       isLost: false,
       isOver: false,
       description: undefined,
@@ -240,8 +240,8 @@ export class BegunTasks {
     const taskId = relatedTask(message);
     const owner = taskId === undefined ? undefined : this.#owners.get(from)?.get(taskId);
     if (!owner || taskId === undefined) return undefined;
-    const waiting = [...(this.#at(from, taskId)?.waiting ?? [])];
-    return { client: owner.client, caller: owner.caller ?? waiting.at(-1) };
+    const asking = [...(this.#at(from, taskId)?.asking ?? [])];
+    return { client: owner.client, caller: owner.caller ?? asking.at(-1) };
   }
 
   /** A notification about a task: carried to its owner. False if it is about something else. */

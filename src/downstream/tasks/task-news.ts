@@ -39,8 +39,10 @@ export function tellOfTask(
     method === 'notifications/progress'
       ? { progressToken }
       : { taskId: JSON.stringify(gateway.handles.sessionHandle(task)) };
+  // A client without a stream of its own hears it with what it asked about the task.
+  const caller = [...task.asking].at(-1);
   for (const session of sessions) {
-    if (session.key === task.client.key) session.send(notificationFrame(method, shown(own)));
+    if (session.key === task.client.key) session.say(notificationFrame(method, shown(own)), caller);
   }
 }
 

@@ -15,7 +15,7 @@ import { objectAt } from '../../wire/parts.ts';
 import { oneLine, splice } from '../../wire/splice.ts';
 import type { RpcError } from '../frames.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Incoming } from '../incoming.ts';
+import { Incoming } from '../incoming.ts';
 import { invalidParams, textParam } from '../refusals.ts';
 import { declaresTasks } from './task-results.ts';
 
@@ -64,8 +64,8 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
   const task = handle === undefined ? undefined : handles.taskOf(handle, incoming, host.tasks);
   if (!task) return incoming.error(invalidParams('unknown task'));
   const isWait = method === 'tasks/result';
-  if (isWait && task.waiting.size >= maxWaiting) throw tooManyWait(task.server);
-  if (isWait) task.waiting.add(incoming);
+  if (isWait && waitingFor(task) >= maxWaiting) throw tooManyWait(task.server);
+  task.asking.add(incoming);
   const { server, taskId, place } = task;
   gateway.relay.carry(incoming, {
     server,
@@ -78,8 +78,14 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
     ...(isWait
       ? { timeoutMs: Math.max(task.leftMs(), host.find(server).config.callTimeoutMs) }
       : {}),
-    settled: () => task.waiting.delete(incoming),
+    settled: () => task.asking.delete(incoming),
   });
+}
+
+function waitingFor({ asking }: BegunTask): number {
+  const isWait = (caller: unknown) =>
+    caller instanceof Incoming && caller.message.method === 'tasks/result';
+  return [...asking].filter(isWait).length;
 }
 
 function tooManyWait(server: string): Fault {

@@ -67,7 +67,7 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
     granted.push(uri);
   });
   const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
-  stops.push(...tasks.stops);
+  stops.push(tasks.stop);
   const end = () => {
     for (const stop of stops) stop();
   };

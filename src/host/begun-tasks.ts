@@ -4,6 +4,7 @@
 // it seems idle loses the task. What a server says of a task finds its owner here, and nobody else.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Connection, RequestOptions } from '../upstream/connection.ts';
@@ -290,5 +291,5 @@ export class BegunTasks {
 export function cancelTask(connection: Connection, taskId: string, options?: RequestOptions): void {
   if (connection.isLost) return;
   const params = { members: `"taskId":${JSON.stringify(taskId)}` };
-  connection.request('tasks/cancel', params, options).answer.catch(() => {});
+  connection.request('tasks/cancel', params, options).answer.catch(ignored);
 }

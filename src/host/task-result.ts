@@ -3,6 +3,7 @@
 // `task` in the call; those of the modern extension are the server's own decision. Only what has to be
 // decided by is read here; the rest is carried as it came.
 
+import { ownValue } from '../kernel/own-value.ts';
 import { isRecord } from '../upstream/classify.ts';
 import type { Greeting } from '../upstream/connection.ts';
 import { numberOf, textOf } from '../wire/decode.ts';
@@ -83,7 +84,7 @@ export function hasTasksExtension(greeting: Greeting | undefined): boolean {
 }
 
 function member(of: unknown, key: string): unknown {
-  return isRecord(of) && Object.hasOwn(of, key) ? of[key] : undefined;
+  return isRecord(of) ? ownValue(of, key) : undefined;
 }
 
 /** How a tool wants to be called (`execution.taskSupport`). */

@@ -41,7 +41,11 @@ export class TaskHandles {
 
   /** `SERVER.NUMBER.SIGNATURE`: two connections of a server may use the same id. */
   sessionHandle(task: BegunTask): string {
-    return `${spelled(task.server)}.${task.serial}.${this.#seal.sign(...wordsOf(task))}`;
+    return `${spelled(task.server)}.${task.serial}.${this.#sessionSignature(task)}`;
+  }
+
+  #sessionSignature({ principal, client, server, serial }: BegunTask): string {
+    return this.#seal.sign('session task', principal.id, client.key, server, String(serial));
   }
 
   /** The task, if it is this client's own and not forgotten. */
@@ -51,10 +55,6 @@ export class TaskHandles {
     if (!task || task.client.key !== client.key || task.server !== parts.server) return undefined;
     return this.sessionHandle(task) === handle ? task : undefined;
   }
-}
-
-function wordsOf({ principal, client, server, serial }: BegunTask): readonly string[] {
-  return ['session task', principal.id, client.key, server, String(serial)];
 }
 
 function spelled(server: string): string {

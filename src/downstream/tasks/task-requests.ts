@@ -113,7 +113,7 @@ export function listTasks(gateway: Gateway, incoming: Incoming): void {
       last && rest.length > page.length
         ? `,"nextCursor":${JSON.stringify(cursorAfter(gateway, incoming, last))}`
         : '';
-    incoming.result(`{"tasks":[`, ...separated(shown), `]${more}}`);
+    incoming.result('{"tasks":[', joined(shown), `]${more}}`);
   });
 }
 
@@ -138,13 +138,12 @@ async function descriptions(
   incoming: Incoming,
   tasks: readonly BegunTask[],
 ): Promise<readonly Buffer[]> {
-  const found: Buffer[] = [];
+  const found: (Buffer | undefined)[][] = [];
   for (let at = 0; at < tasks.length; at += parallel) {
     const some = tasks.slice(at, at + parallel);
-    const now = await Promise.all(some.map((task) => descriptionOf(gateway, incoming, task)));
-    found.push(...now.flatMap((description) => description ?? []));
+    found.push(await Promise.all(some.map((task) => descriptionOf(gateway, incoming, task))));
   }
-  return found;
+  return found.flat().flatMap((description) => description ?? []);
 }
 
 /** As it is now; undefined for one that its server no longer knows. */
@@ -184,6 +183,8 @@ async function describe(host: Gateway['host'], incoming: Incoming, task: BegunTa
   if (said) host.tasks.heard(task, said);
 }
 
-function separated(pieces: readonly Buffer[]): (string | Buffer)[] {
-  return pieces.flatMap((piece, at) => (at > 0 ? [',', piece] : [piece]));
+function joined(pieces: readonly Buffer[]): Buffer {
+  return Buffer.concat(pieces.flatMap((piece, at) => (at > 0 ? [comma, piece] : [piece])));
 }
+
+const comma = Buffer.from(',');

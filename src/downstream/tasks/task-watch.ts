@@ -2,6 +2,7 @@
 // server that has some of them is asked for the same, under its own ids, where the tasks were begun;
 // what it says comes back by the news of tasks. Only tasks that are the client's own are granted.
 
+import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { authorize } from '../../policy/guard.ts';
 import type { Gateway } from '../gateway.ts';
@@ -14,7 +15,7 @@ export interface WatchedTask extends TaskOwner {
 
 export interface TaskWatch {
   readonly granted: readonly WatchedTask[];
-  readonly stops: readonly (() => void)[];
+  readonly stop: () => void;
 }
 
 export async function watchTasks(
@@ -28,17 +29,18 @@ export async function watchTasks(
     if (!owner) continue;
     byServer.set(owner.server, [...(byServer.get(owner.server) ?? []), { ...owner, handle }]);
   }
-  const granted: WatchedTask[] = [];
-  const stops: (() => void)[] = [];
   const watching = [...byServer].map(async ([server, tasks]) => {
     // What cannot be watched is not granted; the client can still ask.
     const stop = await watchAt(gateway, incoming, server, tasks).catch(() => undefined);
-    if (!stop) return;
-    stops.push(stop);
-    granted.push(...tasks);
+    return stop ? [{ tasks, stop }] : [];
   });
-  await Promise.all(watching);
-  return { granted, stops };
+  const watched = (await Promise.all(watching)).flat();
+  return {
+    granted: watched.flatMap(({ tasks }) => tasks),
+    stop: () => {
+      for (const { stop } of watched) stop();
+    },
+  };
 }
 
 async function watchAt(
@@ -63,7 +65,8 @@ async function watchAt(
       { members: `"notifications":{"taskIds":${taskIds}}` },
       { background: true, capabilities: incoming.capabilities },
     );
-    listening.answer.catch(() => {});
+    // Its end is no news: the client can still ask.
+    listening.answer.catch(ignored);
     return () => {
       listening.cancel(new Fault('cancelled', 'nobody listens any more', { server: name }));
       supervisor.leases.release();

@@ -233,7 +233,7 @@ export class Relay {
     }
     // Whoever asks for a task cannot read the result of a tool.
     if (asksForTask(incoming)) {
-      return incoming.error({ ...faultError(fault, incoming), ...taskCode(fault) });
+      return incoming.error({ ...faultError(fault, incoming.principal), ...taskCode(fault) });
     }
     incoming.result(faultResult(fault, incoming));
   }

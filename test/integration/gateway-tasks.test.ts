@@ -159,8 +159,8 @@ describe('a client that knows no tasks', { timeout: longMs }, () => {
         ? connectSdk1(await door())
         : connectSdk2(await door(), 'modern'));
       // The server asks for roots when it is greeted for somebody who has some.
-    client.conversation.answer = () => ({ roots: [] });
-    const { content, _meta } = await client.request('tools/call', call);
+      client.conversation.answer = () => ({ roots: [] });
+      const { content, _meta } = await client.request('tools/call', call);
       expect(content).toMatchObject([{ text: expect.stringContaining('Research Report: kelp') }]);
       expect(_meta ?? {}).not.toHaveProperty([related]);
     },

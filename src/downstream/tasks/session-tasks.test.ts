@@ -417,6 +417,49 @@ describe('tasks between the eras', () => {
     expect(gateway.isAccepting).toBe(true);
   });
 
+  it('are declared before their server is started, if an earlier run has met it', async () => {
+    const earlier = newGateway({ a: taskServer() });
+    earlier.legacy().request('tools/list');
+    await settled();
+    await settled();
+    const { legacy, servers } = newGateway({ a: taskServer() }, { store: earlier.store });
+    const peer = legacy();
+    const greeted = peer.request('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+    });
+    await settled();
+    expect(greeted.result['capabilities']).toMatchObject({ tasks: declared.tasks });
+    expect(servers.a.children).toEqual([]);
+  });
+
+  it('are followed for a program that uses the library', async () => {
+    const { host, servers } = newGateway({ a: taskServer() });
+    const call = host.call('a', 'only', { n: 1 });
+    await settled();
+    const { child } = servers.a;
+    child.answer(child.last('tasks/result'), text('done'));
+    expect(await call).toEqual(text('done'));
+    expect(child.last('tools/call').params).toMatchObject({ arguments: { n: 1 }, task: {} });
+  });
+
+  it('that are begun twice under one idempotency key are one, with one handle', async () => {
+    const { legacy, servers } = newGateway({ a: taskServer() });
+    const peer = legacy();
+    const key = { _meta: { 'holdfast/idempotencyKey': 'k' } };
+    const handles = [await begun(peer, 'a__work', key), await begun(peer, 'a__work', key)];
+    expect(handles[0]).toBe(handles[1]);
+    expect(servers.a.heard('tools/call')).toHaveLength(1);
+    // Another session of the same person cannot have it, and is told so.
+    const other = legacy().request('tools/call', {
+      name: 'a__work',
+      task: { ttl: 60_000 },
+      ...key,
+    });
+    await settled();
+    expect(other.answered.error).toMatchObject({ data: { code: 'outcome_unknown' } });
+  });
+
   it('are listed as the gateway can carry them', async () => {
     const script = taskServer();
     const { legacy, modern } = newGateway({ a: script, b: { ...script, capabilities: {} } });

@@ -37,6 +37,8 @@ export class ClientCapabilities {
     if (method === 'roots/list') return this.hasRoots;
     if (method === 'sampling/createMessage') return isObject(this.#declared['sampling']);
     if (method === 'elicitation/create') return this.#elicits(params);
+    // No question becomes a task of the client's (see tasks/related-task): there is none to ask about.
+    if (method.startsWith('tasks/')) return false;
     return true;
   }
 

@@ -35,7 +35,9 @@ import { Parking } from './parking.ts';
 import { faultError, Relay } from './relay.ts';
 import { relayedParams } from './relayed-params.ts';
 import { Seal } from './seal.ts';
-import { TaskHandles } from './task-handles.ts';
+import { TaskHandles } from './tasks/task-handles.ts';
+import { knownTasks, tellOfTask } from './tasks/task-news.ts';
+import { TaskResults } from './tasks/task-results.ts';
 import { View } from './view.ts';
 
 export interface GatewaySettings {
@@ -63,7 +65,8 @@ export class Gateway implements Front, AsyncDisposable {
   readonly traffic: Traffic;
   readonly view: View;
   readonly relay: Relay;
-  readonly tasks: TaskHandles;
+  readonly handles: TaskHandles;
+  readonly seal = new Seal();
   readonly clock: Clock;
   readonly #parking: Parking;
   /** Until they are closed; their transports allow only so many. */
@@ -87,12 +90,12 @@ export class Gateway implements Front, AsyncDisposable {
     this.settings = settings;
     this.clock = clock;
     this.traffic = new Traffic(clock);
-    const seal = new Seal();
+    const { seal } = this;
     this.#parking = new Parking(clock, seal, (error) => this.caught(error));
     this.#clients = new ModernClients(this.#parking, (key) => {
       host.clientGone(key).catch((error: unknown) => this.caught(error));
     });
-    this.tasks = new TaskHandles(seal);
+    this.handles = new TaskHandles(seal);
     this.view = new View(host, clock, settings);
     host.setExplanation((server) => conflictLine(this.view.nameConflicts(server)));
     this.relay = new Relay({
@@ -101,7 +104,7 @@ export class Gateway implements Front, AsyncDisposable {
       traffic: this.traffic,
       seal,
       parking: this.#parking,
-      tasks: this.tasks,
+      tasks: new TaskResults(this.handles, host.tasks),
       exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
       caught: (error) => this.caught(error),
     });
@@ -110,6 +113,7 @@ export class Gateway implements Front, AsyncDisposable {
         if (this.view.changed(server, kind, change)) this.#tell(kind);
       },
       updated: (server, message, owner) => this.#updated(server, message, owner),
+      task: (news) => tellOfTask(this, news, this.#sessions, this.#listenings),
     });
   }
 
@@ -123,6 +127,7 @@ export class Gateway implements Front, AsyncDisposable {
       notified: (message, own) => this.#notified(message, own.key, own.principal),
       closed: (own) => this.#closed(own),
       caught: (error) => this.caught(error),
+      tasks: (server, own) => knownTasks(this, server, own.key),
     });
     this.#sessions.add(session);
     return session;

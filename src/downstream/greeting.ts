@@ -7,6 +7,7 @@
 import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import { skillsCapability, skillsExtension } from '../host/skills.ts';
+import { hasTaskCalls, tasksExtension } from '../host/task-result.ts';
 import type { Greeting } from '../upstream/connection.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { envelopeKeys, modernVersion } from '../wire/eras.ts';
@@ -19,7 +20,11 @@ const maxInstructions = 32_000;
 export function legacyGreeting(host: Host, identity: Identity, client: Caller): string {
   const greetings = greetingsTo(host, client);
   const members = {
-    capabilities: { logging: {}, ...capabilitiesOf(greetings, { [appsExtension]: {} }) },
+    capabilities: {
+      logging: {},
+      ...capabilitiesOf(greetings, { [appsExtension]: {} }),
+      ...taskCapability(greetings),
+    },
     serverInfo: identity,
     ...instructionsOf(greetings),
   };
@@ -41,8 +46,13 @@ export function discovery(host: Host, identity: Identity, client: Caller): strin
 }
 
 const appsExtension = 'io.modelcontextprotocol/ui';
-export const tasksExtension = 'io.modelcontextprotocol/tasks';
 const carriedExtensions = { [appsExtension]: {}, [tasksExtension]: {} };
+
+/** Tasks of 2025-11-25: lists and cancelling are ours to carry; there must be a tool to call. */
+function taskCapability(greetings: readonly NamedGreeting[]): { readonly tasks?: object } {
+  const isThere = greetings.some(({ greeting }) => hasTaskCalls(greeting));
+  return isThere ? { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } } : {};
+}
 
 /** What servers say of themselves to clients like this one, in this run or an earlier one. */
 function greetingsTo(host: Host, client: Caller): readonly NamedGreeting[] {

@@ -22,6 +22,7 @@ function newSession() {
         notified: (message) => notified.push(message),
         caught: () => {},
         closed: (own) => closed.push(own),
+        tasks: () => ({ handleOf: () => undefined, idOf: () => undefined }),
       });
       return session;
     },

@@ -24,6 +24,7 @@ import {
 } from './contract.ts';
 import { carriedFrame, errorFrame, idText, resultFrame, tooManyUnderWay } from './frames.ts';
 import { Incoming } from './incoming.ts';
+import { asTheClientKnowsIt, asTheServerKnowsIt, type KnownTasks } from './tasks/related-task.ts';
 import { isWithin } from './watched-address.ts';
 
 /** What a session needs of the gateway. */
@@ -37,6 +38,8 @@ export interface SessionHost {
   closed(session: LegacySession): void;
   /** An error that nobody expected. */
   caught(error: unknown): void;
+  /** How ids of the server's tasks become this client's handles, and back. */
+  tasks(server: string, session: LegacySession): KnownTasks;
 }
 
 const notInitialized = -32002;
@@ -52,7 +55,7 @@ export class LegacySession implements Session, Client {
   readonly #outlet: Outlet;
   /** By the client's own id, until answered or cancelled; at most `maxUnderWay`. */
   readonly #requests = new ChurnTable<Id, Incoming>(64);
-  readonly #asked = new AskedClient((frame, caller) => this.#say(frame, caller));
+  readonly #asked = new AskedClient((frame, caller) => this.say(frame, caller));
   #capabilities = new ClientCapabilities({});
   #protocolVersion: string | undefined;
   #isClosed = false;
@@ -184,12 +187,16 @@ export class LegacySession implements Session, Client {
 
   ask(question: Question): Promise<ClientAnswer> {
     if (this.#isClosed) return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
-    return this.#asked.ask(question, this.#capabilities);
+    const { handleOf, idOf } = this.#host.tasks(question.server, this);
+    const message = asTheClientKnowsIt(question.message, handleOf);
+    const asking = this.#asked.ask({ ...question, message }, this.#capabilities);
+    return asking.then(({ kind, json }) => ({ kind, json: asTheServerKnowsIt(json, idOf) }));
   }
 
-  tell(_server: string, message: Message, caller: Caller | undefined): void {
+  tell(server: string, message: Message, caller: Caller | undefined): void {
     if (message.method === 'notifications/message' && !this.#hears(message)) return;
-    this.#say(carriedFrame(message), caller);
+    const { handleOf } = this.#host.tasks(server, this);
+    this.say(carriedFrame(asTheClientKnowsIt(message, handleOf)), caller);
   }
 
   #hears({ bytes, paramsObject }: Message): boolean {
@@ -197,7 +204,8 @@ export class LegacySession implements Session, Client {
     return this.logLevel === undefined || isHeard(span && textOf(bytes, span), this.logLevel);
   }
 
-  #say(frame: Frame, caller: Caller | undefined): void {
+  /** On the stream of the request it belongs to, if that is still open. */
+  say(frame: Frame, caller: Caller | undefined): void {
     if (caller instanceof Incoming && !caller.isOver) caller.send(frame);
     else this.send(frame);
   }

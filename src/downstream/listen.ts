@@ -5,11 +5,12 @@
 import { announcedAs, type ListKind } from '../host/listings.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { envelopeKeys } from '../wire/eras.ts';
-import { memberEdits } from '../wire/member-edits.ts';
+import { type MemberChanges, memberEdits } from '../wire/member-edits.ts';
 import { objectAt } from '../wire/parts.ts';
 import { splice } from '../wire/splice.ts';
 import { notificationFrame } from './frames.ts';
 import type { Incoming } from './incoming.ts';
+import type { WatchedTask } from './tasks/task-watch.ts';
 import { isWithin } from './watched-address.ts';
 
 export interface Wishes {
@@ -17,6 +18,8 @@ export interface Wishes {
   readonly promptsListChanged: boolean;
   readonly resourcesListChanged: boolean;
   readonly resourceSubscriptions: readonly string[];
+  /** Handles of tasks. */
+  readonly taskIds: readonly string[];
 }
 
 /** Undefined if it does not say what is wished. */
@@ -25,13 +28,17 @@ export function readWishes({ message }: Incoming): Wishes | undefined {
   const filter = span && parsed(message.bytes, span);
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
   const wishes = filter as Readonly<Record<string, unknown>>;
-  const uris = wishes['resourceSubscriptions'];
   return {
     toolsListChanged: wishes['toolsListChanged'] === true,
     promptsListChanged: wishes['promptsListChanged'] === true,
     resourcesListChanged: wishes['resourcesListChanged'] === true,
-    resourceSubscriptions: Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [],
+    resourceSubscriptions: textsIn(wishes['resourceSubscriptions']),
+    taskIds: textsIn(wishes['taskIds']),
   };
+}
+
+function textsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
 }
 
 export class Listening {
@@ -40,17 +47,21 @@ export class Listening {
   /** The mark of everything that is said here. */
   readonly #mark: string;
 
-  constructor(incoming: Incoming, wishes: Wishes) {
+  readonly #tasks: readonly WatchedTask[];
+
+  constructor(incoming: Incoming, wishes: Wishes, tasks: readonly WatchedTask[] = []) {
     this.incoming = incoming;
     this.wishes = wishes;
+    this.#tasks = tasks;
     this.#mark = `{${JSON.stringify(envelopeKeys.subscriptionId)}:${incoming.id}}`;
   }
 
   acknowledge(): void {
-    const { resourceSubscriptions, ...lists } = this.wishes;
+    const { resourceSubscriptions, taskIds, ...lists } = this.wishes;
     const granted = {
       ...Object.fromEntries(Object.entries(lists).filter(([, isWished]) => isWished)),
       ...(resourceSubscriptions.length > 0 ? { resourceSubscriptions } : {}),
+      ...(taskIds.length > 0 ? { taskIds } : {}),
     };
     const params = `{"notifications":${JSON.stringify(granted)},"_meta":${this.#mark}}`;
     this.incoming.send(notificationFrame('notifications/subscriptions/acknowledged', params));
@@ -71,6 +82,14 @@ export class Listening {
     if (!isWatched || !object) return;
     const marked = splice(params, memberEdits(object, { _meta: this.#mark }));
     this.incoming.send(notificationFrame('notifications/resources/updated', marked));
+  }
+
+  /** `shown` writes what the server said with the client's own handle and mark. */
+  task(server: string, taskId: string, shown: (own: MemberChanges) => Buffer): void {
+    const task = this.#tasks.find((one) => one.server === server && one.taskId === taskId);
+    if (!task) return;
+    const params = shown({ taskId: JSON.stringify(task.handle), _meta: this.#mark });
+    this.incoming.send(notificationFrame('notifications/tasks', params));
   }
 
   /** We go down: the client is told that this is the end, and may listen elsewhere. */

@@ -10,17 +10,16 @@ import { contain } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { textOf } from '../wire/decode.ts';
-import { rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
 import { WireError } from '../wire/wire-error.ts';
-import { ClientCapabilities } from './client-capabilities.ts';
 import type { Gateway } from './gateway.ts';
-import { discovery, tasksExtension } from './greeting.ts';
+import { discovery } from './greeting.ts';
 import type { Incoming } from './incoming.ts';
 import type { LegacySession } from './legacy-session.ts';
 import { callOwnTool } from './own-tools.ts';
 import { invalidParams, methodNotFound, refuse, textParam } from './refusals.ts';
 import { unknownName } from './relay.ts';
+import { listTasks, modernTaskRequest, sessionTaskRequest } from './tasks/task-requests.ts';
 import { listen, subscribe, unsubscribe } from './watching.ts';
 
 type Handler = (
@@ -51,6 +50,10 @@ const legacyOnly: Readonly<Record<string, Handler>> = {
   'logging/setLevel': (_gateway, incoming, session) => setLevel(incoming, session),
   'resources/subscribe': (gateway, incoming, session) => subscribe(gateway, incoming, session),
   'resources/unsubscribe': (_gateway, incoming, session) => unsubscribe(incoming, session),
+  'tasks/get': (gateway, incoming) => sessionTaskRequest(gateway, incoming),
+  'tasks/result': (gateway, incoming) => sessionTaskRequest(gateway, incoming),
+  'tasks/cancel': (gateway, incoming) => sessionTaskRequest(gateway, incoming),
+  'tasks/list': (gateway, incoming) => listTasks(gateway, incoming),
 };
 
 const modernOnly: Readonly<Record<string, Handler>> = {
@@ -59,9 +62,9 @@ const modernOnly: Readonly<Record<string, Handler>> = {
     incoming.result(discovery(gateway.host, gateway.identity, incoming));
   },
   'subscriptions/listen': (gateway, incoming) => listen(gateway, incoming),
-  'tasks/get': (gateway, incoming) => taskRequest(gateway, incoming),
-  'tasks/update': (gateway, incoming) => taskRequest(gateway, incoming),
-  'tasks/cancel': (gateway, incoming) => taskRequest(gateway, incoming),
+  'tasks/get': (gateway, incoming) => modernTaskRequest(gateway, incoming),
+  'tasks/update': (gateway, incoming) => modernTaskRequest(gateway, incoming),
+  'tasks/cancel': (gateway, incoming) => modernTaskRequest(gateway, incoming),
 };
 
 /** Methods of the legacy era that a modern client must not find. */
@@ -210,28 +213,6 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
   const { server } = owner;
   gateway.relay.carry(incoming, { server, kind: 'other', name: null, operationKey, edits });
-}
-
-function taskRequest(gateway: Gateway, incoming: Incoming): void {
-  if (!new ClientCapabilities(JSON.parse(incoming.capabilities)).hasExtension(tasksExtension)) {
-    const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
-    return incoming.error({
-      code: rpcCodes.missingClientCapability,
-      message: `Missing client capability: declare ${tasksExtension} to use tasks`,
-      data: JSON.stringify({ requiredCapabilities }),
-    });
-  }
-  const handle = textParam(incoming, 'taskId');
-  const owner =
-    handle === undefined ? undefined : gateway.tasks.ownerOf(handle, incoming.principal);
-  if (!owner) return incoming.error(invalidParams('unknown task'));
-  gateway.relay.carry(incoming, {
-    server: owner.server,
-    kind: 'other',
-    name: owner.taskId,
-    operationKey: incoming.message.method ?? otherOperations,
-    changes: { taskId: JSON.stringify(owner.taskId) },
-  });
 }
 
 /** A method of somebody's own: there must be only one server that it can be for. */

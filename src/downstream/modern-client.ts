@@ -11,6 +11,7 @@ import { ClientCapabilities } from './client-capabilities.ts';
 import { carriedFrame } from './frames.ts';
 import { Incoming } from './incoming.ts';
 import type { Parking } from './parking.ts';
+import { asTheClientKnowsIt } from './tasks/related-task.ts';
 
 /** What may stand in `inputRequests`. */
 const embeddable: ReadonlySet<string> = new Set([
@@ -50,7 +51,8 @@ export class ModernClient implements Client {
   tell(_server: string, message: Message, caller: Caller | undefined): void {
     if (!(caller instanceof Incoming)) return;
     if (message.method === 'notifications/message' && !hears(caller, message)) return;
-    caller.send(carriedFrame(message));
+    // It follows no task of a legacy server: what it hears belongs to its call.
+    caller.send(carriedFrame(asTheClientKnowsIt(message, () => undefined)));
   }
 }
 

@@ -6,9 +6,11 @@
 
 import { hash } from 'node:crypto';
 import type { Answer } from '../host/answer.ts';
+import type { BegunTask } from '../host/begun-tasks.ts';
 import { RpcAnswer } from '../host/call-faults.ts';
 import type { Host } from '../host/host.ts';
 import type { Operation } from '../host/operation.ts';
+import type { Seat } from '../host/seat.ts';
 import type { Traffic } from '../host-tools/traffic.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { contain } from '../kernel/contain.ts';
@@ -30,7 +32,13 @@ import { relayedParams } from './relayed-params.ts';
 import { changedResult, resultFor, resultTypeOf } from './results.ts';
 import { askRound, isLegacyRound } from './rounds.ts';
 import type { Seal } from './seal.ts';
-import type { TaskHandles } from './task-handles.ts';
+import {
+  asksForTask,
+  type Sent,
+  type TaskResults,
+  taskCode,
+  withoutTask,
+} from './tasks/task-results.ts';
 
 export interface RelayParts {
   readonly host: Host;
@@ -38,7 +46,7 @@ export interface RelayParts {
   readonly traffic: Traffic;
   readonly seal: Seal;
   readonly parking: Parking;
-  readonly tasks: TaskHandles;
+  readonly tasks: TaskResults;
   /** A result as the client may see it: addresses that two servers claim are told apart. */
   readonly exposed: (server: string, answer: Answer) => Answer;
   /** An error that nobody expected on the way back. */
@@ -57,6 +65,12 @@ export interface Destination {
   readonly edits?: readonly Edit[];
   /** A tool's arguments where they are not those of the request itself. */
   readonly args?: Buffer;
+  /** Where alone it can go, if it is about something that lives there. */
+  readonly seat?: Seat | undefined;
+  readonly task?: BegunTask;
+  readonly timeoutMs?: number;
+  /** Told when the server's answer, or none, has come. */
+  readonly settled?: () => void;
 }
 
 /** Long enough for somebody who has to find a form first; the server may be stricter. */
@@ -91,7 +105,8 @@ export class Relay {
     changes: MemberChanges | undefined,
     rounds: number,
   ): void {
-    const { host, clock, traffic, parking } = this.#parts;
+    const { host, clock, traffic, parking, tasks } = this.#parts;
+    const way = tasks.wayOf(incoming, to);
     const startedAt = clock.now();
     // Each round is a request of its own, as it is from a modern client.
     traffic.began();
@@ -106,13 +121,16 @@ export class Relay {
       caller: incoming,
       onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
+      ...way.binding,
     };
     const answered = (answer: Answer) => {
+      to.settled?.();
       traffic.ended(to.operationKey, 'ok', clock.now() - startedAt);
       if (isLegacyRound(incoming, answer)) return this.#nextRound(incoming, to, answer, rounds);
-      return parking.ended(incoming, (client) => this.#deliver(client, to, answer));
+      return parking.ended(incoming, (client) => this.#deliver(client, to, answer, way.sent));
     };
     const failed = (thrown: unknown) => {
+      to.settled?.();
       const fault = faultFrom(thrown);
       traffic.failed(to.operationKey, fault, clock.now() - startedAt);
       parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
@@ -162,15 +180,14 @@ export class Relay {
 
   // --- back --------------------------------------------------------------------------------
 
-  #deliver(incoming: Incoming, to: Destination, answer: Answer): void {
-    if (incoming.isOver) return;
+  #deliver(incoming: Incoming, to: Destination, answer: Answer, sent: Sent | undefined): void {
+    if (incoming.isOver) return this.#parts.tasks.abandoned(incoming, answer, sent);
     const { method = '' } = incoming.message;
     const type = resultTypeOf(answer);
     if (type === 'input_required') {
       return incoming.result(this.#withSealedState(incoming, to, answer));
     }
-    const isTask = type === 'task' || method.startsWith('tasks/');
-    const named = isTask ? this.#parts.tasks.inResult(to, incoming, answer) : answer;
+    const named = this.#parts.tasks.shown(incoming, to, answer, sent);
     const shown = this.#parts.exposed(to.server, named);
     incoming.result(resultFor(incoming.era, method, shown, () => this.#wrapsOutput(to)));
   }
@@ -214,6 +231,10 @@ export class Relay {
     if (fault.code === 'not_found' || fault.code === 'denied') {
       return incoming.error(unknownName('tool', incoming));
     }
+    // Whoever asks for a task cannot read the result of a tool.
+    if (asksForTask(incoming)) {
+      return incoming.error({ ...faultError(fault, incoming.principal), ...taskCode(fault) });
+    }
     incoming.result(faultResult(fault, incoming));
   }
 
@@ -254,16 +275,19 @@ export class Relay {
 }
 
 function operationFor(
-  { message }: Incoming,
+  incoming: Incoming,
   to: Destination,
   followUp: MemberChanges | undefined,
 ): Operation {
+  const { message } = incoming;
   const { bytes, paramsObject, method = '' } = message;
   const { kind, name } = to;
   const span = kind === 'tool' ? paramsObject?.find('arguments') : undefined;
   const args = to.args ?? (span ? bytes.subarray(span.start, span.end) : '{}');
-  const params = relayedParams(message, { ...to.changes, ...followUp }, to.edits);
-  return { method, kind, name, args, params, isFollowUp: followUp !== undefined };
+  const changes = { ...to.changes, ...followUp, ...withoutTask(incoming) };
+  const params = relayedParams(message, changes, to.edits);
+  const isFollowUp = followUp !== undefined || asksForTask(incoming);
+  return { method, kind, name, args, params, isFollowUp };
 }
 
 /** Whatever stands there: what is no key is refused by the pipeline. */

@@ -31,9 +31,8 @@ describe('the parameters of a request on their way to a server', () => {
   });
 
   it('lose of _meta what belongs to the hop, and nothing else', () => {
-    const own =
-      '"traceparent":"00-1","x/y":{"n":1.0,"a":1,"a":2},"io.modelcontextprotocol/related-task":{}';
-    const meta = `{"progressToken":7,${own},${envelope},"holdfast/idempotencyKey":"k"}`;
+    const own = '"traceparent":"00-1","x/y":{"n":1.0,"a":1,"a":2}';
+    const meta = `{"progressToken":7,"io.modelcontextprotocol/related-task":{},${own},${envelope},"holdfast/idempotencyKey":"k"}`;
     expect(relayed(`{"_meta":${meta},"name":"t"}`)).toEqual({ members: '"name":"t"', meta: own });
     expect(relayed(`{"name":"t","_meta":{${envelope}}}`)).toEqual({ members: '"name":"t"' });
   });

@@ -19,6 +19,8 @@ const hopKeys: readonly EnvelopeKey[] = [
   'io.modelcontextprotocol/clientCapabilities',
   'io.modelcontextprotocol/logLevel',
   'holdfast/idempotencyKey',
+  // It names a task by our handle, which no server knows; requests about a task name it themselves.
+  'io.modelcontextprotocol/related-task',
 ];
 
 const noChanges: MemberChanges = {};

@@ -8,7 +8,7 @@ import type { Answer } from '../host/answer.ts';
 import { textOf } from '../wire/decode.ts';
 import type { Era } from '../wire/eras.ts';
 import { type MemberChanges, memberEdits } from '../wire/member-edits.ts';
-import { oneLine, splice } from '../wire/splice.ts';
+import { type Edit, oneLine, splice } from '../wire/splice.ts';
 
 /** The result as this client reads it, on one line. */
 export function resultFor(
@@ -27,15 +27,17 @@ export function resultFor(
 
 /** The result with members set or removed, on one line. */
 export function changedResult(answer: Answer, changes: MemberChanges): Buffer {
-  const { frame, result, object } = answer;
-  const bytes = frame.subarray(result.start, result.end);
-  if (!object) return oneLine(bytes);
-  const edits = memberEdits(object, changes).map((edit) => ({
+  return editedResult(answer, answer.object ? memberEdits(answer.object, changes) : []);
+}
+
+/** The result with edits at places of its frame, on one line. */
+export function editedResult({ frame, result }: Answer, edits: readonly Edit[]): Buffer {
+  const shifted = edits.map((edit) => ({
     start: edit.start - result.start,
     end: edit.end - result.start,
     with: edit.with,
   }));
-  return oneLine(splice(bytes, edits));
+  return oneLine(splice(frame.subarray(result.start, result.end), shifted));
 }
 
 /** What kind of result it is; `complete` where it does not say, as from every legacy server. */

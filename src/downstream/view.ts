@@ -14,9 +14,11 @@ import type { Host } from '../host/host.ts';
 import type { ListChange } from '../host/host-news.ts';
 import type { ListKind } from '../host/listings.ts';
 import type { Server } from '../host/server.ts';
+import { hasTaskCalls } from '../host/task-result.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
+import type { Greeting } from '../upstream/connection.ts';
 import { oneLine } from '../wire/splice.ts';
 import type { GatewaySettings } from './gateway.ts';
 import type { Incoming } from './incoming.ts';
@@ -25,6 +27,7 @@ import { legacyDefinition } from './legacy-definitions.ts';
 import { NameTable } from './name-table.ts';
 import { ownDefinitions, ownToolNames } from './own-tools.ts';
 import { ResourceView } from './resource-view.ts';
+import { taskDefinition } from './tasks/task-definitions.ts';
 
 /** No server can have it. */
 const ownName = 'holdfast';
@@ -147,10 +150,10 @@ export class View {
     const catalogue = server.catalogueFor(client);
     const { holdsUntil = 0, scope = 'private' } = catalogue.lists.known(kind) ?? {};
     const allowed = this.#allowed(server, catalogue.definitions(kind) ?? [], kind, principal);
-    const isLegacyTool = kind === 'tools' && era === 'legacy';
+    const greeting = server.greetingFor(client);
     return {
       server: server.name,
-      definitions: isLegacyTool ? allowed.map(legacyDefinition) : allowed,
+      definitions: kind === 'tools' ? allowed.map((one) => toolFor(greeting, era, one)) : allowed,
       ttlMs: Math.max(0, Math.floor(holdsUntil - this.#clock.now())),
       scope,
     };
@@ -240,4 +243,14 @@ export class View {
         });
       });
   }
+}
+
+/** A tool as a client of this era can use it. */
+function toolFor(
+  greeting: Greeting | undefined,
+  era: Incoming['era'],
+  original: Definition,
+): Definition {
+  const shown = taskDefinition(original, era, greeting && hasTaskCalls(greeting));
+  return era === 'legacy' ? legacyDefinition(shown) : shown;
 }

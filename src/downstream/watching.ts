@@ -9,6 +9,9 @@ import type { Incoming } from './incoming.ts';
 import type { LegacySession } from './legacy-session.ts';
 import { Listening, readWishes } from './listen.ts';
 import { invalidParams, refuse, textParam } from './refusals.ts';
+import { lacksTasks } from './tasks/task-requests.ts';
+import { declaresTasks } from './tasks/task-results.ts';
+import { watchTasks } from './tasks/task-watch.ts';
 
 /** Resources that one client may watch, in one session or in one request. */
 export const maxWatched = 1_000;
@@ -65,6 +68,7 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   const hasRoom = () => gateway.listeningsOf(incoming.client.key) < maxListenings;
   assertRoom(hasRoom(), `${maxListenings} streams`);
   assertRoom(wishes.resourceSubscriptions.length <= maxWatched, `${maxWatched} resources`);
+  if (wishes.taskIds.length > 0 && !declaresTasks(incoming)) return incoming.error(lacksTasks());
   const stops: (() => void)[] = [];
   const granted: string[] = [];
   const watching = wishes.resourceSubscriptions.map(async (uri) => {
@@ -74,7 +78,8 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
     stops.push(stop);
     granted.push(uri);
   });
-  await Promise.all(watching);
+  const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
+  stops.push(tasks.stop);
   const end = () => {
     for (const stop of stops) stop();
   };
@@ -82,7 +87,9 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   // Others may have come first while the servers were asked.
   if (!hasRoom()) end();
   assertRoom(hasRoom(), `${maxListenings} streams`);
-  const listening = new Listening(incoming, { ...wishes, resourceSubscriptions: granted });
+  const taskIds = tasks.granted.map(({ handle }) => handle);
+  const shown = { ...wishes, resourceSubscriptions: granted, taskIds };
+  const listening = new Listening(incoming, shown, tasks.granted);
   gateway.listening(listening, end);
   listening.acknowledge();
 }

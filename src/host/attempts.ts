@@ -7,10 +7,11 @@ import { Fault } from '../kernel/fault.ts';
 import type { Signal } from '../kernel/withdrawal.ts';
 import type { Defects } from '../observe/defects.ts';
 import { protocolContract, type ReplayContract, sequelOf } from '../policy/replay.ts';
-import type { Connection } from '../upstream/connection.ts';
+import type { Connection, RequestOptions } from '../upstream/connection.ts';
 import type { Message } from '../wire/scan.ts';
 import {
   cancelledFault,
+  lostTaskFault,
   overAllAttempts,
   rpcFault,
   timeoutFault,
@@ -25,8 +26,11 @@ import { requestOptions, requestParams } from './outgoing.ts';
 import { Patience, type PatienceListener } from './patience.ts';
 import type { Seat } from './seat.ts';
 import type { Server } from './server.ts';
+import { type DescribedTask, taskIn } from './task-result.ts';
+import { finishTask } from './task-wait.ts';
 
 export class Attempts implements PatienceListener {
+  readonly #parts: CallParts;
   readonly #server: Server;
   readonly #seat: Seat;
   readonly #call: Call;
@@ -36,6 +40,7 @@ export class Attempts implements PatienceListener {
   readonly #defects: Defects;
 
   constructor(parts: CallParts, server: Server, seat: Seat, call: Call) {
+    this.#parts = parts;
     this.#server = server;
     this.#seat = seat;
     this.#call = call;
@@ -58,7 +63,8 @@ export class Attempts implements PatienceListener {
       for (;;) {
         // Raised while the call waited for its place, or after an attempt that never left us.
         if (signal?.aborted && !this.#isKept) throw cancelledFault(this.#server.name);
-        const connection = this.#seat.supervisor.connection ?? (await this.#connection());
+        const connection =
+          this.#bound() ?? this.#seat.supervisor.connection ?? (await this.#connection());
         const offered = this.#offered() ?? (await this.#unlisted(connection));
         const { caller } = this.#call.request;
         const preparing =
@@ -68,11 +74,13 @@ export class Attempts implements PatienceListener {
           await this.#interruption.of(preparing);
         }
         if (this.#call.replays > 0) this.#refuseIfChanged(seen, offered);
+        this.#refuseForeignTask(connection);
         seen = offered;
         try {
           const message = await this.#dispatch(connection, offered);
           if (message.kind === 'error') throw rpcFault(connection, message);
-          return message;
+          const task = this.#unwantedTask(connection, message);
+          return task ? await this.#finished(connection, offered, task) : message;
         } catch (thrown) {
           if (!(thrown instanceof Fault)) throw thrown;
           this.#goOnAfter(connection, offered, thrown);
@@ -116,6 +124,13 @@ export class Attempts implements PatienceListener {
     return this.#interruption.of(this.#seat.supervisor.acquire());
   }
 
+  /** The one connection that it can be about. */
+  #bound(): Connection | undefined {
+    const { task } = this.#call.request;
+    if (task?.place.connection.isLost) throw lostTaskFault(task);
+    return task?.place.connection;
+  }
+
   #offered(): OfferedTool | undefined {
     const { kind, name } = this.#call.request.operation;
     return kind === 'tool' && name !== null
@@ -153,20 +168,63 @@ export class Attempts implements PatienceListener {
   #dispatch(connection: Connection, offered: OfferedTool | undefined): Promise<Message> {
     const { request } = this.#call;
     const { operation, caller } = request;
-    const options = requestOptions(connection, request, offered, this.#patience);
+    const options = this.#options(connection, offered);
     this.#call.attempts += 1;
     this.#call.generation = connection.generation;
     const isFirst = this.#seat.use(connection, caller, this.#patience);
     if (caller) this.#server.questions.calling(connection, caller, isFirst);
     const exchange = connection.request(
       operation.method,
-      requestParams(operation, offered),
+      requestParams(connection, request, offered),
       options,
     );
     this.#call.exchange = exchange;
+    request.sentTo?.({ seat: this.#seat, connection }, exchange.id);
     this.#interruption.interrupts(exchange);
     this.#patience.begin();
     return exchange.answer;
+  }
+
+  #options(connection: Connection, offered: OfferedTool | undefined): RequestOptions {
+    return requestOptions(connection, this.#call.request, offered, this.#patience);
+  }
+
+  /** A modern server cannot be asked for a task, and its caller could not read anything else. */
+  #refuseForeignTask({ era }: Connection): void {
+    const { takesTask, operation } = this.#call.request;
+    if (takesTask !== 'legacy' || era === 'legacy') return;
+    const { name } = this.#server;
+    const detail = `${name}/${operation.name} cannot be called as a task; call it without one`;
+    throw new Fault('invalid_request', detail, { server: name });
+  }
+
+  /** The task that the call has become, if its caller cannot follow it. */
+  #unwantedTask({ era }: Connection, { bytes, resultObject }: Message): DescribedTask | undefined {
+    const { operation, takesTask } = this.#call.request;
+    if (operation.kind !== 'tool' || takesTask === era) return undefined;
+    return taskIn(era, bytes, resultObject);
+  }
+
+  /** A task is accepted work: it may take as long as a call may take at all. */
+  async #finished(
+    connection: Connection,
+    offered: OfferedTool | undefined,
+    task: DescribedTask,
+  ): Promise<Message> {
+    const { caller } = this.#call.request;
+    const { clock, tasks } = this.#parts;
+    const options = this.#options(connection, offered);
+    const { name: server } = this.#server;
+    const interruption = this.#interruption;
+    const wait = { server, connection, options, caller, clock, interruption, tasks };
+    this.#patience.hold();
+    try {
+      const message = await finishTask(wait, task);
+      if (message.kind === 'error') throw rpcFault(connection, message);
+      return message;
+    } finally {
+      this.#patience.release();
+    }
   }
 
   /** Returns if the call is to be dispatched again; throws what the caller will see if not. */

@@ -8,6 +8,7 @@ import { isRecord } from '../upstream/classify.ts';
 import type { Connection } from '../upstream/connection.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
+import type { BegunTask } from './begun-tasks.ts';
 import type { Call } from './call-parts.ts';
 import type { OfferedTool } from './catalogue.ts';
 import { subjectOf } from './operation.ts';
@@ -58,6 +59,15 @@ export function unknownTool(server: Server, tool: string): Fault {
     'not_found',
     `Unknown tool: ${server.name} has no tool '${tool}'; ${hint || `run: holdfast tools ${server.name}`}`,
     { server: server.name, tool },
+  );
+}
+
+/** The task's connection is gone: no other one knows of it. */
+export function lostTaskFault({ server, tool }: BegunTask): Fault {
+  return new Fault(
+    'outcome_unknown',
+    `the connection to ${server} that began this task is gone, and the task with it: whether ${tool ?? 'the call'} ran to its end is not known; it was not repeated`,
+    { server, ...(tool === null ? {} : { tool }), dispatched: 'yes' },
   );
 }
 

@@ -11,9 +11,12 @@ import type { Guard } from '../policy/guard.ts';
 import type { IdempotencyKeys } from '../policy/idempotency.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Exchange } from '../upstream/exchange.ts';
+import type { Era } from '../wire/eras.ts';
+import type { BegunTask, BegunTasks, Place } from './begun-tasks.ts';
 import type { Caller } from './caller.ts';
 import type { IdlePool } from './idle-pool.ts';
 import type { Operation } from './operation.ts';
+import type { Seat } from './seat.ts';
 import type { Server } from './server.ts';
 import type { StartPlaces } from './start-places.ts';
 import type { Tally } from './tally.ts';
@@ -31,6 +34,14 @@ export interface CallRequest {
   readonly idempotencyKey?: unknown;
   /** The client behind the call, if servers may ask it back. */
   readonly caller?: Caller | undefined;
+  /** The place it has to go to; the one that is right for its caller if none is named. */
+  readonly seat?: Seat | undefined;
+  /** The task it is about, which lives on one connection: it goes there or nowhere. */
+  readonly task?: BegunTask | undefined;
+  /** Told where it goes, at every dispatch, and under which progress token. */
+  readonly sentTo?: ((place: Place, token: number) => void) | undefined;
+  /** Tasks of which era its caller can follow; any other is followed for it (task-wait). */
+  readonly takesTask?: Era | undefined;
 }
 
 /** One call on its way: what it has come through so far. */
@@ -71,6 +82,7 @@ export interface CallParts {
   readonly defects: Defects;
   /** For starts that no call needs, only a list. */
   readonly places: StartPlaces;
+  readonly tasks: BegunTasks;
   /** Throws `not_found` for a name that is not registered. */
   find(server: string): Server;
 }

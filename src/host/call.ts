@@ -12,9 +12,16 @@ import type { Message } from '../wire/scan.ts';
 import { type Answer, answerIn, answerOf, resultBytes } from './answer.ts';
 import { Attempts } from './attempts.ts';
 import { type Cacheable, keepResult, lookUp } from './cached-results.ts';
-import { cancelledFault, namedFault, noResultFault, unknownTool } from './call-faults.ts';
+import {
+  cancelledFault,
+  lostTaskFault,
+  namedFault,
+  noResultFault,
+  unknownTool,
+} from './call-faults.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { fingerprintOf } from './fingerprint.ts';
+import { isWaiting } from './operation.ts';
 import type { Seat } from './seat.ts';
 import type { Server } from './server.ts';
 
@@ -75,17 +82,21 @@ async function carry(
 ): Promise<Answer> {
   if (signal?.aborted) throw cancelledFault(server.name);
   const { admission } = server;
-  const { caller } = call.request;
-  const seat = server.seats.for(caller);
+  const { caller, task, operation } = call.request;
+  if (task?.isLost) throw lostTaskFault(task);
+  const seat = call.request.seat ?? server.seats.for(caller);
   const { breaker, leases } = seat.supervisor;
   const pass = seat.supervisor.gate();
+  const isWait = isWaiting(operation.method);
+  // However it ends, it says nothing about how calls go.
+  if (isWait) breaker.withdrawn(pass);
   seat.enter(caller);
   let isInside = false;
   try {
-    isInside = admission.tryEnter() || (await admission.enter(clientOf(call), signal));
+    isInside = isWait || admission.tryEnter() || (await admission.enter(clientOf(call), signal));
     leases.hold();
     const message = await new Attempts(parts, server, seat, call).answer(signal);
-    breaker.succeeded(pass);
+    if (!isWait) breaker.succeeded(pass);
     if (message.result === undefined) throw noResultFault(server.name);
     const answer = answerIn(message, message.result);
     if (cacheable) keepResult(parts.cache, cacheable, message, resultBytes(answer));
@@ -93,6 +104,7 @@ async function carry(
     return answer;
   } catch (thrown) {
     const standing = standingAfter(seat, call, thrown);
+    if (isWait) throw thrown instanceof Fault ? namedFault(thrown, call) : thrown;
     if (standing === 'alive') breaker.succeeded(pass);
     else if (standing === 'failing') breaker.failed(pass);
     else breaker.withdrawn(pass);
@@ -101,7 +113,7 @@ async function carry(
     seat.leave(caller);
     if (isInside) {
       leases.release();
-      admission.leave();
+      if (!isWait) admission.leave();
       if (seat.isDuplicate) server.seats.settle(seat);
       parts.pool.settle();
     }

@@ -14,6 +14,7 @@ import { type ReplayContract, replayContract } from '../policy/replay.ts';
 import type { Connection } from '../upstream/connection.ts';
 import { hasParamHeaders } from '../upstream/mirror-headers.ts';
 import { Listings, type ListKind, listDeadlineMs } from './listings.ts';
+import { taskSupport } from './task-result.ts';
 
 /** A tool with everything the pipeline decides by, worked out once per listing. */
 export interface OfferedTool {
@@ -22,6 +23,8 @@ export interface OfferedTool {
   readonly contract: ReplayContract;
   readonly config: ToolConfig | undefined;
   readonly hasParamHeaders: boolean;
+  /** It can be called only as a task (2025-11-25). */
+  readonly needsTask: boolean;
   /** The beginning of its calls' parameters, spelled once. */
   readonly paramsHead: string;
 }
@@ -147,6 +150,7 @@ export class Catalogue {
       contract: contractOf(this.#config, tool.name, tool.annotations.readOnlyHint === true),
       config,
       hasParamHeaders: hasParamHeaders(tool.inputSchema),
+      needsTask: taskSupport(tool.definition) === 'required',
       paramsHead: paramsHead(tool.name),
     };
   }

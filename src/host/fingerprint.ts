@@ -6,13 +6,13 @@
 import { hash } from 'node:crypto';
 import { canonicalText } from '../wire/canonical.ts';
 import type { CallRequest } from './call-parts.ts';
-import { requestParams } from './outgoing.ts';
+import { ownParams } from './outgoing.ts';
 
-export function fingerprintOf({ server, operation }: CallRequest): string {
-  const { members } = requestParams(operation, undefined);
+export function fingerprintOf({ server, operation, takesTask }: CallRequest): string {
+  const { members } = ownParams(operation, undefined);
   const pieces = typeof members === 'string' || Buffer.isBuffer(members) ? [members] : members;
   const bytes = Buffer.concat(['{', ...pieces, '}'].map((piece) => Buffer.from(piece)));
   // Parameters with duplicate keys have no canonical form: then only the same bytes are the same.
   const text = canonicalText(bytes) ?? bytes.toString('base64');
-  return hash('sha256', JSON.stringify([server, operation.method, text]));
+  return hash('sha256', JSON.stringify([server, operation.method, text, takesTask]));
 }

@@ -3,6 +3,7 @@
 
 import { contain } from '../kernel/contain.ts';
 import type { Message } from '../wire/scan.ts';
+import type { TaskNews } from './begun-tasks.ts';
 import type { ListKind } from './listings.ts';
 
 /** `first`: it was never known before. `announced`: it was said to have changed, and has now been read. */
@@ -13,6 +14,8 @@ export interface NewsListener {
   listChanged(server: string, kind: ListKind, change: ListChange): void;
   /** `notifications/resources/updated`, as it came; for this client alone, if one is named. */
   updated(server: string, message: Message, owner: string | null): void;
+  /** What a server says of a task on its own account, as it came; for the task's owner alone. */
+  task(news: TaskNews): void;
 }
 
 export class HostNews {
@@ -36,6 +39,10 @@ export class HostNews {
 
   updated(server: string, message: Message, owner: string | null): void {
     this.#tell(server, (listener) => listener.updated(server, message, owner));
+  }
+
+  task(news: TaskNews): void {
+    this.#tell(news.server, (listener) => listener.task(news));
   }
 
   #tell(server: string, tell: (listener: NewsListener) => void): void {

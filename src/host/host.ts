@@ -23,6 +23,7 @@ import type { Lease } from '../supervise/leases.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { type Answer, resultBytes } from './answer.ts';
 import { argumentsFromText, argumentsFromValue } from './arguments.ts';
+import { BegunTasks } from './begun-tasks.ts';
 import { carryCall } from './call.ts';
 import type { CallParts, CallRequest } from './call-parts.ts';
 import { containedClock } from './contained-edges.ts';
@@ -114,6 +115,7 @@ export class Host implements CallParts, AsyncDisposable {
   readonly news: HostNews;
   /** Errors of our own, contained where they were met. */
   readonly defects: Defects;
+  readonly tasks: BegunTasks;
   readonly #parts: HostParts;
   readonly #registry: Registry;
   readonly #undeclared: UndeclaredServers;
@@ -140,6 +142,7 @@ export class Host implements CallParts, AsyncDisposable {
     this.cache = new ResponseCache(edges.clock, config.cache);
     this.keys = new IdempotencyKeys(new KeyedMemory(edges.clock), () => {});
     this.tally = new Tally(edges.clock, events);
+    this.tasks = new BegunTasks(edges.clock, (news) => this.news.task(news));
     this.pool = new IdlePool(config.maxIdle, () => this.#registry.seats());
     this.places = new StartPlaces(edges.clock, placesFor(parts.processors ?? 1));
     const server: ServerParts = {
@@ -159,6 +162,7 @@ export class Host implements CallParts, AsyncDisposable {
       },
       listChanged: (name, kind, change) => this.news.listChanged(name, kind, change),
       updated: (name, message, owner) => this.news.updated(name, message, owner),
+      tasks: this.tasks,
     };
     this.#registry = new Registry({ ...parts, server });
     this.#undeclared = new UndeclaredServers(this.#registry, (name, [command, ...args]) =>
@@ -269,6 +273,7 @@ export class Host implements CallParts, AsyncDisposable {
 
   /** A client of the gateway is gone: what servers kept for it alone ends. */
   async clientGone(key: string): Promise<void> {
+    this.tasks.clientGone(key);
     await Promise.all(this.servers().map(({ seats }) => seats.release(key)));
   }
 
@@ -444,6 +449,7 @@ export class Host implements CallParts, AsyncDisposable {
   }
 
   async #end(): Promise<void> {
+    this.tasks.close();
     await this.#registry.endAll();
     this.#ended.abort();
     this.budgets[Symbol.dispose]();

@@ -165,7 +165,7 @@ describe('what is under an idempotency key', () => {
     expect(servers.s.heard('prompts/get').length).toBe(1);
     const call = (more: object) => ask('tools/call', { name: 's__t', arguments: {}, ...more }, 't');
     await call({});
-    expect((await call({ task: { ttl: 1 } })).result).toMatchObject({
+    expect((await call({ other: { ttl: 1 } })).result).toMatchObject({
       _meta: { 'holdfast/fault': { code: 'conflict' } },
     });
     expect(servers.s.heard('tools/call').length).toBe(1);

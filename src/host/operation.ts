@@ -46,6 +46,14 @@ export function isSafeMethod(method: string): boolean {
   return safeMethods.has(method);
 }
 
+/**
+ * Does it only wait for work that the server does anyway? It may take as long as that work: it takes
+ * no place among the server's calls, and its end says nothing about the server's health.
+ */
+export function isWaiting(method: string): boolean {
+  return method === 'tasks/result';
+}
+
 /** What counts and events call it: the tool, else the method. */
 export function subjectOf({ kind, name, method }: Operation): string {
   return kind === 'tool' && name !== null ? name : method;

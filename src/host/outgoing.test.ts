@@ -16,16 +16,19 @@ const request = (operation: Operation, caller?: Caller) => ({
   caller,
 });
 
+const paramsFor = (operation: Operation) =>
+  requestParams(new FakeUpstream(), { operation }, undefined);
+
 describe('the parameters of a call', () => {
   it('are its name and the caller’s bytes, or what it brought along', () => {
     const args = '{"n":1.0,"a":1,"a":2}';
     const members = `"name":"a\\"b","arguments":${args}`;
-    expect(requestParams(toolCall('a"b', args), undefined)).toEqual({ members });
-    const bytes = requestParams(toolCall('a"b', Buffer.from(args)), undefined).members;
+    expect(paramsFor(toolCall('a"b', args))).toEqual({ members });
+    const bytes = paramsFor(toolCall('a"b', Buffer.from(args))).members;
     expect(bytes.toString()).toBe(members);
     const params = { members: '"uri":"x"' };
     const read: Operation = { method: 'resources/read', kind: 'resource', name: 'x', args, params };
-    expect(requestParams(read, undefined)).toBe(params);
+    expect(paramsFor(read)).toBe(params);
   });
 });
 

@@ -7,8 +7,29 @@ import type { CallRequest } from './call-parts.ts';
 import { type OfferedTool, paramsHead } from './catalogue.ts';
 import type { Operation } from './operation.ts';
 import type { Patience } from './patience.ts';
+import { hasTaskCalls, hasTasksExtension, tasksExtension } from './task-result.ts';
 
-export function requestParams(operation: Operation, offered: OfferedTool | undefined): Params {
+/** A legacy tool that can be called only as a task is called as one, whoever calls it (see task-wait). */
+export function requestParams(
+  { era, greeting }: Pick<Connection, 'era' | 'greeting'>,
+  { operation, takesTask }: Pick<CallRequest, 'operation' | 'takesTask'>,
+  offered: OfferedTool | undefined,
+): Params {
+  const params = ownParams(operation, offered);
+  const isTask = offered?.needsTask && era === 'legacy' && takesTask !== 'legacy';
+  return isTask && hasTaskCalls(greeting) ? withTask(params) : params;
+}
+
+const task = Buffer.from(',"task":{}');
+
+/** A tool call's parameters are never empty: they begin with its name. */
+function withTask({ members, ...rest }: Params): Params {
+  const pieces = typeof members === 'string' ? [Buffer.from(members)] : [members].flat();
+  return { members: [...pieces, task] as readonly Buffer[], ...rest };
+}
+
+/** The parameters as the caller gave them. */
+export function ownParams(operation: Operation, offered: OfferedTool | undefined): Params {
   if (operation.params) return operation.params;
   const { args, name } = operation;
   const head = offered?.paramsHead ?? paramsHead(name ?? '');
@@ -23,17 +44,25 @@ export function requestOptions(
   offered: OfferedTool | undefined,
   patience: Patience,
 ): RequestOptions {
+  const capabilities = capabilitiesFor(connection, operation, caller?.capabilities);
   const options: RequestOptions = caller
-    ? {
-        progress: patience,
-        owner: caller,
-        capabilities: caller.capabilities,
-        logLevel: caller.logLevel,
-      }
-    : { progress: patience };
+    ? { progress: patience, owner: caller, capabilities, logLevel: caller.logLevel }
+    : { progress: patience, capabilities };
   // Only a modern remote server reads headers.
   if (connection.child !== undefined || connection.era !== 'modern') return options;
   return { ...options, headers: mirrored(operation, offered) };
+}
+
+/** A modern server may make a task of any tool call: where the caller cannot follow it, the host does. */
+function capabilitiesFor(
+  { era, greeting }: Connection,
+  { kind }: Operation,
+  own: string | undefined,
+): string | undefined {
+  if (kind !== 'tool' || era !== 'modern' || !hasTasksExtension(greeting)) return own;
+  if (own?.includes(tasksExtension)) return own;
+  const { extensions, ...rest } = JSON.parse(own ?? '{}') as { extensions?: object };
+  return JSON.stringify({ ...rest, extensions: { ...extensions, [tasksExtension]: {} } });
 }
 
 function mirrored(

@@ -6,6 +6,7 @@ import { MemoryStore } from '../store/memory.ts';
 import type { Supervisor } from '../supervise/supervisor.ts';
 import type { Connection } from '../upstream/connection.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
+import { BegunTasks } from './begun-tasks.ts';
 import type { Caller, Client, ClientAnswer, Question } from './caller.ts';
 import { Patience } from './patience.ts';
 import { Questions } from './questions.ts';
@@ -74,6 +75,7 @@ function newQuestions({ hasClients = true } = {}) {
       throw error;
     },
     noise: (one) => noise.push(one),
+    tasks: new BegunTasks(clock, () => {}),
   });
   const seat = seats.current;
   const expired: Caller[] = [];

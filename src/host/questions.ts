@@ -19,6 +19,7 @@ import {
 import { type Id, idOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import { oneLine } from '../wire/splice.ts';
+import type { BegunTasks } from './begun-tasks.ts';
 import type { Caller, Client, ClientAnswer } from './caller.ts';
 import { LogLevels } from './log-levels.ts';
 import type { RootsAtStart } from './roots-at-start.ts';
@@ -38,6 +39,7 @@ export interface QuestionsParts {
   /** An error that nobody expected, on the way of a question or of its answer. */
   readonly caught: (error: unknown) => void;
   readonly roots: RootsAtStart;
+  readonly tasks: BegunTasks;
 }
 
 export class Questions {
@@ -78,7 +80,9 @@ export class Questions {
   // --- requests ----------------------------------------------------------------------------
 
   asked(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
-    const owner = this.#owner(seat, about, from);
+    // What belongs to a task is for whoever began the task.
+    const byTask = this.#parts.tasks.ownerOf(message, from);
+    const owner = byTask ?? this.#owner(seat, about, from);
     if (message.method === 'roots/list') {
       const waiting = owner ? undefined : seat.onlyClientWaitingFor(from);
       const roots = owner ?? (waiting && { client: waiting, caller: seat.oldestCaller(waiting) });
@@ -87,7 +91,7 @@ export class Questions {
     this.#parts.asked();
     if (!owner) return this.#refuse(seat, message, from);
     // Only where the transport does not show whose it is do clients have to be kept apart.
-    if (about === undefined && seat.owner === null) this.#foundAsking();
+    if (about === undefined && !byTask && seat.owner === null) this.#foundAsking();
     if (owner.client.isAskedInCalls && owner.caller === undefined) {
       return this.#refuse(seat, message, from);
     }
@@ -181,7 +185,10 @@ export class Questions {
     if (message.method === 'notifications/progress') {
       return this.#parts.noise('unowned-notification');
     }
-    const owner = this.#owner(seat, about, from) ?? this.#callOf(seat, message, from);
+    const owner =
+      this.#parts.tasks.ownerOf(message, from) ??
+      this.#owner(seat, about, from) ??
+      this.#callOf(seat, message, from);
     if (!owner) return this.#parts.noise('unowned-notification');
     const caller = owner.caller ?? seat.oldestCaller(owner.client);
     owner.client.tell(this.#parts.server, message, caller);

@@ -21,6 +21,7 @@ import type { Exchange } from '../upstream/exchange.ts';
 import type { HttpClient } from '../upstream/http-client.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import type { Message } from '../wire/scan.ts';
+import type { BegunTasks } from './begun-tasks.ts';
 import type { Caller } from './caller.ts';
 import type { Catalogue } from './catalogue.ts';
 import { containedListener } from './contained-listener.ts';
@@ -64,6 +65,7 @@ export interface ServerParts extends Edges {
   readonly listChanged: (server: string, kind: ListKind, change: ListChange) => void;
   /** A watched resource changed; `owner` is the client whose own connection says so. */
   readonly updated: (server: string, message: Message, owner: string | null) => void;
+  readonly tasks: BegunTasks;
 }
 
 /** A remote server comes back by itself, however long it was away: its delay grows to this. */
@@ -152,6 +154,7 @@ export class Server {
       caught: (error) => {
         events.defects.caught('a question of the server', error, name);
       },
+      tasks: parts.tasks,
     });
   }
 
@@ -265,6 +268,7 @@ export class Server {
     const listener: ConnectionListener = {
       lost: (cause) => {
         if (connection) this.questions.lost(connection);
+        if (connection) this.#parts.tasks.lost(connection);
         lost(cause);
       },
       lastWords: (stderr) => {
@@ -334,6 +338,7 @@ export class Server {
       return this.#parts.updated(this.name, message, seat.owner);
     }
     if (method === 'notifications/subscriptions/acknowledged') return;
+    if (this.#parts.tasks.told(this.name, message, from)) return;
     if (this.#parts.hasClients) this.questions.told(seat, message, about, from);
   }
 

@@ -55,6 +55,9 @@ export const knownKeys = [
   'instructions',
   'serverInfo',
   'roots',
+  'status',
+  'ttl',
+  'pollIntervalMs',
   // error
   'code',
   'message',
@@ -71,6 +74,7 @@ export const knownKeys = [
   'openWorldHint',
   'icons',
   'execution',
+  'taskSupport',
   'uriTemplate',
   'mimeType',
   'size',

@@ -23,12 +23,15 @@ export type Feature =
       readonly needs: 'sdk';
       /** What the client does, or what happens to it: "lists every tool". */
       readonly name: string;
+      /** Only a gateway can do this: nothing to see without one. */
+      readonly isOurs?: true;
       readonly exercise: (cell: Cell<MatrixClient>) => Promise<void>;
     }
   | {
       /** A client that sees the bytes. */
       readonly needs: 'raw';
       readonly name: string;
+      readonly isOurs?: true;
       readonly exercise: (cell: Cell<RawClient>) => Promise<void>;
     };
 

@@ -35,7 +35,17 @@ const tasks = {
     'https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md',
 };
 
+/** The modern era has no such capability to declare, and no such methods. */
+const sessionTasks = {
+  between: whereEitherIsModern,
+  sentence:
+    "If a server's capabilities do not include `tasks.requests.tools.call`, then clients MUST NOT attempt to use task augmentation on that server's tools, regardless of the `execution.taskSupport` value.",
+  source: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks',
+};
+
 export const impossible: readonly Impossible[] = [
+  { feature: 'asks for a task, answers its question and fetches its result', ...sessionTasks },
+  { feature: 'lists its tasks, cancels one, and is told when there is none', ...sessionTasks },
   { feature: 'follows a task to its end', ...tasks },
   { feature: 'cancels a task, and is told when there is none', ...tasks },
   {

@@ -15,6 +15,7 @@ import { catalogueFeatures } from './features/catalogue.ts';
 import { changeFeatures } from './features/changes.ts';
 import { passingFeatures } from './features/passing.ts';
 import { rawFeatures } from './features/raw.ts';
+import { taskFeatures } from './features/tasks.ts';
 import { type FixtureServer, type ServerKind, startServer } from './fixture-server.ts';
 import { isImpossible } from './impossible.ts';
 import { RawClient } from './raw-client.ts';
@@ -26,6 +27,7 @@ export const features: readonly Feature[] = [
   ...changeFeatures,
   ...passingFeatures,
   ...rawFeatures,
+  ...taskFeatures,
 ];
 
 /** How a kind of client connects. */
@@ -143,6 +145,7 @@ function cells({ title, era, connect }: Connector, server: ServerKind, place: Pl
     });
     for (const feature of features) {
       if (feature.needs !== connect.needs || isImpossible(feature.name, era, server.era)) continue;
+      if (feature.isOurs && place.between === 'with') continue;
       it(`${title} ${feature.name} ${place.between} ${server.title}`, async () => {
         const cell = {
           client,

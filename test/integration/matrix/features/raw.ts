@@ -1,5 +1,5 @@
 // What only a client without an SDK can see: the bytes, what no revision knows, its own ids and
-// tokens, the shape of questions on the wire, tasks.
+// tokens, the shape of questions on the wire.
 
 import { expect } from 'vitest';
 import catalogue from '../../../fixtures/servers/matrix/catalogue.json' with { type: 'json' };
@@ -128,46 +128,6 @@ export const rawFeatures: readonly Feature[] = [
         });
         expect(probe.entries('executed', { tag })).toHaveLength(1);
       }
-    },
-  },
-  {
-    needs: 'raw',
-    name: 'follows a task to its end',
-    exercise: async ({ client, named }) => {
-      const started = await client.result('start', 'tools/call', {
-        name: text(named('start_task')),
-      });
-      expect(started).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 60_000 });
-      const taskId = text(started['taskId']);
-      const asked = await client.result('get', 'tasks/get', { taskId });
-      expect(asked).toMatchObject({
-        resultType: 'complete',
-        taskId: started['taskId'],
-        status: 'input_required',
-        inputRequests: { who: { method: 'elicitation/create' } },
-      });
-      const inputResponses = text({ who: { action: 'accept', content: { name: 'Ada' } } });
-      await client.result('update', 'tasks/update', { taskId, inputResponses });
-      const done = await client.result('again', 'tasks/get', { taskId });
-      expect(done).toMatchObject({
-        status: 'completed',
-        result: { content: [{ text: 'done for Ada' }, { type: 'hologram', beams: [3] }] },
-      });
-    },
-  },
-  {
-    needs: 'raw',
-    name: 'cancels a task, and is told when there is none',
-    exercise: async ({ client, named }) => {
-      const started = await client.result('start', 'tools/call', {
-        name: text(named('start_task')),
-      });
-      const taskId = text(started['taskId']);
-      await client.result('cancel', 'tasks/cancel', { taskId });
-      const after = await client.result('get', 'tasks/get', { taskId });
-      expect(after).toMatchObject({ status: 'cancelled' });
-      const none = await client.request('none', 'tasks/get', { taskId: text('no-such-task') });
-      expect(none.message).toMatchObject({ error: { code: -32602 } });
     },
   },
 ];

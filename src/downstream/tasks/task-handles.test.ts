@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answerOf, resultBytes } from '../host/answer.ts';
-import { localUser } from '../policy/principal.ts';
-import type { Incoming } from './incoming.ts';
-import { Seal } from './seal.ts';
+import { localUser } from '../../policy/principal.ts';
+import { Seal } from '../seal.ts';
 import { TaskHandles } from './task-handles.ts';
 
 const other = { id: 'token:x', role: null };
@@ -48,16 +46,4 @@ describe('the handle of a task', () => {
       expect(handles.ownerOf(handle, localUser)).toBeUndefined();
     },
   );
-
-  it('stands in a result in the place of the id, for a modern client', () => {
-    const answer = answerOf(Buffer.from('{"resultType":"task","taskId":"1","ttlMs":5.0}'));
-    const modern = { isModern: true, principal: localUser } as Incoming;
-    const shown = handles.inResult({ server: 'files' }, modern, answer);
-    const handle = handles.handleOf({ server: 'files', taskId: '1' }, localUser);
-    expect(resultBytes(shown).toString()).toBe(
-      `{"resultType":"task","taskId":${JSON.stringify(handle)},"ttlMs":5.0}`,
-    );
-    const legacy = { isModern: false, principal: localUser } as Incoming;
-    expect(handles.inResult({ server: 'files' }, legacy, answer)).toBe(answer);
-  });
 });

@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { newGateway, settled } from '../../../test/support/fake-gateway.ts';
+import {
+  ErrorAnswer,
+  type Heard,
+  type Script,
+  tool,
+} from '../../../test/support/scripted-server.ts';
+
+const extension = 'io.modelcontextprotocol/tasks';
+const declaring = { extensions: { [extension]: {} } };
+const times = { createdAt: 'x', lastUpdatedAt: 'y', ttlMs: 60_000, pollIntervalMs: 500 };
+
+/** Makes a task of every call of a client that declares the extension; refuses the others. */
+function taskServer(get: (heard: Heard, count: number) => object): Script {
+  let count = 0;
+  const must = (answer: (heard: Heard) => unknown) => (heard: Heard) => {
+    const meta = heard.params['_meta'] as Record<string, { extensions?: object }>;
+    const own = meta['io.modelcontextprotocol/clientCapabilities'];
+    return own?.extensions && extension in own.extensions
+      ? answer(heard)
+      : new ErrorAnswer({ code: -32021, message: 'Missing required client capability' });
+  };
+  return {
+    era: 'modern',
+    capabilities: { tools: {}, extensions: { [extension]: {} } },
+    tools: [tool('t')],
+    on: {
+      'tools/call': must(() => ({
+        resultType: 'task',
+        taskId: 'x-1',
+        status: 'working',
+        ...times,
+      })),
+      'tasks/get': must((heard) => ({
+        resultType: 'complete',
+        taskId: 'x-1',
+        ...times,
+        ...get(heard, ++count),
+      })),
+      'tasks/update': must(() => ({ resultType: 'complete' })),
+      'tasks/cancel': must(() => ({ resultType: 'complete' })),
+    },
+  };
+}
+
+const working = { status: 'working' };
+const done = { status: 'completed', result: { content: [], n: 1 } };
+
+describe('a call that a modern server makes a task', () => {
+  it.each(['legacy', 'modern'] as const)(
+    'is followed for a %s client without the extension: it gets the result',
+    async (era) => {
+      const script = taskServer((_heard, count) => (count < 3 ? working : done));
+      const { legacy, modern, servers, clock } = newGateway({ a: script });
+      const peer = era === 'legacy' ? legacy() : modern({ roots: {} });
+      const call = peer.request('tools/call', { name: 'a__t' });
+      await settled();
+      expect(call.answers).toEqual([]);
+      await clock.advanceAsync(2_000);
+      expect(call.result).toEqual({
+        content: [],
+        n: 1,
+        ...(era === 'modern' ? { resultType: 'complete' } : {}),
+      });
+      expect(servers.a.heard('tools/call')).toHaveLength(1);
+      expect(servers.a.heard('tasks/get')).toHaveLength(3);
+    },
+  );
+
+  it('is shown to a client with the extension, under a handle of its own', async () => {
+    const { modern, servers } = newGateway({ a: taskServer(() => done) });
+    const peer = modern(declaring);
+    const call = peer.call('a__t');
+    await settled();
+    const { taskId } = call.result as { taskId: string };
+    expect(call.result).toEqual({ resultType: 'task', taskId, status: 'working', ...times });
+    expect(taskId).not.toBe('x-1');
+    const get = peer.request('tasks/get', { taskId });
+    await settled();
+    expect(get.result).toMatchObject({ taskId, ...done });
+    expect(servers.a.heard('tasks/get')).toHaveLength(1);
+  });
+
+  it('ends in the server’s own error if the task has failed', async () => {
+    const error = { code: -32050, message: 'rate limit', data: { n: 1 } };
+    const { legacy, clock } = newGateway({ a: taskServer(() => ({ status: 'failed', error })) });
+    const call = legacy().request('tools/call', { name: 'a__t' });
+    await clock.advanceAsync(2_000);
+    expect(call.answered.error).toEqual(error);
+  });
+
+  it.each([
+    ['the server cancels it', { status: 'cancelled' }, { error: { code: -32603 } }],
+    [
+      'the server describes it in no way of MCP',
+      { status: 'completed' },
+      { result: { _meta: { 'holdfast/fault': { code: 'protocol_violation' } } } },
+    ],
+  ])('ends in an answer although %s', async (_what, state, answer) => {
+    const { legacy, clock } = newGateway({ a: taskServer(() => state) });
+    const call = legacy().request('tools/call', { name: 'a__t' });
+    await clock.advanceAsync(2_000);
+    expect(call.answered).toMatchObject(answer);
+  });
+
+  it('asks the client what the task needs, once, and brings the answer to the task', async () => {
+    const question = { method: 'elicitation/create', params: { message: 'who?' } };
+    const asking = { status: 'input_required', inputRequests: { who: question } };
+    const script = taskServer((_heard, count) => (count < 4 ? asking : done));
+    const { legacy, servers, clock } = newGateway({ a: script });
+    const peer = legacy({ elicitation: {} });
+    const call = peer.request('tools/call', { name: 'a__t' });
+    await clock.advanceAsync(600);
+    expect(call.messages).toMatchObject([question]);
+    const { id } = call.messages[0] as { id: number };
+    const given = { action: 'accept', content: { name: 'Ada' } };
+    peer.answer(id, given);
+    await clock.advanceAsync(3_000);
+    expect(servers.a.child.last('tasks/update').params).toMatchObject({
+      taskId: 'x-1',
+      inputResponses: { who: given },
+    });
+    expect(servers.a.heard('tasks/update')).toHaveLength(1);
+    expect(call.messages).toHaveLength(1);
+    expect(call.result).toEqual(done.result);
+  });
+
+  it('ends, and the task with it, if the client cannot be asked', async () => {
+    const inputRequests = { who: { method: 'elicitation/create', params: {} } };
+    const script = taskServer(() => ({ status: 'input_required', inputRequests }));
+    const { legacy, servers, clock } = newGateway({ a: script });
+    const call = legacy().request('tools/call', { name: 'a__t' });
+    await clock.advanceAsync(2_000);
+    expect(call.answered.error).toMatchObject({ code: -32601 });
+    expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
+  });
+
+  it('is cancelled when its caller gives up', async () => {
+    const { legacy, servers, clock } = newGateway({ a: taskServer(() => working) });
+    const peer = legacy();
+    const call = peer.request('tools/call', { name: 'a__t' }, 'c');
+    await clock.advanceAsync(5_000);
+    peer.note('notifications/cancelled', { requestId: 'c' });
+    await clock.advanceAsync(5_000);
+    expect(call.answers).toEqual([]);
+    expect(servers.a.child.last('tasks/cancel').params).toMatchObject({ taskId: 'x-1' });
+    const { length } = servers.a.heard('tasks/get');
+    await clock.advanceAsync(5_000);
+    expect(servers.a.heard('tasks/get')).toHaveLength(length);
+  });
+
+  it('keeps its server until the result was fetched', async () => {
+    let state: object = working;
+    const script = taskServer(() => state);
+    const config = { a: { keepAliveMs: 1_000 } };
+    const { modern, servers, clock } = newGateway({ a: script }, { config });
+    const peer = modern(declaring);
+    const call = peer.call('a__t');
+    await clock.advanceAsync(20_000);
+    expect(servers.a.child.isGone).toBe(false);
+    state = done;
+    peer.request('tasks/get', { taskId: call.result['taskId'] });
+    await clock.advanceAsync(20_000);
+    expect(servers.a.child.isGone).toBe(true);
+  });
+});
+
+describe('what becomes of a modern task', () => {
+  it('is told to those who listen for it and may, under their handle and mark', async () => {
+    const { modern, servers } = newGateway({ a: taskServer(() => working) });
+    const peer = modern(declaring);
+    const call = peer.call('a__t');
+    await settled();
+    const { taskId } = call.result as { taskId: string };
+    const other = modern(declaring, { principal: { id: 'token:x', role: null }, key: 'x' });
+    const listening = peer.request('subscriptions/listen', {
+      notifications: { taskIds: [taskId, 'made-up'] },
+    });
+    const stranger = other.request('subscriptions/listen', {
+      notifications: { taskIds: [taskId] },
+    });
+    await settled();
+    const acknowledged = (reply: typeof listening) =>
+      (reply.messages[0] as { params: { notifications: unknown } }).params.notifications;
+    expect(acknowledged(listening)).toEqual({ taskIds: [taskId] });
+    expect(acknowledged(stranger)).toEqual({});
+    const { child } = servers.a;
+    expect(child.last('subscriptions/listen').params).toMatchObject({
+      notifications: { taskIds: ['x-1'] },
+      _meta: { 'io.modelcontextprotocol/clientCapabilities': declaring },
+    });
+    const mark = {
+      'io.modelcontextprotocol/subscriptionId': child.last('subscriptions/listen').id,
+    };
+    child.note('notifications/tasks', { taskId: 'x-1', ...times, ...done, _meta: mark });
+    await settled();
+    expect(listening.messages[1]).toEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/tasks',
+      params: {
+        taskId,
+        ...times,
+        ...done,
+        // The id of the listen request itself.
+        _meta: { 'io.modelcontextprotocol/subscriptionId': 2 },
+      },
+    });
+    expect(stranger.messages).toHaveLength(1);
+    listening.underway?.cancel();
+    await settled();
+    expect(child.heardAs('notifications/cancelled')).toHaveLength(1);
+  });
+
+  it('is not told to a client that did not declare the extension', async () => {
+    const { modern } = newGateway({ a: taskServer(() => working) });
+    const listening = modern().request('subscriptions/listen', {
+      notifications: { taskIds: ['x'] },
+    });
+    await settled();
+    expect(listening.answered.error).toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: declaring },
+    });
+  });
+});

@@ -1,0 +1,59 @@
+// What servers say of tasks on their own account, as clients hear it: the owner of a task of 2025-11-25
+// in its session, whoever listens for a modern one on that stream, and nobody else. The server's id
+// and token become the client's own.
+
+import type { TaskNews } from '../../host/begun-tasks.ts';
+import { memberEdits } from '../../wire/member-edits.ts';
+import { oneLine, splice } from '../../wire/splice.ts';
+import { notificationFrame } from '../frames.ts';
+import type { Gateway } from '../gateway.ts';
+import type { LegacySession } from '../legacy-session.ts';
+import type { Listening } from '../listen.ts';
+import type { KnownTasks } from './related-task.ts';
+
+export function tellOfTask(
+  gateway: Gateway,
+  news: TaskNews,
+  sessions: Iterable<LegacySession>,
+  listenings: Iterable<Listening>,
+): void {
+  const { task, message, server, taskId } = news;
+  const { method = '', paramsObject, bytes } = message;
+  if (!paramsObject) return;
+  const { start, end } = paramsObject;
+  const shown = (changes: Parameters<typeof memberEdits>[1]) => {
+    const edits = memberEdits(paramsObject, changes).map((edit) => ({
+      start: edit.start - start,
+      end: edit.end - start,
+      with: edit.with,
+    }));
+    return oneLine(splice(bytes.subarray(start, end), edits));
+  };
+  if (method === 'notifications/tasks') {
+    for (const listening of listenings) listening.task(server, taskId, (own) => shown(own));
+    return;
+  }
+  if (task?.era !== 'legacy') return;
+  const { progressToken = '0' } = task;
+  const own =
+    method === 'notifications/progress'
+      ? { progressToken }
+      : { taskId: JSON.stringify(gateway.handles.sessionHandle(task)) };
+  // A client without a stream of its own hears it with what it asked about the task.
+  const caller = [...task.asking].at(-1);
+  for (const session of sessions) {
+    if (session.key === task.client.key) session.say(notificationFrame(method, shown(own)), caller);
+  }
+}
+
+/** The tasks that this client has begun at this server, by the ids of both sides. */
+export function knownTasks({ host, handles }: Gateway, server: string, key: string): KnownTasks {
+  const own = () => host.tasks.ofClient(key).filter((task) => task.server === server);
+  return {
+    handleOf: (taskId) => {
+      const task = own().find((one) => one.taskId === taskId);
+      return task && handles.sessionHandle(task);
+    },
+    idOf: (handle) => own().find((one) => handles.sessionHandle(one) === handle)?.taskId,
+  };
+}

@@ -1,0 +1,190 @@
+// What clients ask about their tasks. Each request goes to the server of the task under the server's own
+// id; one of 2025-11-25 goes to the very connection that began the task, and ends in a typed fault
+// where that is gone. `tasks/result` waits for the work itself, so it may take as long as the task is
+// kept. The list is made from what this client has begun here, each described anew by its server:
+// what another client has begun cannot get into it.
+
+import type { BegunTask } from '../../host/begun-tasks.ts';
+import { RpcAnswer } from '../../host/call-faults.ts';
+import { described, tasksExtension } from '../../host/task-result.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
+import { textOf } from '../../wire/decode.ts';
+import { rpcCodes } from '../../wire/eras.ts';
+import { memberEdits } from '../../wire/member-edits.ts';
+import { objectAt } from '../../wire/parts.ts';
+import { oneLine, splice } from '../../wire/splice.ts';
+import type { RpcError } from '../frames.ts';
+import type { Gateway } from '../gateway.ts';
+import { Incoming } from '../incoming.ts';
+import { invalidParams, textParam } from '../refusals.ts';
+import { declaresTasks } from './task-results.ts';
+
+/** Requests for the result of one task that wait at the same time. */
+const maxWaiting = 8;
+/** Tasks of one page of a list. */
+const pageTasks = 50;
+/** How many of them are asked for at a time. */
+const parallel = 8;
+/** How long a list waits for a server's word on one task; then the last one has to do. */
+const describeMs = 5_000;
+
+/** A server must refuse those who did not declare the extension (modern). */
+export function lacksTasks(): RpcError {
+  return {
+    code: rpcCodes.missingClientCapability,
+    message: `Missing client capability: declare ${tasksExtension} to use tasks`,
+    data: JSON.stringify({ requiredCapabilities: { extensions: { [tasksExtension]: {} } } }),
+  };
+}
+
+/** `tasks/get`, `tasks/update`, `tasks/cancel` of the extension. */
+export function modernTaskRequest(gateway: Gateway, incoming: Incoming): void {
+  if (!declaresTasks(incoming)) return incoming.error(lacksTasks());
+  const handle = textParam(incoming, 'taskId');
+  const { handles, host } = gateway;
+  const owner = handle === undefined ? undefined : handles.ownerOf(handle, incoming.principal);
+  if (!owner) return incoming.error(invalidParams('unknown task'));
+  const { server, taskId } = owner;
+  gateway.relay.carry(incoming, {
+    server,
+    kind: 'other',
+    name: taskId,
+    operationKey: incoming.message.method ?? '',
+    changes: { taskId: JSON.stringify(taskId) },
+    // Another process of the same server may know nothing of it.
+    seat: host.tasks.find(server, taskId)?.place.seat,
+  });
+}
+
+/** `tasks/get`, `tasks/result`, `tasks/cancel` of 2025-11-25. */
+export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
+  const { method = '' } = incoming.message;
+  const handle = textParam(incoming, 'taskId');
+  const { handles, host } = gateway;
+  const task = handle === undefined ? undefined : handles.taskOf(handle, incoming, host.tasks);
+  if (!task) return incoming.error(invalidParams('unknown task'));
+  const isWait = method === 'tasks/result';
+  if (isWait && waitingFor(task) >= maxWaiting) throw tooManyWait(task.server);
+  task.asking.add(incoming);
+  const { server, taskId, place } = task;
+  gateway.relay.carry(incoming, {
+    server,
+    kind: 'other',
+    name: taskId,
+    operationKey: method,
+    changes: { taskId: JSON.stringify(taskId) },
+    seat: place.seat,
+    task,
+    ...(isWait
+      ? { timeoutMs: Math.max(task.leftMs(), host.find(server).config.callTimeoutMs) }
+      : {}),
+    settled: () => task.asking.delete(incoming),
+  });
+}
+
+function waitingFor({ asking }: BegunTask): number {
+  const isWait = (caller: unknown) =>
+    caller instanceof Incoming && caller.message.method === 'tasks/result';
+  return [...asking].filter(isWait).length;
+}
+
+function tooManyWait(server: string): Fault {
+  const detail = `${maxWaiting} requests wait for the result of this task already`;
+  return new Fault('overloaded', detail, { server });
+}
+
+// --- the list of 2025-11-25 ----------------------------------------------------------------
+
+export function listTasks(gateway: Gateway, incoming: Incoming): void {
+  const { bytes, paramsObject } = incoming.message;
+  const span = paramsObject?.find('cursor');
+  const cursor = span && textOf(bytes, span);
+  const after = span === undefined ? 0 : serialIn(gateway, incoming, cursor);
+  if (after === undefined) {
+    return incoming.error(invalidParams('this cursor was not given for this list'));
+  }
+  gateway.count(incoming, 'tasks/list', async () => {
+    const own = gateway.host.tasks.ofClient(incoming.client.key);
+    const rest = own.filter(({ serial, isLost }) => serial > after && !isLost);
+    const page = rest.slice(0, pageTasks);
+    const shown = await descriptions(gateway, incoming, page);
+    const last = page.at(-1);
+    const more =
+      last && rest.length > page.length
+        ? `,"nextCursor":${JSON.stringify(cursorAfter(gateway, incoming, last))}`
+        : '';
+    incoming.result('{"tasks":[', joined(shown), `]${more}}`);
+  });
+}
+
+function cursorAfter({ seal }: Gateway, { client }: Incoming, { serial }: BegunTask): string {
+  return seal.close({ tasksAfter: serial, client: client.key });
+}
+
+function serialIn(
+  { seal }: Gateway,
+  { client }: Incoming,
+  cursor: string | undefined,
+): number | undefined {
+  const opened = cursor === undefined ? undefined : seal.open(cursor);
+  if (typeof opened !== 'object' || opened === null || !('tasksAfter' in opened)) return undefined;
+  const { tasksAfter, client: key } = opened as { tasksAfter: unknown; client?: unknown };
+  return key === client.key && typeof tasksAfter === 'number' ? tasksAfter : undefined;
+}
+
+/** Some at a time: a list must not take all places of a server. */
+async function descriptions(
+  gateway: Gateway,
+  incoming: Incoming,
+  tasks: readonly BegunTask[],
+): Promise<readonly Buffer[]> {
+  const found: (Buffer | undefined)[][] = [];
+  for (let at = 0; at < tasks.length; at += parallel) {
+    const some = tasks.slice(at, at + parallel);
+    found.push(await Promise.all(some.map((task) => descriptionOf(gateway, incoming, task))));
+  }
+  return found.flat().flatMap((description) => description ?? []);
+}
+
+/** As it is now; undefined for one that its server no longer knows. */
+async function descriptionOf(
+  { host, handles }: Gateway,
+  incoming: Incoming,
+  task: BegunTask,
+): Promise<Buffer | undefined> {
+  try {
+    if (!task.isOver) await describe(host, incoming, task);
+  } catch (thrown) {
+    // Its server says that there is none; any other trouble leaves what was known before.
+    if (faultFrom(thrown).cause instanceof RpcAnswer) return undefined;
+  }
+  const { description } = task;
+  const object = description && objectAt(description, { start: 0, end: description.length });
+  if (!object) return undefined;
+  const taskId = JSON.stringify(handles.sessionHandle(task));
+  const named = memberEdits(object, { taskId, _meta: null, resultType: null });
+  return oneLine(splice(description, named));
+}
+
+async function describe(host: Gateway['host'], incoming: Incoming, task: BegunTask): Promise<void> {
+  const { server, taskId, place } = task;
+  const params = { members: `"taskId":${JSON.stringify(taskId)}` };
+  const { frame, object } = await host.carry({
+    principal: incoming.principal,
+    server,
+    operation: { method: 'tasks/get', kind: 'other', name: taskId, args: '{}', params },
+    signal: incoming.withdrawal,
+    caller: incoming,
+    timeoutMs: describeMs,
+    seat: place.seat,
+    task,
+  });
+  const said = described(frame, object);
+  if (said) host.tasks.heard(task, said);
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  return Buffer.concat(pieces.flatMap((piece, at) => (at > 0 ? [comma, piece] : [piece])));
+}
+
+const comma = Buffer.from(',');

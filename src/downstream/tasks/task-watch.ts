@@ -1,0 +1,78 @@
+// `taskIds` of `subscriptions/listen`: a modern client wants to hear what becomes of its tasks. Each
+// server that has some of them is asked for the same, under its own ids, where the tasks were begun;
+// what it says comes back by the news of tasks. Only tasks that are the client's own are granted.
+
+import { ignored } from '../../kernel/contain.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { authorize } from '../../policy/guard.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Incoming } from '../incoming.ts';
+import type { TaskOwner } from './task-handles.ts';
+
+export interface WatchedTask extends TaskOwner {
+  readonly handle: string;
+}
+
+export interface TaskWatch {
+  readonly granted: readonly WatchedTask[];
+  readonly stop: () => void;
+}
+
+export async function watchTasks(
+  gateway: Gateway,
+  incoming: Incoming,
+  handles: readonly string[],
+): Promise<TaskWatch> {
+  const byServer = new Map<string, WatchedTask[]>();
+  for (const handle of new Set(handles)) {
+    const owner = gateway.handles.ownerOf(handle, incoming.principal);
+    if (!owner) continue;
+    byServer.set(owner.server, [...(byServer.get(owner.server) ?? []), { ...owner, handle }]);
+  }
+  const watching = [...byServer].map(async ([server, tasks]) => {
+    // What cannot be watched is not granted; the client can still ask.
+    const stop = await watchAt(gateway, incoming, server, tasks).catch(() => undefined);
+    return stop ? [{ tasks, stop }] : [];
+  });
+  const watched = (await Promise.all(watching)).flat();
+  return {
+    granted: watched.flatMap(({ tasks }) => tasks),
+    stop: () => {
+      for (const { stop } of watched) stop();
+    },
+  };
+}
+
+async function watchAt(
+  { host }: Gateway,
+  incoming: Incoming,
+  name: string,
+  tasks: readonly WatchedTask[],
+): Promise<(() => void) | undefined> {
+  authorize(host.guard, incoming.principal, name, null, 'subscribe', 'other');
+  const server = host.find(name);
+  const [first] = tasks;
+  const seat =
+    (first && host.tasks.find(name, first.taskId)?.place.seat) ?? server.seats.for(incoming);
+  const { supervisor } = seat;
+  supervisor.leases.hold();
+  try {
+    const connection = supervisor.connection ?? (await supervisor.acquire());
+    if (connection.era !== 'modern') throw new Fault('not_found', 'unknown task', { server: name });
+    const taskIds = JSON.stringify(tasks.map(({ taskId }) => taskId));
+    const listening = connection.request(
+      'subscriptions/listen',
+      { members: `"notifications":{"taskIds":${taskIds}}` },
+      { background: true, capabilities: incoming.capabilities },
+    );
+    // Its end is no news: the client can still ask.
+    listening.answer.catch(ignored);
+    return () => {
+      listening.cancel(new Fault('cancelled', 'nobody listens any more', { server: name }));
+      supervisor.leases.release();
+    };
+  } catch (error) {
+    supervisor.leases.release();
+    throw error;
+  }
+}

@@ -1,0 +1,183 @@
+// A call that became a task although its caller cannot follow tasks: the host follows it, and the
+// caller gets the result of the call as if there had been none. A task of 2025-11-25 is waited for
+// with `tasks/result`; one of the modern extension is asked for again and again, and what it needs
+// to know is asked of the caller's client. The call itself went out once; nothing here runs it again.
+// If the caller gives up, or its time is over, the task is cancelled.
+
+import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import { Withdrawal } from '../kernel/withdrawal.ts';
+import type { Connection, RequestOptions } from '../upstream/connection.ts';
+import { headerValue } from '../upstream/mirror-headers.ts';
+import { numberOf, textOf } from '../wire/decode.ts';
+import { memberEdits } from '../wire/member-edits.ts';
+import { objectAt } from '../wire/parts.ts';
+import { type Message, scanMessage } from '../wire/scan.ts';
+import { keyOf, type ObjectSpan, type Span } from '../wire/span.ts';
+import { splice } from '../wire/splice.ts';
+import { type BegunTasks, cancelTask } from './begun-tasks.ts';
+import type { Caller, ClientAnswer } from './caller.ts';
+import type { Interruption } from './interruption.ts';
+import { type DescribedTask, described } from './task-result.ts';
+
+/** How often a modern task is asked for, whatever its server suggests. */
+const pollMs = { least: 50, usual: 1_000, most: 30_000 };
+
+export interface TaskWait {
+  readonly server: string;
+  readonly connection: Connection;
+  /** Of the call that became a task. */
+  readonly options: RequestOptions;
+  readonly caller: Caller | undefined;
+  readonly clock: Clock;
+  readonly interruption: Interruption;
+  readonly tasks: BegunTasks;
+}
+
+/** The answer of the call: a result, or the server's own error. Rejects with a Fault. */
+export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<Message> {
+  const { connection, tasks, caller } = wait;
+  using _owner = tasks.following(connection, task.taskId, caller);
+  const options = { ...wait.options, headers: headersFor(connection, task.taskId) };
+  const ask = (method: string, more = '') => {
+    const members = `"taskId":${JSON.stringify(task.taskId)}${more}`;
+    const exchange = connection.request(method, { members }, options);
+    wait.interruption.interrupts(exchange);
+    return exchange.answer;
+  };
+  try {
+    if (connection.era === 'legacy') return withoutRelatedTask(await ask('tasks/result'));
+    return await followed(wait, task, ask);
+  } catch (thrown) {
+    const isGivenUp =
+      thrown instanceof Fault && (thrown.code === 'cancelled' || thrown.code === 'timeout');
+    if (isGivenUp) cancelTask(connection, task.taskId, options);
+    throw thrown;
+  }
+}
+
+/** Only a modern remote server reads headers. */
+function headersFor({ child, era }: Connection, taskId: string): Record<string, string> {
+  return child === undefined && era === 'modern' ? { 'mcp-name': headerValue(taskId) } : {};
+}
+
+/** The caller knows of no task. */
+function withoutRelatedTask(message: Message): Message {
+  const { bytes, meta, kind } = message;
+  if (kind !== 'result' || !meta?.find('io.modelcontextprotocol/related-task')) return message;
+  const edits = memberEdits(meta, { 'io.modelcontextprotocol/related-task': null });
+  return scanMessage(splice(bytes, edits));
+}
+
+// --- modern --------------------------------------------------------------------------------
+
+type Ask = (method: string, more?: string) => Promise<Message>;
+
+async function followed(wait: TaskWait, begun: DescribedTask, ask: Ask): Promise<Message> {
+  const answered = new Set<string>();
+  for (let task = begun; ; ) {
+    await pause(wait, pollOf(task));
+    const message = await ask('tasks/get');
+    if (message.kind === 'error') return message;
+    const now = described(message.bytes, message.resultObject);
+    if (!now) throw notATask(wait.server);
+    task = now;
+    const end = endOf(wait.server, task);
+    if (end) return end;
+    if (task.status === 'input_required') {
+      const refused = await answerQuestions(wait, task, answered, ask);
+      if (refused) return refused;
+    }
+  }
+}
+
+async function pause({ clock, interruption }: TaskWait, ms: number): Promise<void> {
+  let timer: Disposable | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = clock.after(ms, resolve);
+  });
+  await interruption.of(over).finally(() => timer?.[Symbol.dispose]());
+}
+
+function pollOf({ bytes, object }: DescribedTask): number {
+  const span = object.find('pollIntervalMs');
+  const suggested = (span && numberOf(bytes, span)) ?? pollMs.usual;
+  return Math.min(Math.max(suggested, pollMs.least), pollMs.most);
+}
+
+/** What the call ends with, if the task has ended. */
+function endOf(server: string, { bytes, object, status }: DescribedTask): Message | undefined {
+  const result = object.find('result');
+  const error = object.find('error');
+  if (status === 'completed' && result) return answerWith('result', bytes, result);
+  if (status === 'failed' && error) return answerWith('error', bytes, error);
+  if (status === 'working' || status === 'input_required') return undefined;
+  if (status !== 'cancelled') throw notATask(server);
+  const text = JSON.stringify(`${server} cancelled the task that this call had become`);
+  return scanMessage(
+    Buffer.from(`{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":${text}}}`),
+  );
+}
+
+function answerWith(member: 'result' | 'error', bytes: Buffer, { start, end }: Span): Message {
+  const head = Buffer.from(`{"jsonrpc":"2.0","id":0,"${member}":`);
+  return scanMessage(Buffer.concat([head, bytes.subarray(start, end), Buffer.from('}')]));
+}
+
+function notATask(server: string): Fault {
+  return new Fault('protocol_violation', `${server} described a task in a way that MCP does not`, {
+    server,
+    dispatched: 'yes',
+  });
+}
+
+/** Asks the client what was not asked before; gives the client's error if it has one for an answer. */
+async function answerQuestions(
+  wait: TaskWait,
+  { bytes, object }: DescribedTask,
+  answered: Set<string>,
+  ask: Ask,
+): Promise<Message | undefined> {
+  const span = object.find('inputRequests');
+  const requests = span && objectAt(bytes, span);
+  const open = (requests?.members() ?? []).filter((one) => !answered.has(keyOf(bytes, one)));
+  if (open.length === 0) return undefined;
+  const asking = open.map(async (member) => {
+    const request = objectAt(bytes, member);
+    return { key: keyOf(bytes, member), given: await answerTo(wait, bytes, request) };
+  });
+  const answers = await wait.interruption.of(Promise.all(asking));
+  for (const { key } of answers) answered.add(key);
+  const refusal = answers.find(({ given }) => given.kind === 'error')?.given;
+  if (refusal) {
+    cancelTask(wait.connection, described(bytes, object)?.taskId ?? '', wait.options);
+    const error = Buffer.from(refusal.json);
+    return answerWith('error', error, { start: 0, end: error.length });
+  }
+  const responses = answers.map(({ key, given }) => `${JSON.stringify(key)}:${given.json}`);
+  const updated = await ask('tasks/update', `,"inputResponses":{${responses.join(',')}}`);
+  return updated.kind === 'error' ? updated : undefined;
+}
+
+async function answerTo(
+  { caller, server }: TaskWait,
+  bytes: Buffer,
+  request: ObjectSpan | undefined,
+): Promise<ClientAnswer> {
+  const named = request?.find('method');
+  const params = request?.find('params');
+  const method = (named && textOf(bytes, named)) ?? '';
+  const about = params ? bytes.toString('utf8', params.start, params.end) : '{}';
+  const text = `{"jsonrpc":"2.0","id":0,"method":${JSON.stringify(method)},"params":${about}}`;
+  if (caller === undefined) {
+    const message = `nobody can be asked for ${method}`;
+    return { kind: 'error', json: JSON.stringify({ code: -32601, message }) };
+  }
+  return caller.client.ask({
+    server,
+    message: scanMessage(Buffer.from(text)),
+    caller,
+    withdrawn: new Withdrawal(),
+    tellServer: () => {},
+  });
+}

@@ -82,7 +82,7 @@ describe('an error planted', () => {
 
   it('where the output of a process is read costs that process, and no other #one-bad-neighbour', async () => {
     using build = new ScratchBuild('chaos');
-    build.plant(planted('#stdout(chunk) {', 'chunk.includes("notifications/constructor")'));
+    build.plant(planted('#read(chunk) {', 'chunk.includes("notifications/constructor")'));
     await using home = await GatewayHome.create({ mcpServers: { talkative, quiet } });
     await using client = clientOf(build, home);
     await client.initialize();

@@ -76,9 +76,7 @@ export async function connectStdio(
   listener: ConnectionListener,
 ): Promise<Connection> {
   const known = await parts.eras.known();
-  const connection = await open(parts, generation, signal, listener, known);
-  await parts.eras.kept();
-  return connection;
+  return open(parts, generation, signal, listener, known);
 }
 
 async function open(
@@ -91,6 +89,7 @@ async function open(
   const connection = new StdioConnection(parts, generation, listener);
   try {
     await connection.start(signal, known);
+    await parts.eras.kept();
     return connection;
   } catch (error) {
     await connection.close('hung');

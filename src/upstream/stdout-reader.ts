@@ -160,7 +160,15 @@ export class StdoutReader {
 
   #wait(): void {
     this.#child?.pause();
-    this.#pause = this.#clock.after(pauseMs, () => this.#resume());
+    this.#pause = this.#clock.after(pauseMs, () => {
+      try {
+        this.#resume();
+      } catch (error) {
+        // Its pipe would stay paused for ever; the clock tells of the error.
+        this.#listener.broken('wrote what could not be read');
+        throw error;
+      }
+    });
   }
 
   #resume(): void {

@@ -54,6 +54,9 @@ const messagesPerRound = 60;
 /** A document that is longer is for the scanner alone. */
 const longest = 20_000;
 
+/** Longer than any call waits before it is sent, and shorter than any of them may take. */
+const longestWaitMs = 5_000;
+
 /** Returns how many messages were said. */
 export async function fuzzServers(
   { seed, seconds, signal }: RoundsOptions,
@@ -76,7 +79,10 @@ export async function fuzzServers(
 async function wrongWithRound(dice: Dice, tally: Tally): Promise<string | undefined> {
   const era = dice.pick(['legacy', 'modern'] as const);
   const script: Script = { era, tools: [tool('t')], on: { 'tools/call': () => text('done') } };
-  const { host, servers, events, legacy, modern } = newGateway({ strange: script, good: script });
+  const { host, servers, events, clock, legacy, modern } = newGateway({
+    strange: script,
+    good: script,
+  });
   const client = legacy({ elicitation: {}, sampling: {}, roots: {} });
   client.request('tools/call', { name: 'strange__t' });
   await settled();
@@ -90,11 +96,15 @@ async function wrongWithRound(dice: Dice, tally: Tally): Promise<string | undefi
     if (dice.chance(0.2)) await settled();
   }
   await settled();
+  await clock.advanceAsync(longestWaitMs);
   tally.count(`said by a ${era} server`, messagesPerRound);
   const calls = ['strange__t', 'good__t'].flatMap((name) => [
     client.request('tools/call', { name }),
     modern().call(name),
   ]);
+  await settled();
+  // A call may wait for what its server has asked its client before.
+  await clock.advanceAsync(longestWaitMs);
   await settled();
   return wrongWith(() => {
     const defects = events.filter(({ kind }) => kind === 'defect');

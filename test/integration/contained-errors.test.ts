@@ -82,14 +82,15 @@ describe('an error planted', () => {
 
   it('where the output of a process is read costs that process, and no other #one-bad-neighbour', async () => {
     using build = new ScratchBuild('chaos');
-    build.plant(planted('#stdout(chunk) {', 'chunk.includes("notifications/constructor")'));
+    build.plant(planted('#read(chunk) {', 'chunk.includes("notifications/constructor")'));
     await using home = await GatewayHome.create({ mcpServers: { talkative, quiet } });
     await using client = clientOf(build, home);
     await client.initialize();
     const call = (name: string) => client.ask('tools/call', { name, arguments: {} }, name);
     expect((await call('talkative__say')).result.isError).toBe(true);
     expect(text(await call('quiet__say'))).toBe('say');
-    expect(await client.end()).toMatchObject({ code: 0, stderr: '' });
+    // That the server was lost is told there in a line.
+    expect((await client.end()).code).toBe(0);
     expect(defectsIn(home)).toMatchObject([
       { server: 'talkative', handled: 'the output of the process' },
     ]);

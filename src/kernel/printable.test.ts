@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { printableLine, printableText } from './printable.ts';
+import { printableJson, printableLine, printableText } from './printable.ts';
 
 describe('text of strangers', () => {
   it('keeps ordinary text of any script, tabs and line breaks', () => {
@@ -24,5 +24,15 @@ describe('text of strangers', () => {
 
   it('makes one line of many', () => {
     expect(printableLine('  a\r\n\tb\u2028c\u0000 ')).toBe('a b c\\x00');
+  });
+
+  it('as JSON is written with escapes, and means the same', () => {
+    const value = { plain: 'a\nb', odd: 'c\u009b \u202e \u200f \u061c \ufeff \u{e0041} 🇩🇪 ü' };
+    const json = printableJson(JSON.stringify(value));
+    expect(JSON.parse(json)).toEqual(value);
+    expect(json).not.toMatch(/[\u0080-\u009f\u061c\u200f\u202e\ufeff]|[\u{e0000}-\u{e0fff}]/u);
+    expect(json).toContain('🇩🇪 ü');
+    expect(json).toContain('\\udb40\\udc41');
+    expect(printableJson('{"a":1}')).toBe('{"a":1}');
   });
 });

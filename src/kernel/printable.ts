@@ -7,6 +7,8 @@
 const unruly =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e0fff}]/gu;
 
+const plain = /^[\x20-\x7e]*$/;
+
 /** Text of any number of lines; tabs and line breaks stay. */
 export function printableText(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(unruly, escaped);
@@ -19,6 +21,8 @@ export function printableLine(text: string): string {
 
 /** JSON text with the same meaning: such characters are written as escapes, which JSON has for all. */
 export function printableJson(json: string): string {
+  // Nearly all of it is, and an event of every call passes here.
+  if (plain.test(json)) return json;
   return json.replace(unruly, (character) =>
     [...Array(character.length).keys()].map((at) => unitEscape(character, at)).join(''),
   );

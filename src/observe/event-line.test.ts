@@ -1,11 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eventLine, maxLineBytes } from './event-line.ts';
+import { commonMembers, eventLine, maxLineBytes } from './event-line.ts';
 
 describe('a line of the event log', () => {
   it('is the record as JSON', () => {
     const record = { at: 1, server: 'files', kind: 'ready', pid: null };
     expect(eventLine(record)).toBe(`${JSON.stringify(record)}\n`);
+  });
+
+  it('ends with what all lines have in common, also where it is cut', () => {
+    const common = commonMembers({ config: '/home/me/holdfast.json' });
+    expect(JSON.parse(eventLine({ at: 1 }, common))).toEqual({
+      at: 1,
+      config: '/home/me/holdfast.json',
+    });
+    const cut = eventLine({ at: 1, detail: 'x'.repeat(9_000) }, common);
+    expect(cut.length).toBeLessThanOrEqual(maxLineBytes);
+    expect(JSON.parse(cut)).toMatchObject({ at: 1, config: '/home/me/holdfast.json' });
+    expect(eventLine({ at: 1 }, commonMembers({}))).toBe('{"at":1}\n');
   });
 
   it('is one line that shows nothing to obey, and still reads back the same', () => {

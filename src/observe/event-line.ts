@@ -13,12 +13,22 @@ const maxMemberBytes = 512;
 /** A character can take six bytes once it is escaped. */
 const maxTextLength = 80;
 
-/** The line with its line break. Throws what JSON.stringify throws (a circle, a BigInt). */
-export function eventLine(record: object): string {
-  const line = `${jsonOf(record)}\n`;
+/** Members that every line ends with, as `eventLine` takes them. */
+export function commonMembers(record: object): string {
+  const members = jsonOf(record).slice(1, -1);
+  return members === '' ? '' : `,${members}`;
+}
+
+/**
+ * The line with its line break. `common` is put in as text, since it is the same for every line. Throws what
+ * JSON.stringify throws (a circle, a BigInt).
+ */
+export function eventLine(record: object, common = ''): string {
+  const json = jsonOf(record);
+  const line = common === '' ? `${json}\n` : `${json.slice(0, -1)}${common}}\n`;
   const bytes = Buffer.byteLength(line);
   if (bytes <= maxLineBytes) return line;
-  let members = `"cut":${bytes}`;
+  let members = `"cut":${bytes}${common}`;
   for (const [name, value] of Object.entries(record)) {
     const member = `${jsonOf(name)}:${shortened(value)}`;
     // Room for the braces, a comma and the line break.

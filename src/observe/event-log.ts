@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { remedyFor } from '../kernel/disk-remedy.ts';
-import { eventLine } from './event-line.ts';
+import { commonMembers, eventLine } from './event-line.ts';
 import { type LogDamage, type LogFile, RotatedFile } from './log-file.ts';
 
 /** `detail` is one line that names the file and says what to do. */
@@ -71,7 +71,7 @@ export class EventLog implements AsyncDisposable {
   readonly #file: LogFile;
   readonly #clock: Clock;
   readonly #report: (problem: EventLogProblem) => void;
-  readonly #common: object;
+  readonly #common: string;
   readonly #aggregate: (() => object) | undefined;
   readonly #aggregateEvery: number;
   readonly #maxWaiting: number;
@@ -92,7 +92,7 @@ export class EventLog implements AsyncDisposable {
     this.#file = file;
     this.#clock = options.clock;
     this.#report = options.report;
-    this.#common = options.common ?? {};
+    this.#common = commonMembers(options.common ?? {});
     this.#aggregate = options.aggregate;
     this.#aggregateEvery = options.aggregateEvery ?? 1_000;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
@@ -189,7 +189,7 @@ export class EventLog implements AsyncDisposable {
   #addLine(record: object | (() => object)): void {
     try {
       const told = typeof record === 'function' ? record() : record;
-      this.#lines.push(eventLine({ ...told, ...this.#common }));
+      this.#lines.push(eventLine(told, this.#common));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#say('unsayable', null, `an event could not be put into words: ${reason}`);

@@ -18,6 +18,7 @@ const shortest = 6;
 const ownToken = 'hf_[A-Za-z0-9_-]{40,}';
 
 export class Redactor {
+  /** By secret, in each of its forms; at most those that the config names. */
   readonly #names = new Map<string, string>();
   /** Of the longest form: how much of a text must be seen before a part of it is judged. */
   readonly longest: number;

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Answers to clients that still wait, with whether their connection was to be kept. */
+/** Answers to clients that still wait, with whether their connection was to be kept; as long as the answer. */
 const waiting = new WeakMap<ServerResponse, boolean>();
 
 /** From here on any answer closes the connection, until `invite` is called. */

@@ -299,6 +299,23 @@ describe('a server that offers more to clients that can do more', () => {
     expect(world.servers.s.children.filter(({ isGone }) => !isGone)).toHaveLength(2);
   });
 
+  it('shows a client that only lists its own tools too, after a short wait #classes', async () => {
+    const world = newWorld('auto', choosy);
+    const [plain, rich] = [world.legacy(), world.legacy({ sampling: {} })];
+    plain.request('tools/list');
+    await settled();
+    const [first, again] = [rich.request('tools/list'), plain.request('tools/list')];
+    await settled();
+    expect([names(first), names(again)]).toEqual([['s__ask', 's__sample'], ['s__ask']]);
+  });
+
+  it('is greeted for a modern client that comes first with what that client can do #classes', async () => {
+    const world = newWorld('auto', choosy);
+    const list = world.modern({ sampling: {} }).request('tools/list');
+    await settled();
+    expect(names(list)).toEqual(['s__ask', 's__sample']);
+  });
+
   it('tells clients of a later run what it offers them, before it is started #classes', async () => {
     const world = newWorld('auto', { ...choosy, instructions: 'be kind' });
     const [plain, rich] = [world.legacy(), world.legacy({ sampling: {} })];

@@ -6,6 +6,7 @@
 // a later one, until it has come; and lists do not try for ever to start one that fails.
 
 import type { Caller } from '../host/caller.ts';
+import { classOf } from '../host/client-class.ts';
 import { freshen } from '../host/discovery.ts';
 import type { Host } from '../host/host.ts';
 import { type Attempts, failedAttempt, mayTry, noAttempts } from '../host/list-attempts.ts';
@@ -77,7 +78,9 @@ export class KnownLists {
   ): Promise<void> {
     const old = servers.filter((server) => {
       const shown = server.catalogueFor(caller);
-      if (shown.definitions(kind) === undefined) return mayHave(server, kind, caller);
+      if (shown.definitions(kind) === undefined) return isWorthAsking(server, kind, caller);
+      // Clients like this one may be offered something else than what is shown until then.
+      if (server.isBorrowedFor(caller)) return true;
       return !shown.lists.isFresh(kind) && server.seatOf(shown) !== undefined;
     });
     if (old.length === 0) return;
@@ -135,14 +138,16 @@ export class KnownLists {
   /** The reading under way, or a new one; undefined if a list may not try it now. */
   #reading(server: Server, kind: ListKind, caller: Caller | undefined): Reading | undefined {
     const mark = markOf(server.name, kind);
-    const underWay = this.#readings.get(mark);
+    const isBorrowed = caller !== undefined && server.isBorrowedFor(caller);
+    const key = isBorrowed ? `${mark} ${classOf(caller.capabilities).key}` : mark;
+    const underWay = this.#readings.get(key);
     if (underWay) return underWay;
     if (!this.#mayStart(server, mark)) return undefined;
     const reading: Reading = { begunAt: undefined, ended: Promise.resolve() };
     reading.ended = this.#readInTurn(server, kind, caller, reading).finally(() =>
-      this.#readings.delete(mark),
+      this.#readings.delete(key),
     );
-    this.#readings.set(mark, reading);
+    this.#readings.set(key, reading);
     return reading;
   }
 
@@ -172,7 +177,8 @@ export class KnownLists {
     } catch {
       // `status` has the cause.
     }
-    if (server.offerings.definitions(kind) !== undefined) {
+    const isKnown = server.offerings.definitions(kind) !== undefined;
+    if (isKnown && !server.isBorrowedFor(caller)) {
       this.#attempts.delete(mark);
       return;
     }
@@ -180,6 +186,17 @@ export class KnownLists {
     this.#waitedUntil.set(mark, now);
     this.#attempts.set(mark, failedAttempt(this.#attempts.get(mark) ?? noAttempts, now));
   }
+}
+
+/**
+ * A server that has given its tools and not this list, in this run or an earlier one, has refused it or
+ * was late with it: it is asked again when it runs, but not started for it.
+ */
+function isWorthAsking(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
+  const { connection, phase } = server.supervisor;
+  const isRunning = connection !== undefined || phase.kind === 'starting';
+  const hasTools = server.offerings.definitions('tools') !== undefined;
+  return mayHave(server, kind, caller) && (isRunning || !hasTools);
 }
 
 /** Few servers have skills: one that has said that it has none is not started for them. */

@@ -54,6 +54,12 @@ export class Catalogues {
     return nearest ?? exact ?? this.#add(aim);
   }
 
+  /** Are these clients shown what others are offered, because nothing was read for them? */
+  isBorrowed(aim: Aim): boolean {
+    const exact = this.#exact(aim);
+    return !(exact && isKnown(exact)) && this.#entries.some(isKnown);
+  }
+
   #exact(aim: Aim): ClassCatalogue | undefined {
     const isAlike = aim.era === 'modern' || this.#facts().classes === 'alike';
     return this.#entries.find(

@@ -73,7 +73,8 @@ export async function freshen(
   kind: ListKind,
   { caller, deadlineMs, asksAgain }: Freshening,
 ): Promise<void> {
-  const seat = server.seatOf(server.catalogueFor(caller)) ?? server.seats.for(caller);
+  const shown = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller);
+  const seat = (shown && server.seatOf(shown)) ?? server.seats.for(caller);
   const { supervisor } = seat;
   const pass = supervisor.gate();
   const interruption = new Interruption();

@@ -63,6 +63,11 @@ export class Offerings {
     return this.#catalogues.nearest(aim);
   }
 
+  /** Are these clients shown what others are offered, because nothing was read for them? */
+  isBorrowed(aim: Aim): boolean {
+    return this.#catalogues.isBorrowed(aim);
+  }
+
   /** All that any class is offered; undefined if the list was never read. */
   definitions(kind: ListKind): readonly Definition[] | undefined {
     return this.#catalogues.definitions(kind);

@@ -123,10 +123,10 @@ export class Seats {
   #choose(aim: Aim): Seat {
     const sameEra = this.#open.filter((seat) => seat.aim.era === aim.era);
     const isConnected = ({ supervisor }: Seat) => supervisor.connection !== undefined;
-    const candidates = [...sameEra.filter(isConnected), ...sameEra].filter(
+    const inUse = sameEra.filter((seat) => !seat.isFree);
+    const [first] = [...inUse.filter(isConnected), ...inUse].filter(
       (seat) => !seat.isDuplicate && this.#serves(seat, aim.clients),
     );
-    const [first] = candidates;
     if (first) return first;
     const isAlike = aim.era === 'legacy' && this.#parts.facts().classes === 'alike';
     const clients = isAlike

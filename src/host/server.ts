@@ -188,6 +188,11 @@ export class Server {
     return caller ? this.offerings.shownTo(this.seats.aimOf(caller)).catalogue : this.catalogue;
   }
 
+  /** Is this client shown what others are offered, because nothing was read for clients like it? */
+  isBorrowedFor(caller: Caller | undefined): boolean {
+    return caller !== undefined && this.offerings.isBorrowed(this.seats.aimOf(caller));
+  }
+
   /** To the clients of this connection; while there is none, what is shown instead. */
   catalogueOf(seat: Seat): Catalogue {
     // What another class or era is offered says nothing about the process that is here now.

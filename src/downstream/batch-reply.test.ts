@@ -15,6 +15,19 @@ describe('the answers to a batch', () => {
     expect(written[1]).toBe('[{"id":2},{"id":1}]');
   });
 
+  it('leave without the one to a request that was cancelled, and not at all if all were', () => {
+    const written: string[] = [];
+    const newBatch = () => {
+      const batch = new BatchReply(2, (frame) => written.push(frameText(frame)));
+      return [batch.reply(), batch.reply()] as const;
+    };
+    const [answered, cancelled] = newBatch();
+    answered.answer(['{"id":1}']);
+    cancelled.withdrawn?.();
+    for (const reply of newBatch()) reply.withdrawn?.();
+    expect(written).toEqual(['[{"id":1}]']);
+  });
+
   it('are none if nothing was asked', () => {
     const written: string[] = [];
     new BatchReply(0, (frame) => written.push(frameText(frame)));

@@ -1,5 +1,6 @@
 // The answers to a batch (2025-03-26), gathered: they leave as one array when the last is there. What
-// comes before an answer leaves at once. A batch without requests has no answer at all.
+// comes before an answer leaves at once. A request that was cancelled has no answer, and a batch without
+// answers is not answered at all.
 
 import type { Frame, Reply } from './contract.ts';
 
@@ -16,13 +17,17 @@ export class BatchReply {
 
   /** The place of one request's answer. */
   reply(): Reply {
-    return { send: this.#write, answer: (frame) => this.answer(frame) };
+    return {
+      send: this.#write,
+      answer: (frame) => this.#ended(frame),
+      withdrawn: () => this.#ended(undefined),
+    };
   }
 
-  answer(frame: Frame): void {
-    this.#answers.push(frame);
+  #ended(answer: Frame | undefined): void {
+    if (answer) this.#answers.push(answer);
     this.#open -= 1;
-    if (this.#open > 0) return;
+    if (this.#open > 0 || this.#answers.length === 0) return;
     const pieces = this.#answers.flatMap((answer, at) => (at > 0 ? [',', ...answer] : answer));
     this.#write(['[', ...pieces, ']']);
   }

@@ -18,6 +18,11 @@ export interface Reply {
   send(frame: Frame): void;
   /** The one answer; `code` is that of its JSON-RPC error, if it is one (HTTP has a status for some). */
   answer(frame: Frame, code?: number): void;
+  /**
+   * There will be no answer: the client has cancelled the request or is gone. For transports that keep
+   * something open until there is one.
+   */
+  withdrawn?(): void;
 }
 
 /** A request that is being worked on. */

@@ -100,6 +100,7 @@ export class Incoming implements Caller, Underway {
   cancel(): void {
     if (this.#isOver) return;
     this.#end();
+    this.#reply.withdrawn?.();
     this.withdrawal.abort();
   }
 

@@ -182,7 +182,7 @@ export class Relay {
   }
 
   #deliverFault(incoming: Incoming, to: Destination, fault: Fault): void {
-    if (incoming.isOver || fault.code === 'cancelled') return;
+    if (incoming.isOver) return;
     if (fault.cause instanceof RpcAnswer) {
       if (incoming.isModern && fault.record.rpc?.code === rpcCodes.urlElicitationRequired) {
         return this.#elicitByAddress(incoming, to, fault);

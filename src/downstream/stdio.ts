@@ -115,6 +115,7 @@ class StdioServer {
         this.#underway.delete(id);
         this.#write(frame);
       },
+      withdrawn: () => this.#underway.delete(id),
     };
     const underway = this.#parts.front.request(message, from, reply);
     if (underway) this.#underway.set(id, underway);

@@ -4,6 +4,7 @@
 // session costs little until something is said in it: what it needs for streams is made then.
 
 import type { ServerResponse } from 'node:http';
+import type { UsePlace } from '../../kernel/use-order.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { Frame, Outlet, Reply, Session, Underway } from '../contract.ts';
@@ -12,9 +13,9 @@ import { EventStream } from './event-stream.ts';
 import { type KeptEvent, KeptEvents, type Purse } from './kept-events.ts';
 import { eventId, placeOf, Track, type TrackKind, trackName } from './track.ts';
 
-/** A response of the session that is not complete yet. */
-export interface OpenReply {
-  /** The session has ended, and with it everything under way in it. */
+/** The answer to `initialize`, as long as it is under way. */
+export interface Opening {
+  /** The session has ended before it began. */
   sessionEnded(): void;
 }
 
@@ -31,8 +32,10 @@ const firstPrimed = '2025-11-25';
 export class HttpSession implements Outlet {
   readonly id: string;
   readonly principal: Principal;
-  /** Monotonic; kept by the table of sessions. */
+  /** Monotonic; kept by the table of sessions, and so is its place among them. */
   lastUsedAt = 0;
+  place: UsePlace<HttpSession> | undefined;
+  opening: Opening | undefined;
   readonly #edge: Edge;
   readonly #house: House;
   readonly #session: Session;
@@ -40,7 +43,6 @@ export class HttpSession implements Outlet {
   /** The tracks that something can still be said on; those listened on newest last. */
   #tracks: Map<string, Track> | undefined;
   #listening: Track[] | undefined;
-  #replies: Set<OpenReply> | undefined;
   #tracksMade = 0;
   #isClosed = false;
 
@@ -61,10 +63,14 @@ export class HttpSession implements Outlet {
     return this.protocolVersion !== undefined && this.protocolVersion >= firstPrimed;
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** Is anybody there, or anything under way? */
   get isBusy(): boolean {
-    const open = (this.#listening?.length ?? 0) + (this.#replies?.size ?? 0);
-    return open > 0 || this.#session.inFlight > 0;
+    const isListening = (this.#listening?.length ?? 0) > 0;
+    return isListening || this.opening !== undefined || this.#session.inFlight > 0;
   }
 
   receive(message: Message, reply: Reply | undefined): Underway | undefined {
@@ -72,15 +78,6 @@ export class HttpSession implements Outlet {
   }
 
   // --- replies -----------------------------------------------------------------------------
-
-  opened(reply: OpenReply): void {
-    this.#replies ??= new Set();
-    this.#replies.add(reply);
-  }
-
-  finished(reply: OpenReply): void {
-    this.#replies?.delete(reply);
-  }
 
   /** A response to a POST becomes a stream. */
   postTrack(res: ServerResponse): Track {
@@ -94,6 +91,12 @@ export class HttpSession implements Outlet {
   finish(track: Track): void {
     this.#tracks?.delete(track.name);
     track.end();
+  }
+
+  /** The client has cancelled what was answered there: nobody comes back for it. */
+  abandon(track: Track): void {
+    this.#events?.forget(track.name);
+    this.finish(track);
   }
 
   // --- listening ---------------------------------------------------------------------------
@@ -142,9 +145,10 @@ export class HttpSession implements Outlet {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // What is under way ends with it, and each reply is told.
     this.#session.close();
-    for (const reply of [...(this.#replies ?? [])]) reply.sessionEnded();
-    this.#replies?.clear();
+    this.opening?.sessionEnded();
+    this.opening = undefined;
     for (const track of [...(this.#tracks?.values() ?? [])]) track.end();
     this.#tracks?.clear();
     this.forget();

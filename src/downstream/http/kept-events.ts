@@ -85,6 +85,12 @@ export class KeptEvents {
     return waiting.map(({ frame }) => frame);
   }
 
+  /** Nobody comes back for what was said on this stream. */
+  forget(stream: string): void {
+    for (const slot of this.#slots) if (slot.stream === stream) this.#count(-slot.bytes);
+    this.#slots = this.#slots.filter((slot) => slot.stream !== stream);
+  }
+
   clear(): void {
     this.#slots = [];
     this.#count(-this.#bytes);

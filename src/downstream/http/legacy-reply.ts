@@ -7,9 +7,9 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Frame, Reply } from '../contract.ts';
-import { answerJson, type HeaderList, refuse, sessionNotFoundCode } from './answers.ts';
+import { accept, answerJson, type HeaderList, refuse, sessionNotFoundCode } from './answers.ts';
 import type { Edge } from './edge.ts';
-import type { HttpSession, OpenReply } from './http-session.ts';
+import type { HttpSession, Opening } from './http-session.ts';
 import type { Track } from './track.ts';
 
 export interface LegacyReplyParts {
@@ -22,17 +22,17 @@ export interface LegacyReplyParts {
   readonly isBatch: boolean;
 }
 
-export class LegacyReply implements Reply, OpenReply {
+export class LegacyReply implements Reply {
   readonly #parts: LegacyReplyParts;
   #answers: Frame[] | undefined;
   #left: number;
+  #isCut = false;
   #track: Track | undefined;
   #patience: Disposable | undefined;
 
   constructor(parts: LegacyReplyParts) {
     this.#parts = parts;
     this.#left = parts.expected;
-    parts.session.opened(this);
   }
 
   /** Everything has been handed to the gateway; some of it may be answered already. */
@@ -64,8 +64,16 @@ export class LegacyReply implements Reply, OpenReply {
     if (this.#left === 0) this.#finish();
   }
 
-  sessionEnded(): void {
+  /** The client has cancelled a request, or its session has ended: nobody waits for its answer. */
+  withdrawn(): void {
     if (this.#left === 0) return;
+    if (this.#parts.session.isClosed) return this.#sessionEnded();
+    this.#left -= 1;
+    this.#isCut = true;
+    if (this.#left === 0) this.#finish();
+  }
+
+  #sessionEnded(): void {
     this.#left = 0;
     this.#patience?.[Symbol.dispose]();
     const { res } = this.#parts;
@@ -87,10 +95,13 @@ export class LegacyReply implements Reply, OpenReply {
   #finish(): void {
     const { session, res, edge, isBatch } = this.#parts;
     this.#patience?.[Symbol.dispose]();
-    session.finished(this);
-    if (this.#track !== undefined) return session.finish(this.#track);
+    if (this.#track !== undefined) {
+      // On the stream of a batch there may be answers that the client still comes back for.
+      return this.#isCut && !isBatch ? session.abandon(this.#track) : session.finish(this.#track);
+    }
     if (res.closed) return;
     const answers = this.#answers ?? [];
+    if (answers.length === 0) return accept(res);
     const whole = isBatch ? listOf(answers) : (answers[0] ?? []);
     answerJson(res, 200, whole, edge.limits);
   }
@@ -100,7 +111,7 @@ export class LegacyReply implements Reply, OpenReply {
  * The answer to `initialize`: one that is good brings the id of the session; an error, or a client
  * that does not wait for it, ends the session before it began.
  */
-export class OpeningReply implements Reply, OpenReply {
+export class OpeningReply implements Reply, Opening {
   readonly #res: ServerResponse;
   readonly #edge: Edge;
   readonly #session: HttpSession;
@@ -112,7 +123,7 @@ export class OpeningReply implements Reply, OpenReply {
     this.#edge = edge;
     this.#session = session;
     this.#failed = failed;
-    session.opened(this);
+    session.opening = this;
     res.on('close', () => this.#abandoned());
   }
 
@@ -124,7 +135,7 @@ export class OpeningReply implements Reply, OpenReply {
   answer(frame: Frame, code?: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#session.finished(this);
+    this.#session.opening = undefined;
     const isOpen = code === undefined;
     const more: HeaderList = isOpen ? ['Mcp-Session-Id', this.#session.id] : [];
     answerJson(this.#res, 200, frame, this.#edge.limits, more);
@@ -140,7 +151,7 @@ export class OpeningReply implements Reply, OpenReply {
   #abandoned(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#session.finished(this);
+    this.#session.opening = undefined;
     this.#failed();
   }
 }

@@ -59,6 +59,14 @@ export class ModernReply implements Reply {
     this.#underway?.cancel();
   }
 
+  /** The gateway has given the request up: there is nothing left to wait for. */
+  withdrawn(): void {
+    if (this.#isOver) return;
+    this.#over();
+    if (this.#stream === undefined) this.#res.destroy();
+    else this.#stream.end();
+  }
+
   #open(): EventStream {
     this.#patience?.[Symbol.dispose]();
     this.#stream ??= new EventStream(this.#res, this.#edge, [], () => this.cancel());

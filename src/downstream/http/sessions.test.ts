@@ -116,6 +116,19 @@ describe('the table of sessions', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('needs no second timer for sessions that stay in use', () => {
+    const { clock, sessions, open } = table();
+    const cores = [open(), open(), open()].map(({ core }) => core);
+    for (const core of cores) core.inFlight = 1;
+    for (let n = 0; n < 20; n += 1) {
+      clock.advance(idle);
+      expect(clock.pending).toBe(1);
+    }
+    for (const core of cores) core.inFlight = 0;
+    clock.advance(idle);
+    expect([sessions.size, clock.pending]).toEqual([0, 0]);
+  });
+
   it('gives up the session idle longest when it is full', () => {
     const { sessions, reports, open } = table({ sessions: 3 });
     const [first, second, third] = [open(), open(), open()];

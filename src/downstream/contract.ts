@@ -13,9 +13,10 @@ export type Frame = readonly (string | Buffer)[];
 export interface Reply {
   /**
    * What comes before the answer and belongs to the request: its progress, its log lines and, in
-   * the legacy era, what its server asks the client.
+   * the legacy era, what its server asks the client. Of frames of one `kind` that wait for a client
+   * which does not keep up, one is enough.
    */
-  send(frame: Frame): void;
+  send(frame: Frame, kind?: string): void;
   /** The one answer; `code` is that of its JSON-RPC error, if it is one (HTTP has a status for some). */
   answer(frame: Frame, code?: number): void;
   /**
@@ -31,9 +32,9 @@ export interface Underway {
   cancel(): void;
 }
 
-/** What a legacy session says that belongs to no request of its client. */
+/** What a legacy session says that belongs to no request of its client; `kind` as above. */
 export interface Outlet {
-  send(frame: Frame): void;
+  send(frame: Frame, kind?: string): void;
 }
 
 /** One legacy client, from `initialize` to its end; one per connection (stdio) or session (HTTP). */

@@ -208,8 +208,9 @@ export class Gateway implements Front, AsyncDisposable {
   }
 
   #tellAll(kind: ListKind): void {
-    const frame = [`{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed"}`];
-    for (const session of this.#sessions) session.send(frame);
+    const method = `notifications/${kind}/list_changed`;
+    const frame = [`{"jsonrpc":"2.0","method":"${method}"}`];
+    for (const session of this.#sessions) session.send(frame, method);
     for (const listening of this.#listenings) listening.listChanged(kind);
   }
 

@@ -86,10 +86,10 @@ export class Incoming implements Caller, Underway {
     this.#reply.answer(frame, code);
   }
 
-  /** Something that belongs to this request and comes before its answer. */
-  send(frame: Frame): void {
-    if (!this.#isOver) this.#reply.send(frame);
-    else this.#continuation?.send(frame);
+  /** Something that belongs to this request and comes before its answer; `kind` as in `Reply`. */
+  send(frame: Frame, kind?: string): void {
+    if (!this.#isOver) this.#reply.send(frame, kind);
+    else this.#continuation?.send(frame, kind);
   }
 
   /** The client has come back to the same call with another request. */

@@ -66,9 +66,9 @@ export class LegacySession implements Session, Client {
     return this.#capabilities.hasRoots;
   }
 
-  /** Something that belongs to no request. */
-  send(frame: Frame): void {
-    if (!this.#isClosed && this.#protocolVersion !== undefined) this.#outlet.send(frame);
+  /** Something that belongs to no request; `kind` as in `Reply`. */
+  send(frame: Frame, kind?: string): void {
+    if (!this.#isClosed && this.#protocolVersion !== undefined) this.#outlet.send(frame, kind);
   }
 
   // --- what the client says ----------------------------------------------------------------

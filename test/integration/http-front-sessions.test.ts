@@ -208,7 +208,7 @@ describe('what is said in a session', () => {
   });
 
   it('is forgotten first where it was idle longest, when all together keep too much', async () => {
-    const { gate, session: first } = await opened({ limits: { keptBytesOfAll: 300 } });
+    const { gate, session: first } = await opened({ limits: { keptBytesOfAll: 800 } });
     const [firstCore] = gate.front.sessions;
     const second = await gate.initialize();
     const long = note('long', { text: 'y'.repeat(200) });

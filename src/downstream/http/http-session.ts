@@ -101,12 +101,12 @@ export class HttpSession implements Outlet {
 
   // --- listening ---------------------------------------------------------------------------
 
-  /** What belongs to no request. */
-  send(frame: Frame): void {
+  /** What belongs to no request; `kind` as in `Reply`. */
+  send(frame: Frame, kind?: string): void {
     if (this.#isClosed) return;
     const track = this.#listening?.findLast(({ isOpen }) => isOpen);
-    if (track === undefined) this.#keptEvents.keep(undefined, 0, frame);
-    else track.say(frame);
+    if (track === undefined) this.#keptEvents.wait(frame, kind);
+    else track.say(frame, kind);
   }
 
   /** The client listens on a new stream, and gets what has waited for one. */
@@ -171,7 +171,10 @@ export class HttpSession implements Outlet {
 
   /** A connection for a track, or only for what is left of one. */
   #connect(track: Track | undefined, res: ServerResponse): EventStream {
-    const stream = new EventStream(res, this.#edge, [], (gone) => track?.detach(gone));
+    const stream = new EventStream(res, this.#edge, [], (gone) => {
+      track?.detach(gone);
+      if (gone.isSpent) track?.spent?.();
+    });
     track?.attach(stream);
     return stream;
   }
@@ -196,6 +199,8 @@ export class HttpSession implements Outlet {
     const at = this.#listening?.indexOf(track) ?? -1;
     if (at >= 0) this.#listening?.splice(at, 1);
     this.#house.used(this);
+    // What was held for its client waits for the next one.
+    for (const [kind, frame] of stream.held) this.send(frame, kind);
   }
 }
 

@@ -112,10 +112,10 @@ export class LegacyEndpoint {
       expected,
       isBatch,
     });
-    for (const message of messages) {
-      session.receive(message, message.kind === 'request' ? reply : undefined);
-    }
-    reply.taken();
+    const underway = messages.map((message) =>
+      session.receive(message, message.kind === 'request' ? reply : undefined),
+    );
+    reply.taken(underway);
   }
 
   /** The session that a request names, or the answer that there is none. */

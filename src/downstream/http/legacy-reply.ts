@@ -6,7 +6,7 @@
 // to say, for clients that understand it.
 
 import type { ServerResponse } from 'node:http';
-import type { Frame, Reply } from '../contract.ts';
+import type { Frame, Reply, Underway } from '../contract.ts';
 import { accept, answerJson, type HeaderList, refuse, sessionNotFoundCode } from './answers.ts';
 import type { Edge } from './edge.ts';
 import type { HttpSession, Opening } from './http-session.ts';
@@ -27,6 +27,7 @@ export class LegacyReply implements Reply {
   #answers: Frame[] | undefined;
   #left: number;
   #isCut = false;
+  #underway: readonly (Underway | undefined)[] = [];
   #track: Track | undefined;
   #patience: Disposable | undefined;
 
@@ -36,7 +37,8 @@ export class LegacyReply implements Reply {
   }
 
   /** Everything has been handed to the gateway; some of it may be answered already. */
-  taken(): void {
+  taken(underway: readonly (Underway | undefined)[]): void {
+    this.#underway = underway;
     const { edge, session, readsEvents } = this.#parts;
     if (this.#left === 0 || this.#track !== undefined || !readsEvents) return;
     const { primeMs, heartbeatMs } = edge.limits;
@@ -44,12 +46,12 @@ export class LegacyReply implements Reply {
     this.#patience = edge.deadlines.after(patienceMs, () => this.#stream());
   }
 
-  send(frame: Frame): void {
+  send(frame: Frame, kind?: string): void {
     const { session, readsEvents } = this.#parts;
     if (this.#left === 0) return;
     // A client that cannot read a stream here may still listen on one of its own.
-    if (readsEvents) this.#stream()?.say(frame);
-    else session.send(frame);
+    if (readsEvents) this.#stream()?.say(frame, kind);
+    else session.send(frame, kind);
   }
 
   answer(frame: Frame): void {
@@ -73,6 +75,11 @@ export class LegacyReply implements Reply {
     if (this.#left === 0) this.#finish();
   }
 
+  /** The client does not read what it asked for: the servers are told that nobody waits. */
+  #giveUp(): void {
+    for (const one of this.#underway) one?.cancel();
+  }
+
   #sessionEnded(): void {
     this.#left = 0;
     this.#patience?.[Symbol.dispose]();
@@ -87,6 +94,7 @@ export class LegacyReply implements Reply {
     const { session, res } = this.#parts;
     if (res.closed) return undefined;
     this.#track = session.postTrack(res);
+    this.#track.spent = () => this.#giveUp();
     for (const answer of this.#answers ?? []) this.#track.say(answer);
     this.#answers = undefined;
     return this.#track;
@@ -103,7 +111,7 @@ export class LegacyReply implements Reply {
     const answers = this.#answers ?? [];
     if (answers.length === 0) return accept(res);
     const whole = isBatch ? listOf(answers) : (answers[0] ?? []);
-    answerJson(res, 200, whole, edge.limits);
+    answerJson(res, 200, whole, edge);
   }
 }
 
@@ -128,8 +136,8 @@ export class OpeningReply implements Reply, Opening {
   }
 
   /** Nothing belongs to a handshake; what is said during it is for the session. */
-  send(frame: Frame): void {
-    this.#session.send(frame);
+  send(frame: Frame, kind?: string): void {
+    this.#session.send(frame, kind);
   }
 
   answer(frame: Frame, code?: number): void {
@@ -138,7 +146,7 @@ export class OpeningReply implements Reply, Opening {
     this.#session.opening = undefined;
     const isOpen = code === undefined;
     const more: HeaderList = isOpen ? ['Mcp-Session-Id', this.#session.id] : [];
-    answerJson(this.#res, 200, frame, this.#edge.limits, more);
+    answerJson(this.#res, 200, frame, this.#edge, more);
     if (!isOpen) this.#failed();
   }
 

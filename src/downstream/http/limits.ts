@@ -56,7 +56,7 @@ export const defaultLimits: HttpLimits = {
   streamsPerSession: 4,
   keptEvents: 256,
   keptBytes: 8_388_608,
-  keptBytesOfAll: 67_108_864,
+  keptBytesOfAll: 33_554_432,
   primeMs: 25,
   retryMs: 1_000,
   drainMs: 5_000,

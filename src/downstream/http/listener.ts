@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import type { Front } from '../contract.ts';
+import { OutgoingBudget } from '../outgoing-budget.ts';
 import { assertGuarded, type ListenAddress, listenAddress, listenFault, urlOf } from './address.ts';
 import { refuseHttp } from './answers.ts';
 import type { Edge } from './edge.ts';
@@ -38,6 +39,8 @@ export interface HttpOptions {
   /** One line for the operator. */
   readonly report: (line: string) => void;
   readonly limits?: Partial<HttpLimits>;
+  /** Shared with other transports of this process. */
+  readonly outgoing?: OutgoingBudget;
   /** What /readyz says while the listener is open. */
   readonly isReady?: () => boolean;
 }
@@ -87,7 +90,8 @@ class HttpListener implements HttpFront {
     const limits = { ...defaultLimits, ...options.limits };
     if (config.auth === 'token' && tokens === undefined)
       throw new TypeError('no tokens were given');
-    this.#edge = { front, limits, clock, report, deadlines: new Deadlines(clock) };
+    const { outgoing = new OutgoingBudget(clock, report) } = options;
+    this.#edge = { front, limits, clock, report, deadlines: new Deadlines(clock), outgoing };
     this.#sessions = new Sessions(this.#edge);
     this.#old = new OldTransport(this.#edge, this.#sessions);
     const legacy = new LegacyEndpoint(this.#edge, this.#sessions);

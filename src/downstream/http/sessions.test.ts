@@ -5,6 +5,7 @@ import { FakeFront, note } from '../../../test/support/fake-front.ts';
 import { manualClock } from '../../../test/support/manual-clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { localUser } from '../../policy/principal.ts';
+import { OutgoingBudget } from '../outgoing-budget.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import { Sessions } from './sessions.ts';
 
@@ -20,6 +21,7 @@ function table(limits: Partial<HttpLimits> = {}) {
     clock,
     limits: { ...defaultLimits, ...limits },
     deadlines: new Deadlines(clock),
+    outgoing: new OutgoingBudget(clock),
     report: (line) => reports.push(line),
   });
   const open = () => {

@@ -20,7 +20,14 @@ export class Sessions implements House {
 
   constructor(edge: Edge) {
     this.#edge = edge;
-    this.purse = new Purse(edge.limits.keptBytesOfAll, () => this.#economise());
+    this.purse = new Purse(edge.limits.keptBytesOfAll, () => this.#relieve());
+    const { purse } = this;
+    edge.outgoing.addSavings({
+      get bytes() {
+        return purse.bytes;
+      },
+      giveUp: (bytes) => this.#economise(purse.bytes - bytes),
+    });
   }
 
   get size(): number {
@@ -105,10 +112,16 @@ export class Sessions implements House {
     return false;
   }
 
-  /** What sessions keep is too much: those idle longest forget first. */
-  #economise(): void {
+  /** More was kept: it may be too much for us, or for all that waits. */
+  #relieve(): void {
+    if (this.purse.isOverdrawn) this.#economise(this.#edge.limits.keptBytesOfAll);
+    this.#edge.outgoing.check();
+  }
+
+  /** Until they keep no more than this, sessions forget what they said, those idle longest first. */
+  #economise(bytes: number): void {
     for (const session of this.#order) {
-      if (!this.purse.isOverdrawn) return;
+      if (this.purse.bytes <= bytes) return;
       session.forget();
     }
   }

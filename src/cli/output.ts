@@ -61,6 +61,11 @@ export class Output {
     this.line(JSON.stringify(value));
   }
 
+  /** What has not been read by now never will be: nobody waits for it. */
+  giveUp(): void {
+    this.#closed.abort();
+  }
+
   /** Resolves when what was written has left us, or never will. */
   async flushed(): Promise<void> {
     if (this.closed.aborted) return;

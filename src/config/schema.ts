@@ -42,6 +42,14 @@ export const configSchema = z.strictObject({
     .max(65_536)
     .default(16)
     .describe('Idle connections kept at most; the least recently used goes first.'),
+  drainMs: z
+    .int()
+    .min(0)
+    .max(3_600_000)
+    .default(10_000)
+    .describe(
+      'How long calls under way may take to end when the gateway is told to stop; on stdio at most 1500 after a signal. What is left then is answered with a fault.',
+    ),
   http: z
     .strictObject({
       listen: z

@@ -48,6 +48,8 @@ export interface Session {
   readonly protocolVersion: string | undefined;
   /** Requests of the client that are not answered yet. */
   readonly inFlight: number;
+  /** The client says nothing more, but still reads: what it has been asked is answered for it. */
+  inputEnded?(): void;
   /** The client is gone for good: its requests are cancelled, its own children end. */
   close(): void;
 }

@@ -15,6 +15,7 @@ import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
 import type { Front, Outlet, Reply, Session, Underway } from './contract.ts';
+import { Draining } from './draining.ts';
 import { faultResult, notificationFrame } from './frames.ts';
 import { legacyGreeting } from './greeting.ts';
 import { Incoming } from './incoming.ts';
@@ -63,6 +64,7 @@ export class Gateway implements Front, AsyncDisposable {
   readonly #changed = new Set<ListKind>();
   readonly #news: Disposable;
   #telling: Disposable | undefined;
+  #draining: Draining | undefined;
   #nextSession = 1;
   #nextRequest = 1;
   isAccepting = true;
@@ -84,6 +86,7 @@ export class Gateway implements Front, AsyncDisposable {
       seal,
       parking: this.#parking,
       tasks: this.tasks,
+      isAccepting: () => this.isAccepting,
       exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
     });
     this.#news = host.news.subscribe({
@@ -102,6 +105,7 @@ export class Gateway implements Front, AsyncDisposable {
       greeting: () => legacyGreeting(this.host, this.identity),
       answer: (incoming, own) => answerRequest(this, incoming, own),
       notified: (message, own) => this.#notified(message, own.key, own.principal),
+      settled: () => this.#draining?.settled(),
       closed: (own) => this.#closed(own),
     });
     this.#sessions.add(session);
@@ -132,7 +136,10 @@ export class Gateway implements Front, AsyncDisposable {
         logLevel: level && textOf(bytes, level),
       },
       reply,
-      () => this.#requests.delete(serial),
+      () => {
+        this.#requests.delete(serial);
+        this.#draining?.settled();
+      },
     );
     this.#requests.set(serial, incoming);
     answerRequest(this, incoming, undefined);
@@ -261,15 +268,26 @@ export class Gateway implements Front, AsyncDisposable {
 
   // --- the end -----------------------------------------------------------------------------
 
-  /** Nothing new is taken on, and those who only listen are told that this is the end. */
-  drain(): void {
+  /**
+   * Nothing new is taken on, and those who only listen are told that this is the end. Resolves when
+   * everything under way has been answered: by its server within this time, or else by us. A second
+   * call can only make the time shorter.
+   */
+  drain(ms: number): Promise<void> {
     this.isAccepting = false;
-    for (const listening of this.#listenings) listening.end();
+    this.#draining ??= new Draining({ clock: this.clock, underWay: () => this.#underWay() });
+    for (const listening of [...this.#listenings]) listening.end();
     this.#listenings.clear();
+    this.#draining.within(ms);
+    return this.#draining.done;
+  }
+
+  #underWay(): readonly Incoming[] {
+    return [...this.#requests.values(), ...[...this.#sessions].flatMap(({ underWay }) => underWay)];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.drain();
+    void this.drain(0);
     this.#news[Symbol.dispose]();
     this.#telling?.[Symbol.dispose]();
     for (const session of [...this.#sessions]) session.close();

@@ -38,6 +38,10 @@ export class Incoming implements Caller, Underway {
   /** Raised when the client has cancelled or is gone. */
   readonly withdrawal = new Withdrawal();
   readonly id: string;
+  /** May it be with a server? Whoever carries it there says so. */
+  isCarried = false;
+  /** We go down, and do not wait for it any longer. */
+  isDismissed = false;
   readonly #reply: Reply;
   readonly #over: ((incoming: Incoming) => void) | undefined;
   #isOver = false;

@@ -27,6 +27,8 @@ export interface SessionHost {
   answer(incoming: Incoming, session: LegacySession): void;
   /** A notification that is not about the session itself. */
   notified(message: Message, session: LegacySession): void;
+  /** One of its requests has ended. */
+  settled(): void;
   closed(session: LegacySession): void;
 }
 
@@ -45,6 +47,8 @@ export class LegacySession implements Session, Client {
   readonly #asked = new AskedClient((frame, caller) => this.#say(frame, caller));
   #capabilities = new ClientCapabilities({});
   #protocolVersion: string | undefined;
+  /** The client says nothing more. */
+  #isSilent = false;
   #isClosed = false;
 
   constructor(key: string, principal: Principal, outlet: Outlet, host: SessionHost) {
@@ -60,6 +64,10 @@ export class LegacySession implements Session, Client {
 
   get inFlight(): number {
     return this.#requests.size;
+  }
+
+  get underWay(): readonly Incoming[] {
+    return this.#requests.values();
   }
 
   hasRoots(): boolean {
@@ -103,9 +111,10 @@ export class LegacySession implements Session, Client {
       reply.answer(errorFrame(idText(message), refusal), refusal.code);
       return undefined;
     }
-    const incoming = new Incoming(message, this.#sender(), reply, () =>
-      this.#requests.delete(id as Id),
-    );
+    const incoming = new Incoming(message, this.#sender(), reply, () => {
+      this.#requests.delete(id as Id);
+      this.#host.settled();
+    });
     this.#requests.set(id as Id, incoming);
     this.#host.answer(incoming, this);
     return incoming.isOver ? undefined : incoming;
@@ -168,7 +177,9 @@ export class LegacySession implements Session, Client {
   // --- what the client is asked ------------------------------------------------------------
 
   ask(question: Question): Promise<ClientAnswer> {
-    if (this.#isClosed) return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
+    if (this.#isClosed || this.#isSilent) {
+      return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
+    }
     return this.#asked.ask(question, this.#capabilities);
   }
 
@@ -188,6 +199,11 @@ export class LegacySession implements Session, Client {
   }
 
   // --- the end -----------------------------------------------------------------------------
+
+  inputEnded(): void {
+    this.#isSilent = true;
+    this.#asked.close();
+  }
 
   close(): void {
     if (this.#isClosed) return;

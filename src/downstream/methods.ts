@@ -10,6 +10,7 @@ import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
+import { drainingFault } from './draining-faults.ts';
 import type { Gateway } from './gateway.ts';
 import { discovery, tasksExtension } from './greeting.ts';
 import type { Incoming } from './incoming.ts';
@@ -72,6 +73,12 @@ export function answerRequest(
   session: LegacySession | undefined,
 ): void {
   const { method = '' } = incoming.message;
+  // Our own tools answer to the end; calls of others are refused on their way.
+  if (!gateway.isAccepting && method !== 'tools/call') {
+    return gateway.count(incoming, method, () => {
+      throw drainingFault();
+    });
+  }
   const list = Object.hasOwn(listMethods, method) ? listMethods[method] : undefined;
   if (list) return void answerList(gateway, incoming, list);
   const ofEra = incoming.isModern ? modernOnly : legacyOnly;
@@ -124,6 +131,7 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
   if (callOwnTool(gateway, incoming, name)) return;
   const route = gateway.view.tools.route(name, incoming.principal);
   if (route) gateway.relay.carry(incoming, route);
+  else if (!gateway.isAccepting) gateway.failToolCall(incoming, drainingFault());
   else return callUnlisted(gateway, incoming, name);
 }
 

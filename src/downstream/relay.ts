@@ -17,6 +17,7 @@ import { rpcCodes } from '../wire/eras.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
 import type { Edit } from '../wire/splice.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
+import { drainedFault, drainingFault } from './draining-faults.ts';
 import { addressRequests } from './elicitation.ts';
 import { faultResult } from './frames.ts';
 import type { Incoming } from './incoming.ts';
@@ -36,6 +37,8 @@ export interface RelayParts {
   readonly seal: Seal;
   readonly parking: Parking;
   readonly tasks: TaskHandles;
+  /** False when we go down: nothing new is carried. */
+  readonly isAccepting: () => boolean;
   /** A result as the client may see it: addresses that two servers claim are told apart. */
   readonly exposed: (server: string, answer: Answer) => Answer;
 }
@@ -75,7 +78,13 @@ export class Relay {
   /** The answer, whatever it is, goes to the request itself. */
   carry(incoming: Incoming, to: Destination): void {
     const follow = this.#followUp(incoming, to);
-    if (follow !== 'taken') this.#carry(incoming, to, follow, 0);
+    if (follow === 'taken') return;
+    if (this.#parts.isAccepting()) return this.#carry(incoming, to, follow, 0);
+    const { traffic } = this.#parts;
+    const fault = drainingFault(to.server);
+    traffic.began();
+    traffic.failed(to.operationKey, fault, 0);
+    this.#deliverFault(incoming, to, fault);
   }
 
   // --- there -------------------------------------------------------------------------------
@@ -102,6 +111,7 @@ export class Relay {
       onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
     };
+    incoming.isCarried = true;
     host.carry(request).then(
       (answer) => {
         traffic.ended(to.operationKey, 'ok', clock.now() - startedAt);
@@ -109,7 +119,8 @@ export class Relay {
         else parking.ended(incoming, (client) => this.#deliver(client, to, answer));
       },
       (thrown: unknown) => {
-        const fault = faultFrom(thrown);
+        const cause = faultFrom(thrown);
+        const fault = incoming.isDismissed ? drainedFault(cause) : cause;
         traffic.failed(to.operationKey, fault, clock.now() - startedAt);
         parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
       },

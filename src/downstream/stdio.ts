@@ -1,57 +1,92 @@
 // MCP on a pair of pipes, for one client: one JSON message per line, in both directions. The first
 // message decides the era of the connection. Answers leave in the order in which they are ready, one
-// line each; the end of the input is the end of the client, and everything it had under way is
-// cancelled.
+// line each. After the end of the input what was asked is still answered; when the connection is
+// closed, everything that is left is cancelled. A client that does not read what it is sent holds its
+// servers up, which are its own here, and is given up when too much waits for it.
 
 import type { Readable, Writable } from 'node:stream';
 import { ChurnTable } from '../kernel/churn-table.ts';
+import { type Clock, within } from '../kernel/clock.ts';
 import { localUser } from '../policy/principal.ts';
 import { scanBatch } from '../wire/batch.ts';
 import { idOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { LineReader } from '../wire/line-reader.ts';
-import { joinPieces } from '../wire/pieces.ts';
+import { byteLengthOf, joinPieces } from '../wire/pieces.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import { BatchReply } from './batch-reply.ts';
 import type { Frame, Front, Reply, Session, Underway } from './contract.ts';
 import { errorFrame, idText, type RpcError } from './frames.ts';
 import { judgeEnvelope, missingEnvelope, unsupportedVersion } from './modern-envelope.ts';
+import type { OutgoingBudget, Share, Waiter } from './outgoing-budget.ts';
 
 export interface StdioParts {
   readonly front: Front & { clientGone(key: string): void };
   readonly input: Readable;
   readonly output: Writable;
   readonly frameBytes: number;
+  readonly clock: Clock;
+  readonly outgoing: OutgoingBudget;
+  /** The client falls behind, or has caught up: what it is sent should come slower, or may come again. */
+  readonly held?: (isHeld: boolean) => void;
+}
+
+export interface StdioFront {
+  /** The client has said its last word. */
+  readonly inputEnded: Promise<void>;
+  /** Nothing can be said to the client any more: nobody reads, or does not read enough. */
+  readonly gone: Promise<'closed' | 'not-reading'>;
+  /** Cancels what is left. What was said has so long to be read; false if it was not. */
+  close(withinMs: number): Promise<boolean>;
 }
 
 /** Only this revision has batches. */
 const batchVersion = '2025-03-26';
 const clientKey = 'stdio';
+/** With so much waiting for the client its servers are held up. */
+const heldBytes = 8_388_608;
 
-/** Serves until the input ends or the output is gone. */
-export function serveStdio(parts: StdioParts): Promise<void> {
-  return new Promise((resolve) => new StdioServer(parts, resolve).start());
+export function startStdio(parts: StdioParts): StdioFront {
+  const server = new StdioServer(parts);
+  server.start();
+  return server;
 }
 
-class StdioServer {
+class StdioServer implements StdioFront, Waiter {
+  readonly inputEnded: Promise<void>;
+  readonly gone: Promise<'closed' | 'not-reading'>;
   readonly #parts: StdioParts;
-  readonly #ended: () => void;
+  readonly #share: Share;
   readonly #reader: LineReader;
   readonly #underway = new ChurnTable<unknown, Underway>(1024);
   readonly #reply: Reply = {
-    send: (frame) => this.#write(frame),
+    send: (frame, kind) => this.#write(frame, kind),
     answer: (frame) => this.#write(frame),
   };
+  #endInput!: () => void;
+  #lose!: (how: 'closed' | 'not-reading') => void;
   #session: Session | undefined;
   #isModern = false;
   #waiting: (string | Buffer)[] = [];
+  /** Of each kind the last, while the client does not keep up; there are three kinds. */
+  readonly #heldBack = new Map<string, Frame>();
+  /** What batches have gathered that are not complete. */
+  #gatheredBytes = 0;
+  #isHeld = false;
   #isFlushing = false;
+  #isGone = false;
   #isOver = false;
 
-  constructor(parts: StdioParts, ended: () => void) {
+  constructor(parts: StdioParts) {
     this.#parts = parts;
-    this.#ended = ended;
+    this.#share = parts.outgoing.share(this);
+    this.inputEnded = new Promise((resolve) => {
+      this.#endInput = resolve;
+    });
+    this.gone = new Promise((resolve) => {
+      this.#lose = resolve;
+    });
     this.#reader = new LineReader(parts.frameBytes, {
       line: (bytes) => this.#line(bytes),
       oversized: () => this.#refuse('null', tooLarge(parts.frameBytes)),
@@ -62,10 +97,35 @@ class StdioServer {
   start(): void {
     const { input, output } = this.#parts;
     input.on('data', (chunk: Buffer) => this.#reader.push(chunk));
-    input.on('end', () => this.#end());
-    input.on('error', () => this.#end());
+    input.on('end', () => this.#lastWord());
+    input.on('error', () => this.#lastWord());
+    output.on('drain', () => this.#drained());
     // Nobody reads any more: there is nobody to serve.
-    output.on('error', () => this.#end());
+    output.on('error', () => this.#end('closed'));
+  }
+
+  get waitingBytes(): number {
+    return this.#parts.output.writableLength + this.#gatheredBytes;
+  }
+
+  giveUp(): void {
+    this.#end('not-reading');
+    this.#parts.output.destroy();
+  }
+
+  async close(withinMs: number): Promise<boolean> {
+    const { clock, output } = this.#parts;
+    this.#cancelAll();
+    if (this.#isOver) return false;
+    this.#flush();
+    const isFlushed = new Promise<void>((resolve) => {
+      output.write('', () => resolve());
+    });
+    await within(clock, withinMs, isFlushed);
+    const isRead = output.writableLength === 0;
+    this.#end('closed');
+    if (!isRead) output.destroy();
+    return isRead;
   }
 
   // --- in ----------------------------------------------------------------------------------
@@ -84,6 +144,15 @@ class StdioServer {
     }
   }
 
+  /** A last line may lack its end; half a message is none. */
+  #lastWord(): void {
+    if (this.#isOver) return;
+    const rest = this.#reader.end();
+    if (rest && isMessage(rest)) this.#line(rest);
+    this.#session?.inputEnded?.();
+    this.#endInput();
+  }
+
   #receive(message: Message): void {
     if (!this.#session && !this.#isModern) this.#decide(message);
     if (this.#isModern) this.#modern(message);
@@ -95,7 +164,7 @@ class StdioServer {
     if (judgeEnvelope(message).kind !== 'none') this.#isModern = true;
     else
       this.#session = this.#parts.front.openSession(localUser, {
-        send: (frame) => this.#write(frame),
+        send: (frame, kind) => this.#write(frame, kind),
       });
   }
 
@@ -110,7 +179,7 @@ class StdioServer {
     if (refusal) return this.#refuse(idText(message), refusal);
     const { id } = message;
     const reply: Reply = {
-      send: (frame) => this.#write(frame),
+      send: (frame, kind) => this.#write(frame, kind),
       answer: (frame) => {
         this.#underway.delete(id);
         this.#write(frame);
@@ -144,7 +213,9 @@ class StdioServer {
       const messages = scanBatch(bytes).map((element) => scanMessage(element));
       if (messages.length === 0) return this.#refuse('null', emptyBatch);
       const requests = messages.filter(({ kind }) => kind === 'request').length;
-      const batch = new BatchReply(requests, (frame) => this.#write(frame));
+      const batch = new BatchReply(requests, (frame) => this.#write(frame), {
+        gathered: (bytes) => this.#gathered(bytes),
+      });
       for (const message of messages) this.#session?.receive(message, batch.reply());
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
@@ -159,8 +230,12 @@ class StdioServer {
   }
 
   /** What is ready in one turn of the loop leaves in one write. */
-  #write(frame: Frame): void {
+  #write(frame: Frame, kind?: string): void {
     if (this.#isOver) return;
+    if (kind !== undefined && this.#parts.output.writableNeedDrain) {
+      this.#heldBack.set(kind, frame);
+      return;
+    }
     this.#waiting.push(...frame, '\n');
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -175,23 +250,72 @@ class StdioServer {
     if (pieces.length === 0 || this.#isOver) return;
     if (pieces.every((piece) => typeof piece === 'string')) {
       output.write(pieces.join(''));
-      return;
+    } else {
+      output.cork();
+      for (const piece of joinedSmall(pieces)) output.write(piece);
+      output.uncork();
     }
-    output.cork();
-    for (const piece of joinedSmall(pieces)) output.write(piece);
-    output.uncork();
+    if (output.writableLength > 0) this.#fellBehind(pieces);
+  }
+
+  /** The output has not taken all of it at once. */
+  #fellBehind(pieces: readonly (string | Buffer)[]): void {
+    let bytes = 0;
+    for (const piece of pieces) bytes += byteLengthOf(piece);
+    this.#share.wrote(bytes);
+    if (this.#isOver || this.#isGone || this.waitingBytes < heldBytes) return;
+    this.#isHeld = true;
+    this.#parts.held?.(true);
+  }
+
+  #drained(): void {
+    this.#share.look();
+    this.#letGo();
+    const news = [...this.#heldBack.values()];
+    this.#heldBack.clear();
+    for (const frame of news) this.#write(frame);
+  }
+
+  #letGo(): void {
+    if (this.#isHeld) this.#parts.held?.(false);
+    this.#isHeld = false;
+  }
+
+  #gathered(bytes: number): void {
+    this.#gatheredBytes += bytes;
+    if (bytes > 0) this.#share.wrote(bytes);
+    else this.#share.look();
   }
 
   // --- the end -----------------------------------------------------------------------------
 
-  #end(): void {
+  #end(how: 'closed' | 'not-reading'): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#share.end();
+    this.#waiting = [];
+    this.#cancelAll();
+    this.#lose(how);
+  }
+
+  #cancelAll(): void {
+    // A server that cannot write cannot end.
+    this.#letGo();
     this.#session?.close();
     for (const underway of this.#underway.values()) underway.cancel();
     this.#underway.clear();
-    if (this.#isModern) this.#parts.front.clientGone(clientKey);
-    this.#ended();
+    if (this.#isModern && !this.#isGone) this.#parts.front.clientGone(clientKey);
+    this.#isGone = true;
+  }
+}
+
+function isMessage(bytes: Buffer): boolean {
+  try {
+    scanMessage(bytes);
+    return true;
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
   }
 }
 

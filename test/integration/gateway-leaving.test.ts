@@ -26,7 +26,8 @@ const record = (era: Era) => home.file(`${era}.jsonl`);
 beforeAll(async () => {
   home = await GatewayHome.create();
   const server = (era: Era) => recorded(faultyStdio({ era }), record(era));
-  await home.configure({ mcpServers: { legacy: server('legacy'), modern: server('modern') } });
+  const mcpServers = { legacy: server('legacy'), modern: server('modern') };
+  await home.configure({ mcpServers, drainMs: 500 });
 });
 
 afterAll(async () => {
@@ -171,7 +172,12 @@ describe.each(eras)('a client over stdio of a %s server', (era) => {
     const { code, stderr } = await client.ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(calls.map(({ isCancelled }) => isCancelled())).toEqual([true, true, true]);
-    expect(client.lines).toHaveLength(1);
+    // What could not end in time was answered for its server.
+    const answers = client.lines.slice(1).map((line) => JSON.parse(line));
+    expect(new Set(answers.map(({ id }) => id))).toEqual(new Set([0, 1, 2]));
+    for (const { result } of answers) {
+      expect(result._meta['holdfast/fault'].code).toBe('outcome_unknown');
+    }
     expect(processesWith(home.folder)).toEqual([]);
   });
 

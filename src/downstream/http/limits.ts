@@ -35,8 +35,8 @@ export interface HttpLimits {
   readonly primeMs: number;
   /** After how long a client should come back to a stream that ended. */
   readonly retryMs: number;
-  /** How long requests under way may take to end when the listener closes. */
-  readonly drainMs: number;
+  /** How long responses may take to be read when the listener closes. */
+  readonly closeMs: number;
 }
 
 export const defaultLimits: HttpLimits = {
@@ -59,5 +59,5 @@ export const defaultLimits: HttpLimits = {
   keptBytesOfAll: 33_554_432,
   primeMs: 25,
   retryMs: 1_000,
-  drainMs: 5_000,
+  closeMs: 1_000,
 };

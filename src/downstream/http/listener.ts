@@ -49,6 +49,8 @@ export interface HttpFront {
   /** The address of MCP, for a client on this machine. */
   readonly url: string;
   readonly address: ListenAddress;
+  /** The end is near: connections are not kept for a next request, and streams without an end end. */
+  drain(): void;
   /** Resolves when nothing is open any more. A second call joins the first. */
   close(): Promise<void>;
 }
@@ -82,6 +84,7 @@ class HttpListener implements HttpFront {
   #connections = 0;
   #underWay = 0;
   #quiet: (() => void) | undefined;
+  #isDraining = false;
   #ending: Promise<void> | undefined;
   #address: ListenAddress = { host: '', port: 0 };
 
@@ -131,6 +134,13 @@ class HttpListener implements HttpFront {
     });
   }
 
+  drain(): void {
+    this.#isDraining = true;
+    this.#mcp.endStreams();
+    this.#sessions.endStreams();
+    this.#server.closeIdleConnections();
+  }
+
   close(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -141,14 +151,13 @@ class HttpListener implements HttpFront {
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
-    this.#mcp.endStreams();
-    this.#sessions.endStreams();
+    this.drain();
     this.#old.endAll();
     const quiet = new Promise<void>((resolve) => {
       if (this.#underWay === 0) resolve();
       else this.#quiet = resolve;
     });
-    await within(this.#edge.clock, this.#edge.limits.drainMs, quiet);
+    await within(this.#edge.clock, this.#edge.limits.closeMs, quiet);
     this.#sessions.endAll();
     server.closeAllConnections();
     await closed;
@@ -179,6 +188,7 @@ class HttpListener implements HttpFront {
     if (this.#ending !== undefined) {
       return refuseHttp(res, 503, 'Service Unavailable: the gateway is going down', lastWords);
     }
+    if (this.#isDraining) res.shouldKeepAlive = false;
     if (this.#beyond.size > 0 && this.#beyond.has(req.socket)) {
       if (this.#connections > this.#edge.limits.connections) {
         const message = `Service Unavailable: ${this.#edge.limits.connections} connections are open`;

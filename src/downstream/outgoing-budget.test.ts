@@ -8,7 +8,10 @@ import {
   writeOverheadBytes,
 } from './outgoing-budget.ts';
 
-const policy: OutgoingPolicy = { maxBytes: 100_000, patienceMs: 1000, paceBytes: 1000 };
+const policy: OutgoingPolicy = {
+  ...{ maxBytes: 100_000, slowBytes: 50_000 },
+  ...{ patienceMs: 1000, paceBytes: 1000 },
+};
 
 /** A connection whose client takes what the test says. */
 class Connection {
@@ -22,7 +25,9 @@ class Connection {
 function budgetOf(maxBytes = policy.maxBytes) {
   const clock = manualClock();
   const reports: string[] = [];
-  const budget = new OutgoingBudget(clock, (line) => reports.push(line), { ...policy, maxBytes });
+  const slowBytes = maxBytes / 2;
+  const report = (line: string) => reports.push(line);
+  const budget = new OutgoingBudget(clock, report, { ...policy, maxBytes, slowBytes });
   const connect = () => {
     const connection = new Connection();
     const share = budget.share(connection);
@@ -39,10 +44,15 @@ describe('who has spent its share', () => {
   const at = (bytes: number, slowSince: number) => ({ bytes, slowSince });
 
   it('is nobody as long as everything fits', () => {
-    expect(spent([at(60_000, 0), at(40_000, 0)], 0, policy, 9000)).toEqual([]);
+    expect(spent([at(60_000, 9000), at(40_000, 0)], 0, policy, 9000)).toEqual([]);
   });
 
-  it('is the largest of those that take nothing, before anybody who reads', () => {
+  it('is the largest of those that take nothing, when they have half of the whole among them', () => {
+    const [reader, small, large] = [at(40_000, 9000), at(20_000, 0), at(31_000, 0)];
+    expect(spent([reader, small, large], 0, policy, 9000)).toEqual([large]);
+  });
+
+  it('is who takes nothing before anybody who reads', () => {
     const [reader, small, large] = [at(70_000, 9000), at(10_000, 0), at(30_000, 0)];
     expect(spent([reader, small, large], 0, policy, 9000)).toEqual([large]);
     expect(spent([reader, small, large], 40_000, policy, 9000)).toEqual([large, small, reader]);
@@ -56,9 +66,14 @@ describe('who has spent its share', () => {
         const total = shares.reduce((sum, { bytes }) => sum + bytes, others);
         const gone = chosen.reduce((sum, { bytes }) => sum + bytes, 0);
         expect(total - gone).toBeLessThanOrEqual(policy.maxBytes);
-        if (total <= policy.maxBytes) expect(chosen).toEqual([]);
-        const last = chosen.at(-1);
-        if (last) expect(total - gone + last.bytes).toBeGreaterThan(policy.maxBytes * (7 / 8));
+        const isSlow = ({ slowSince }: { slowSince: number }) => slowSince <= 1000;
+        const slow = shares.filter(isSlow).reduce((sum, { bytes }) => sum + bytes, 0);
+        if (total <= policy.maxBytes && slow <= policy.slowBytes) expect(chosen).toEqual([]);
+        const left = shares.filter((share) => !chosen.includes(share));
+        const leftSlow = left.filter(isSlow).reduce((sum, { bytes }) => sum + bytes, 0);
+        expect(leftSlow).toBeLessThanOrEqual(policy.slowBytes);
+        // Nobody who reads is closed while somebody is there who does not.
+        if (chosen.some((share) => !isSlow(share))) expect(left.some(isSlow)).toBe(false);
       }),
     );
   });

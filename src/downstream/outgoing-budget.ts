@@ -1,25 +1,28 @@
 // What waits for clients that do not keep up, over all transports: one bound for the whole. A client
 // that reads costs nothing here; one that has something waiting has a share, counted as the memory it
-// takes. When all shares together are too much, what is only kept for later goes first, then the
-// connections of those who take nothing are closed, the largest share first. Who is closed is decided
-// by a pure function; transports say what waits and how to close.
+// takes. Those who take nothing may have half of the whole among them; beyond that their connections
+// are closed, the largest share first. When all shares together are too much, what is only kept for
+// later goes first, then whoever has the most. Who is closed is decided by a pure function; transports
+// say what waits and how to close.
 
 import type { Clock } from '../kernel/clock.ts';
 
-/** The whole. */
-export const outgoingBytes = 67_108_864;
 /** What a queued write takes beside its bytes: entries of Node's queue, their callbacks, a chunk's frame. */
 export const writeOverheadBytes = 384;
 
 export interface OutgoingPolicy {
+  /** The whole. */
   readonly maxBytes: number;
+  /** What may wait for all who are slow together. */
+  readonly slowBytes: number;
   /** Who has taken less than `paceBytes` for this long is slow. */
   readonly patienceMs: number;
   readonly paceBytes: number;
 }
 
 export const outgoingPolicy: OutgoingPolicy = {
-  maxBytes: outgoingBytes,
+  maxBytes: 67_108_864,
+  slowBytes: 33_554_432,
   patienceMs: 1_000,
   paceBytes: 65_536,
 };
@@ -39,30 +42,44 @@ export interface Standing {
   readonly slowSince: number;
 }
 
-/**
- * Those to close so that the rest fits, with some room: the slow ones first, the largest of them
- * first; whoever takes what it is given only if that is not enough.
- */
+/** Those to close so that the rest fits, with some room; the largest first, the slow before the others. */
 export function spent<S extends Standing>(
   shares: readonly S[],
   otherBytes: number,
   policy: OutgoingPolicy,
   now: number,
 ): readonly S[] {
-  let total = shares.reduce((sum, { bytes }) => sum + bytes, otherBytes);
-  if (total <= policy.maxBytes) return [];
   const isSlow = ({ slowSince }: S) => now - slowSince >= policy.patienceMs;
-  const inOrder = [...shares].sort(
-    (one, other) => Number(isSlow(other)) - Number(isSlow(one)) || other.bytes - one.bytes,
-  );
-  const enough = policy.maxBytes * (7 / 8);
+  const slow = shares.filter(isSlow);
+  const chosen = largestBeyond(slow, bytesOf(slow), policy.slowBytes);
+  const left = shares.filter((share) => !chosen.includes(share));
+  const leftSlow = left.filter(isSlow);
+  const total = bytesOf(left) + otherBytes;
+  const moreSlow = largestBeyond(leftSlow, total, policy.maxBytes);
+  const others = left.filter((share) => !isSlow(share));
+  const stillTotal = total - bytesOf(moreSlow);
+  return [...chosen, ...moreSlow, ...largestBeyond(others, stillTotal, policy.maxBytes)];
+}
+
+/** The largest of them, until the total is within the limit, and an eighth below. */
+function largestBeyond<S extends Standing>(
+  shares: readonly S[],
+  total: number,
+  limit: number,
+): readonly S[] {
+  if (total <= limit) return [];
   const chosen: S[] = [];
-  for (const share of inOrder) {
-    if (total <= enough) break;
+  let left = total;
+  for (const share of [...shares].sort((one, other) => other.bytes - one.bytes)) {
+    if (left <= limit * (7 / 8)) break;
     chosen.push(share);
-    total -= share.bytes;
+    left -= share.bytes;
   }
   return chosen;
+}
+
+function bytesOf(shares: readonly Standing[]): number {
+  return shares.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** What is kept for clients that may come back: it counts too, and goes first. */
@@ -82,6 +99,8 @@ export class OutgoingBudget {
   readonly #savings: Savings[] = [];
   #bytes = 0;
   #closed = 0;
+  /** Below this nobody has to be looked at. */
+  #lookFrom: number;
   #isChecking = false;
 
   constructor(
@@ -92,6 +111,7 @@ export class OutgoingBudget {
     this.#clock = clock;
     this.#report = report;
     this.#policy = policy;
+    this.#lookFrom = Math.min(policy.slowBytes, policy.maxBytes);
   }
 
   /** What waits, as far as it was looked at; never too little. */
@@ -130,13 +150,16 @@ export class OutgoingBudget {
 
   /** To be called after something has grown; nearly always one comparison. */
   check(): void {
-    if (this.bytes <= this.#policy.maxBytes || this.#isChecking) return;
+    if (this.bytes <= this.#lookFrom || this.#isChecking) return;
     this.#isChecking = true;
     try {
       this.#settle();
     } finally {
       this.#isChecking = false;
     }
+    // Where all of them read, it is time to look again when there is more.
+    const { slowBytes, maxBytes } = this.#policy;
+    this.#lookFrom = Math.min(maxBytes, Math.max(slowBytes, this.bytes + maxBytes / 64));
   }
 
   #settle(): void {
@@ -156,9 +179,7 @@ export class OutgoingBudget {
   #tell(): void {
     if (!Number.isInteger(Math.log10(this.#closed))) return;
     const times = this.#closed === 1 ? 'a connection was' : `${this.#closed} connections were`;
-    this.#report(
-      `more than ${this.#policy.maxBytes} bytes wait for clients that do not read them; ${times} closed`,
-    );
+    this.#report(`too much waits for clients that do not read it; ${times} closed`);
   }
 
   get #savedBytes(): number {

@@ -49,15 +49,6 @@ export class Crowd implements Disposable {
     return crowd;
   }
 
-  /** Connections that the gateway has closed. */
-  get closed(): number {
-    return this.#sockets.filter(({ destroyed, closed }) => destroyed || closed).length;
-  }
-
-  get size(): number {
-    return this.#sockets.length;
-  }
-
   [Symbol.dispose](): void {
     for (const socket of this.#sockets) socket.destroy();
   }

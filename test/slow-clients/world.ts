@@ -108,12 +108,12 @@ export class World implements AsyncDisposable {
     return highest;
   }
 
-  /** SIGTERM: how it ended, and how long that took. */
-  async end(): Promise<{ readonly code: number | null; readonly ms: number }> {
+  /** SIGTERM: how it ended, how long that took, and what it had said on standard error. */
+  async end(): Promise<Pick<Ended, 'code' | 'stderr'> & { readonly ms: number }> {
     clearInterval(this.#watch);
     const began = performance.now();
-    const { code } = await this.#stop();
-    return { code, ms: performance.now() - began };
+    const { code, stderr } = await this.#stop();
+    return { code, stderr, ms: performance.now() - began };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

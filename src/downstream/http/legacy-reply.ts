@@ -27,7 +27,7 @@ export class LegacyReply implements Reply {
   #answers: Frame[] | undefined;
   #left: number;
   #isCut = false;
-  #underway: readonly (Underway | undefined)[] = [];
+  #underway: Underway | undefined;
   #track: Track | undefined;
   #patience: Disposable | undefined;
 
@@ -37,7 +37,7 @@ export class LegacyReply implements Reply {
   }
 
   /** Everything has been handed to the gateway; some of it may be answered already. */
-  taken(underway: readonly (Underway | undefined)[]): void {
+  taken(underway: Underway | undefined): void {
     this.#underway = underway;
     const { edge, session, readsEvents } = this.#parts;
     if (this.#left === 0 || this.#track !== undefined || !readsEvents) return;
@@ -77,7 +77,7 @@ export class LegacyReply implements Reply {
 
   /** The client does not read what it asked for: the servers are told that nobody waits. */
   #giveUp(): void {
-    for (const one of this.#underway) one?.cancel();
+    this.#underway?.cancel();
   }
 
   #sessionEnded(): void {

@@ -12,14 +12,14 @@ import { scanBatch } from '../wire/batch.ts';
 import { idOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { LineReader } from '../wire/line-reader.ts';
-import { byteLengthOf, joinPieces } from '../wire/pieces.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import { BatchReply } from './batch-reply.ts';
-import type { Frame, Front, Reply, Session, Underway } from './contract.ts';
+import type { Front, Reply, Session, Underway } from './contract.ts';
 import { errorFrame, idText, type RpcError } from './frames.ts';
 import { judgeEnvelope, missingEnvelope, unsupportedVersion } from './modern-envelope.ts';
-import type { OutgoingBudget, Share, Waiter } from './outgoing-budget.ts';
+import type { OutgoingBudget } from './outgoing-budget.ts';
+import { StdioOutput } from './stdio-output.ts';
 
 export interface StdioParts {
   readonly front: Front & { clientGone(key: string): void };
@@ -44,8 +44,6 @@ export interface StdioFront {
 /** Only this revision has batches. */
 const batchVersion = '2025-03-26';
 const clientKey = 'stdio';
-/** With so much waiting for the client its servers are held up. */
-const heldBytes = 8_388_608;
 
 export function startStdio(parts: StdioParts): StdioFront {
   const server = new StdioServer(parts);
@@ -53,34 +51,29 @@ export function startStdio(parts: StdioParts): StdioFront {
   return server;
 }
 
-class StdioServer implements StdioFront, Waiter {
+class StdioServer implements StdioFront {
   readonly inputEnded: Promise<void>;
   readonly gone: Promise<'closed' | 'not-reading'>;
   readonly #parts: StdioParts;
-  readonly #share: Share;
+  readonly #output: StdioOutput;
   readonly #reader: LineReader;
   readonly #underway = new ChurnTable<unknown, Underway>(1024);
   readonly #reply: Reply = {
-    send: (frame, kind) => this.#write(frame, kind),
-    answer: (frame) => this.#write(frame),
+    send: (frame, kind) => this.#output.write(frame, kind),
+    answer: (frame) => this.#output.write(frame),
   };
   #endInput!: () => void;
   #lose!: (how: 'closed' | 'not-reading') => void;
   #session: Session | undefined;
   #isModern = false;
-  #waiting: (string | Buffer)[] = [];
-  /** Of each kind the last, while the client does not keep up; there are three kinds. */
-  readonly #heldBack = new Map<string, Frame>();
-  /** What batches have gathered that are not complete. */
-  #gatheredBytes = 0;
-  #isHeld = false;
-  #isFlushing = false;
   #isGone = false;
   #isOver = false;
 
   constructor(parts: StdioParts) {
     this.#parts = parts;
-    this.#share = parts.outgoing.share(this);
+    const { output, outgoing, held = () => {} } = parts;
+    const spent = () => this.#end('not-reading');
+    this.#output = new StdioOutput({ output, outgoing, held, spent });
     this.inputEnded = new Promise((resolve) => {
       this.#endInput = resolve;
     });
@@ -99,25 +92,15 @@ class StdioServer implements StdioFront, Waiter {
     input.on('data', (chunk: Buffer) => this.#reader.push(chunk));
     input.on('end', () => this.#lastWord());
     input.on('error', () => this.#lastWord());
-    output.on('drain', () => this.#drained());
     // Nobody reads any more: there is nobody to serve.
     output.on('error', () => this.#end('closed'));
-  }
-
-  get waitingBytes(): number {
-    return this.#parts.output.writableLength + this.#gatheredBytes;
-  }
-
-  giveUp(): void {
-    this.#end('not-reading');
-    this.#parts.output.destroy();
   }
 
   async close(withinMs: number): Promise<boolean> {
     const { clock, output } = this.#parts;
     this.#cancelAll();
     if (this.#isOver) return false;
-    this.#flush();
+    this.#output.flush();
     const isFlushed = new Promise<void>((resolve) => {
       output.write('', () => resolve());
     });
@@ -164,7 +147,7 @@ class StdioServer implements StdioFront, Waiter {
     if (judgeEnvelope(message).kind !== 'none') this.#isModern = true;
     else
       this.#session = this.#parts.front.openSession(localUser, {
-        send: (frame, kind) => this.#write(frame, kind),
+        send: (frame, kind) => this.#output.write(frame, kind),
       });
   }
 
@@ -179,10 +162,10 @@ class StdioServer implements StdioFront, Waiter {
     if (refusal) return this.#refuse(idText(message), refusal);
     const { id } = message;
     const reply: Reply = {
-      send: (frame, kind) => this.#write(frame, kind),
+      send: (frame, kind) => this.#output.write(frame, kind),
       answer: (frame) => {
         this.#underway.delete(id);
-        this.#write(frame);
+        this.#output.write(frame);
       },
       withdrawn: () => this.#underway.delete(id),
     };
@@ -213,8 +196,8 @@ class StdioServer implements StdioFront, Waiter {
       const messages = scanBatch(bytes).map((element) => scanMessage(element));
       if (messages.length === 0) return this.#refuse('null', emptyBatch);
       const requests = messages.filter(({ kind }) => kind === 'request').length;
-      const batch = new BatchReply(requests, (frame) => this.#write(frame), {
-        gathered: (bytes) => this.#gathered(bytes),
+      const batch = new BatchReply(requests, (frame) => this.#output.write(frame), {
+        gathered: (bytes) => this.#output.gathered(bytes),
       });
       for (const message of messages) this.#session?.receive(message, batch.reply());
     } catch (error) {
@@ -226,65 +209,7 @@ class StdioServer implements StdioFront, Waiter {
   // --- out ---------------------------------------------------------------------------------
 
   #refuse(id: string, error: RpcError): void {
-    this.#write(errorFrame(id, error));
-  }
-
-  /** What is ready in one turn of the loop leaves in one write. */
-  #write(frame: Frame, kind?: string): void {
-    if (this.#isOver) return;
-    if (kind !== undefined && this.#parts.output.writableNeedDrain) {
-      this.#heldBack.set(kind, frame);
-      return;
-    }
-    this.#waiting.push(...frame, '\n');
-    if (this.#isFlushing) return;
-    this.#isFlushing = true;
-    process.nextTick(() => this.#flush());
-  }
-
-  #flush(): void {
-    this.#isFlushing = false;
-    const { output } = this.#parts;
-    const pieces = this.#waiting;
-    this.#waiting = [];
-    if (pieces.length === 0 || this.#isOver) return;
-    if (pieces.every((piece) => typeof piece === 'string')) {
-      output.write(pieces.join(''));
-    } else {
-      output.cork();
-      for (const piece of joinedSmall(pieces)) output.write(piece);
-      output.uncork();
-    }
-    if (output.writableLength > 0) this.#fellBehind(pieces);
-  }
-
-  /** The output has not taken all of it at once. */
-  #fellBehind(pieces: readonly (string | Buffer)[]): void {
-    let bytes = 0;
-    for (const piece of pieces) bytes += byteLengthOf(piece);
-    this.#share.wrote(bytes);
-    if (this.#isOver || this.#isGone || this.waitingBytes < heldBytes) return;
-    this.#isHeld = true;
-    this.#parts.held?.(true);
-  }
-
-  #drained(): void {
-    this.#share.look();
-    this.#letGo();
-    const news = [...this.#heldBack.values()];
-    this.#heldBack.clear();
-    for (const frame of news) this.#write(frame);
-  }
-
-  #letGo(): void {
-    if (this.#isHeld) this.#parts.held?.(false);
-    this.#isHeld = false;
-  }
-
-  #gathered(bytes: number): void {
-    this.#gatheredBytes += bytes;
-    if (bytes > 0) this.#share.wrote(bytes);
-    else this.#share.look();
+    this.#output.write(errorFrame(id, error));
   }
 
   // --- the end -----------------------------------------------------------------------------
@@ -292,15 +217,14 @@ class StdioServer implements StdioFront, Waiter {
   #end(how: 'closed' | 'not-reading'): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#share.end();
-    this.#waiting = [];
+    this.#output.end();
     this.#cancelAll();
     this.#lose(how);
   }
 
   #cancelAll(): void {
     // A server that cannot write cannot end.
-    this.#letGo();
+    this.#output.letGo();
     this.#session?.close();
     for (const underway of this.#underway.values()) underway.cancel();
     this.#underway.clear();
@@ -317,22 +241,6 @@ function isMessage(bytes: Buffer): boolean {
     if (error instanceof WireError) return false;
     throw error;
   }
-}
-
-/** Many small pieces cost more than one copy; a large one is never copied. */
-const smallBytes = 16_384;
-
-function joinedSmall(pieces: readonly (string | Buffer)[]): readonly (string | Buffer)[] {
-  const joined: (string | Buffer)[] = [];
-  let from = 0;
-  for (const [at, piece] of pieces.entries()) {
-    if (piece.length <= smallBytes) continue;
-    if (at > from) joined.push(joinPieces(pieces, from, at));
-    joined.push(piece);
-    from = at + 1;
-  }
-  if (from < pieces.length) joined.push(joinPieces(pieces, from, pieces.length));
-  return joined;
 }
 
 const emptyBatch: RpcError = {

@@ -15,7 +15,9 @@ export interface StoppedStdio {
 }
 
 /** Its memory has not grown for so many looks. */
-const steadyLooks = 200;
+const steadyLooks = 400;
+/** Less cannot be all: so much waits before its servers are held up. */
+const leastMb = 8;
 
 export async function stoppedStdio(flood: Flood, calls: number): Promise<StoppedStdio> {
   await using home = await GatewayHome.create(homeConfig());
@@ -47,7 +49,8 @@ export async function stoppedStdio(flood: Flood, calls: number): Promise<Stopped
       const now = residentMb(pid);
       looks = now > highestMb + 1 ? 0 : looks + 1;
       highestMb = Math.max(highestMb, now);
-      return looks > steadyLooks || child.exitCode !== null;
+      const hasBegun = highestMb - atRestMb > leastMb;
+      return (hasBegun && looks > steadyLooks) || child.exitCode !== null;
     },
     'its memory to be steady',
     120_000,

@@ -7,7 +7,14 @@ export default defineConfig({
     projects: [
       // No unit test changes anything global, so they share one module graph: seconds, not a minute.
       { test: { name: 'unit', include: ['src/**/*.test.ts'], pool: 'threads', isolate: false } },
-      { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'architecture',
+          include: ['test/architecture/**/*.test.ts'],
+          // The compiler is asked for types, which takes as long as the machine is busy.
+          testTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: 'integration',

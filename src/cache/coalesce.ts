@@ -54,16 +54,18 @@ export class Flights<Value> {
       };
       signal.addEventListener('abort', leave, { once: true });
       const stay = () => signal.removeEventListener('abort', leave);
-      flight.landing.then(
-        (value) => {
-          stay();
-          resolve(value);
-        },
-        (thrown) => {
-          stay();
-          reject(thrown);
-        },
-      );
+      flight.landing
+        .then(
+          (value) => {
+            stay();
+            resolve(value);
+          },
+          (thrown) => {
+            stay();
+            reject(thrown);
+          },
+        )
+        .catch(reject);
     });
   }
 

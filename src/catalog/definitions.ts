@@ -4,6 +4,7 @@
 // choke on, or that could be read in two ways, is left out and reported, so that one bad definition
 // does not cost a client the whole list. What makes a tool invalid is judged in tool.ts.
 
+import { ownValue } from '../kernel/own-value.ts';
 import { valueOf as parsed, textOf } from '../wire/decode.ts';
 import { elementsAt, objectAt } from '../wire/parts.ts';
 import type { Span } from '../wire/span.ts';
@@ -133,11 +134,23 @@ function judge(value: unknown, list: JudgedHere, index: number): LeftOut | undef
   const key = value[keyMembers[list]];
   if (typeof key !== 'string' || key === '') return { kind: 'no_name', index };
   for (const [member, isGood] of Object.entries(judgements[list])) {
-    if (!isGood(value[member])) return { kind: 'bad_member', index, name: key, member };
+    if (!isGood(ownValue(value, member))) return { kind: 'bad_member', index, name: key, member };
   }
   return undefined;
 }
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The same definitions, byte for byte, in the same order. */
+export function isSameList(one: readonly Definition[], other: readonly Definition[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every((definition, place) => bytesOf(definition).equals(bytesOf(other[place])))
+  );
+}
+
+function bytesOf(definition: Definition | undefined): Buffer {
+  return definition?.bytes.subarray(definition.start, definition.end) ?? Buffer.alloc(0);
 }

@@ -4,6 +4,7 @@
 // Every outcome is a kind, so that a caller words its own hint for "nothing found".
 
 import MiniSearch, { type SearchOptions } from 'minisearch';
+import { headOf } from '../kernel/text-cut.ts';
 import { wordsOf, wordsOfName } from './search-words.ts';
 import type { Tool } from './tool.ts';
 
@@ -140,8 +141,8 @@ function hitOf({ server, tool, score }: Ranked): SearchHit {
 
 /** Cut before it is tidied, because the text may be of any length, and never inside a character. */
 function oneLine(text: string): string {
-  const head = text.slice(0, 4 * maxLineLength);
+  const head = headOf(4 * maxLineLength, text);
   const line = head.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   if (head.length === text.length && line.length <= maxLineLength) return line;
-  return `${line.slice(0, maxLineLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+  return `${headOf(maxLineLength - 1, line)}…`;
 }

@@ -6,6 +6,7 @@
 // not. Names are not judged here beyond being there (see naming).
 
 import { hash } from 'node:crypto';
+import { ownValue } from '../kernel/own-value.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -114,7 +115,7 @@ function canonicalJson(value: unknown): string {
   if (isObject(value)) {
     const members = Object.keys(value)
       .sort()
-      .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
+      .map((key) => `${JSON.stringify(key)}:${canonicalJson(ownValue(value, key))}`);
     return `{${members.join(',')}}`;
   }
   // 1e400 parses to Infinity, which JSON.stringify would make equal to null.

@@ -1,6 +1,8 @@
 // The past, read back from the event log in the state directory. Other processes are writing to it,
-// and older or newer versions may have: a line that is not an event of ours is passed over. Only the
-// end of the log is read, so that looking costs the same however long it has become.
+// and older or newer versions may have: a line that is not an event of ours is passed over. Several
+// configs share it, and each may have a server of the same name: only events of the config that is
+// looked at count. Only the end of the log is read, so that looking costs the same however long it has
+// become.
 
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,12 +11,17 @@ import type { HostEvent } from '../observe/events.ts';
 /** Several thousand events. */
 const maxBytes = 2 * 1024 * 1024;
 
-/** The latest events, the oldest first. */
-export async function eventHistory(stateDir: string): Promise<readonly HostEvent[]> {
+/** The latest events of the servers of one config, the oldest first. */
+export async function eventHistory(
+  stateDir: string,
+  config: string | null,
+): Promise<readonly HostEvent[]> {
   const path = join(stateDir, 'events.jsonl');
   const recent = await tailOf(path, maxBytes);
   const older = await tailOf(`${path}.1`, maxBytes - recent.length);
-  return [older, recent].flatMap((text) => text.split('\n').flatMap(eventFrom));
+  return [older, recent].flatMap((text) =>
+    text.split('\n').flatMap((line) => eventFrom(line, config)),
+  );
 }
 
 /** Whole lines from the end of a file; none if it is not there. */
@@ -39,10 +46,10 @@ async function tailOf(path: string, bytes: number): Promise<string> {
   }
 }
 
-function eventFrom(line: string): HostEvent[] {
+function eventFrom(line: string, config: string | null): HostEvent[] {
   try {
     const record: unknown = JSON.parse(line);
-    return isEvent(record) ? [record] : [];
+    return isEvent(record) && record.config === config ? [record] : [];
   } catch {
     // An unfinished line, or the empty one at the end.
     return [];
@@ -65,10 +72,11 @@ const kinds: Readonly<Record<HostEvent['kind'], true>> = {
   circuit: true,
   tools: true,
   noise: true,
+  defect: true,
   call: true,
 };
 
-function isEvent(record: unknown): record is HostEvent {
+function isEvent(record: unknown): record is HostEvent & { readonly config?: unknown } {
   if (typeof record !== 'object' || record === null) return false;
   const { at, server, kind } = record as Partial<Record<string, unknown>>;
   return (

@@ -2,6 +2,7 @@
 // afterwards is dropped, and whoever only writes for it can stop. Any other failure, such as a full
 // disk behind `>`, is remembered, because a command whose output was lost has not succeeded.
 
+import { printableJson } from '../kernel/printable.ts';
 import { type Style, styleFor } from './render/style.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -57,8 +58,9 @@ export class Output {
     this.write(`${text}\n`);
   }
 
+  /** In one line that cannot drive a terminal, with the same meaning for whoever parses it. */
   json(value: unknown): void {
-    this.line(JSON.stringify(value));
+    this.line(printableJson(JSON.stringify(value)));
   }
 
   /** What has not been read by now never will be: nobody waits for it. */

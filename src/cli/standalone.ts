@@ -95,7 +95,7 @@ export class Interrupted extends Error {
 }
 
 /** The work's outcome, unless an interrupt comes first and the work does not end by itself. */
-export async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {
+async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {
   const { interrupt, clock } = shell;
   const tooLate = interrupt.arrived.then(
     () =>
@@ -104,6 +104,17 @@ export async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promi
       }),
   );
   return await Promise.race([work, tooLate]);
+}
+
+/**
+ * For work that has nothing to say about an interrupt: it ends the waiting at once, and what becomes of the
+ * work afterwards, while its servers are being stopped, is nobody's fault and is not told.
+ */
+export async function orInterrupted<T>({ interrupt }: Shell, work: Promise<T>): Promise<T> {
+  const interrupted = interrupt.arrived.then(() => {
+    throw new Interrupted('interrupted');
+  });
+  return await Promise.race([work, interrupted]);
 }
 
 function listen(host: Host, shell: Shell, onEvent: ((event: HostEvent) => void) | undefined): void {

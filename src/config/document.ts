@@ -10,6 +10,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { shownWord } from './shown-word.ts';
 
 export type Path = readonly (string | number)[];
@@ -61,7 +62,13 @@ export function parseDocument(text: string, file: string): Document {
   const [error] = errors;
   if (error !== undefined || root === undefined) {
     const place = placeAt(text, error?.offset ?? 0);
-    const reason = error === undefined ? undefined : expectation[printParseErrorCode(error.error)];
+    const other = otherFormat(text, file);
+    if (other !== undefined) {
+      const remedy = 'Holdfast reads JSON: write its servers under "mcpServers" in a holdfast.json';
+      throw new Fault('invalid_request', `${file}: this is ${other}; ${remedy}`);
+    }
+    const reason =
+      error === undefined ? undefined : ownValue(expectation, printParseErrorCode(error.error));
     throw new Fault('invalid_request', `${file}:${place}: ${reason ?? 'expected a JSON object'}`);
   }
   const problems: Problem[] = [];
@@ -72,6 +79,17 @@ export function parseDocument(text: string, file: string): Document {
     problems,
     placeOf: (path) => placeAt(text, repeated.get(JSON.stringify(path)) ?? offsetOf(root, path)),
   };
+}
+
+/** The format in which some clients keep their servers, told by the file's name or its lines. */
+function otherFormat(text: string, file: string): 'TOML' | 'YAML' | undefined {
+  if (
+    /\.toml$/i.test(file) ||
+    /^[ \t]*\[{1,2}[A-Za-z_][\w.\-"' ]*\]{1,2}[ \t]*(?:#.*)?$/m.test(text)
+  ) {
+    return 'TOML';
+  }
+  return /\.ya?ml$/i.test(file) || /^mcp_?servers:[ \t]*$/im.test(text) ? 'YAML' : undefined;
 }
 
 /** A copy of a value given as an object by a program, under the same rules as a file's. */

@@ -7,6 +7,7 @@
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import type { Document, Path, Problem } from './document.ts';
 import { firstFew } from './first-few.ts';
 import { inputDefaults, translatedEntry } from './foreign-entry.ts';
@@ -20,6 +21,7 @@ import {
 } from './loaded.ts';
 import { pathText } from './path-text.ts';
 import { problemsOf } from './problems.ts';
+import { noteVariables, type UsedVariable } from './secrets.ts';
 import { isReserved, isServerName, reservedServerName, safeNameFrom } from './server-name.ts';
 import { shownWord } from './shown-word.ts';
 
@@ -37,7 +39,7 @@ export function foreignConfig(
   readText: ReadText,
 ): LoadedConfig {
   const { $schema: _, ...whole } = entriesOf(document.value);
-  const key = ['mcpServers', 'servers'].find((name) => isMap(whole[name]));
+  const key = ['mcpServers', 'servers'].find((name) => isMap(ownValue(whole, name)));
   if (key === undefined) {
     throw new Fault(
       'invalid_request',
@@ -51,18 +53,22 @@ export function foreignConfig(
     disabled: new Map(),
     switchedOff: new Set(),
     notices: [],
+    used: new Map(),
     names: new Map(),
-    written: {},
+    written: new Map(),
   };
   const inputs = inputDefaults(whole['inputs']);
-  const servers: Record<string, unknown> = {};
-  for (const [name, entry] of namedEntries(entriesOf(whole[key]), reading)) {
+  const servers: Record<string, unknown> = Object.create(null);
+  for (const [name, entry] of namedEntries(entriesOf(ownValue(whole, key)), reading)) {
     const complete = completed(name, entry, { ...variables, inputs }, reading, readText);
     if (complete !== undefined) servers[name] = complete;
   }
   const { inputs: _inputs, servers: _servers, ...settings } = whole;
   const input = sifted({ ...settings, mcpServers: servers }, reading);
   const config = finishedConfig(input, variables.folder, reading.disabled);
+  for (const [name, server] of Object.entries(config.mcpServers)) {
+    noteVariables(server, reading.used.get(name) ?? []);
+  }
   const { disabled, switchedOff: off, notices } = reading;
   return { file, config, disabled, switchedOff: off, notices };
 }
@@ -74,10 +80,12 @@ interface Reading {
   readonly disabled: Map<string, string>;
   readonly switchedOff: Set<string>;
   readonly notices: string[];
+  /** What the environment brought into each entry, by our names. */
+  readonly used: Map<string, readonly UsedVariable[]>;
   /** From our names to the names in the file. */
   readonly names: Map<string, string>;
   /** The entries in our words before variables were replaced: what messages may show. */
-  readonly written: Record<string, unknown>;
+  readonly written: Map<string, unknown>;
 }
 
 function refuseAmbiguity(document: Document, file: string, key: string): void {
@@ -120,17 +128,18 @@ function completed(
   reading: Reading,
   readText: ReadText,
 ): unknown {
-  reading.written[name] = entry;
+  reading.written.set(name, entry);
   if (!isMap(entry)) return entry;
   const path = [reading.key, reading.names.get(name) ?? name];
   const translated = translatedEntry(entriesOf(entry));
-  reading.written[name] = translated;
+  reading.written.set(name, translated);
   if (translated['disabled'] === true) {
     reading.disabled.set(name, switchedOff(path));
     reading.switchedOff.add(name);
     return undefined;
   }
-  const { value, gaps } = interpolate(translated, path, variables);
+  const { value, gaps, used } = interpolate(translated, path, variables);
+  reading.used.set(name, used);
   const { envFile, ...said } = entriesOf(value);
   const causes = gaps.map(({ cause }) => cause);
   if (causes.length === 0 && typeof envFile === 'string') {
@@ -152,7 +161,8 @@ function completed(
 function sifted(input: Record<string, unknown>, reading: Reading): Entries {
   const ignored: Path[] = [];
   let rest: Record<string, unknown> = input;
-  const check = () => problemsOf(rest, { ...rest, mcpServers: reading.written });
+  const check = () =>
+    problemsOf(rest, { ...rest, mcpServers: Object.fromEntries(reading.written) });
   for (let found = check(); found.length > 0; found = check()) {
     const unknown = found.filter(({ kind }) => kind === 'unknown-key');
     const drop = unknown.length > 0 ? unknown : found.map((problem) => setAside(problem, reading));

@@ -2,6 +2,7 @@
 // keys that are left over are judged by the schema like any other. The words were collected from the
 // files of Claude, Cursor, VS Code, Windsurf, Cline, Roo and Gemini.
 
+import { ownValue } from '../kernel/own-value.ts';
 import { type Entries, entriesOf } from './loaded.ts';
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -46,7 +47,7 @@ export function inputDefaults(inputs: unknown): Map<string, string> {
 
 function ourType(type: string): string {
   const name = type.toLowerCase();
-  return typeNames[name] ?? name;
+  return ownValue(typeNames, name) ?? name;
 }
 
 /** VS Code allows numbers, and null for "not set". */

@@ -30,7 +30,7 @@ describe('variables in a config value', () => {
     ['$${$${${TOKEN}', '${${s3cret'],
     ['cost: $5, $TOKEN, {TOKEN}', 'cost: $5, $TOKEN, {TOKEN}'],
   ])('turn %j into %j', (text, result) => {
-    expect(replaced(text)).toEqual({ value: result, gaps: [] });
+    expect(replaced(text)).toMatchObject({ value: result, gaps: [] });
   });
 
   it('are told once for a text that is never closed, however often it begins', () => {

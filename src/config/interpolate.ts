@@ -5,8 +5,10 @@
 // variable brings in is not looked at again. What cannot be replaced is a gap, never a silent literal.
 
 import { basename, sep } from 'node:path';
+import { ownValue } from '../kernel/own-value.ts';
 import type { Path } from './document.ts';
 import { pathText } from './path-text.ts';
+import type { UsedVariable } from './secrets.ts';
 import { shownWord } from './shown-word.ts';
 
 export interface Variables {
@@ -28,23 +30,30 @@ export interface Gap {
 export interface Interpolated {
   readonly value: unknown;
   readonly gaps: readonly Gap[];
+  /** What the environment brought in, and where. */
+  readonly used: readonly (UsedVariable & { readonly path: Path })[];
+}
+
+interface Found {
+  readonly gaps: Gap[];
+  readonly used: (UsedVariable & { readonly path: Path })[];
 }
 
 /** The same value with all variables replaced; `path` says where it stands, for the causes. */
 export function interpolate(value: unknown, path: Path, variables: Variables): Interpolated {
-  const gaps: Gap[] = [];
-  return { value: replaceIn(value, path, variables, gaps), gaps };
+  const found: Found = { gaps: [], used: [] };
+  return { value: replaceIn(value, path, variables, found), ...found };
 }
 
-function replaceIn(value: unknown, path: Path, variables: Variables, gaps: Gap[]): unknown {
-  if (typeof value === 'string') return replaceInText(value, path, variables, gaps);
+function replaceIn(value: unknown, path: Path, variables: Variables, found: Found): unknown {
+  if (typeof value === 'string') return replaceInText(value, path, variables, found);
   if (Array.isArray(value)) {
-    return value.map((item, index) => replaceIn(item, [...path, index], variables, gaps));
+    return value.map((item, index) => replaceIn(item, [...path, index], variables, found));
   }
   if (typeof value !== 'object' || value === null) return value;
   const copy: Record<string, unknown> = Object.create(null);
   for (const [key, member] of Object.entries(value)) {
-    copy[key] = replaceIn(member, [...path, key], variables, gaps);
+    copy[key] = replaceIn(member, [...path, key], variables, found);
   }
   return copy;
 }
@@ -53,7 +62,7 @@ const variableForm = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 const inputForm = /^input:(.+)$/;
 
 /** From left to right, and over every character once: a text may be long and full of braces. */
-function replaceInText(text: string, path: Path, variables: Variables, gaps: Gap[]): string {
+function replaceInText(text: string, path: Path, variables: Variables, found: Found): string {
   let done = '';
   let from = 0;
   for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', from)) {
@@ -67,9 +76,12 @@ function replaceInText(text: string, path: Path, variables: Variables, gaps: Gap
     const end = text.indexOf('}', at);
     const outcome = end < 0 ? unreadable('${') : resolve(text.slice(at + 2, end), variables);
     if (outcome.kind === 'gap') {
-      gaps.push({ path, cause: `${pathText(path)} ${outcome.cause}` });
+      found.gaps.push({ path, cause: `${pathText(path)} ${outcome.cause}` });
       // The server cannot run, so the rest of a text that is never closed does not matter.
       if (end < 0) return done + text.slice(at);
+    }
+    if (outcome.kind === 'text' && outcome.variable !== undefined) {
+      found.used.push({ path, name: outcome.variable, value: outcome.text });
     }
     done += outcome.kind === 'text' ? outcome.text : text.slice(at, end + 1);
     from = end + 1;
@@ -78,7 +90,7 @@ function replaceInText(text: string, path: Path, variables: Variables, gaps: Gap
 }
 
 type Outcome =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly variable?: string }
   | { readonly kind: 'gap'; readonly cause: string };
 
 function resolve(inside: string, variables: Variables): Outcome {
@@ -89,9 +101,9 @@ function resolve(inside: string, variables: Variables): Outcome {
   // A second `${` means a nested form; taking its first brace as the end would garble the rest.
   const [, name, fallback] = inside.includes('${') ? [] : (variableForm.exec(inside) ?? []);
   if (name === undefined) return unreadable(`\${${inside}}`);
-  const value = Object.hasOwn(variables.env, name) ? variables.env[name] : undefined;
+  const value = ownValue(variables.env, name);
   if (value !== undefined && (value !== '' || fallback === undefined)) {
-    return { kind: 'text', text: value };
+    return { kind: 'text', text: value, variable: name };
   }
   if (fallback !== undefined) return { kind: 'text', text: fallback };
   return {

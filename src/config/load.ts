@@ -2,10 +2,11 @@
 // is the one file of config/ that touches the disk. Every refusal is a Fault `invalid_request` whose
 // detail names the file, the place and the next step, one line for each problem.
 
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { documentFrom, parseDocument } from './document.ts';
 import { foreignConfig, type ReadText } from './foreign-config.ts';
 import type { LoadedConfig } from './loaded.ts';
@@ -40,6 +41,17 @@ export function configFromObject(
   return ownConfig(documentFrom(input), null, variables);
 }
 
+/** By which one config is told from another, however it was named; null for one without a file. */
+export function realConfigPath(file: string | null): string | null {
+  if (file === null) return null;
+  try {
+    return realpathSync(file);
+  } catch {
+    // Moved away since it was read.
+    return file;
+  }
+}
+
 /** The user's home: the environment's word, else the system's. */
 export function homeOf(env: Environment): string | undefined {
   return env['HOME'] || homedir() || undefined;
@@ -70,7 +82,7 @@ function isFile(path: string): boolean {
 function textOf(file: string): string {
   const read = readText(file);
   if (read.kind === 'text') return read.text;
-  const reason = reasons[read.code] ?? `it cannot be read (${read.code})`;
+  const reason = ownValue(reasons, read.code) ?? `it cannot be read (${read.code})`;
   throw new Fault('invalid_request', `${file}: ${reason}`);
 }
 

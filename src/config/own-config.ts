@@ -6,7 +6,7 @@
 import { Fault } from '../kernel/fault.ts';
 import type { Document, Problem } from './document.ts';
 import { firstFew } from './first-few.ts';
-import { type Gap, interpolate, type Variables } from './interpolate.ts';
+import { type Gap, type Interpolated, interpolate, type Variables } from './interpolate.ts';
 import {
   type Entries,
   entriesOf,
@@ -15,13 +15,14 @@ import {
   switchedOff,
 } from './loaded.ts';
 import { problemsOf } from './problems.ts';
+import { noteVariables } from './secrets.ts';
 
 export function ownConfig(
   document: Document,
   file: string | null,
   variables: Variables,
 ): LoadedConfig {
-  const { input, gaps } = interpolated(document.value, variables);
+  const { input, gaps, used } = interpolated(document.value, variables);
   const troubled = new Set([...document.problems, ...gaps].map(({ path }) => JSON.stringify(path)));
   const problems = [
     ...document.problems,
@@ -32,6 +33,12 @@ export function ownConfig(
   const checked = entriesOf(input);
   const disabled = disabledServers(checked, gaps);
   const config = finishedConfig(checked, variables.folder, disabled);
+  for (const [name, server] of Object.entries(config.mcpServers)) {
+    noteVariables(
+      server,
+      used.filter(({ path }) => path[1] === name),
+    );
+  }
   const off = Object.entries(entriesOf(checked['mcpServers']))
     .filter(([, entry]) => isSwitchedOff(entry))
     .map(([name]) => name);
@@ -40,15 +47,17 @@ export function ownConfig(
 
 interface Completed {
   readonly input: unknown;
-  readonly gaps: readonly Gap[];
+  readonly gaps: Interpolated['gaps'];
+  readonly used: Interpolated['used'];
 }
 
 /** Variables are replaced in the servers' entries; nothing else takes text. */
 function interpolated(value: unknown, variables: Variables): Completed {
   const servers = entriesOf(value)['mcpServers'];
-  if (servers === undefined) return { input: value, gaps: [] };
+  if (servers === undefined) return { input: value, gaps: [], used: [] };
   const replaced = interpolate(servers, ['mcpServers'], variables);
-  return { input: { ...entriesOf(value), mcpServers: replaced.value }, gaps: replaced.gaps };
+  const { gaps, used } = replaced;
+  return { input: { ...entriesOf(value), mcpServers: replaced.value }, gaps, used };
 }
 
 function disabledServers(input: Entries, gaps: readonly Gap[]): Map<string, string> {

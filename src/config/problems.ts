@@ -3,6 +3,7 @@
 // by its message. Values are shown only where they cannot be a secret: never in env, headers, args or url.
 
 import * as z from 'zod';
+import { ownValue } from '../kernel/own-value.ts';
 import type { Path, Problem } from './document.ts';
 import { nearest } from './nearest.ts';
 import { pathText } from './path-text.ts';
@@ -80,7 +81,7 @@ const typeWords: Readonly<Record<string, string>> = {
 function expected(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return typeWords[issue.expected] ?? issue.expected;
+      return ownValue(typeWords, issue.expected) ?? issue.expected;
     case 'too_small':
       return issue.origin === 'string' ? 'at least one character' : `at least ${issue.minimum}`;
     case 'too_big':
@@ -133,7 +134,7 @@ function keysAt(path: Path): string[] {
   let places: JsonSchema[] = [jsonSchema];
   for (const step of path) {
     places = places.flatMap(branches).flatMap(({ properties, additionalProperties }) => {
-      const next = properties?.[step] ?? additionalProperties;
+      const next = (properties && ownValue(properties, String(step))) ?? additionalProperties;
       return typeof next === 'object' ? [next] : [];
     });
   }

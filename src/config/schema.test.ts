@@ -38,6 +38,7 @@ describe('the config schema', () => {
       hostTools: true,
       http: { listen: '127.0.0.1:4100', auth: 'token', allowedHosts: [], allowedOrigins: [] },
       maxIdle: 16,
+      listWaitMs: 10_000,
       cache: { entriesPerTool: 64, maxBytes: 67_108_864 },
       telemetry: { eventLog: true, maxBytes: 8_388_608 },
     });

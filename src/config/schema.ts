@@ -42,6 +42,14 @@ export const configSchema = z.strictObject({
     .max(65_536)
     .default(16)
     .describe('Idle connections kept at most; the least recently used goes first.'),
+  listWaitMs: z
+    .int()
+    .min(0)
+    .max(600_000)
+    .default(10_000)
+    .describe(
+      'How long the first list waits for servers whose catalogue is not kept, in milliseconds; those that come later are announced.',
+    ),
   drainMs: z
     .int()
     .min(0)
@@ -73,7 +81,7 @@ export const configSchema = z.strictObject({
         .array(z.string().min(1))
         .default([])
         .describe(
-          'Origins besides this machine whose pages may use it, such as https://app.example.com.',
+          'Origins besides its own whose pages may use it, such as https://app.example.com; another port of this machine is another origin.',
         ),
     })
     .prefault({})

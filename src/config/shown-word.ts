@@ -2,10 +2,10 @@
 // obey, and not longer than somebody reads. What a variable holds must never come here.
 
 import { printableLine } from '../kernel/printable.ts';
+import { cutText } from '../kernel/text-cut.ts';
 
 const longest = 60;
 
 export function shownWord(word: string): string {
-  const literal = JSON.stringify(word.length <= longest ? word : `${word.slice(0, longest - 1)}…`);
-  return printableLine(literal);
+  return printableLine(JSON.stringify(cutText(longest, word)));
 }

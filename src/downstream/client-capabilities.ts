@@ -2,6 +2,7 @@
 // request; servers of both eras have to hear it in the words of theirs. Whether a question may be
 // put to a client is decided here, by what it has declared and nothing else.
 
+import { ownValue } from '../kernel/own-value.ts';
 import { textOf } from '../wire/decode.ts';
 import { objectAt } from '../wire/parts.ts';
 
@@ -23,7 +24,7 @@ export class ClientCapabilities {
 
   hasExtension(name: string): boolean {
     const extensions = this.#declared['extensions'];
-    return isObject(extensions) && isObject(extensions[name]);
+    return isObject(extensions) && isObject(ownValue(extensions, name));
   }
 
   get elicitsByAddress(): boolean {

@@ -78,4 +78,6 @@ export interface Front {
    * (`Mcp-Param-*`); undefined if the tool is unknown or nothing is known of it.
    */
   inputSchemaOf(tool: string, principal: Principal): unknown;
+  /** An error that nobody expected while something of a client's was handled: counted and told. */
+  caught(error: unknown): void;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
-import { type Script, text, tool } from '../../test/support/scripted-server.ts';
+import { type Heard, type Script, text, tool } from '../../test/support/scripted-server.ts';
 import { Fault } from '../kernel/fault.ts';
 import { drainedFault } from './draining-faults.ts';
 
@@ -59,16 +59,19 @@ describe('a gateway that is told to end', () => {
     const drained = watched(gateway.drain(10_000));
     const [first, second] = servers.s.heard('tools/call');
     if (!first || !second) throw new Error('the calls did not arrive');
-    servers.s.child.answer(first, text('one'));
+    const answer = (heard: Heard, words: string) =>
+      servers.s.children
+        .find((child) => child.heardAs('tools/call').includes(heard))
+        ?.answer(heard, text(words));
+    answer(first, 'one');
     await settled();
     expect(drained.isDone).toBe(false);
-    servers.s.child.answer(second, text('two'));
+    answer(second, 'two');
     await settled();
     expect(drained.isDone).toBe(true);
-    expect(calls.map(({ result }) => result['content'])).toEqual([
-      text('one').content,
-      text('two').content,
-    ]);
+    expect(calls.map(({ result }) => result['content'])).toEqual(
+      ['one', 'two'].map((words) => text(words).content),
+    );
   });
 
   it('answers the rest at the deadline: what may have run, and what never left #drain', async () => {

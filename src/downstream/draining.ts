@@ -73,6 +73,6 @@ function goingDown({ isCarried }: Incoming): Fault {
 
 function answer(incoming: Incoming, fault: Fault): void {
   const isCall = incoming.message.method === 'tools/call';
-  if (isCall) incoming.result(faultResult(fault.record, incoming.isModern));
-  else incoming.error(faultError(fault));
+  if (isCall) incoming.result(faultResult(fault, incoming));
+  else incoming.error(faultError(fault, incoming.principal));
 }

@@ -1,7 +1,9 @@
 // Answers and notifications of our own making, as frames. What they carry (a result, an error, the
 // client's own id) goes in as bytes; only the words around it are written here.
 
-import type { FaultRecord } from '../kernel/fault.ts';
+import type { Fault } from '../kernel/fault.ts';
+import { disclosedRecord } from '../policy/disclosure.ts';
+import type { Principal } from '../policy/principal.ts';
 import type { Message } from '../wire/scan.ts';
 import { oneLine } from '../wire/splice.ts';
 import type { Frame } from './contract.ts';
@@ -47,7 +49,11 @@ export function carriedFrame(message: Message): Frame {
 }
 
 /** A fault of a tool call as a result that the model can read. */
-export function faultResult(record: FaultRecord, isModern: boolean): string {
+export function faultResult(
+  fault: Fault,
+  { isModern, principal }: { readonly isModern: boolean; readonly principal: Principal },
+): string {
+  const record = disclosedRecord(fault.record, principal);
   const result = {
     ...(isModern ? { resultType: 'complete' } : {}),
     content: [{ type: 'text', text: record.detail }],

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
-import { type Heard, type Script, text, tool } from '../../test/support/scripted-server.ts';
+import {
+  type Heard,
+  type Script,
+  type ScriptedChild,
+  text,
+  tool,
+} from '../../test/support/scripted-server.ts';
+import { classOf } from '../host/client-class.ts';
 
 const script: Script = { tools: [tool('ask')], on: { 'tools/call': () => undefined } };
 const call = (who: string) => ({ name: 's__ask', arguments: { who } });
@@ -19,6 +26,9 @@ function processOf({ servers }: ReturnType<typeof newWorld>, who: string) {
 function newWorld(isolation = 'auto', scripted: Script = script) {
   return newGateway({ s: scripted }, { config: { s: { isolation } } });
 }
+
+/** A first call for a client with roots waits to see whether the server asks for them. */
+const started = ({ clock }: ReturnType<typeof newWorld>) => clock.advanceAsync(500);
 
 describe('two clients on one shared legacy server', () => {
   it('are not asked for each other: the question is refused, naming the key', async () => {
@@ -41,12 +51,12 @@ describe('two clients on one shared legacy server', () => {
     const [ann, bob] = [world.legacy(able), world.legacy(able)];
     ann.request('tools/call', call('ann'));
     bob.request('tools/call', call('bob'));
-    await settled();
+    await started(world);
     world.servers.s.child.ask('q', 'elicitation/create', { message: '?' });
     await settled();
     const anns = ann.request('tools/call', call('ann2'));
     const bobs = bob.request('tools/call', call('bob2'));
-    await settled();
+    await started(world);
     expect(world.servers.s.children.length).toBe(3);
     processOf(world, 'bob2').ask('b', 'elicitation/create', { message: 'bob?' });
     processOf(world, 'ann2').ask('a', 'elicitation/create', { message: 'ann?' });
@@ -106,7 +116,7 @@ describe('one client of a legacy server', () => {
     const world = newWorld();
     const ann = world.legacy(able);
     const first = ann.request('tools/call', call('ann'));
-    await settled();
+    await started(world);
     world.servers.s.child.ask('q', 'sampling/createMessage', { n: 1 });
     await settled();
     expect(first.messages).toMatchObject([{ method: 'sampling/createMessage' }]);
@@ -136,7 +146,7 @@ describe('one client of a legacy server', () => {
     const world = newWorld();
     const ann = world.legacy(able);
     const first = ann.request('tools/call', call('ann'));
-    await settled();
+    await started(world);
     const { child } = world.servers.s;
     expect(child.heardAs('notifications/roots/list_changed').length).toBe(1);
     child.ask('r', 'roots/list');
@@ -147,7 +157,7 @@ describe('one client of a legacy server', () => {
     await settled();
     expect(child.answerTo('r').result).toEqual({ roots: [{ uri: 'file:///ann' }] });
     world.legacy(able).request('tools/call', call('bob'));
-    await settled();
+    await world.clock.advanceAsync(2_000);
     expect(processOf(world, 'bob')).not.toBe(child);
   });
 
@@ -167,7 +177,7 @@ describe('one client of a legacy server', () => {
     const world = newWorld('client');
     const ann = world.legacy(able);
     const reply = ann.request('tools/call', call('ann'));
-    await settled();
+    await started(world);
     const child = processOf(world, 'ann');
     child.ask('q', 'elicitation/create', { message: '?' });
     await settled();
@@ -196,7 +206,7 @@ describe('one client of a legacy server', () => {
     const world = newWorld();
     const ann = world.legacy(able);
     const reply = ann.request('tools/call', call('ann'));
-    await settled();
+    await started(world);
     world.servers.s.child.ask('q', 'elicitation/create', { message: '?' });
     await settled();
     world.servers.s.child.exit();
@@ -209,13 +219,152 @@ describe('one client of a legacy server', () => {
   });
 });
 
+describe('a server that asks for roots when it is started', () => {
+  const asksAtStart: Script = {
+    ...script,
+    on: {
+      ...script.on,
+      'notifications/initialized': (_heard, child) => child.ask('r', 'roots/list'),
+    },
+  };
+
+  it('has its answer before the first call #roots', async () => {
+    const world = newWorld('auto', asksAtStart);
+    const ann = world.legacy(able);
+    const first = ann.request('tools/call', call('ann'));
+    await settled();
+    const { child } = world.servers.s;
+    expect([first.messages.length, child.heardAs('tools/call').length]).toEqual([1, 0]);
+    ann.answer(1, { roots: [{ uri: 'file:///ann' }] });
+    await world.clock.advanceAsync(100);
+    expect(child.answerTo('r').result).toEqual({ roots: [{ uri: 'file:///ann' }] });
+    expect(processOf(world, 'ann')).toBe(child);
+    expect(child.heardAs('notifications/roots/list_changed')).toEqual([]);
+  });
+
+  it('is called after two seconds if the client does not answer', async () => {
+    const world = newWorld('auto', asksAtStart);
+    world.legacy(able).request('tools/call', call('ann'));
+    await world.clock.advanceAsync(1_999);
+    expect(world.servers.s.child.heardAs('tools/call')).toEqual([]);
+    await world.clock.advanceAsync(1);
+    expect(processOf(world, 'ann')).toBe(world.servers.s.child);
+  });
+
+  it('is told of roots, and waited for, where it asked before anybody was there', async () => {
+    const world = newWorld('auto', asksAtStart);
+    await world.host.find('s').eras.learn({ asksAtStart: true });
+    world.host.find('s').seats.recall(classOf(JSON.stringify(able)));
+    await world.host.find('s').supervisor.lease('test');
+    await settled();
+    const { child } = world.servers.s;
+    expect(child.answerTo('r').result).toEqual({ roots: [] });
+    const ann = world.legacy(able);
+    ann.request('tools/call', call('ann'));
+    await settled();
+    expect(child.heardAs('notifications/roots/list_changed').length).toBe(1);
+    expect(child.heardAs('tools/call')).toEqual([]);
+    child.ask('r2', 'roots/list');
+    await settled();
+    ann.answer(1, { roots: [{ uri: 'file:///ann' }] });
+    await world.clock.advanceAsync(100);
+    expect(processOf(world, 'ann')).toBe(child);
+  });
+});
+
+describe('a server that offers more to clients that can do more', () => {
+  const lists = (child: ScriptedChild) => {
+    const { capabilities } = child.last('initialize').params as { capabilities: object };
+    return { tools: 'sampling' in capabilities ? [tool('ask'), tool('sample')] : [tool('ask')] };
+  };
+  const choosy: Script = { on: { 'tools/list': (_heard, child) => lists(child) } };
+  const names = (reply: { result: Record<string, unknown> }) =>
+    (reply.result['tools'] as { name: string }[])
+      .map(({ name }) => name)
+      .filter((n) => n[0] === 's');
+
+  it('shows each class of clients its own tools, and both find them again #classes', async () => {
+    const world = newWorld('auto', choosy);
+    const [plain, rich] = [world.legacy(), world.legacy({ sampling: {} })];
+    const first = plain.request('tools/list');
+    await settled();
+    expect(names(first)).toEqual(['s__ask']);
+    rich.request('tools/call', { name: 's__ask' });
+    await world.clock.advanceAsync(20);
+    expect(world.host.find('s').eras.now.classes).toBe('differ');
+    expect(rich.methods()).toEqual(['notifications/tools/list_changed']);
+    const [second, third] = [rich.request('tools/list'), plain.request('tools/list')];
+    await settled();
+    expect([names(second), names(third)]).toEqual([['s__ask', 's__sample'], ['s__ask']]);
+    expect(world.servers.s.children.filter(({ isGone }) => !isGone)).toHaveLength(2);
+  });
+
+  it('tells clients of a later run what it offers them, before it is started #classes', async () => {
+    const world = newWorld('auto', { ...choosy, instructions: 'be kind' });
+    const [plain, rich] = [world.legacy(), world.legacy({ sampling: {} })];
+    plain.request('tools/list');
+    await settled();
+    rich.request('tools/call', { name: 's__ask' });
+    await settled();
+    const later = newGateway({ s: choosy }, { store: world.store });
+    const again = [later.legacy({ sampling: {} }), later.legacy()];
+    await settled();
+    const [second, first] = again.map((peer) => peer.request('tools/list'));
+    await settled();
+    expect([first, second].map((reply) => reply && names(reply))).toEqual([
+      ['s__ask'],
+      ['s__ask', 's__sample'],
+    ]);
+    expect(later.servers.s.children).toEqual([]);
+  });
+});
+
+describe('a server that speaks both eras', () => {
+  it('is asked back by the era of each client, on a connection of that era #eras', async () => {
+    const world = newWorld('auto', { ...script, era: 'both' });
+    const old = world.legacy({ sampling: {} });
+    const reply = old.request('tools/call', call('old'));
+    await settled();
+    expect(processOf(world, 'old').heardAs('initialize').length).toBe(1);
+    processOf(world, 'old').ask('q', 'sampling/createMessage', { n: 1 });
+    await settled();
+    expect(reply.messages).toMatchObject([{ method: 'sampling/createMessage' }]);
+    world.modern({ sampling: {} }).request('tools/call', call('young'));
+    await settled();
+    expect(processOf(world, 'young')).not.toBe(processOf(world, 'old'));
+    expect(processOf(world, 'young').heardAs('initialize')).toEqual([]);
+    const children = world.host.status().servers[0]?.children;
+    expect(children?.map(({ era, class: clients }) => [era, clients])).toEqual([
+      ['legacy', 'sampling'],
+      ['modern', null],
+    ]);
+  });
+});
+
+describe('a server that does not care who its clients are', () => {
+  it('has one process at rest, whatever classes have called it #classes', async () => {
+    const world = newWorld('auto', { tools: [tool('ask')] });
+    for (const capabilities of [{}, { sampling: {} }, { elicitation: {} }, able]) {
+      world.legacy(capabilities).request('tools/call', call('x'));
+      await started(world);
+    }
+    for (const capabilities of [{}, { sampling: {} }, { elicitation: {} }, able]) {
+      world.legacy(capabilities).request('tools/call', call('x'));
+      await started(world);
+    }
+    await world.clock.advanceAsync(5_000);
+    expect(world.host.find('s').eras.now.classes).toBe('alike');
+    expect(world.servers.s.children.filter(({ isGone }) => !isGone)).toHaveLength(1);
+  });
+});
+
 describe('modern clients of a legacy server that asks', () => {
   it('have a process for each call that runs at the same time, so that every question has one owner', async () => {
     const world = newWorld('client');
     const peer = world.modern(able);
     const one = peer.request('tools/call', call('one'));
     const two = peer.request('tools/call', call('two'));
-    await settled();
+    await started(world);
     expect(processOf(world, 'one')).not.toBe(processOf(world, 'two'));
     processOf(world, 'two').ask('q', 'elicitation/create', { message: 'two?' });
     await settled();

@@ -2,12 +2,14 @@
 // each client its session or takes each request by itself, tells clients what changed, and answers for
 // itself what concerns no server. Everything else is carried.
 
+import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
 import { Traffic } from '../host-tools/traffic.ts';
 import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { ignored } from '../kernel/contain.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
@@ -34,6 +36,8 @@ export interface GatewaySettings {
   readonly naming: 'prefix' | 'transparent';
   readonly surface: 'direct' | 'search';
   readonly hostTools: boolean;
+  /** How long a first list waits for servers of which nothing is known. */
+  readonly listWaitMs: number;
 }
 
 export interface GatewayParts {
@@ -76,7 +80,7 @@ export class Gateway implements Front, AsyncDisposable {
     this.clock = clock;
     this.traffic = new Traffic(clock);
     const seal = new Seal();
-    this.#parking = new Parking(clock, seal);
+    this.#parking = new Parking(clock, seal, (error) => this.caught(error));
     this.tasks = new TaskHandles(seal);
     this.view = new View(host, clock, settings);
     this.relay = new Relay({
@@ -88,6 +92,7 @@ export class Gateway implements Front, AsyncDisposable {
       tasks: this.tasks,
       isAccepting: () => this.isAccepting,
       exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
+      caught: (error) => this.caught(error),
     });
     this.#news = host.news.subscribe({
       listChanged: (server, kind, change) => {
@@ -102,19 +107,26 @@ export class Gateway implements Front, AsyncDisposable {
   openSession(principal: Principal, outlet: Outlet): Session {
     const key = `session-${this.#nextSession++}`;
     const session = new LegacySession(key, principal, outlet, {
-      greeting: () => legacyGreeting(this.host, this.identity),
+      greeting: (sender) => this.#greeting(sender),
       answer: (incoming, own) => answerRequest(this, incoming, own),
       notified: (message, own) => this.#notified(message, own.key, own.principal),
       settled: () => this.#draining?.settled(),
       closed: (own) => this.#closed(own),
+      caught: (error) => this.caught(error),
     });
     this.#sessions.add(session);
     return session;
   }
 
+  /** At once, unless what an earlier run knew of the servers is still being read. */
+  #greeting(sender: Caller): string | Promise<string> {
+    const written = () => legacyGreeting(this.host, this.identity, sender);
+    return this.view.recalled()?.then(written) ?? written();
+  }
+
   #closed(session: LegacySession): void {
     this.#sessions.delete(session);
-    void this.host.clientGone(session.key);
+    this.host.clientGone(session.key).catch((error: unknown) => this.caught(error));
   }
 
   request(
@@ -164,13 +176,17 @@ export class Gateway implements Front, AsyncDisposable {
   /** A connection that was a client of its own is gone. */
   clientGone(key: string): void {
     this.#clients.delete(key);
-    void this.host.clientGone(key);
+    this.host.clientGone(key).catch((error: unknown) => this.caught(error));
+  }
+
+  caught(error: unknown): void {
+    this.host.defects.caught('a message of the client', error);
   }
 
   inputSchemaOf(tool: string, principal: Principal): unknown {
     const route = this.view.tools.route(tool, principal);
     if (!route || route.name === null) return undefined;
-    return this.host.find(route.server).catalogue.lastKnown(route.name)?.inputSchema;
+    return this.host.find(route.server).offerings.lastKnown(route.name)?.inputSchema;
   }
 
   // --- what clients say to no one in particular --------------------------------------------
@@ -184,7 +200,7 @@ export class Gateway implements Front, AsyncDisposable {
     for (const { name, seats } of this.host.servers()) {
       const own = seats.usedOnlyBy(client);
       // The shared one may be another's; a client that has its own is heard there and nowhere else.
-      const meant = own.length === 0 && name === only ? [seats.shared] : own;
+      const meant = own.length === 0 && name === only ? [seats.current] : own;
       for (const { supervisor } of meant) {
         const { connection } = supervisor;
         if (connection && (connection.era === 'legacy' || !isOwnAffair)) {
@@ -245,7 +261,7 @@ export class Gateway implements Front, AsyncDisposable {
   failToolCall(incoming: Incoming, fault: Fault): void {
     this.traffic.began();
     this.traffic.failed('tools/call', fault, 0);
-    incoming.result(faultResult(fault.record, incoming.isModern));
+    incoming.result(faultResult(fault, incoming));
   }
 
   count(incoming: Incoming, operationKey: string, work: () => void | Promise<void>): void {
@@ -253,13 +269,18 @@ export class Gateway implements Front, AsyncDisposable {
     this.traffic.began();
     const end = () => this.traffic.ended(operationKey, 'ok', this.clock.now() - startedAt);
     const fail = (thrown: unknown) => {
+      if (!(thrown instanceof Fault)) this.caught(thrown);
       const fault = faultFrom(thrown);
       this.traffic.failed(operationKey, fault, this.clock.now() - startedAt);
-      incoming.error(faultError(fault));
+      incoming.error(faultError(fault, incoming.principal));
     };
     try {
       const working = work();
-      if (working instanceof Promise) working.then(end, fail);
+      if (working instanceof Promise)
+        working
+          .then(end)
+          .catch(fail)
+          .catch((e) => this.caught(e));
       else end();
     } catch (thrown) {
       fail(thrown);
@@ -287,7 +308,7 @@ export class Gateway implements Front, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    void this.drain(0);
+    this.drain(0).catch(ignored);
     this.#news[Symbol.dispose]();
     this.#telling?.[Symbol.dispose]();
     for (const session of [...this.#sessions]) session.close();

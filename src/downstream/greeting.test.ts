@@ -1,14 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, newHost, settled } from '../../test/support/fake-gateway.ts';
+import type { Caller } from '../host/caller.ts';
+import { localUser } from '../policy/principal.ts';
 import { discovery, legacyGreeting } from './greeting.ts';
 
 const identity = { name: 'holdfast', version: '1' };
+const client = {
+  principal: localUser,
+  client: { key: 'c', isAskedInCalls: false },
+  capabilities: '{}',
+  logLevel: undefined,
+} as Caller;
 
 describe('what the gateway says of itself', () => {
   it('is all of the protocol before anything is known of a server, and starts none', async () => {
     const { host, servers } = newHost({ a: {} });
-    const legacy = JSON.parse(`{${legacyGreeting(host, identity)}}`);
-    const modern = JSON.parse(discovery(host, identity));
+    const legacy = JSON.parse(`{${legacyGreeting(host, identity, client)}}`);
+    const modern = JSON.parse(discovery(host, identity, client));
     for (const { capabilities } of [legacy, modern]) {
       expect(capabilities).toMatchObject({
         tools: { listChanged: true },
@@ -35,7 +43,7 @@ describe('what the gateway says of itself', () => {
     });
     legacy().request('tools/list');
     await settled();
-    const { instructions } = JSON.parse(`{${legacyGreeting(host, identity)}}`);
+    const { instructions } = JSON.parse(`{${legacyGreeting(host, identity, client)}}`);
     expect(instructions).toBe(`## a\n\nBe kind.\n\n## b\n\n${'x'.repeat(4_000)}`);
   });
 
@@ -51,7 +59,7 @@ describe('what the gateway says of itself', () => {
     });
     legacy().request('tools/list');
     await settled();
-    expect(JSON.parse(discovery(host, identity)).capabilities).toMatchObject({
+    expect(JSON.parse(discovery(host, identity, client)).capabilities).toMatchObject({
       extensions: { 'x/y': { value: 1 } },
       experimental: { e1: {}, e2: {} },
     });

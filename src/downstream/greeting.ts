@@ -3,7 +3,9 @@
 // what servers that have not been started offer; a list of nothing is an honest answer. So are the two
 // extensions that we know how to carry; others are declared as far as servers have.
 
+import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
+import type { Greeting } from '../upstream/connection.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { envelopeKeys, modernVersion } from '../wire/eras.ts';
 
@@ -12,22 +14,24 @@ const maxInstructionsPerServer = 4_000;
 const maxInstructions = 32_000;
 
 /** The members of an `initialize` result, but for the version. */
-export function legacyGreeting(host: Host, identity: Identity): string {
+export function legacyGreeting(host: Host, identity: Identity, client: Caller): string {
+  const greetings = greetingsTo(host, client);
   const members = {
-    capabilities: { logging: {}, ...capabilitiesOf(host, { [appsExtension]: {} }) },
+    capabilities: { logging: {}, ...capabilitiesOf(greetings, { [appsExtension]: {} }) },
     serverInfo: identity,
-    ...instructionsOf(host),
+    ...instructionsOf(greetings),
   };
   return JSON.stringify(members).slice(1, -1);
 }
 
 /** The result of `server/discover`. */
-export function discovery(host: Host, identity: Identity): string {
+export function discovery(host: Host, identity: Identity, client: Caller): string {
+  const greetings = greetingsTo(host, client);
   return JSON.stringify({
     resultType: 'complete',
     supportedVersions: [modernVersion],
-    capabilities: { logging: {}, ...capabilitiesOf(host, carriedExtensions) },
-    ...instructionsOf(host),
+    capabilities: { logging: {}, ...capabilitiesOf(greetings, carriedExtensions) },
+    ...instructionsOf(greetings),
     ttlMs: 0,
     cacheScope: 'private',
     _meta: { [envelopeKeys.serverInfo]: identity },
@@ -38,9 +42,24 @@ const appsExtension = 'io.modelcontextprotocol/ui';
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
 const carriedExtensions = { [appsExtension]: {}, [tasksExtension]: {} };
 
-function capabilitiesOf(host: Host, always: object): Readonly<Record<string, unknown>> {
-  const extensions = { ...always, ...union(host, 'extensions') };
-  const experimental = union(host, 'experimental');
+/** What servers say of themselves to clients like this one, in this run or an earlier one. */
+function greetingsTo(host: Host, client: Caller): readonly NamedGreeting[] {
+  return host.servers().map((server) => {
+    return { name: server.name, greeting: server.greetingFor(client) };
+  });
+}
+
+interface NamedGreeting {
+  readonly name: string;
+  readonly greeting: Greeting | undefined;
+}
+
+function capabilitiesOf(
+  greetings: readonly NamedGreeting[],
+  always: object,
+): Readonly<Record<string, unknown>> {
+  const extensions = { ...always, ...union(greetings, 'extensions') };
+  const experimental = union(greetings, 'experimental');
   return {
     completions: {},
     prompts: { listChanged: true },
@@ -52,15 +71,18 @@ function capabilitiesOf(host: Host, always: object): Readonly<Record<string, unk
 }
 
 /** What servers declare under this key, the earlier one's word first. */
-function union(host: Host, key: 'extensions' | 'experimental'): object | undefined {
-  const declared = host.servers().map(({ greeting }) => greeting?.capabilities[key]);
+function union(
+  greetings: readonly NamedGreeting[],
+  key: 'extensions' | 'experimental',
+): object | undefined {
+  const declared = greetings.map(({ greeting }) => greeting?.capabilities[key]);
   const objects = declared.filter((value) => typeof value === 'object' && value !== null);
-  const merged = Object.assign({}, ...objects.toReversed()) as object;
+  const merged = Object.fromEntries(objects.toReversed().flatMap((one) => Object.entries(one)));
   return Object.keys(merged).length > 0 ? merged : undefined;
 }
 
-function instructionsOf(host: Host): { readonly instructions?: string } {
-  const said = host.servers().flatMap(({ name, greeting }) => {
+function instructionsOf(greetings: readonly NamedGreeting[]): { readonly instructions?: string } {
+  const said = greetings.flatMap(({ name, greeting }) => {
     const text = greeting?.instructions?.trim();
     return text ? [`## ${name}\n\n${text.slice(0, maxInstructionsPerServer)}`] : [];
   });

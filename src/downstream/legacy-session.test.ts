@@ -21,6 +21,7 @@ function newSession() {
         answer: (incoming) => asked.push(incoming),
         notified: (message) => notified.push(message),
         settled: () => {},
+        caught: () => {},
         closed: (own) => closed.push(own),
       });
       return session;

@@ -22,7 +22,7 @@ import { isWithin } from './watched-address.ts';
 /** What a session needs of the gateway. */
 export interface SessionHost {
   /** The result of `initialize` but for the version: JSON members. */
-  greeting(): string;
+  greeting(sender: Caller): string | Promise<string>;
   /** Works on a request; what it returns is nothing, the answer goes to the request itself. */
   answer(incoming: Incoming, session: LegacySession): void;
   /** A notification that is not about the session itself. */
@@ -30,6 +30,8 @@ export interface SessionHost {
   /** One of its requests has ended. */
   settled(): void;
   closed(session: LegacySession): void;
+  /** An error that nobody expected. */
+  caught(error: unknown): void;
 }
 
 const notInitialized = -32002;
@@ -146,8 +148,12 @@ export class LegacySession implements Session, Client {
     this.#capabilities = new ClientCapabilities(capabilities && parsed(bytes, capabilities));
     const isKnown = (legacyVersions as readonly string[]).includes(version);
     this.#protocolVersion = isKnown ? version : latestLegacyVersion;
-    const agreed = `{"protocolVersion":${JSON.stringify(this.#protocolVersion)},${this.#host.greeting()}}`;
-    reply.answer(resultFrame(idText(message), agreed));
+    const head = `{"protocolVersion":${JSON.stringify(this.#protocolVersion)},`;
+    const answer = (greeting: string) =>
+      reply.answer(resultFrame(idText(message), `${head}${greeting}}`));
+    const greeting = this.#host.greeting(this.#sender());
+    if (typeof greeting === 'string') answer(greeting);
+    else greeting.then(answer).catch((error: unknown) => this.#host.caught(error));
   }
 
   #sender() {

@@ -6,9 +6,13 @@
 import type { ListKind } from '../host/listings.ts';
 import { isLogLevel } from '../host/log-level.ts';
 import { otherOperations } from '../host-tools/traffic.ts';
+import { contain } from '../kernel/contain.ts';
+import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
+import { WireError } from '../wire/wire-error.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 import { drainingFault } from './draining-faults.ts';
 import type { Gateway } from './gateway.ts';
@@ -47,8 +51,9 @@ const legacyOnly: Readonly<Record<string, Handler>> = {
 };
 
 const modernOnly: Readonly<Record<string, Handler>> = {
-  'server/discover': (gateway, incoming) => {
-    incoming.result(discovery(gateway.host, gateway.identity));
+  'server/discover': async (gateway, incoming) => {
+    await gateway.view.recalled();
+    incoming.result(discovery(gateway.host, gateway.identity, incoming));
   },
   'subscriptions/listen': (gateway, incoming) => listen(gateway, incoming),
   'tasks/get': (gateway, incoming) => taskRequest(gateway, incoming),
@@ -79,10 +84,10 @@ export function answerRequest(
       throw drainingFault();
     });
   }
-  const list = Object.hasOwn(listMethods, method) ? listMethods[method] : undefined;
-  if (list) return void answerList(gateway, incoming, list);
+  const list = ownValue(listMethods, method);
+  if (list) return attempt(() => answerList(gateway, incoming, list), gateway, incoming, session);
   const ofEra = incoming.isModern ? modernOnly : legacyOnly;
-  const handler = own(bothEras, method) ?? own(ofEra, method);
+  const handler = ownValue(bothEras, method) ?? ownValue(ofEra, method);
   if (handler) return attempt(handler, gateway, incoming, session);
   if (incoming.isModern && removed.has(method)) return incoming.error(methodNotFound(method));
   attempt(custom, gateway, incoming, session);
@@ -95,7 +100,13 @@ function attempt(
   incoming: Incoming,
   session: LegacySession | undefined,
 ): void {
-  const fail = (thrown: unknown) => refuse(incoming, thrown);
+  const fail = (thrown: unknown) => {
+    if (!(thrown instanceof Fault || thrown instanceof WireError)) gateway.caught(thrown);
+    contain(
+      () => refuse(incoming, thrown),
+      (error) => gateway.caught(error),
+    );
+  };
   try {
     const working = handler(gateway, incoming, session);
     if (working instanceof Promise) working.catch(fail);
@@ -104,13 +115,9 @@ function attempt(
   }
 }
 
-function own(table: Readonly<Record<string, Handler>>, method: string): Handler | undefined {
-  return Object.hasOwn(table, method) ? table[method] : undefined;
-}
-
 // --- lists ---------------------------------------------------------------------------------
 
-async function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): Promise<void> {
+function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): void {
   const { bytes, paramsObject } = incoming.message;
   const span = paramsObject?.find('cursor');
   const cursor = span && textOf(bytes, span);
@@ -137,7 +144,7 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
 
 /** Perhaps its server has not been asked yet. */
 async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string): Promise<void> {
-  const route = await gateway.view.tools.find(name, incoming.principal);
+  const route = await gateway.view.tools.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
   const fault = gateway.view.tools.unread(name, incoming.principal);
   if (fault) gateway.failToolCall(incoming, fault);
@@ -147,7 +154,7 @@ async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string):
 async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
   const name = textParam(incoming, 'name');
   const { prompts } = gateway.view;
-  const route = name === undefined ? undefined : await prompts.find(name, incoming.principal);
+  const route = name === undefined ? undefined : await prompts.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
   const fault = name === undefined ? undefined : prompts.unread(name, incoming.principal);
   gateway.count(incoming, 'prompts/get', () => {
@@ -159,7 +166,7 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
 async function readResource(gateway: Gateway, incoming: Incoming): Promise<void> {
   const uri = textParam(incoming, 'uri');
   if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
-  const owner = await gateway.view.resources.ownerOf(uri, incoming.principal);
+  const owner = await gateway.view.resources.ownerOf(uri, incoming);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
     return gateway.count(incoming, 'resources/read', () => incoming.error(error));
@@ -183,7 +190,7 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   const uri = uriSpan && textOf(bytes, uriSpan);
   const operationKey = 'completion/complete';
   if (nameSpan && name !== undefined) {
-    const route = await gateway.view.prompts.find(name, incoming.principal);
+    const route = await gateway.view.prompts.find(name, incoming);
     if (!route) return incoming.error(invalidParams(`unknown prompt ${name}`));
     const edits = [{ start: nameSpan.start, end: nameSpan.end, with: JSON.stringify(route.name) }];
     const { server } = route;
@@ -197,7 +204,7 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   }
   if (!uriSpan || uri === undefined)
     return incoming.error(invalidParams('ref needs a name or a uri'));
-  const owner = await gateway.view.resources.ownerOf(uri, incoming.principal);
+  const owner = await gateway.view.resources.ownerOf(uri, incoming);
   if (!owner) return incoming.error(invalidParams(`unknown resource ${uri}`));
   const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
   const { server } = owner;

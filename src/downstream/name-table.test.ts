@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { ErrorAnswer, text, tool } from '../../test/support/scripted-server.ts';
+import type { Caller } from '../host/caller.ts';
 import { localUser } from '../policy/principal.ts';
+
+const anyone = {
+  principal: localUser,
+  client: { key: 'anyone', isAskedInCalls: false },
+  capabilities: '{}',
+  logLevel: undefined,
+} as Caller;
 
 const scripts = {
   a: { tools: [tool('only'), tool('both')], prompts: [{ name: 'p' }] },
@@ -95,8 +103,8 @@ describe('a name that a client says', () => {
     const { servers, tools } = await newTable();
     servers.a.script = { tools: [tool('fresh')] };
     servers.a.child.note('notifications/tools/list_changed');
-    expect(await tools.find('a__fresh', localUser)).toMatchObject({ server: 'a', name: 'fresh' });
-    expect(await tools.find('a__only', localUser)).toBeUndefined();
+    expect(await tools.find('a__fresh', anyone)).toMatchObject({ server: 'a', name: 'fresh' });
+    expect(await tools.find('a__only', anyone)).toBeUndefined();
   });
 });
 

@@ -4,10 +4,12 @@
 
 import { type Names, type NamingMode, nameAll } from '../catalog/naming.ts';
 import { prefixOf } from '../catalog/prefixed-name.ts';
+import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { Server } from '../host/server.ts';
 import { operationKey } from '../host-tools/traffic.ts';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
@@ -26,7 +28,7 @@ export interface NameTableParts {
   readonly mode: NamingMode;
   readonly reserved: ReadonlySet<string>;
   /** Asks servers for their list: those that were never asked, and one that a name points to. */
-  readonly learn: (isCandidate: (server: Server) => boolean) => Promise<void>;
+  readonly learn: (caller: Caller, isCandidate: (server: Server) => boolean) => Promise<void>;
 }
 
 const lists = { tool: 'tools', prompt: 'prompts' } as const;
@@ -66,11 +68,12 @@ export class NameTable {
   }
 
   /** The same, after asking the servers whose list is not known, or not any more. */
-  async find(exposed: string, principal: Principal): Promise<Route | undefined> {
+  async find(exposed: string, caller: Caller): Promise<Route | undefined> {
+    const { principal } = caller;
     const known = this.route(exposed, principal);
     if (known) return known;
     const { learn } = this.#parts;
-    await learn(({ name }) => exposed.startsWith(prefixOf(name)));
+    await learn(caller, ({ name }) => exposed.startsWith(prefixOf(name)));
     return this.route(exposed, principal);
   }
 
@@ -81,7 +84,7 @@ export class NameTable {
     const server = host
       .servers()
       .filter(({ name }) => exposed.startsWith(prefixOf(name)))
-      .find(({ catalogue }) => catalogue.definitions(lists[kind]) === undefined);
+      .find(({ offerings }) => offerings.definitions(lists[kind]) === undefined);
     if (!server || !isAllowed(host.guard, principal, server.name, null, kind)) return undefined;
     const { name, supervisor } = server;
     const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';
@@ -92,11 +95,11 @@ export class NameTable {
   get names(): Names {
     const { host, kind, mode, reserved } = this.#parts;
     if (this.#names) return this.#names;
-    const offerings = host.servers().map(({ name, catalogue, config }) => ({
+    const offerings = host.servers().map(({ name, offerings, config }) => ({
       server: name,
-      items: (catalogue.definitions(lists[kind]) ?? []).map(({ key }) => ({
+      items: (offerings.definitions(lists[kind]) ?? []).map(({ key }) => ({
         name: key,
-        as: kind === 'tool' ? (config.tools[key]?.as ?? null) : null,
+        as: kind === 'tool' ? (ownValue(config.tools, key)?.as ?? null) : null,
       })),
     }));
     this.#names = nameAll(offerings, mode, reserved);

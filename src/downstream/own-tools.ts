@@ -2,6 +2,7 @@
 // through which all others are reached. They are answered here and go to no server, except what
 // call_tool calls, which goes the way of every call, with the caller's own bytes.
 
+import { disclosedStatus } from '../host/status.ts';
 import { readCallTool } from '../host-tools/call-tool.ts';
 import { callHostTool, hostToolDefinition, hostToolNames } from '../host-tools/host-tools.ts';
 import { describedTool, searchResult } from '../host-tools/search-results.ts';
@@ -14,7 +15,8 @@ import {
   searchSurfaceNames,
 } from '../host-tools/search-surface.ts';
 import { operationKey } from '../host-tools/traffic.ts';
-import { faultFrom } from '../kernel/fault.ts';
+import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
+import { disclosedRecord } from '../policy/disclosure.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { memberEdits } from '../wire/member-edits.ts';
@@ -56,7 +58,15 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   if (hostTool) {
     gateway.count(incoming, operationKey('tools/call', 'holdfast', hostTool), () => {
       const { host, traffic, isAccepting, clock } = gateway;
-      const sources = { status: () => host.status(), traffic, isAccepting, generation: 1, clock };
+      const { principal } = incoming;
+      const sources = {
+        status: () => disclosedStatus(host.status(), principal),
+        disclosed: <R extends FaultRecord>(record: R) => disclosedRecord(record, principal),
+        traffic,
+        isAccepting,
+        generation: 1,
+        clock,
+      };
       const outcome = callHostTool(hostTool, argumentsOf(incoming), sources);
       if (outcome.kind === 'invalid') refuse(incoming, outcome.message);
       else answer(incoming, outcome.result);
@@ -101,7 +111,7 @@ async function look(
   if (name === 'search_tools') return search(gateway, incoming);
   const question = readDescribeTool(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
-  const route = await gateway.view.tools.find(question.name, incoming.principal);
+  const route = await gateway.view.tools.find(question.name, incoming);
   const definition = route && gateway.view.toolDefinition(route);
   if (!route || !definition) return refuse(incoming, `Unknown tool: ${question.name}`);
   const exposed = gateway.view.tools.exposed(route) ?? question.name;
@@ -138,6 +148,10 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
     gateway.relay.carry(incoming, { ...route, args, changes });
   };
-  const fail = (thrown: unknown) => incoming.error(faultError(faultFrom(thrown)));
-  gateway.view.tools.find(name, incoming.principal).then(carry).catch(fail);
+  const caught = (error: unknown) => gateway.caught(error);
+  const fail = (thrown: unknown) => {
+    if (!(thrown instanceof Fault)) caught(thrown);
+    incoming.error(faultError(faultFrom(thrown), incoming.principal));
+  };
+  gateway.view.tools.find(name, incoming).then(carry).catch(fail).catch(caught);
 }

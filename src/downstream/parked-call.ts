@@ -6,6 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import type { ClientAnswer, Question } from '../host/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { contain } from '../kernel/contain.ts';
+import { faultFrom } from '../kernel/fault.ts';
 import { canonicalText } from '../wire/canonical.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { memberEdits } from '../wire/member-edits.ts';
@@ -43,12 +45,20 @@ export interface ParkedState {
   readonly principal: string;
 }
 
+export interface ParkedCallEdges {
+  readonly clock: Clock;
+  readonly seal: Seal;
+  /** Told of an error that nobody expected. */
+  readonly caught: (error: unknown) => void;
+}
+
 export class ParkedCall {
   readonly id = randomBytes(16).toString('base64url');
   readonly fingerprint: string;
   readonly #caller: Incoming;
   readonly #clock: Clock;
   readonly #seal: Seal;
+  readonly #caught: (error: unknown) => void;
   readonly #forget: () => void;
   readonly #rounds: Round[] = [newRound()];
   #current: Incoming;
@@ -60,11 +70,12 @@ export class ParkedCall {
   #count = 0;
   #expiry: Disposable | undefined;
 
-  constructor(caller: Incoming, clock: Clock, seal: Seal, forget: () => void) {
+  constructor(caller: Incoming, edges: ParkedCallEdges, forget: () => void) {
     this.#caller = caller;
     this.#current = caller;
-    this.#clock = clock;
-    this.#seal = seal;
+    this.#clock = edges.clock;
+    this.#seal = edges.seal;
+    this.#caught = edges.caught;
     this.#forget = forget;
     this.fingerprint = fingerprintOf(caller);
     this.#wait(caller, 0);
@@ -93,7 +104,7 @@ export class ParkedCall {
   #present(): void {
     if (this.#isPresenting || this.#shown.length > 0) return;
     this.#isPresenting = true;
-    queueMicrotask(() => {
+    const show = () => {
       this.#isPresenting = false;
       if (this.#hasEnded || this.#asked.length === 0) return;
       this.#shown = this.#asked;
@@ -103,7 +114,12 @@ export class ParkedCall {
       this.#rounds.push(newRound());
       round?.settle(deliver);
       this.#expiry = this.#clock.after(patienceMs, () => this.giveUp(), true);
-    });
+    };
+    const failed = (error: unknown) => {
+      this.#caught(error);
+      this.giveUp();
+    };
+    queueMicrotask(() => contain(show, failed));
   }
 
   #inputRequired(shown: readonly Asked[], round: number): Deliver {
@@ -164,7 +180,12 @@ export class ParkedCall {
       round.waiting -= 1;
       if (round.waiting === 0 && number === this.#rounds.length - 1) this.giveUp();
     });
-    void round.outcome.then((deliver) => deliver(incoming));
+    const failed = (error: unknown) => {
+      this.#caught(error);
+      const { message } = faultFrom(error);
+      contain(() => incoming.error({ code: rpcCodes.internalError, message }), this.#caught);
+    };
+    round.outcome.then((deliver) => deliver(incoming)).catch(failed);
   }
 
   ended(deliver: Deliver): void {

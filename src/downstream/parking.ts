@@ -14,12 +14,15 @@ import type { Seal } from './seal.ts';
 export class Parking {
   readonly #clock: Clock;
   readonly #seal: Seal;
+  readonly #caught: (error: unknown) => void;
   readonly #byId = new Map<string, ParkedCall>();
   readonly #byCaller = new WeakMap<object, ParkedCall>();
 
-  constructor(clock: Clock, seal: Seal) {
+  /** `caught` is told of an error that nobody expected. */
+  constructor(clock: Clock, seal: Seal, caught: (error: unknown) => void) {
     this.#clock = clock;
     this.#seal = seal;
+    this.#caught = caught;
   }
 
   /** Calls that wait for their clients. */
@@ -31,9 +34,8 @@ export class Parking {
   ask(caller: Incoming, question: Question): Promise<ClientAnswer> {
     let call = this.#byCaller.get(caller);
     if (!call) {
-      call = new ParkedCall(caller, this.#clock, this.#seal, () =>
-        this.#byId.delete(call?.id ?? ''),
-      );
+      const edges = { clock: this.#clock, seal: this.#seal, caught: this.#caught };
+      call = new ParkedCall(caller, edges, () => this.#byId.delete(call?.id ?? ''));
       this.#byCaller.set(caller, call);
       this.#byId.set(call.id, call);
     }

@@ -38,5 +38,5 @@ export function refuse(incoming: Incoming, thrown: unknown): void {
     const code = fault.record.rpc?.code ?? rpcCodes.internalError;
     return incoming.carriedError(fault.cause.error, code);
   }
-  incoming.error(faultError(fault));
+  incoming.error(faultError(fault, incoming.principal));
 }

@@ -48,7 +48,7 @@ describe('a call', () => {
     await settled();
     const young = modern().call('a__t');
     await settled();
-    servers.a.child.exit();
+    for (const child of servers.a.children) child.exit();
     await settled();
     for (const { result } of [old, young]) {
       expect(result).toMatchObject({

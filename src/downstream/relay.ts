@@ -11,7 +11,10 @@ import type { Host } from '../host/host.ts';
 import type { Operation } from '../host/operation.ts';
 import type { Traffic } from '../host-tools/traffic.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { contain } from '../kernel/contain.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
+import { disclosedRecord } from '../policy/disclosure.ts';
+import type { Principal } from '../policy/principal.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
@@ -41,6 +44,8 @@ export interface RelayParts {
   readonly isAccepting: () => boolean;
   /** A result as the client may see it: addresses that two servers claim are told apart. */
   readonly exposed: (server: string, answer: Answer) => Answer;
+  /** An error that nobody expected on the way back. */
+  readonly caught: (error: unknown) => void;
 }
 
 /** Where a request goes, and how it is written there. */
@@ -111,19 +116,32 @@ export class Relay {
       onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
     };
+    const answered = (answer: Answer) => {
+      traffic.ended(to.operationKey, 'ok', clock.now() - startedAt);
+      if (isLegacyRound(incoming, answer)) return this.#nextRound(incoming, to, answer, rounds);
+      return parking.ended(incoming, (client) => this.#deliver(client, to, answer));
+    };
+    const failed = (thrown: unknown) => {
+      const cause = faultFrom(thrown);
+      const fault = incoming.isDismissed ? drainedFault(cause) : cause;
+      traffic.failed(to.operationKey, fault, clock.now() - startedAt);
+      parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
+    };
     incoming.isCarried = true;
-    host.carry(request).then(
-      (answer) => {
-        traffic.ended(to.operationKey, 'ok', clock.now() - startedAt);
-        if (isLegacyRound(incoming, answer)) void this.#nextRound(incoming, to, answer, rounds);
-        else parking.ended(incoming, (client) => this.#deliver(client, to, answer));
-      },
-      (thrown: unknown) => {
-        const cause = faultFrom(thrown);
-        const fault = incoming.isDismissed ? drainedFault(cause) : cause;
-        traffic.failed(to.operationKey, fault, clock.now() - startedAt);
-        parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
-      },
+    host
+      .carry(request)
+      .then(answered, failed)
+      .catch((thrown: unknown) => this.#undelivered(incoming, to, thrown));
+  }
+
+  /** The answer was there and could not be written: the client is told that much. */
+  #undelivered(incoming: Incoming, to: Destination, thrown: unknown): void {
+    const { caught, parking } = this.#parts;
+    if (!(thrown instanceof Fault)) caught(thrown);
+    const fault = faultFrom(thrown).with({ server: to.server, dispatched: 'yes' });
+    contain(
+      () => parking.ended(incoming, (client) => this.#deliverFault(client, to, fault)),
+      caught,
     );
   }
 
@@ -171,7 +189,7 @@ export class Relay {
   /** Has a legacy client been told that this tool's output is inside an object? */
   #wrapsOutput({ server, kind, name }: Destination): boolean {
     if (kind !== 'tool' || name === null) return false;
-    const tool = this.#parts.host.find(server).catalogue.lastKnown(name);
+    const tool = this.#parts.host.find(server).offerings.lastKnown(name);
     return tool !== undefined && hasForeignOutput(tool);
   }
 
@@ -203,11 +221,11 @@ export class Relay {
         fault.record.rpc?.code ?? rpcCodes.internalError,
       );
     }
-    if (to.kind !== 'tool') return incoming.error(faultError(fault));
+    if (to.kind !== 'tool') return incoming.error(faultError(fault, incoming.principal));
     if (fault.code === 'not_found' || fault.code === 'denied') {
       return incoming.error(unknownName('tool', incoming));
     }
-    incoming.result(faultResult(fault.record, incoming.isModern));
+    incoming.result(faultResult(fault, incoming));
   }
 
   /** The modern era has no such error: what it asks for is input, and the call is sent again. */
@@ -265,12 +283,12 @@ function idempotencyKeyOf({ bytes, meta }: Incoming['message']): string | undefi
 }
 
 /** A fault of anything but a tool call. */
-export function faultError(fault: Fault): { code: number; message: string; data: string } {
-  return {
-    code: rpcCodes.internalError,
-    message: fault.message,
-    data: JSON.stringify(fault.record),
-  };
+export function faultError(
+  fault: Fault,
+  principal: Principal,
+): { code: number; message: string; data: string } {
+  const record = disclosedRecord(fault.record, principal);
+  return { code: rpcCodes.internalError, message: record.detail, data: JSON.stringify(record) };
 }
 
 /** What is hidden and what does not exist are answered alike. */

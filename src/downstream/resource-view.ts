@@ -5,10 +5,10 @@
 import { type UriOwner, UriOwners } from '../catalog/uri-owners.ts';
 import { collectUris, rewriteUris } from '../catalog/uri-rewriting.ts';
 import { type Answer, answerOf, resultBytes } from '../host/answer.ts';
+import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
 import { isAllowed } from '../policy/guard.ts';
-import type { Principal } from '../policy/principal.ts';
 import type { KnownLists } from './known-lists.ts';
 
 export class ResourceView {
@@ -26,19 +26,23 @@ export class ResourceView {
   changed(name: string): void {
     const server = this.#host.servers().find((candidate) => candidate.name === name);
     const keys = (kind: ListKind) =>
-      (server?.catalogue.definitions(kind) ?? []).map(({ key }) => key);
+      (server?.offerings.definitions(kind) ?? []).map(({ key }) => key);
     this.#uris.listed(name, keys('resources'), keys('resourceTemplates'));
   }
 
   /** Whose resource this is. Servers that have never listed theirs are asked first. */
-  async ownerOf(uri: string, principal: Principal): Promise<UriOwner | undefined> {
+  async ownerOf(uri: string, caller: Caller): Promise<UriOwner | undefined> {
+    const { principal } = caller;
     const known = this.#known();
     await known.recalled();
     let owner = this.#uris.resolve(uri);
     // The only server there is owns everything, unless it says that it has no resources.
     if (!owner || this.#host.find(owner.server).greeting === undefined) {
       const none = () => false;
-      await Promise.all([known.learn('resources', none), known.learn('resourceTemplates', none)]);
+      await Promise.all([
+        known.learn('resources', caller, none),
+        known.learn('resourceTemplates', caller, none),
+      ]);
       owner = this.#uris.resolve(uri);
     }
     if (!owner || !this.#hasResources(owner.server)) return undefined;

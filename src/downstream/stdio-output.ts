@@ -3,6 +3,7 @@
 // makes the output is held up. What waits is counted with all that waits for clients.
 
 import type { Writable } from 'node:stream';
+import { type Caught, contain } from '../kernel/contain.ts';
 import { byteLengthOf, joinPieces } from '../wire/pieces.ts';
 import type { Frame } from './contract.ts';
 import type { OutgoingBudget, Share, Waiter } from './outgoing-budget.ts';
@@ -14,12 +15,16 @@ export interface StdioOutputParts {
   readonly held: (isHeld: boolean) => void;
   /** Too much waits for a client that takes nothing. */
   readonly spent: () => void;
+  /** An error that nobody expected while something was written. */
+  readonly failed: Caught;
 }
 
 /** With so much waiting for the client its servers are held up. */
 const heldBytes = 8_388_608;
 
 export class StdioOutput implements Waiter {
+  /** Frames so far. */
+  written = 0;
   readonly #parts: StdioOutputParts;
   readonly #share: Share;
   /** Of each kind the last, while the client does not keep up; there are three kinds. */
@@ -34,7 +39,7 @@ export class StdioOutput implements Waiter {
   constructor(parts: StdioOutputParts) {
     this.#parts = parts;
     this.#share = parts.outgoing.share(this);
-    parts.output.on('drain', () => this.#drained());
+    parts.output.on('drain', () => contain(() => this.#drained(), parts.failed));
   }
 
   get waitingBytes(): number {
@@ -49,6 +54,7 @@ export class StdioOutput implements Waiter {
   /** `kind` as in `Reply`. */
   write(frame: Frame, kind?: string): void {
     if (this.#isOver) return;
+    this.written += 1;
     if (kind !== undefined && this.#parts.output.writableNeedDrain) {
       this.#heldBack.set(kind, frame);
       return;
@@ -56,7 +62,7 @@ export class StdioOutput implements Waiter {
     this.#waiting.push(...frame, '\n');
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    process.nextTick(() => this.flush());
+    process.nextTick(() => contain(() => this.flush(), this.#parts.failed));
   }
 
   flush(): void {

@@ -122,6 +122,38 @@ describe('a connection on stdio', () => {
     expect(front.session.heard.at(-1)?.id).toBe(9);
   });
 
+  it.each(['legacy', 'modern'])(
+    'answers a %s request that meets an error of our own, once, and goes on #one-bad-neighbour',
+    async (era) => {
+      const { front, say, messages, how } = newStdio();
+      const isLegacy = era === 'legacy';
+      if (isLegacy) await say(initialize());
+      front.onAsked = ({ method }) => {
+        if (method === 'tools/list') throw new TypeError('a defect');
+      };
+      const ask = (id: number, method: string) =>
+        isLegacy ? request(id, method) : modern(id, method);
+      await say(ask(7, 'tools/list'), ask(8, 'prompts/list'));
+      front.last('prompts/list').reply.answer(result(8));
+      await settled();
+      expect(messages().slice(isLegacy ? 1 : 0)).toMatchObject([
+        { id: 7, error: { code: -32603 } },
+        { id: 8, result: {} },
+      ]);
+      expect([front.defects.length, how()]).toEqual([1, undefined]);
+    },
+  );
+
+  it('ends although closing the session throws #one-bad-neighbour', async () => {
+    const { front, say, stdio, how } = newStdio();
+    await say(initialize());
+    front.session.close = () => {
+      throw new TypeError('a defect');
+    };
+    await stdio.close(500);
+    expect([front.defects.length, how()]).toEqual([1, 'closed']);
+  });
+
   it('says everything once to a reader that falls behind', async () => {
     const { front, say, messages } = newStdio(10_000, 8);
     await say(initialize());

@@ -7,6 +7,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { ChurnTable } from '../kernel/churn-table.ts';
 import { type Clock, within } from '../kernel/clock.ts';
+import { contain } from '../kernel/contain.ts';
 import { localUser } from '../policy/principal.ts';
 import { scanBatch } from '../wire/batch.ts';
 import { idOf } from '../wire/decode.ts';
@@ -73,7 +74,8 @@ class StdioServer implements StdioFront {
     this.#parts = parts;
     const { output, outgoing, held = () => {} } = parts;
     const spent = () => this.#end('not-reading');
-    this.#output = new StdioOutput({ output, outgoing, held, spent });
+    const failed = this.#failed;
+    this.#output = new StdioOutput({ output, outgoing, held, spent, failed });
     this.inputEnded = new Promise((resolve) => {
       this.#endInput = resolve;
     });
@@ -89,9 +91,10 @@ class StdioServer implements StdioFront {
 
   start(): void {
     const { input, output } = this.#parts;
-    input.on('data', (chunk: Buffer) => this.#reader.push(chunk));
-    input.on('end', () => this.#lastWord());
-    input.on('error', () => this.#lastWord());
+    const contained = (work: () => void) => contain(work, this.#failed);
+    input.on('data', (chunk: Buffer) => contained(() => this.#reader.push(chunk)));
+    input.on('end', () => contained(() => this.#lastWord()));
+    input.on('error', () => contained(() => this.#lastWord()));
     // Nobody reads any more: there is nobody to serve.
     output.on('error', () => this.#end('closed'));
   }
@@ -113,17 +116,26 @@ class StdioServer implements StdioFront {
 
   // --- in ----------------------------------------------------------------------------------
 
+  /** An error that nobody expected costs this one message. */
   #line(bytes: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isGone) return;
+    let message: Message | undefined;
+    const { written } = this.#output;
     try {
-      this.#receive(scanMessage(bytes));
+      message = scanMessage(bytes);
+      this.#receive(message);
     } catch (error) {
-      if (!(error instanceof WireError)) throw error;
+      if (!(error instanceof WireError)) {
+        this.#parts.front.caught(error);
+        const isUnanswered = message?.kind === 'request' && written === this.#output.written;
+        if (message && isUnanswered) this.#refuse(idText(message), internalError);
+        return;
+      }
       if (error.reason === 'batch' && this.#session?.protocolVersion === batchVersion) {
         return this.#batch(bytes);
       }
       const id = error.id === null ? 'null' : JSON.stringify(error.id);
-      this.#refuse(id, { code: error.rpcCode, message: error.message });
+      this.#refuse(id, wireRefusal(error));
     }
   }
 
@@ -201,8 +213,9 @@ class StdioServer implements StdioFront {
       });
       for (const message of messages) this.#session?.receive(message, batch.reply());
     } catch (error) {
-      if (!(error instanceof WireError)) throw error;
-      this.#refuse('null', { code: error.rpcCode, message: error.message });
+      if (!(error instanceof WireError)) this.#parts.front.caught(error);
+      const isRefused = error instanceof WireError;
+      this.#refuse('null', isRefused ? wireRefusal(error) : internalError);
     }
   }
 
@@ -214,6 +227,12 @@ class StdioServer implements StdioFront {
 
   // --- the end -----------------------------------------------------------------------------
 
+  /** What cannot be read or written any more is of no use: the client is gone. */
+  readonly #failed = (error: unknown) => {
+    this.#parts.front.caught(error);
+    this.#end('closed');
+  };
+
   #end(how: 'closed' | 'not-reading'): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -222,14 +241,18 @@ class StdioServer implements StdioFront {
     this.#lose(how);
   }
 
+  /** The client is gone, as far as the gateway is concerned. */
   #cancelAll(): void {
-    // A server that cannot write cannot end.
-    this.#output.letGo();
-    this.#session?.close();
-    for (const underway of this.#underway.values()) underway.cancel();
-    this.#underway.clear();
-    if (this.#isModern && !this.#isGone) this.#parts.front.clientGone(clientKey);
+    if (this.#isGone) return;
     this.#isGone = true;
+    const { front } = this.#parts;
+    const contained = (work: () => void) => contain(work, (error) => front.caught(error));
+    // A server that cannot write cannot end.
+    contained(() => this.#output.letGo());
+    contained(() => this.#session?.close());
+    for (const underway of this.#underway.values()) contained(() => underway.cancel());
+    this.#underway.clear();
+    if (this.#isModern) contained(() => front.clientGone(clientKey));
   }
 }
 
@@ -241,6 +264,12 @@ function isMessage(bytes: Buffer): boolean {
     if (error instanceof WireError) return false;
     throw error;
   }
+}
+
+const internalError: RpcError = { code: rpcCodes.internalError, message: 'Internal error' };
+
+function wireRefusal({ rpcCode, message }: WireError): RpcError {
+  return { code: rpcCode, message };
 }
 
 const emptyBatch: RpcError = {

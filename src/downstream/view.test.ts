@@ -91,6 +91,90 @@ describe('the list of all tools', () => {
     expect(names(list)).toEqual(['a__x', 'a__y']);
   });
 
+  it('waits as long as listWaitMs says', async () => {
+    const { legacy, clock } = newGateway(
+      { a: with2.a, h: hanging },
+      { settings: { listWaitMs: 300 } },
+    );
+    const list = legacy().request('tools/list');
+    await clock.advanceAsync(299);
+    expect(list.answers).toEqual([]);
+    await clock.advanceAsync(1);
+    expect(names(list)).toEqual(['a__x', 'a__y']);
+  });
+
+  it('does not wait in a later run for a server that did not list in time, until it has #first-list', async () => {
+    const before = newGateway({ a: with2.a, h: hanging });
+    before.legacy().request('tools/list');
+    await before.clock.advanceAsync(10_000);
+
+    const later = newGateway({ a: with2.a, h: hanging }, { store: before.store });
+    const peer = later.legacy();
+    const list = peer.request('tools/list');
+    await settled();
+    expect(names(list)).toEqual(['a__x', 'a__y']);
+    const { child } = later.servers.h;
+    child.answer(child.last('tools/list'), { tools: [tool('z')] });
+    await later.clock.advanceAsync(20);
+    expect(peer.methods()).toEqual(['notifications/tools/list_changed']);
+
+    const last = newGateway({ a: with2.a, h: hanging }, { store: before.store });
+    const whole = last.legacy().request('tools/list');
+    await settled();
+    expect(names(whole)).toEqual(['a__x', 'a__y', 'h__z']);
+  });
+
+  it('waits again in a later run for a server that failed at once', async () => {
+    const dead: Script = { on: { initialize: (_heard, child) => void child.exit() } };
+    const before = newGateway({ a: with2.a, b: dead });
+    before.legacy().request('tools/list');
+    await settled();
+    await before.clock.advanceAsync(0);
+    const later = newGateway({ a: with2.a, b: hanging }, { store: before.store });
+    const list = later.legacy().request('tools/list');
+    await settled();
+    expect(list.answers).toEqual([]);
+    const { child } = later.servers.b;
+    child.answer(child.last('tools/list'), { tools: [tool('z')] });
+    await settled();
+    expect(names(list)).toEqual(['a__x', 'a__y', 'b__z']);
+  });
+
+  it('starts some servers at a time, however many lists are asked for #first-list', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [`h${index}`, hanging]),
+    );
+    const { legacy, servers, clock } = newGateway(many as Record<string, Script>);
+    const peer = legacy();
+    for (const kind of ['tools', 'prompts', 'resources', 'resources/templates']) {
+      peer.request(`${kind}/list`);
+      legacy().request(`${kind}/list`);
+    }
+    await settled();
+    const started = () => Object.values(servers).filter(({ children }) => children.length > 0);
+    expect(started()).toHaveLength(4);
+    // A call on behalf of somebody does not wait for the others.
+    peer.request('tools/call', { name: 'h19__x' });
+    await settled();
+    expect(servers['h19']?.children).toHaveLength(1);
+    await clock.advanceAsync(60_000);
+    expect(started()).toHaveLength(20);
+  });
+
+  it('does not spend the restart budget of a server that fails #first-list', async () => {
+    const { legacy, servers, clock, host } = newGateway({ a: with2.a, dead: {} });
+    servers.dead.script = { on: { initialize: (_heard, child) => void child.exit() } };
+    const peer = legacy();
+    for (let count = 0; count < 120; count++) {
+      peer.request('tools/list');
+      peer.request('prompts/list');
+      await clock.advanceAsync(1_000);
+    }
+    expect(host.find('dead').supervisor.phase.kind).not.toBe('ejected');
+    expect(servers.dead.children.length).toBeLessThanOrEqual(4);
+    expect(servers.dead.children.length).toBeGreaterThan(1);
+  });
+
   it('of a server that arrives late is news, to all who were answered without it', async () => {
     const { legacy, modern, servers, clock } = newGateway({ a: with2.a, h: hanging });
     const peer = legacy();

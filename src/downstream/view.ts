@@ -7,6 +7,8 @@ import { Cursors } from '../catalog/cursors.ts';
 import { type Definition, readDefinitions } from '../catalog/definitions.ts';
 import { type ListPart, listResult } from '../catalog/merge.ts';
 import type { ServedTool } from '../catalog/search.ts';
+import type { Caller } from '../host/caller.ts';
+import { classOf } from '../host/client-class.ts';
 import type { Host } from '../host/host.ts';
 import type { ListChange } from '../host/host-news.ts';
 import type { ListKind } from '../host/listings.ts';
@@ -25,6 +27,8 @@ import { ResourceView } from './resource-view.ts';
 
 /** No server can have it. */
 const ownName = 'holdfast';
+/** Composed lists that are kept; forgotten together when there are more. */
+const maxComposed = 64;
 /** Entries of one page. */
 const pageItems = 1_000;
 
@@ -37,6 +41,7 @@ export class View {
   readonly #settings: GatewaySettings;
   readonly #known: KnownLists;
   readonly #cursors = new Cursors(randomBytes(32));
+  /** By kind, era, principal and class; bounded by maxComposed. */
   readonly #composed = new Map<string, Buffer>();
 
   constructor(host: Host, clock: Clock, settings: GatewaySettings) {
@@ -46,12 +51,12 @@ export class View {
     this.tools = this.#names('tool', ownToolNames(settings));
     this.prompts = this.#names('prompt', new Set());
     this.resources = new ResourceView(host, () => this.#known);
-    this.#known = new KnownLists(host, clock, () => this.#recalled());
+    this.#known = new KnownLists(host, clock, settings.listWaitMs, () => this.#recalled());
   }
 
   #names(kind: 'tool' | 'prompt', reserved: ReadonlySet<string>): NameTable {
-    const learn = (isCandidate: (server: Server) => boolean) =>
-      this.#known.learn(kind === 'tool' ? 'tools' : 'prompts', isCandidate);
+    const learn = (caller: Caller, isCandidate: (server: Server) => boolean) =>
+      this.#known.learn(kind === 'tool' ? 'tools' : 'prompts', caller, isCandidate);
     return new NameTable({ host: this.#host, kind, mode: this.#settings.naming, reserved, learn });
   }
 
@@ -73,20 +78,29 @@ export class View {
 
   // --- lists -------------------------------------------------------------------------------
 
+  /** Undefined when what an earlier run knew has been read. */
+  recalled(): Promise<void> | undefined {
+    return this.#known.recalled();
+  }
+
   /** The bytes of the result; undefined for a cursor that is none. */
   async list(
     kind: ListKind,
-    { principal, era }: Incoming,
+    client: Incoming,
     cursor: string | undefined,
   ): Promise<Buffer | undefined> {
+    const { principal, era } = client;
     await this.#known.recalled();
-    if (!this.#isSearched(kind)) await this.#known.update(this.#visible(principal), kind);
-    const key = `${kind} ${era} ${principal.id}`;
+    if (!this.#isSearched(kind)) await this.#known.update(this.#visible(principal), kind, client);
+    const key = `${kind} ${era} ${principal.id} ${classOf(client.capabilities).key}`;
     const kept = cursor === undefined ? this.#composed.get(key) : undefined;
     if (kept) return kept;
-    const composed = this.#compose(kind, principal, era, cursor);
-    const isLasting = era === 'legacy' || !this.#holdsForATime(kind, principal);
-    if (composed && cursor === undefined && isLasting) this.#composed.set(key, composed);
+    const composed = this.#compose(kind, client, cursor);
+    const isLasting = era === 'legacy' || !this.#holdsForATime(kind, client);
+    if (composed && cursor === undefined && isLasting) {
+      if (this.#composed.size >= maxComposed) this.#composed.clear();
+      this.#composed.set(key, composed);
+    }
     return composed;
   }
 
@@ -95,14 +109,10 @@ export class View {
     return kind === 'tools' && this.#settings.surface === 'search';
   }
 
-  #compose(
-    kind: ListKind,
-    principal: Principal,
-    era: Incoming['era'],
-    cursor: string | undefined,
-  ): Buffer | undefined {
+  #compose(kind: ListKind, client: Incoming, cursor: string | undefined): Buffer | undefined {
+    const { principal, era } = client;
     const visible = this.#isSearched(kind) ? [] : this.#visible(principal);
-    const parts = visible.map((server) => this.#part(server, kind, principal, era));
+    const parts = visible.map((server) => this.#part(server, kind, client));
     const own = kind === 'tools' ? [this.#ownPart(principal)] : [];
     const view = {
       list: kind,
@@ -119,9 +129,11 @@ export class View {
     return result && oneLine(result);
   }
 
-  #part(server: Server, kind: ListKind, principal: Principal, era: Incoming['era']): ListPart {
-    const { holdsUntil = 0, scope = 'private' } = server.catalogue.lists.known(kind) ?? {};
-    const allowed = this.#allowed(server, kind, principal);
+  #part(server: Server, kind: ListKind, client: Incoming): ListPart {
+    const { principal, era } = client;
+    const catalogue = server.catalogueFor(client);
+    const { holdsUntil = 0, scope = 'private' } = catalogue.lists.known(kind) ?? {};
+    const allowed = this.#allowed(server, catalogue.definitions(kind) ?? [], kind, principal);
     const isLegacyTool = kind === 'tools' && era === 'legacy';
     return {
       server: server.name,
@@ -140,10 +152,10 @@ export class View {
   }
 
   /** Does it say how long it holds? Then it says something else a moment later. */
-  #holdsForATime(kind: ListKind, principal: Principal): boolean {
+  #holdsForATime(kind: ListKind, client: Incoming): boolean {
     const now = this.#clock.now();
-    return this.#visible(principal).some(
-      ({ catalogue }) => (catalogue.lists.known(kind)?.holdsUntil ?? 0) > now,
+    return this.#visible(client.principal).some(
+      (server) => (server.catalogueFor(client).lists.known(kind)?.holdsUntil ?? 0) > now,
     );
   }
 
@@ -165,8 +177,12 @@ export class View {
     return this.#host.servers().filter(({ name }) => isAllowed(guard, principal, name, null));
   }
 
-  #allowed(server: Server, kind: ListKind, principal: Principal): readonly Definition[] {
-    const definitions = server.catalogue.definitions(kind) ?? [];
+  #allowed(
+    server: Server,
+    definitions: readonly Definition[],
+    kind: ListKind,
+    principal: Principal,
+  ): readonly Definition[] {
     const { guard } = this.#host;
     if (guard === null) return definitions;
     const what = kind === 'tools' ? 'tool' : kind === 'prompts' ? 'prompt' : 'resource';
@@ -182,14 +198,14 @@ export class View {
   }
 
   toolDefinition(of: { readonly server: string; readonly name: string }): Definition | undefined {
-    const { catalogue } = this.#host.find(of.server);
-    return catalogue.definitions('tools')?.find(({ key }) => key === of.name);
+    const { offerings } = this.#host.find(of.server);
+    return offerings.definitions('tools')?.find(({ key }) => key === of.name);
   }
 
   /** Servers whose tools are not known, and why. */
   unlisted(principal: Principal): readonly { readonly server: string; readonly why: string }[] {
     const unknown = this.#visible(principal).filter(
-      ({ catalogue }) => catalogue.definitions('tools') === undefined,
+      ({ offerings }) => offerings.definitions('tools') === undefined,
     );
     return unknown.map(({ name, supervisor }) => {
       return { server: name, why: supervisor.lastFault?.fault.code ?? 'not listed yet' };
@@ -198,14 +214,15 @@ export class View {
 
   async searchable(principal: Principal, only: string | undefined): Promise<readonly ServedTool[]> {
     await this.#known.recalled();
-    await this.#known.update(this.#visible(principal), 'tools');
+    await this.#known.update(this.#visible(principal), 'tools', undefined);
     return this.#visible(principal)
       .filter(({ name }) => only === undefined || name === only)
-      .flatMap((server) =>
-        this.#allowed(server, 'tools', principal).flatMap(({ key }) => {
-          const tool = server.catalogue.lastKnown(key);
+      .flatMap((server) => {
+        const listed = server.offerings.definitions('tools') ?? [];
+        return this.#allowed(server, listed, 'tools', principal).flatMap(({ key }) => {
+          const tool = server.offerings.lastKnown(key);
           return tool ? [{ server: server.name, tool }] : [];
-        }),
-      );
+        });
+      });
   }
 }

@@ -39,13 +39,14 @@ export function unsubscribe(incoming: Incoming, session: LegacySession | undefin
 /** Begins to watch a resource; the result stops it. Undefined if nobody owns it. */
 async function watch(
   gateway: Gateway,
-  { principal, client }: Incoming,
+  incoming: Incoming,
   uri: string,
 ): Promise<(() => void) | undefined> {
-  const owner = await gateway.view.resources.ownerOf(uri, principal);
+  const { principal } = incoming;
+  const owner = await gateway.view.resources.ownerOf(uri, incoming);
   if (!owner) return undefined;
   authorize(gateway.host.guard, principal, owner.server, owner.uri, 'subscribe', 'resource');
-  return await gateway.host.find(owner.server).seats.watch(client.key, owner.uri);
+  return await gateway.host.find(owner.server).seats.watch(incoming, owner.uri);
 }
 
 /** The request stays open until its client closes it, or we go down. */

@@ -8,6 +8,7 @@
 import type { HostStatus, ServerState, ServerStatus } from '../host/status.ts';
 import type { FaultCode } from '../kernel/fault.ts';
 import { printableLine } from '../kernel/printable.ts';
+import { noiseTexts } from '../observe/noise-text.ts';
 import { ageText, nameWord } from './line-words.ts';
 import type { TimedFault } from './traffic.ts';
 
@@ -116,8 +117,9 @@ function serverLine(server: ServerStatus, wallNow: number): string {
     ...(restarts === 0 ? [] : [`recent_failures=${restarts}`]),
     ...(nextAttemptAt === null ? [] : [`next_attempt_in=${ageText(nextAttemptAt - wallNow)}`]),
   ];
-  const cause = server.cause === null ? '' : `: ${printableLine(server.cause)}`;
-  return words.join(' ') + cause;
+  const causes = server.cause === null ? [] : [printableLine(server.cause)];
+  const remarks = [...causes, ...noiseTexts(server.noise)];
+  return words.join(' ') + (remarks.length === 0 ? '' : `: ${remarks.join('; ')}`);
 }
 
 /** Which, where and how long ago: a fault that is never cleared must show its age. */

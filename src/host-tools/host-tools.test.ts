@@ -24,11 +24,13 @@ const status: HostStatus = {
   servers: [],
   cache: { hits: 0, misses: 0, entries: 0, bytes: 0 },
   calls: { total: 0, ok: 0, isError: 0, faults: 0, replays: 0 },
+  internalErrors: 0,
 };
 
 function sources(more: Partial<HostToolSources> = {}): HostToolSources {
   return {
     status: () => status,
+    disclosed: (record) => record,
     traffic: new Traffic(clock),
     isAccepting: true,
     generation: 1,

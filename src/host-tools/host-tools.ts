@@ -15,7 +15,7 @@ import {
   telemetrySnapshot,
 } from './telemetry.ts';
 import { errorResult, jsonResult, textResult } from './tool-result.ts';
-import type { Traffic } from './traffic.ts';
+import type { TimedFault, Traffic } from './traffic.ts';
 
 export const hostToolNames = ['health_snapshot', 'telemetry_snapshot'] as const;
 
@@ -24,6 +24,8 @@ export type HostToolName = (typeof hostToolNames)[number];
 export interface HostToolSources {
   /** With the servers that the asker may know of, and of them only what it may know. */
   readonly status: () => HostStatus;
+  /** A fault as the asker may hear of it. */
+  readonly disclosed: (record: TimedFault) => TimedFault;
   readonly traffic: Traffic;
   readonly isAccepting: boolean;
   /** Of the instance: 1 at its first start, one more after each rollout. */
@@ -94,15 +96,20 @@ type Answer = (presentation: Presentation, sources: HostToolSources) => string;
 const answers: Readonly<Record<HostToolName, Answer>> = {
   health_snapshot: ({ render, detail }, sources) => {
     const wallNow = sources.clock.wallNow();
-    const full = healthSnapshot(sources.status(), sources, sources.traffic.lastFault);
+    const { lastFault } = sources.traffic;
+    const told = lastFault && sources.disclosed(lastFault);
+    const full = healthSnapshot(sources.status(), sources, told);
     if (render === 'json') return jsonResult(detail === 'full' ? full : conciseHealth(full));
     if (detail === 'full') return textResult(healthLines(full, wallNow).join('\n'));
     return textResult(healthLine(full, wallNow));
   },
 
   telemetry_snapshot: ({ render, detail }, sources) => {
-    const { traffic, generation, clock } = sources;
-    const full = telemetrySnapshot(traffic.snapshot(), sources.status(), generation - 1);
+    const { generation, clock } = sources;
+    const snapshot = sources.traffic.snapshot();
+    const lastFault = snapshot.lastFault && sources.disclosed(snapshot.lastFault);
+    const traffic = { ...snapshot, lastFault };
+    const full = telemetrySnapshot(traffic, sources.status(), generation - 1);
     if (render === 'json') return jsonResult(detail === 'full' ? full : conciseTelemetry(full));
     const lines =
       detail === 'full'
@@ -127,7 +134,7 @@ const wordings: Readonly<Record<HostToolName, Wording>> = {
       'The state of this MCP gateway (Holdfast) and of the servers behind it. Use it when a tool is missing or a call ' +
       'failed. It asks no server, so it answers even when all of them are down. Servers are ready, starting, idle ' +
       '(started by the next call), degraded (failing, calls refused for a moment), cooling (waiting to restart), ' +
-      'ejected (failed too often, needs `holdfast reload NAME`) or disabled (see the config).',
+      'ejected (failed too often; its operator must restart the gateway) or disabled (see the config).',
     full: 'every server with the cause of its state',
   },
   telemetry_snapshot: {

@@ -3,6 +3,7 @@
 // like a word of ours beside it.
 
 import { printableLine } from '../kernel/printable.ts';
+import { cutText } from '../kernel/text-cut.ts';
 
 const units = [
   { name: 'd', ms: 86_400_000 },
@@ -26,6 +27,5 @@ const longestQuote = 60;
 
 /** In double quotes, as JSON has them. */
 export function quoted(text: string): string {
-  const short = text.length <= longestQuote ? text : `${text.slice(0, longestQuote - 1)}…`;
-  return printableLine(JSON.stringify(short));
+  return printableLine(JSON.stringify(cutText(longestQuote, text)));
 }

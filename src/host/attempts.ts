@@ -2,8 +2,10 @@
 // replay law allows it, dispatch again. One object per call holds what can be interrupted at any
 // moment, by the deadline or by a caller who gives up.
 
+import { contain } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Signal } from '../kernel/withdrawal.ts';
+import type { Defects } from '../observe/defects.ts';
 import { protocolContract, type ReplayContract, sequelOf } from '../policy/replay.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Message } from '../wire/scan.ts';
@@ -31,11 +33,13 @@ export class Attempts implements PatienceListener {
   readonly #interruption = new Interruption();
   readonly #patience: Patience;
   readonly #limitMs: number;
+  readonly #defects: Defects;
 
   constructor(parts: CallParts, server: Server, seat: Seat, call: Call) {
     this.#server = server;
     this.#seat = seat;
     this.#call = call;
+    this.#defects = parts.defects;
     const { callTimeoutMs, maxCallMs } = server.config;
     const { operation, timeoutMs } = call.request;
     const tool = operation.kind === 'tool' ? operation.name : null;
@@ -57,7 +61,8 @@ export class Attempts implements PatienceListener {
         const connection = this.#seat.supervisor.connection ?? (await this.#connection());
         const offered = this.#offered() ?? (await this.#unlisted(connection));
         const { caller } = this.#call.request;
-        const preparing = caller && this.#server.questions.preparing(connection, caller);
+        const preparing =
+          caller && this.#server.questions.preparing(this.#seat, connection, caller);
         if (preparing) {
           this.#patience.begin();
           await this.#interruption.of(preparing);
@@ -88,8 +93,14 @@ export class Attempts implements PatienceListener {
     if (generation !== null) this.#seat.supervisor.suspect(generation);
   }
 
+  /** The listener is the caller's own: what it throws is told, and the call goes on. */
   progressed(params: Buffer): void {
-    this.#call.request.onProgress?.(params);
+    const { onProgress, server } = this.#call.request;
+    if (!onProgress) return;
+    contain(
+      () => onProgress(params),
+      (error) => void this.#defects.caught('progress of a call', error, server),
+    );
   }
 
   #connection(): Promise<Connection> {
@@ -98,12 +109,14 @@ export class Attempts implements PatienceListener {
 
   #offered(): OfferedTool | undefined {
     const { kind, name } = this.#call.request.operation;
-    return kind === 'tool' && name !== null ? this.#server.catalogue.find(name) : undefined;
+    return kind === 'tool' && name !== null
+      ? this.#server.catalogueOf(this.#seat).find(name)
+      : undefined;
   }
 
   /** Not in the list that was read: refused, unless a list read now has it or none can be read. */
   async #unlisted(connection: Connection): Promise<OfferedTool | undefined> {
-    const { catalogue } = this.#server;
+    const catalogue = this.#server.catalogueOf(this.#seat);
     const { kind, name } = this.#call.request.operation;
     if (kind !== 'tool' || name === null || catalogue.offered === undefined) return undefined;
     const reading = catalogue.load(connection).catch((error: unknown) => {

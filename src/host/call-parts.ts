@@ -5,6 +5,7 @@ import type { ResponseCache } from '../cache/cache.ts';
 import type { Flights } from '../cache/coalesce.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Signal } from '../kernel/withdrawal.ts';
+import type { Defects } from '../observe/defects.ts';
 import type { Budgets } from '../policy/budget.ts';
 import type { Guard } from '../policy/guard.ts';
 import type { IdempotencyKeys } from '../policy/idempotency.ts';
@@ -13,6 +14,7 @@ import type { Caller } from './caller.ts';
 import type { IdlePool } from './idle-pool.ts';
 import type { Operation } from './operation.ts';
 import type { Server } from './server.ts';
+import type { StartPlaces } from './start-places.ts';
 import type { Tally } from './tally.ts';
 
 export interface CallRequest {
@@ -55,6 +57,10 @@ export interface CallParts {
   readonly keys: IdempotencyKeys;
   readonly tally: Tally;
   readonly pool: IdlePool;
+  /** Told of what was thrown and is no fault. */
+  readonly defects: Defects;
+  /** For starts that no call needs, only a list. */
+  readonly places: StartPlaces;
   /** Throws `not_found` for a name that is not registered. */
   find(server: string): Server;
 }

@@ -62,7 +62,7 @@ describe('a call through the pipeline', () => {
       on: { 'tools/call': () => result },
     });
     expect(await carry(toolCall('t', '{"a":1.0}'), { caller })).toBe(result);
-    const { inFlight } = server.seats.shared;
+    const { inFlight } = server.seats.current;
     expect([inFlight, server.supervisor.leases.held, server.admission.inside]).toEqual([0, 0, 0]);
   });
 
@@ -72,7 +72,7 @@ describe('a call through the pipeline', () => {
     await never.clock.advanceAsync(10_000);
     expect(await fault).toMatchObject({ code: 'outcome_unknown', dispatched: 'maybe' });
     expect(never.servers.s.heard('tools/call').length).toBe(1);
-    expect(never.server.seats.shared.inFlight).toBe(0);
+    expect(never.server.seats.current.inFlight).toBe(0);
 
     const safe = newWorld(dyingOnce(), { tools: { t: { replay: 'safe' } } });
     const again = safe.carry(toolCall('t', '{}'), { caller });
@@ -138,12 +138,12 @@ describe('a call through the pipeline', () => {
     const signal = new Withdrawal();
     const call = carry(toolCall('t', '{}'), { signal, caller });
     await settled();
-    expect(server.seats.shared.inFlight).toBe(1);
+    expect(server.seats.current.inFlight).toBe(1);
     signal.abort();
     expect(await call).toMatchObject({ code: 'cancelled' });
     await settled();
     expect(servers.s.child.heardAs('notifications/cancelled').length).toBe(1);
-    expect([server.seats.shared.inFlight, server.supervisor.leases.held]).toEqual([0, 0]);
+    expect([server.seats.current.inFlight, server.supervisor.leases.held]).toEqual([0, 0]);
     await clock.advanceAsync(600_000);
   });
 

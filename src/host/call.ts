@@ -34,6 +34,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     parts.tally.answer(call);
     return answer;
   } catch (thrown) {
+    if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
     const fault = namedFault(faultFrom(thrown), call);
     parts.tally.fault(call, fault);
     throw fault;
@@ -94,12 +95,13 @@ async function carry(
     if (standing === 'alive') breaker.succeeded(pass);
     else if (standing === 'failing') breaker.failed(pass);
     else breaker.withdrawn(pass);
-    throw thrown instanceof Fault ? namedFault(thrown, call) : thrown;
+    throw thrown instanceof Fault ? namedFault(server.redactor.fault(thrown), call) : thrown;
   } finally {
     seat.leave(caller);
     if (isInside) {
       leases.release();
       admission.leave();
+      if (seat.isDuplicate) server.seats.settle(seat);
       parts.pool.settle();
     }
   }

@@ -4,11 +4,12 @@
 // known, nothing is refused by name, and nothing is safe to repeat. The other lists are read beside
 // them, where somebody will ask for them.
 
-import type { Definition } from '../catalog/definitions.ts';
+import { type Definition, isSameList } from '../catalog/definitions.ts';
 import { definitionDigest, type Tool } from '../catalog/tool.ts';
 import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { type Clock, within } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { type ReplayContract, replayContract } from '../policy/replay.ts';
 import type { Connection } from '../upstream/connection.ts';
 import { hasParamHeaders } from '../upstream/mirror-headers.ts';
@@ -117,7 +118,7 @@ export class Catalogue {
     const before = this.#shown.get(kind);
     if (kind === 'tools') this.#toolsArrived(definitions, leftOut);
     else this.#shown.set(kind, definitions);
-    const isSameAs = before !== undefined && isSame(before, this.#shown.get(kind) ?? []);
+    const isSameAs = before !== undefined && isSameList(before, this.#shown.get(kind) ?? []);
     this.#listener.read(kind, before === undefined ? 'first' : isSameAs ? 'same' : 'new');
   }
 
@@ -131,14 +132,14 @@ export class Catalogue {
 
   /** A hidden tool is offered to nobody, so it is not in the book at all. */
   #readTools(definitions: readonly Definition[]): ReadonlyMap<string, OfferedTool> {
-    const visible = definitions.filter(({ key }) => !this.#config.tools[key]?.hidden);
+    const visible = definitions.filter(({ key }) => !ownValue(this.#config.tools, key)?.hidden);
     this.#shown.set('tools', visible);
     const tools = visible.flatMap(({ tool }) => (tool ? [tool] : []));
     return new Map(tools.map((tool) => [tool.name, this.#offer(tool)]));
   }
 
   #offer(tool: Tool): OfferedTool {
-    const config = this.#config.tools[tool.name];
+    const config = ownValue(this.#config.tools, tool.name);
     return {
       tool,
       digest: definitionDigest(tool),
@@ -161,7 +162,7 @@ export function contractOf(
   tool: string,
   isReadOnly: boolean,
 ): ReplayContract {
-  return replayContract(config.tools[tool]?.replay ?? null, config.trusted, isReadOnly);
+  return replayContract(ownValue(config.tools, tool)?.replay ?? null, config.trusted, isReadOnly);
 }
 
 function differing(
@@ -172,15 +173,4 @@ function differing(
   return [...before]
     .filter(([name, old]) => after.get(name)?.digest !== old.digest)
     .map(([name]) => name);
-}
-
-function isSame(before: readonly Definition[], after: readonly Definition[]): boolean {
-  return (
-    before.length === after.length &&
-    before.every((definition, index) => bytesOf(definition).equals(bytesOf(after[index])))
-  );
-}
-
-function bytesOf(definition: Definition | undefined): Buffer {
-  return definition?.bytes.subarray(definition.start, definition.end) ?? Buffer.alloc(0);
 }

@@ -3,11 +3,14 @@
 // library expects.
 
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { configFromObject, loadConfig } from '../config/load.ts';
+import { configFromObject, loadConfig, realConfigPath } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ServerConfig } from '../config/schema.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import { Scope } from '../kernel/scope.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import { openEventLog } from '../observe/event-log.ts';
@@ -70,17 +73,28 @@ export interface HostSurroundings {
 
 /** A host for a config that has been read; nothing is started yet. */
 export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
+  const scope = new Scope();
+  try {
+    return hostIn(scope, loaded, around);
+  } catch (error) {
+    // What was opened so far belongs to nobody else.
+    scope[Symbol.asyncDispose]().catch(ignored);
+    throw error;
+  }
+}
+
+function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): Host {
   const { stateDir, env, report } = around;
   const clock = systemClock;
   const instance = randomBytes(8).toString('hex');
-  const scope = new Scope();
   const events = new EventHub(clock.wallNow);
   const files = scope.own(openStore(stateDir, report));
   let store: Store = files;
   if (stateDir !== null && loaded.config.telemetry.eventLog) {
     const { maxBytes } = loaded.config.telemetry;
     const complain = ({ detail }: { readonly detail: string }) => report(detail);
-    const log = scope.own(openEventLog(stateDir, maxBytes, { clock, report: complain }));
+    const common = { config: realConfigPath(loaded.file) };
+    const log = scope.own(openEventLog(stateDir, maxBytes, { clock, report: complain, common }));
     store = withHealthOf(files, () => log.health());
     const subscription = events.subscribe((event) => log.append(event));
     scope.defer(() => subscription[Symbol.dispose]());
@@ -90,7 +104,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
     createSpawner({ clock, instance, stateDir, sourceEnv: env, notice: report }),
   );
   return new Host({
-    edges: { clock, random: Math.random, spawn: spawner.spawn, http },
+    edges: { clock, random: Math.random, spawn: spawner.spawn, http, sourceEnv: env },
     config: loaded.config,
     configFile: loaded.file,
     disabled: loaded.disabled,
@@ -100,6 +114,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
     startedBy: around.startedBy,
     events,
     hasClients: around.hasClients ?? false,
+    processors: availableParallelism(),
     readEntry: (name, entry) => readEntry(name, entry, around),
     release: () => scope[Symbol.asyncDispose](),
   });
@@ -121,7 +136,7 @@ function readEntry(
 ): ServerConfig {
   const input = { mcpServers: { [name]: entry } };
   const { config, disabled } = configFromObject(input, { baseDir: folder, env });
-  const server = config.mcpServers[name];
+  const server = ownValue(config.mcpServers, name);
   if (server) return server;
   throw new Fault('invalid_request', `${name} cannot be run: ${disabled.get(name)}`, {
     server: name,

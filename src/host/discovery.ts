@@ -1,13 +1,16 @@
-// What exists, across all servers: asked in parallel with a bound, each under a lease and through
-// the gate, each with a deadline of its own. One server's failure is an entry in the list; the
-// asking itself never fails. What a principal may not call is not in the answer at all.
+// What exists, across all servers: asked in parallel, each under a lease and through the gate, each
+// with a deadline of its own; or, for one who only looks, as it was last known. One server's failure is
+// an entry in the list; the asking itself never fails. What a principal may not call is not in the
+// answer at all.
 
 import type { SearchOutcome, ServedTool } from '../catalog/search.ts';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
+import { disclosedRecord } from '../policy/disclosure.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { CallParts } from './call-parts.ts';
+import type { Caller } from './caller.ts';
 import { Interruption } from './interruption.ts';
 import type { ListKind } from './listings.ts';
 import type { Server } from './server.ts';
@@ -19,16 +22,24 @@ export type Discovered =
       readonly title?: string;
       readonly description?: string;
       readonly schema: JsonObject;
+      /** There if it was not read now. */
+      readonly kept?: KeptMark;
     }
   | { readonly server: string; readonly error: FaultRecord };
 
+/** A list that was read by an earlier process; null where it is not known when. */
+export interface KeptMark {
+  /** Milliseconds since the epoch. */
+  readonly listedAt: number | null;
+}
+
 export interface DiscoverOptions {
+  /** Takes what a gateway has kept where there is something, and starts only the other servers. */
+  readonly kept?: boolean | undefined;
   /** How long one server may take; those that take longer are reported as an error. */
   readonly deadlineMs?: number;
 }
 
-/** How many servers are started at once: a laptop must survive a look around. */
-const parallel = 8;
 const defaultDeadlineMs = 10_000;
 
 /** The tools of one server that this principal may call, fresh enough to act on. */
@@ -38,11 +49,20 @@ export async function toolsOf(
   principal: Principal,
   deadlineMs?: number,
 ): Promise<readonly Tool[]> {
-  if (!server.catalogue.isFresh) await freshen(parts, server, 'tools', deadlineMs);
+  if (!server.catalogue.isFresh)
+    await freshen(parts, server, 'tools', { deadlineMs, asksAgain: true });
   const offered = [...(server.catalogue.offered?.values() ?? [])];
   return offered
     .map(({ tool }) => tool)
     .filter((tool) => isAllowed(parts.guard, principal, server.name, tool.name));
+}
+
+export interface Freshening {
+  /** The client that wants to know; the server is started for its class. */
+  readonly caller?: Caller | undefined;
+  readonly deadlineMs: number | undefined;
+  /** Asks for the tools again where starting the server has just read them in vain, to hear why. */
+  readonly asksAgain: boolean;
 }
 
 /** Reads one of its lists anew, starting the server if need be. Throws a Fault. */
@@ -50,9 +70,10 @@ export async function freshen(
   parts: CallParts,
   server: Server,
   kind: ListKind,
-  deadlineMs: number | undefined,
+  { caller, deadlineMs, asksAgain }: Freshening,
 ): Promise<void> {
-  const { supervisor, catalogue } = server;
+  const seat = server.seatOf(server.catalogueFor(caller)) ?? server.seats.for(caller);
+  const { supervisor } = seat;
   const pass = supervisor.gate();
   const interruption = new Interruption();
   using _deadline =
@@ -60,17 +81,25 @@ export async function freshen(
       ? undefined
       : parts.clock.after(deadlineMs, () => interruption.raise(slowFault(server, deadlineMs)));
   supervisor.leases.hold();
+  seat.enter(caller);
   try {
-    const connection = supervisor.connection ?? (await interruption.of(supervisor.acquire()));
+    const earlier = supervisor.connection;
+    const connection = earlier ?? (await interruption.of(supervisor.acquire()));
+    const catalogue = server.catalogueOf(seat);
     // Making the connection has usually read the list already.
     const isFresh = kind === 'tools' ? catalogue.isFresh : catalogue.lists.isFresh(kind);
-    if (!isFresh) await interruption.of(catalogue.lists.load(kind, connection));
+    const isReadInVain = kind === 'tools' && earlier === undefined;
+    if (!isFresh && (asksAgain || !isReadInVain)) {
+      await interruption.of(catalogue.lists.load(kind, connection));
+    }
     supervisor.breaker.succeeded(pass);
   } catch (thrown) {
     supervisor.breaker.withdrawn(pass);
     throw faultFrom(thrown).with({ server: server.name });
   } finally {
+    seat.leave(caller);
     supervisor.leases.release();
+    server.seats.settle(seat);
   }
 }
 
@@ -80,17 +109,22 @@ export async function discoverAll(
   principal: Principal,
   options: DiscoverOptions,
 ): Promise<readonly Discovered[]> {
-  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
-  const visible = servers.filter(({ name }) => isAllowed(parts.guard, principal, name, null));
-  const found = await eachOf(visible, async (server): Promise<readonly Discovered[]> => {
+  const found = await eachVisible(parts, servers, principal, async (server) => {
     try {
-      const tools = await toolsOf(parts, server, principal, deadlineMs);
-      return tools.map((tool) => discovered(server.name, tool));
+      const { tools, kept } = await listedTools(parts, server, principal, options);
+      return tools.map((tool) => discovered(server.name, tool, kept));
     } catch (thrown) {
-      return [{ server: server.name, error: faultFrom(thrown).record }];
+      return [{ server: server.name, error: disclosedRecord(faultFrom(thrown).record, principal) }];
     }
   });
   return found.flat();
+}
+
+export interface Searched {
+  readonly outcome: SearchOutcome;
+  readonly errors: readonly FaultRecord[];
+  /** The servers whose tools were not read now, but are kept from an earlier time. */
+  readonly kept: ReadonlyMap<string, KeptMark>;
 }
 
 export async function searchAll(
@@ -98,47 +132,87 @@ export async function searchAll(
   servers: readonly Server[],
   principal: Principal,
   words: string,
-  limit: number | undefined,
-): Promise<{ readonly outcome: SearchOutcome; readonly errors: readonly FaultRecord[] }> {
+  options: { readonly limit: number | undefined; readonly kept: boolean | undefined },
+): Promise<Searched> {
   const errors: FaultRecord[] = [];
-  const visible = servers.filter(({ name }) => isAllowed(parts.guard, principal, name, null));
-  const served = await eachOf(visible, async (server): Promise<readonly ServedTool[]> => {
+  const marks = new Map<string, KeptMark>();
+  const served = await eachVisible(parts, servers, principal, async (server) => {
     try {
-      const tools = await toolsOf(parts, server, principal, defaultDeadlineMs);
-      return tools.map((tool) => ({ server: server.name, tool }));
+      const { tools, kept } = await listedTools(parts, server, principal, options);
+      if (kept) marks.set(server.name, kept);
+      return tools.map((tool): ServedTool => ({ server: server.name, tool }));
     } catch (thrown) {
-      errors.push(faultFrom(thrown).record);
+      errors.push(disclosedRecord(faultFrom(thrown).record, principal));
       return [];
     }
   });
   // Loaded when somebody searches: the index is a library of its own.
   const { ToolSearch } = await import('../catalog/search.ts');
-  return { outcome: new ToolSearch(served.flat()).search(words, limit), errors };
+  const outcome = new ToolSearch(served.flat()).search(words, options.limit);
+  return { outcome, errors, kept: marks };
 }
 
-/** Maps in order, a bounded number at a time. */
-export async function eachOf<T, R>(
-  items: readonly T[],
-  map: (item: T) => Promise<R>,
+/** All at once: those that have to be started take turns by themselves. */
+function eachVisible<R>(
+  { guard }: CallParts,
+  servers: readonly Server[],
+  principal: Principal,
+  map: (server: Server) => Promise<R>,
 ): Promise<readonly R[]> {
-  const results: R[] = new Array(items.length);
-  let next = 0;
-  const work = async () => {
-    for (let index = next++; index < items.length; index = next++) {
-      results[index] = await map(items[index] as T);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, work));
-  return results;
+  const visible = servers.filter(({ name }) => isAllowed(guard, principal, name, null));
+  return Promise.all(visible.map(map));
 }
 
-function discovered(server: string, tool: Tool): Discovered {
+interface ListedTools {
+  readonly tools: readonly Tool[];
+  readonly kept: KeptMark | undefined;
+}
+
+async function listedTools(
+  parts: CallParts,
+  server: Server,
+  principal: Principal,
+  { kept, deadlineMs }: DiscoverOptions,
+): Promise<ListedTools> {
+  if (kept) return await keptTools(parts, server, principal);
+  using _place = await parts.places.enter(server);
+  const tools = await toolsOf(parts, server, principal, deadlineMs ?? defaultDeadlineMs);
+  return { tools, kept: undefined };
+}
+
+/**
+ * The tools as a gateway has last read them, without starting anything. A server of which nothing is
+ * kept is asked, and may take as long as its start may.
+ */
+export async function keptTools(
+  parts: CallParts,
+  server: Server,
+  principal: Principal,
+): Promise<ListedTools> {
+  await Promise.allSettled([server.recall(), server.history.recall()]);
+  const { catalogue } = server;
+  const known = catalogue.isFresh ? undefined : catalogue.definitions('tools');
+  if (known === undefined) {
+    using _place = await parts.places.enter(server);
+    return { tools: await toolsOf(parts, server, principal), kept: undefined };
+  }
+  const tools = known.flatMap(({ key }) => catalogue.lastKnown(key) ?? []);
+  const allowed = tools.filter((tool) => isAllowed(parts.guard, principal, server.name, tool.name));
+  return { tools: allowed, kept: keptMarkOf(server) };
+}
+
+export function keptMarkOf({ history }: Server): KeptMark {
+  return { listedAt: history.facts.listedAt ?? null };
+}
+
+function discovered(server: string, tool: Tool, kept: KeptMark | undefined): Discovered {
   return {
     server,
     tool: tool.name,
     ...(tool.title === undefined ? {} : { title: tool.title }),
     ...(tool.description === undefined ? {} : { description: tool.description }),
     schema: tool.inputSchema,
+    ...(kept ? { kept } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 // What the clients of a gateway have to be told: that a list they can see is no longer what it was,
 // and that a resource they watch has changed. One place to listen, whatever server it came from.
 
+import { contain } from '../kernel/contain.ts';
 import type { Message } from '../wire/scan.ts';
 import type { ListKind } from './listings.ts';
 
@@ -16,6 +17,12 @@ export interface NewsListener {
 
 export class HostNews {
   readonly #listeners = new Set<NewsListener>();
+  readonly #caught: (error: unknown, server: string) => void;
+
+  /** `caught` is told of a listener that throws; the others hear the news all the same. */
+  constructor(caught: (error: unknown, server: string) => void) {
+    this.#caught = caught;
+  }
 
   subscribe(listener: NewsListener): Disposable {
     this.#listeners.add(listener);
@@ -23,10 +30,19 @@ export class HostNews {
   }
 
   listChanged(server: string, kind: ListKind, change: ListChange): void {
-    for (const listener of this.#listeners) listener.listChanged(server, kind, change);
+    this.#tell(server, (listener) => listener.listChanged(server, kind, change));
   }
 
   updated(server: string, message: Message, owner: string | null): void {
-    for (const listener of this.#listeners) listener.updated(server, message, owner);
+    this.#tell(server, (listener) => listener.updated(server, message, owner));
+  }
+
+  #tell(server: string, tell: (listener: NewsListener) => void): void {
+    for (const listener of this.#listeners) {
+      contain(
+        () => tell(listener),
+        (error) => this.#caught(error, server),
+      );
+    }
   }
 }

@@ -5,14 +5,15 @@
 import { hash } from 'node:crypto';
 import { type CacheStats, ResponseCache } from '../cache/cache.ts';
 import { Flights } from '../cache/coalesce.ts';
-import type { SearchOutcome } from '../catalog/search.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Deadlines } from '../kernel/deadlines.ts';
-import { Fault, type FaultRecord } from '../kernel/fault.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
+import type { Defects } from '../observe/defects.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
 import { type BudgetLimits, Budgets } from '../policy/budget.ts';
+import { disclosedFault } from '../policy/disclosure.ts';
 import { authorize, type Guard } from '../policy/guard.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
@@ -24,10 +25,15 @@ import { type Answer, resultBytes } from './answer.ts';
 import { argumentsFromText, argumentsFromValue } from './arguments.ts';
 import { carryCall } from './call.ts';
 import type { CallParts, CallRequest } from './call-parts.ts';
+import { containedClock } from './contained-edges.ts';
 import {
   type Discovered,
   type DiscoverOptions,
   discoverAll,
+  type KeptMark,
+  keptMarkOf,
+  keptTools,
+  type Searched,
   searchAll,
   toolsOf,
 } from './discovery.ts';
@@ -37,9 +43,9 @@ import { KeptCatalogues } from './kept-catalogues.ts';
 import { toolCall } from './operation.ts';
 import { Registry } from './registry.ts';
 import type { Edges, Server, ServerParts } from './server.ts';
+import { placesFor, StartPlaces } from './start-places.ts';
 import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
 import { Tally } from './tally.ts';
-import { verdictMemory } from './verdict-memory.ts';
 
 /** A tool's answer as MCP defines it; what we do not know of it is kept as it came. */
 export interface CallResult {
@@ -79,6 +85,8 @@ export interface HostParts {
   readonly events: EventHub;
   /** Do clients stand behind this host (a gateway): is everything carried, may servers ask back? */
   readonly hasClients: boolean;
+  /** How many processors this machine has; lists start so many servers at once as they can bear. */
+  readonly processors?: number;
   /** Reads one server's entry by the rules of the config file. */
   readonly readEntry: (name: string, entry: Readonly<Record<string, unknown>>) => ServerConfig;
   /** Ends what the host was given, after its servers have ended. */
@@ -94,8 +102,11 @@ export class Host implements CallParts, AsyncDisposable {
   readonly keys: IdempotencyKeys;
   readonly tally: Tally;
   readonly pool: IdlePool;
+  readonly places: StartPlaces;
   /** What clients of a gateway have to be told. */
-  readonly news = new HostNews();
+  readonly news: HostNews;
+  /** Errors of our own, contained where they were met. */
+  readonly defects: Defects;
   readonly #parts: HostParts;
   readonly #registry: Registry;
   readonly #startedAt: number;
@@ -104,9 +115,16 @@ export class Host implements CallParts, AsyncDisposable {
   #ending: Promise<void> | undefined;
 
   constructor(parts: HostParts) {
-    const { edges, config, events, store } = parts;
+    const { config, events, store } = parts;
     this.#parts = parts;
-    this.clock = edges.clock;
+    this.defects = events.defects;
+    this.clock = containedClock(parts.edges.clock, (error) => {
+      this.defects.caught('a timer', error);
+    });
+    const edges = { ...parts.edges, clock: this.clock };
+    this.news = new HostNews((error, server) => {
+      this.defects.caught('news for clients', error, server);
+    });
     this.deadlines = new Deadlines(edges.clock);
     this.#startedAt = edges.clock.now();
     this.budgets = new Budgets(edges.clock);
@@ -114,17 +132,22 @@ export class Host implements CallParts, AsyncDisposable {
     this.keys = new IdempotencyKeys(new KeyedMemory(edges.clock), () => {});
     this.tally = new Tally(edges.clock, events);
     this.pool = new IdlePool(config.maxIdle, () => this.#registry.seats());
+    this.places = new StartPlaces(edges.clock, placesFor(parts.processors ?? 1));
     const server: ServerParts = {
       ...edges,
       events,
       identity: parts.identity,
       hasClients: parts.hasClients,
-      verdicts: verdictMemory(store.collection('verdicts')),
+      facts: store.collection('verdicts'),
       kept: new KeptCatalogues(store.collection('catalogues')),
+      starts: store.collection('starts'),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
       },
-      connected: () => this.pool.arrived(),
+      connected: () => {
+        this.pool.arrived();
+        this.places.connected();
+      },
       listChanged: (name, kind, change) => this.news.listChanged(name, kind, change),
       updated: (name, message, owner) => this.news.updated(name, message, owner),
     };
@@ -170,7 +193,9 @@ export class Host implements CallParts, AsyncDisposable {
       timeoutMs,
       idempotencyKey,
       onProgress: onProgress && ((params) => onProgress(JSON.parse(params.toString('utf8')))),
-    }).then(resultBytes);
+    }).then(resultBytes, (thrown) => {
+      throw disclosedFault(faultFrom(thrown), principal);
+    });
   }
 
   /** Any request to any server, through the one pipeline; for the faces that carry bytes. */
@@ -263,7 +288,7 @@ export class Host implements CallParts, AsyncDisposable {
   async reload(name: string): Promise<void> {
     const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
-    server.catalogue.forget();
+    server.offerings.forget();
     await Promise.all([...server.seats.all()].map(({ supervisor }) => supervisor.reload()));
   }
 
@@ -293,14 +318,30 @@ export class Host implements CallParts, AsyncDisposable {
 
   // --- what exists -------------------------------------------------------------------------
 
-  /** A server's tool definitions as it gave them, each with the name of its server. */
+  /**
+   * A server's tool definitions as it gave them, each with the name of its server. With `kept` they
+   * are as a gateway has last read them, and the server is asked only if there is no such list.
+   */
   async tools(
     name: string,
-    { principal = localUser }: { readonly principal?: Principal } = {},
+    options: { readonly principal?: Principal; readonly kept?: boolean } = {},
   ): Promise<readonly JsonObject[]> {
+    const { principal = localUser, kept = false } = options;
     authorize(this.#guard, principal, name, null, 'list');
-    const tools = await toolsOf(this, this.find(name), principal);
+    const server = this.find(name);
+    const reading = kept
+      ? keptTools(this, server, principal).then((read) => read.tools)
+      : toolsOf(this, server, principal);
+    const tools = await reading.catch((thrown) => {
+      throw disclosedFault(faultFrom(thrown), principal);
+    });
     return tools.map(({ definition }) => ({ _mcp_server: name, ...definition }));
+  }
+
+  /** When the tools of this server that are known were read, if not by this host. */
+  keptMark(name: string): KeptMark | undefined {
+    const server = this.find(name);
+    return server.catalogue.isFresh ? undefined : keptMarkOf(server);
   }
 
   /** Every tool of every server, in the order of the names; a failing server is one entry. */
@@ -313,10 +354,14 @@ export class Host implements CallParts, AsyncDisposable {
   /** The tools that fit the words best, across all servers. */
   search(
     words: string,
-    options: { readonly limit?: number; readonly principal?: Principal } = {},
-  ): Promise<{ readonly outcome: SearchOutcome; readonly errors: readonly FaultRecord[] }> {
-    const { principal = localUser, limit } = options;
-    return searchAll(this, this.#registry.byName(), principal, words, limit);
+    options: {
+      readonly limit?: number;
+      readonly principal?: Principal;
+      readonly kept?: boolean;
+    } = {},
+  ): Promise<Searched> {
+    const { principal = localUser, limit, kept } = options;
+    return searchAll(this, this.#registry.byName(), principal, words, { limit, kept });
   }
 
   // --- what state it is in -----------------------------------------------------------------
@@ -339,6 +384,7 @@ export class Host implements CallParts, AsyncDisposable {
       servers: [...running, ...off].sort((a, b) => (a.name < b.name ? -1 : 1)),
       cache: this.cache.stats(),
       calls: this.tally.counts,
+      internalErrors: this.defects.total,
     };
   }
 

@@ -24,7 +24,7 @@ class FakeServer {
 }
 
 function newPool(maxIdle: number, servers: readonly FakeServer[]) {
-  const pool = new IdlePool(maxIdle, () => servers as unknown as Iterable<Seat>);
+  const pool = new IdlePool(maxIdle, () => servers.map((server) => [server as unknown as Seat]));
   const open = () => servers.filter(({ connection }) => connection).map(({ name }) => name);
   return { pool, open };
 }

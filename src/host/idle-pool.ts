@@ -1,18 +1,19 @@
 // How many connections nobody uses are kept open. Each has its own keep-alive time; this is the
-// bound over all of them together: beyond it, the one that was used longest ago goes first. One
-// that is in use is never touched.
+// bound over all of them together: beyond it, second connections to the same server go first, then
+// the one that was used longest ago. One that is in use is never touched.
 
 import type { Seat } from './seat.ts';
 
 export class IdlePool {
   readonly #maxIdle: number;
-  readonly #seats: () => Iterable<Seat>;
+  /** The connections of each server. */
+  readonly #servers: () => Iterable<Iterable<Seat>>;
   /** At most so many connections are open, in use or not; counted exactly when it matters. */
   #open = 0;
 
-  constructor(maxIdle: number, seats: () => Iterable<Seat>) {
+  constructor(maxIdle: number, servers: () => Iterable<Iterable<Seat>>) {
     this.#maxIdle = maxIdle;
-    this.#seats = seats;
+    this.#servers = servers;
   }
 
   /** A connection was made. */
@@ -27,14 +28,32 @@ export class IdlePool {
   }
 
   #evict(): void {
-    const connected = [...this.#seats()].filter(({ supervisor }) => supervisor.connection);
-    this.#open = connected.length;
-    const idle = connected.filter(({ supervisor }) => !supervisor.leases.isWanted);
-    idle.sort((a, b) => idleSince(a) - idleSince(b));
-    for (const seat of idle.slice(0, Math.max(0, idle.length - this.#maxIdle))) {
+    const servers = [...this.#servers()].map((seats) =>
+      [...seats].filter(({ supervisor }) => supervisor.connection),
+    );
+    this.#open = servers.flat().length;
+    const idle = servers.flatMap((connected) => idleOf(connected));
+    idle.sort((a, b) => Number(b.isSecond) - Number(a.isSecond) || a.since - b.since);
+    for (const { seat } of idle.slice(0, Math.max(0, idle.length - this.#maxIdle))) {
       seat.supervisor.evict();
     }
   }
+}
+
+interface Idle {
+  readonly seat: Seat;
+  readonly since: number;
+  /** Its server has another connection that is in use, or was used later. */
+  readonly isSecond: boolean;
+}
+
+function idleOf(connected: readonly Seat[]): readonly Idle[] {
+  const idle = connected.filter(({ supervisor }) => !supervisor.leases.isWanted);
+  const latest = idle.toSorted((a, b) => idleSince(b) - idleSince(a));
+  const isOneInUse = idle.length < connected.length;
+  return latest.map((seat, place) => {
+    return { seat, since: idleSince(seat), isSecond: isOneInUse || place > 0 };
+  });
 }
 
 function idleSince(seat: Seat): number {

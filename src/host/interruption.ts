@@ -27,7 +27,7 @@ export class Interruption {
   of<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.interrupts({ cancel: reject });
-      work.then(resolve, reject);
+      work.then(resolve).catch(reject);
     });
   }
 }

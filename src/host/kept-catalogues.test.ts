@@ -3,6 +3,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { readDefinitions } from '../catalog/definitions.ts';
 import { MemoryStore } from '../store/memory.ts';
 import type { Greeting } from '../upstream/connection.ts';
+import { classOf } from './client-class.ts';
 import { KeptCatalogues } from './kept-catalogues.ts';
 import type { ListKind } from './listings.ts';
 
@@ -33,19 +34,22 @@ describe('a catalogue that is kept', () => {
       ['tools', definitions(`[ ${toolText} ]`, 'tools')],
       ['resources', []],
     ]);
-    await kept.put('hash', { lists, greeting, asks: true });
-    const back = await kept.get('hash');
+    const clients = classOf('{"roots":{},"extensions":{"x/y":{"a":[1]},"__proto__":{}}}');
+    const aim = { era: 'legacy', clients } as const;
+    await kept.put('hash', { classes: [{ aim, lists, greeting }], asks: true });
+    const { classes = [], asks } = (await kept.get('hash')) ?? {};
+    const [back] = classes;
     const [tool] = back?.lists.get('tools') ?? [];
     expect(tool?.bytes.toString('utf8', tool.start, tool.end)).toBe(toolText);
     expect([...(back?.lists.keys() ?? [])]).toEqual(['tools', 'resources']);
-    expect([back?.greeting, back?.asks]).toEqual([greeting, true]);
+    expect([back?.greeting, asks, back?.aim]).toEqual([greeting, true, aim]);
   });
 
   it('of another spec is none', async () => {
     const { kept } = newKept();
-    await kept.put('hash', { lists: new Map(), greeting: undefined, asks: false });
+    await kept.put('hash', { classes: [], asks: false });
     expect(await kept.get('other')).toBeUndefined();
-    expect(await kept.get('hash')).toMatchObject({ greeting: undefined, asks: false });
+    expect(await kept.get('hash')).toEqual({ classes: [], asks: false });
   });
 
   it.each([
@@ -54,14 +58,16 @@ describe('a catalogue that is kept', () => {
     'x',
     [],
     {},
-    { version: 2, lists: {} },
-    { version: 1 },
-    { version: 1, lists: [] },
+    { version: 1, lists: {} },
+    { version: 2 },
+    { version: 2, classes: {} },
+    { version: 2, classes: [null, 5, {}, { era: 'old', features: [], lists: {} }] },
+    { version: 2, classes: [{ era: 'legacy', features: 'roots', lists: {} }] },
   ])('is none if what comes back from the disk is %j', async (record) => {
     const { kept, collection } = newKept();
     await collection.put('hash', record);
     const back = await kept.get('hash');
-    expect(back?.lists.size ?? 0).toBe(0);
+    expect(back?.classes ?? []).toEqual([]);
   });
 
   it.each(['', '[', '{}', '5', 'null', '[{"name":"t",', `[${toolText}`])(
@@ -69,10 +75,14 @@ describe('a catalogue that is kept', () => {
     async (text) => {
       const { kept, collection } = newKept();
       const lists = { tools: text, prompts: '[{"name":"p"}]', resources: 5 };
-      await collection.put('hash', { version: 1, lists, greeting: { era: 'old' }, asks: 'yes' });
-      const back = await kept.get('hash');
+      const features = ['roots', 5, 'extension {', 'extension ["x"]'];
+      const one = { era: 'legacy', features, lists, greeting: { era: 'old' } };
+      await collection.put('hash', { version: 2, classes: [one], asks: 'yes' });
+      const { classes = [], asks } = (await kept.get('hash')) ?? {};
+      const [back] = classes;
       expect([...(back?.lists.keys() ?? [])]).toEqual(['prompts']);
-      expect([back?.greeting, back?.asks]).toEqual([undefined, false]);
+      expect([back?.greeting, asks]).toEqual([undefined, false]);
+      expect(back?.aim.clients.key).toBe('roots');
     },
   );
 });

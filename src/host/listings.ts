@@ -4,7 +4,12 @@
 
 import { scopeOf, serverTtlMs } from '../cache/freshness.ts';
 import type { ListName } from '../catalog/cursors.ts';
-import { type Definition, distinctDefinitions, readDefinitions } from '../catalog/definitions.ts';
+import {
+  type Definition,
+  type DefinitionReading,
+  distinctDefinitions,
+  readDefinitions,
+} from '../catalog/definitions.ts';
 import { followPages, type Page } from '../catalog/pages.ts';
 import type { Tool } from '../catalog/tool.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -16,6 +21,8 @@ import { numberOf, valueOf as parsed, textOf } from '../wire/decode.ts';
 import type { EnvelopeKey } from '../wire/envelope-keys.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
+import type { Span } from '../wire/span.ts';
+import { WireError } from '../wire/wire-error.ts';
 
 export type ListKind = ListName;
 
@@ -155,7 +162,7 @@ export class Listings {
       });
     }
     const array = message.resultObject.get(kind);
-    const page = array && readDefinitions(message.bytes, array, kind);
+    const page = array && readPage(message.bytes, array, kind);
     const definitions = page?.definitions ?? [];
     // Over HTTP some arguments go into headers; what cannot be sent so is not offered.
     const isMirrored = connection.era === 'modern' && connection.child === undefined;
@@ -192,6 +199,17 @@ export class Listings {
     throw new Fault('rpc_error', `${method} was refused: ${JSON.stringify(error)}`, {
       dispatched: 'yes',
     });
+  }
+}
+
+/** A page beyond what can be read is a fault of the list, not the end of the server. */
+function readPage(bytes: Buffer, array: Span, kind: ListKind): DefinitionReading {
+  try {
+    return readDefinitions(bytes, array, kind);
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    const detail = `${listWords[kind].method} was answered with a list that cannot be read (${error.reason})`;
+    throw new Fault('protocol_violation', detail, { dispatched: 'yes' }, error);
   }
 }
 

@@ -6,6 +6,9 @@
 import type { Connection } from '../upstream/connection.ts';
 import { isHeard } from './log-level.ts';
 
+/** A server that never answers must not hold up the calls that wait for it. */
+const deadlineMs = 5_000;
+
 export class LogLevels {
   readonly #told = new WeakMap<Connection, Told>();
 
@@ -18,7 +21,8 @@ export class LogLevels {
     this.#told.set(connection, now);
     const members = `"level":${JSON.stringify(level)}`;
     // A server that refuses goes on with the lines it chooses itself.
-    const heard = connection.request('logging/setLevel', { members }).answer.then(ignored, ignored);
+    const { answer } = connection.request('logging/setLevel', { members }, { deadlineMs });
+    const heard = answer.then(ignored, ignored);
     if (connection.child !== undefined) return undefined;
     now.hearing = heard.then(() => {
       now.hearing = undefined;

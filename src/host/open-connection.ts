@@ -1,40 +1,64 @@
-// From a server's config to a live connection: which transport, with which parameters. What we say
-// a legacy server may ask its client is decided here too, because such a server hears it once, when
-// it is greeted: everything, if clients stand behind this host, and nothing if not.
+// From a server's config to a live connection: which transport, with which parameters, and for which
+// clients: the era that is tried first, and what a legacy server is told that its client can do. Whatever
+// goes wrong with a connection is told from here on without the secrets of its server.
 
 import type { ServerConfig } from '../config/schema.ts';
+import { secretsOf } from '../config/secrets.ts';
+import { Fault } from '../kernel/fault.ts';
+import { Redactor } from '../kernel/redactor.ts';
+import { childEnvironment, type Environment } from '../supervise/process/environment.ts';
 import type { Connection, ConnectionListener } from '../upstream/connection.ts';
 import { connectHttp, type HttpParts, NotStreamable } from '../upstream/http.ts';
+import type { EraMemory } from '../upstream/negotiate.ts';
 import { connectSse } from '../upstream/sse.ts';
 import { connectStdio } from '../upstream/stdio.ts';
+import type { Aim } from './seat.ts';
 import type { ServerParts } from './server.ts';
-
-/** Whoever asks is carried to a client that can do it, or refused by one that cannot. */
-const everything = JSON.stringify({
-  roots: { listChanged: true },
-  sampling: { tools: {}, context: {} },
-  elicitation: { form: {}, url: {} },
-  extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
-});
 
 interface Destination {
   readonly name: string;
   readonly config: ServerConfig;
-  readonly specHash: string;
+  readonly eras: EraMemory;
+  readonly redactor: Redactor;
 }
 
-export function openConnection(
+export async function openConnection(
   server: Destination,
   parts: ServerParts,
+  aim: Aim,
   generation: number,
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const { config, name, specHash } = server;
-  const { clock, identity, verdicts, hasClients } = parts;
-  const capabilities = hasClients ? everything : '{}';
-  const frameBytes = config.limits.frameBytes;
-  const shared = { server: name, specHash, frameBytes, clock, identity, verdicts, capabilities };
+  const { redactor } = server;
+  const told = { ...listener, lost: (cause: Fault) => listener.lost(redactor.fault(cause)) };
+  try {
+    return await open(server, parts, aim, generation, signal, told);
+  } catch (error) {
+    throw error instanceof Fault ? redactor.fault(error) : error;
+  }
+}
+
+/** Knows every value that this server was given. */
+export function redactorFor(config: ServerConfig, sourceEnv: Environment = {}): Redactor {
+  const environment =
+    config.type === 'stdio' ? childEnvironment(sourceEnv, { ...config, token: '' }) : {};
+  return new Redactor(secretsOf(config, environment));
+}
+
+function open(
+  server: Destination,
+  parts: ServerParts,
+  aim: Aim,
+  generation: number,
+  signal: AbortSignal,
+  listener: ConnectionListener,
+): Promise<Connection> {
+  const { config, name, eras, redactor } = server;
+  const { clock, identity } = parts;
+  const { frameBytes } = config.limits;
+  const { capabilities } = aim.clients;
+  const shared = { server: name, frameBytes, clock, identity, first: aim.era, eras, capabilities };
   if (config.type !== 'stdio') {
     const { url, headers, type } = config;
     const remote = { ...shared, url: new URL(url), headers, http: parts.http };
@@ -43,7 +67,8 @@ export function openConnection(
   const { command, args, env, inheritEnv, cwd, limits } = config;
   const { memoryMb, processes } = limits;
   const spec = { name, command, args, env, inheritEnv, cwd, memoryMb, processes };
-  return connectStdio({ ...shared, spec, spawn: parts.spawn }, generation, signal, listener);
+  const local = { ...shared, spec, spawn: parts.spawn, redactor };
+  return connectStdio(local, generation, signal, listener);
 }
 
 async function openRemote(

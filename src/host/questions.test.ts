@@ -2,14 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { FakeUpstream } from '../../test/support/fake-upstream.ts';
 import { ManualClock, settled } from '../../test/support/manual-clock.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
+import { MemoryStore } from '../store/memory.ts';
 import type { Supervisor } from '../supervise/supervisor.ts';
 import type { Connection } from '../upstream/connection.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import type { Caller, Client, ClientAnswer, Question } from './caller.ts';
 import { Patience } from './patience.ts';
 import { Questions } from './questions.ts';
+import { RootsAtStart } from './roots-at-start.ts';
 import { Seat } from './seat.ts';
 import { Seats } from './seats.ts';
+import { ServerFacts } from './server-facts.ts';
 
 class FakeClient implements Client {
   readonly key: string;
@@ -50,17 +53,29 @@ function newQuestions({ hasClients = true } = {}) {
   let found = 0;
   const noise: string[] = [];
   const supervisor = { connection } as unknown as Supervisor<Connection>;
-  const seats = new Seats('auto', (owner) => new Seat(owner, clock, () => supervisor));
+  const store = new MemoryStore({ clock });
+  const facts = new ServerFacts(store.collection('facts'), 'hash', () => {});
+  const seats = new Seats({
+    isolation: 'auto',
+    hasClients,
+    facts: () => ({}),
+    make: (owner, aim) => new Seat(owner, aim, clock, () => supervisor),
+  });
   const questions = new Questions({
     server: 's',
     seats,
     hasClients,
+    asked: () => {},
+    roots: new RootsAtStart(facts, clock),
     foundAsking: () => {
       found += 1;
     },
+    caught: (error) => {
+      throw error;
+    },
     noise: (one) => noise.push(one),
   });
-  const seat = seats.shared;
+  const seat = seats.current;
   const expired: Caller[] = [];
   /** A call goes out, as the pipeline does it. */
   const use = (caller: Caller | undefined, on: FakeUpstream = connection) => {
@@ -69,7 +84,7 @@ function newQuestions({ hasClients = true } = {}) {
     seat.enter(caller);
     const isFirst = seat.use(on, caller, patience);
     if (caller) {
-      void questions.preparing(on, caller);
+      void questions.preparing(seat, on, caller);
       questions.calling(on, caller, isFirst);
     }
     patience.begin();

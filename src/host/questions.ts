@@ -5,16 +5,23 @@
 // belongs to a call, or if all who have used the connection are the same person. In every other case it is refused or dropped: a question shown to the wrong person,
 // or a log line about somebody else's call, is worse than none.
 
+import { contain, ignored } from '../kernel/contain.ts';
 import { Withdrawal } from '../kernel/withdrawal.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Exchange } from '../upstream/exchange.ts';
-import { errorAnswer, refusedAnswer, resultAnswer } from '../upstream/server-requests.ts';
+import {
+  errorAnswer,
+  internalAnswer,
+  refusedAnswer,
+  resultAnswer,
+} from '../upstream/server-requests.ts';
 import { type Id, idOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import { oneLine } from '../wire/splice.ts';
 import type { Caller, Client, ClientAnswer } from './caller.ts';
 import { LogLevels } from './log-levels.ts';
+import type { RootsAtStart } from './roots-at-start.ts';
 import type { Seat } from './seat.ts';
 import type { Seats } from './seats.ts';
 
@@ -23,9 +30,14 @@ export interface QuestionsParts {
   readonly seats: Seats;
   /** Does anybody stand behind this host who could be asked? */
   readonly hasClients: boolean;
-  /** The server has asked its client: worth remembering. */
+  /** The server has asked a client: what classes of clients can do makes a difference to it. */
+  readonly asked: () => void;
+  /** It asks without showing which client it means: from now on each needs its own connection. */
   readonly foundAsking: () => void;
   readonly noise: (noise: Noise) => void;
+  /** An error that nobody expected, on the way of a question or of its answer. */
+  readonly caught: (error: unknown) => void;
+  readonly roots: RootsAtStart;
 }
 
 export class Questions {
@@ -47,9 +59,12 @@ export class Questions {
   }
 
   /** What a legacy server must have heard before a call of this client goes out, if that takes time. */
-  preparing(connection: Connection, { logLevel }: Caller): Promise<void> | undefined {
-    if (connection.era !== 'legacy' || logLevel === undefined) return undefined;
-    return this.#levels.want(connection, logLevel);
+  preparing(seat: Seat, connection: Connection, caller: Caller): Promise<void> | undefined {
+    if (connection.era !== 'legacy') return undefined;
+    const { logLevel } = caller;
+    const heard = logLevel === undefined ? undefined : this.#levels.want(connection, logLevel);
+    const answered = this.#parts.roots.before(seat, connection, caller);
+    return heard && answered ? Promise.all([heard, answered]).then(() => {}) : (heard ?? answered);
   }
 
   /** The connection is gone, and with it everybody who waited for an answer. */
@@ -63,7 +78,12 @@ export class Questions {
 
   asked(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
     const owner = this.#owner(seat, about, from);
-    if (message.method === 'roots/list') return this.#rootsAsked(seat, message, owner, from);
+    if (message.method === 'roots/list') {
+      const waiting = owner ? undefined : seat.onlyClientWaitingFor(from);
+      const roots = owner ?? (waiting && { client: waiting, caller: seat.oldestCaller(waiting) });
+      return this.#rootsAsked(seat, message, roots, from);
+    }
+    this.#parts.asked();
     if (!owner) return this.#refuse(seat, message, from);
     // Only where the transport does not show whose it is do clients have to be kept apart.
     if (about === undefined && seat.owner === null) this.#foundAsking();
@@ -75,12 +95,18 @@ export class Questions {
 
   /** The roots are the client's, but a server may also ask before it has any. */
   #rootsAsked(seat: Seat, message: Message, owner: Owner | undefined, from: Connection): void {
-    if (!owner?.client.hasRoots(owner.caller))
-      return from.respond(resultAnswer(message, '{"roots":[]}'));
-    this.#carry(seat, message, owner, from, (answer) => {
+    const { roots } = this.#parts;
+    roots.asked(from);
+    if (!owner?.client.hasRoots(owner.caller)) {
+      from.respond(resultAnswer(message, '{"roots":[]}'));
+      return roots.answered(from);
+    }
+    seat.claim(from, owner.client);
+    const heard = (answer: ClientAnswer) => {
       // Told where one client's folders are, it is no longer the same server for everybody.
       if (seat.owner === null && listsRoots(answer)) this.#foundAsking();
-    });
+    };
+    this.#carry(seat, message, owner, from, heard, () => roots.answered(from));
   }
 
   #carry(
@@ -89,11 +115,12 @@ export class Questions {
     { client, caller }: Owner,
     from: Connection,
     heard?: (answer: ClientAnswer) => void,
+    over: () => void = ignored,
   ): void {
     const { server } = this.#parts;
     const withdrawn = new Withdrawal();
     const { id } = message;
-    if (id === undefined || id === null) return;
+    if (id === undefined || id === null) return over();
     const open = this.#openOf(from);
     open.set(id, withdrawn);
     const waiting = seat.waitingFor(client, caller);
@@ -102,15 +129,25 @@ export class Questions {
       const { start, end } = paramsObject ?? { start: -1, end: 1 };
       from.notify(method, { members: oneLine(bytes.subarray(start + 1, end - 1)) });
     };
-    const asking = client.ask({ server, message, caller, withdrawn, tellServer });
-    void asking.then((answer) => {
-      waiting[Symbol.dispose]();
-      if (open.get(id) === withdrawn) open.delete(id);
+    const ask = async () => {
+      try {
+        return await client.ask({ server, message, caller, withdrawn, tellServer });
+      } finally {
+        waiting[Symbol.dispose]();
+        if (open.get(id) === withdrawn) open.delete(id);
+      }
+    };
+    const answered = (answer: ClientAnswer) => {
       if (withdrawn.aborted || from.isLost) return;
       heard?.(answer);
       const write = answer.kind === 'result' ? resultAnswer : errorAnswer;
       from.respond(write(message, answer.json));
-    });
+    };
+    const failed = (error: unknown) => {
+      this.#parts.caught(error);
+      if (!from.isLost) contain(() => from.respond(internalAnswer(message)), this.#parts.caught);
+    };
+    ask().then(answered).catch(failed).finally(over).catch(this.#parts.caught);
   }
 
   #refuse(seat: Seat, message: Message, from: Connection): void {
@@ -119,7 +156,7 @@ export class Questions {
       return from.respond(refusedAnswer(message, 'the client offers no such method'));
     if (seat.owner === null) this.#foundAsking();
     const why =
-      `holdfast cannot tell which of its clients ${server} asks with ${message.method}; ` +
+      `Holdfast cannot tell which of its clients ${server} asks with ${message.method}; ` +
       `set "isolation": "client" for ${server} to give each client its own`;
     from.respond(refusedAnswer(message, why));
   }

@@ -5,6 +5,7 @@
 import { nearest } from '../catalog/nearest.ts';
 import type { ServerConfig } from '../config/schema.ts';
 import { Fault } from '../kernel/fault.ts';
+import { containedEdges } from './contained-edges.ts';
 import type { Seat } from './seat.ts';
 import { Server, type ServerParts } from './server.ts';
 
@@ -31,8 +32,9 @@ export class Registry {
     return this.#all;
   }
 
-  *seats(): Iterable<Seat> {
-    for (const server of this.#servers.values()) yield* server.seats.all();
+  /** The connections of each server. */
+  *seats(): Iterable<Iterable<Seat>> {
+    for (const server of this.#servers.values()) yield server.seats.all();
   }
 
   byName(): readonly Server[] {
@@ -45,12 +47,18 @@ export class Registry {
 
   /** The name must be free. */
   add(name: string, config: ServerConfig): Server {
-    const server = new Server(name, config, this.#parts.server);
+    const server = new Server(name, config, this.#partsOf(name));
     this.#servers.set(name, server);
     this.#all = undefined;
     this.#parts.server.events.emit({ kind: 'registered', server: name, lazy: config.lazy });
-    if (!config.lazy) server.supervisor.leases.pin(true);
+    if (!config.lazy) server.seats.pin(true);
     return server;
+  }
+
+  /** An error that nobody expected stays with the server whose it is. */
+  #partsOf(name: string): ServerParts {
+    const { server } = this.#parts;
+    return { ...server, ...containedEdges(server, server.events.defects, name) };
   }
 
   /** Ends the server; only then its name is free. */

@@ -6,13 +6,28 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Supervisor } from '../supervise/supervisor.ts';
 import type { Connection } from '../upstream/connection.ts';
+import type { Era } from '../wire/eras.ts';
 import type { Caller, Client } from './caller.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { ClientClass } from './client-class.ts';
 import type { Patience } from './patience.ts';
 import { Subscriptions } from './subscriptions.ts';
 
+/** For whom a connection is made: the era it should speak, and the clients it is greeted for. */
+export interface Aim {
+  readonly era: Era;
+  readonly clients: ClientClass;
+}
+
 export class Seat {
-  /** Whose it is; null for the shared one. */
-  readonly owner: string | null;
+  /** Whose it is alone; null for one that is shared. */
+  owner: string | null;
+  /** Of the connection that stands in it; of the next one while there is none. */
+  aim: Aim;
+  /** What its clients are offered; set when the connection is made. */
+  catalogue: Catalogue | undefined;
+  /** Another connection serves its clients as well: it ends as soon as nobody uses it. */
+  isDuplicate = false;
   readonly supervisor: Supervisor<Connection>;
   readonly subscriptions: Subscriptions;
   /** The calls it carries, in the order they came, and the time each has; few, and never a Map (see churn-table). */
@@ -26,10 +41,12 @@ export class Seat {
 
   constructor(
     owner: string | null,
+    aim: Aim,
     clock: Clock,
     supervise: (seat: Seat) => Supervisor<Connection>,
   ) {
     this.owner = owner;
+    this.aim = aim;
     this.supervisor = supervise(this);
     this.subscriptions = new Subscriptions(clock, () => this.supervisor);
   }
@@ -75,6 +92,32 @@ export class Seat {
   /** The one client that has ever used this connection. */
   onlyClientOf(connection: Connection | undefined): Client | undefined {
     return this.#isMixed || this.#connection !== connection ? undefined : this.#client;
+  }
+
+  /** The one client that waits for a connection which nobody has used yet. */
+  onlyClientWaitingFor(connection: Connection): Client | undefined {
+    if (this.#connection === connection) return undefined;
+    const [first] = this.#callers;
+    const isOnly = this.#callers.every(({ client }) => client.key === first?.client.key);
+    return isOnly ? first?.client : undefined;
+  }
+
+  /** Has nobody used it, and nobody been named to it? */
+  isUnused(connection: Connection): boolean {
+    return this.#connection !== connection;
+  }
+
+  /** The connection has been told something of this client before any call: it is the first user. */
+  claim(connection: Connection, client: Client): void {
+    if (this.#connection === connection) return;
+    this.#reset(connection);
+    this.#client = client;
+  }
+
+  /** Is there no process and nobody who needs one? Then it can be aimed at other clients. */
+  get isFree(): boolean {
+    const { phase, leases } = this.supervisor;
+    return phase.kind === 'idle' && !leases.isWanted && this.#callers.length === 0;
   }
 
   /** All who have ever used this connection are the same person. */

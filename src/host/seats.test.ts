@@ -4,10 +4,13 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
 import type { Supervisor } from '../supervise/supervisor.ts';
 import type { Connection } from '../upstream/connection.ts';
+import type { Era } from '../wire/eras.ts';
 import type { Caller } from './caller.ts';
+import { bareClass, everyClass } from './client-class.ts';
 import { Patience } from './patience.ts';
-import { Seat } from './seat.ts';
+import { type Aim, Seat } from './seat.ts';
 import { Seats } from './seats.ts';
+import type { Facts } from './server-facts.ts';
 
 function newCaller(
   key: string,
@@ -20,8 +23,28 @@ function newCaller(
 
 /** As much of a supervisor as a seat looks at. */
 class FakeSupervisor {
-  connection: Connection | undefined = new FakeUpstream();
+  connection: Connection | undefined;
   isEnded = false;
+  phase = { kind: 'idle' };
+  readonly leases = { isWanted: false, isPinned: false, pin: (on: boolean) => this.#pin(on) };
+
+  #pin(isPinned: boolean): void {
+    this.leases.isPinned = isPinned;
+    this.leases.isWanted = isPinned;
+  }
+
+  connect(era: Era): Connection {
+    const connection = new FakeUpstream(era);
+    this.connection = connection;
+    this.phase = { kind: 'ready' };
+    return connection;
+  }
+
+  evict(): void {
+    if (this.leases.isWanted) return;
+    this.connection = undefined;
+    this.phase = { kind: 'idle' };
+  }
 
   async end(): Promise<void> {
     this.isEnded = true;
@@ -29,11 +52,13 @@ class FakeSupervisor {
 }
 
 const patience = () => new Patience(new ManualClock(), 1, 1, { expired() {}, progressed() {} });
+const anyAim: Aim = { era: 'modern', clients: bareClass };
 
-function newSeat(owner: string | null = null) {
+function newSeat(owner: string | null = null, aim: Aim = anyAim) {
   const supervisor = new FakeSupervisor();
   const seat = new Seat(
     owner,
+    aim,
     new ManualClock(),
     () => supervisor as unknown as Supervisor<Connection>,
   );
@@ -42,14 +67,43 @@ function newSeat(owner: string | null = null) {
   return { seat, supervisor, use };
 }
 
-function newSeats(isolation: 'auto' | 'shared' | 'client') {
+function newSeats(isolation: 'auto' | 'shared' | 'client', facts: Facts = {}) {
   const made: FakeSupervisor[] = [];
-  const seats = new Seats(isolation, (owner) => {
-    const { seat, supervisor } = newSeat(owner);
-    made.push(supervisor);
-    return seat;
+  let known = facts;
+  const seats = new Seats({
+    isolation,
+    hasClients: true,
+    facts: () => known,
+    make: (owner, aim) => {
+      const { seat, supervisor } = newSeat(owner, aim);
+      made.push(supervisor);
+      return seat;
+    },
   });
-  return { seats, made };
+  /** Its connection is made, in this era. */
+  const connect = (seat: Seat, era: Era = seat.aim.era) => {
+    seat.aim = { ...seat.aim, era };
+    const connection = (seat.supervisor as unknown as FakeSupervisor).connect(era);
+    seats.connected(seat);
+    return connection;
+  };
+  const learn = (more: Facts) => {
+    known = { ...known, ...more };
+    seats.changed();
+  };
+  const running = () => [...seats.all()].filter(({ supervisor }) => supervisor.connection);
+  return { seats, made, connect, learn, running };
+}
+
+const declared = {
+  nothing: '{}',
+  roots: '{"roots":{"listChanged":true}}',
+  more: '{"roots":{},"sampling":{}}',
+  forms: '{"elicitation":{}}',
+};
+
+function withCapabilities(key: string, capabilities: string, isAskedInCalls = false): Caller {
+  return { ...newCaller(key, { isAskedInCalls }), capabilities };
 }
 
 describe('a connection in its seat', () => {
@@ -110,40 +164,146 @@ describe('a connection in its seat', () => {
   });
 });
 
+describe('a server that speaks both eras', () => {
+  it('is spoken to in the era of the client that asks, on one connection for each era #eras', () => {
+    const { seats, connect, running } = newSeats('auto');
+    const old = seats.for(withCapabilities('old', declared.nothing));
+    expect(old.aim.era).toBe('legacy');
+    connect(old);
+    const young = seats.for(withCapabilities('young', declared.more, true));
+    expect([young.aim.era, young === old]).toEqual(['modern', false]);
+    connect(young);
+    expect(seats.for(withCapabilities('other', declared.roots, true))).toBe(young);
+    expect(seats.for(withCapabilities('old', declared.nothing))).toBe(old);
+    expect(running()).toEqual([old, young]);
+  });
+
+  it('that turns out to speak the other era alone serves both on one connection', () => {
+    const { seats, connect, learn } = newSeats('auto');
+    const first = seats.for(withCapabilities('young', declared.nothing, true));
+    connect(first, 'legacy');
+    learn({ modern: false, legacy: true });
+    expect(seats.for(withCapabilities('young', declared.nothing, true))).toBe(first);
+    expect(seats.for(withCapabilities('old', declared.nothing))).toBe(first);
+  });
+});
+
+describe('classes of legacy clients', () => {
+  it('have a connection each until it is known whether the server treats them alike #classes', () => {
+    const { seats, connect } = newSeats('auto');
+    const bare = seats.for(withCapabilities('a', declared.nothing));
+    connect(bare);
+    const roots = seats.for(withCapabilities('b', declared.roots));
+    expect(roots).not.toBe(bare);
+    expect(roots.aim.clients.capabilities).toBe('{"roots":{"listChanged":true}}');
+    expect(seats.for(withCapabilities('c', '{"roots":{}}'))).toBe(roots);
+  });
+
+  it('that are treated alike share the connection that covers them, and the other one ends #classes', () => {
+    const { seats, connect, learn, running } = newSeats('auto');
+    const bare = seats.for(withCapabilities('a', declared.nothing));
+    connect(bare);
+    const more = seats.for(withCapabilities('b', declared.more));
+    connect(more);
+    learn({ classes: 'alike' });
+    expect(running()).toEqual([more]);
+    expect(seats.for(withCapabilities('a', declared.nothing))).toBe(more);
+    expect(seats.for(withCapabilities('c', declared.roots))).toBe(more);
+  });
+
+  it('that are treated alike but do not cover each other meet on the next connection', () => {
+    const { seats, connect, learn, running } = newSeats('auto', { classes: 'alike' });
+    const roots = seats.for(withCapabilities('a', declared.roots));
+    connect(roots);
+    const both = seats.for(withCapabilities('b', declared.forms));
+    connect(both);
+    learn({});
+    expect(JSON.parse(both.aim.clients.capabilities)).toEqual({
+      roots: { listChanged: true },
+      elicitation: { form: {} },
+    });
+    expect(running()).toEqual([both]);
+  });
+
+  it('that are treated differently stay apart', () => {
+    const { seats, connect, learn, running } = newSeats('auto');
+    const bare = seats.for(withCapabilities('a', declared.nothing));
+    connect(bare);
+    const more = seats.for(withCapabilities('b', declared.more));
+    connect(more);
+    learn({ classes: 'differ' });
+    expect(running()).toEqual([bare, more]);
+    expect(seats.for(withCapabilities('c', declared.nothing))).toBe(bare);
+  });
+
+  it('take over a place that nobody uses instead of a new one', () => {
+    const { seats, connect, made } = newSeats('auto');
+    const bare = seats.for(withCapabilities('a', declared.nothing));
+    connect(bare);
+    (bare.supervisor as unknown as FakeSupervisor).evict();
+    expect(seats.for(withCapabilities('b', declared.more))).toBe(bare);
+    expect(made).toHaveLength(1);
+  });
+
+  it('however many, get a bounded number of connections', () => {
+    const { seats, connect, made } = newSeats('auto', { classes: 'differ' });
+    for (let at = 0; at < 50; at++) {
+      const extensions = { [`x/${at}`]: {} };
+      connect(seats.for(withCapabilities(`c${at}`, JSON.stringify({ extensions }))));
+    }
+    expect(made.length).toBeLessThanOrEqual(6);
+  });
+
+  it('do not end a connection that is still used, and keep the pin on the one that stays', () => {
+    const { seats, connect, learn, running } = newSeats('auto');
+    seats.pin(true);
+    const bare = seats.current;
+    connect(bare, 'legacy');
+    const more = seats.for(withCapabilities('b', declared.more));
+    connect(more);
+    const used = (bare.supervisor as unknown as FakeSupervisor).leases;
+    used.isWanted = true;
+    learn({ classes: 'alike' });
+    expect(more.supervisor.leases.isPinned).toBe(true);
+    expect([used.isPinned, running().length]).toEqual([false, 1]);
+  });
+});
+
 describe('a client’s place', () => {
   it('is the shared one until the server has asked, and its own from then on', () => {
-    const { seats } = newSeats('auto');
+    const { seats, connect } = newSeats('auto');
     const [ann, bob] = [newCaller('ann'), newCaller('bob')];
-    expect([seats.for(ann), seats.for(bob), seats.for(undefined)]).toEqual(
-      Array(3).fill(seats.shared),
-    );
+    const shared = seats.for(ann);
+    connect(shared);
+    expect([seats.for(bob), seats.for(undefined)]).toEqual([shared, shared]);
     expect([seats.foundAsking(), seats.foundAsking(), seats.asks]).toEqual([true, false, true]);
     expect(seats.for(ann).owner).toBe('ann');
     expect(seats.for(bob).owner).toBe('bob');
     expect(seats.for(newCaller('ann'))).toBe(seats.for(ann));
-    expect(seats.for(undefined)).toBe(seats.shared);
+    expect(seats.for(undefined)).toBe(shared);
   });
 
   it('stays the shared one for the only client that used it when the server asked', () => {
-    const { seats } = newSeats('auto');
+    const { seats, connect } = newSeats('auto');
     const ann = newCaller('ann');
-    const { connection } = seats.shared.supervisor;
-    if (connection) seats.shared.use(connection, ann, patience());
+    const shared = seats.for(ann);
+    shared.use(connect(shared), ann, patience());
     seats.foundAsking();
-    expect(seats.for(ann)).toBe(seats.shared);
-    expect(seats.for(newCaller('bob'))).not.toBe(seats.shared);
+    expect(seats.for(ann)).toBe(shared);
+    expect(seats.for(newCaller('bob'))).not.toBe(shared);
   });
 
   it('is always shared, or always its own, if the operator says so', () => {
     const { seats: shared } = newSeats('shared');
     shared.foundAsking();
-    expect(shared.for(newCaller('ann'))).toBe(shared.shared);
+    expect(shared.for(newCaller('ann'))).toBe(shared.current);
+    expect(shared.current.aim.clients).toBe(everyClass);
     const { seats: own } = newSeats('client');
     expect(own.for(newCaller('ann')).owner).toBe('ann');
   });
 
   it('is a free one for every call at the same time if it is asked in calls, up to eight', () => {
-    const { seats } = newSeats('client');
+    const { seats } = newSeats('client', { modern: false });
     const calls = Array.from({ length: 10 }, () => newCaller('m', { isAskedInCalls: true }));
     const places = calls.map((caller) => {
       const seat = seats.for(caller);
@@ -170,12 +330,13 @@ describe('a client’s place', () => {
   });
 
   it('is what it alone uses: its own, and a shared one that nobody else has touched', () => {
-    const { seats } = newSeats('auto');
-    const { connection } = seats.shared.supervisor;
-    if (connection) seats.shared.use(connection, newCaller('ann'), patience());
-    expect(seats.usedOnlyBy('ann')).toEqual([seats.shared]);
+    const { seats, connect } = newSeats('auto');
+    const shared = seats.for(newCaller('ann'));
+    const connection = connect(shared);
+    shared.use(connection, newCaller('ann'), patience());
+    expect(seats.usedOnlyBy('ann')).toEqual([shared]);
     expect(seats.usedOnlyBy('bob')).toEqual([]);
-    if (connection) seats.shared.use(connection, newCaller('bob'), patience());
+    shared.use(connection, newCaller('bob'), patience());
     expect([...seats.usedOnlyBy('ann'), ...seats.usedOnlyBy('bob')]).toEqual([]);
   });
 });

@@ -1,31 +1,62 @@
-// Who sits where: one connection for everybody as long as a server treats its clients alike, and
-// one for each client once it asks "the client" back, because an answer must come from the one it
-// is about. `isolation` says which; "auto" begins shared and remembers, beyond restarts, that the
-// server has asked. A client that can be asked only inside a call (modern) gets a free connection
-// for every call that runs at the same time, so that a question belongs to exactly one.
+// Which connection serves which client. A modern connection serves everybody, because what a client
+// can do travels with each request. A legacy one was greeted for one class of clients: another class
+// joins it only if the server is known to treat classes alike and the greeting covers that class. A
+// server that asks "the client" back, where nobody can tell which one it means, has one connection for
+// each client from then on. `isolation` can force one connection for all, or one for each client. A
+// client that can be asked only inside a call (modern) then gets a free connection for every call that
+// runs at the same time, so that a question belongs to exactly one.
 
 import type { ServerConfig } from '../config/schema.ts';
-import type { Caller } from './caller.ts';
-import type { Seat } from './seat.ts';
+import type { Era } from '../wire/eras.ts';
+import type { Caller, Client } from './caller.ts';
+import {
+  bareClass,
+  type ClientClass,
+  classOf,
+  covers,
+  distance,
+  everyClass,
+  unionOf,
+} from './client-class.ts';
+import type { Aim, Seat } from './seat.ts';
+import type { Facts } from './server-facts.ts';
 
 /** At most so many connections for the concurrent calls of one client; beyond that they share. */
 const maxPerClient = 8;
+/** At most so many shared connections, whatever classes clients declare; beyond that the nearest is used. */
+const maxShared = 6;
+/** Remembered decisions; forgotten together when something changes. */
+const maxChoices = 64;
+
+export interface SeatsParts {
+  readonly isolation: ServerConfig['isolation'];
+  /** Can its clients be asked at all? If not, a legacy server is told so. */
+  readonly hasClients: boolean;
+  /** What is known of the server now. */
+  readonly facts: () => Facts;
+  readonly make: (owner: string | null, aim: Aim) => Seat;
+}
 
 export class Seats {
-  readonly shared: Seat;
-  readonly #isolation: ServerConfig['isolation'];
-  readonly #make: (owner: string | null) => Seat;
-  /** Resources that clients watch, by client. */
-  readonly #watches = new Map<string, string[]>();
+  readonly #parts: SeatsParts;
+  /** Bounded by maxShared. */
+  readonly #shared: Seat[];
+  /** By client, at most maxPerClient each; ended when the client is gone. */
   readonly #own = new Map<string, Seat[]>();
-  /** The client that the shared one was given to when the server first asked. */
-  #sharedBelongsTo: string | undefined;
+  /** Resources that clients watch, by client; gone with the last watch of each. */
+  readonly #watches = new Map<string, string[]>();
+  /** Where clients of an era and class go; bounded by maxChoices. */
+  readonly #choices = new Map<string, Seat>();
+  #current: Seat;
+  #isPinned = false;
   #asks = false;
 
-  constructor(isolation: ServerConfig['isolation'], make: (owner: string | null) => Seat) {
-    this.#isolation = isolation;
-    this.shared = make(null);
-    this.#make = make;
+  constructor(parts: SeatsParts) {
+    this.#parts = parts;
+    const clients = parts.isolation === 'shared' && parts.hasClients ? everyClass : bareClass;
+    // Which era it speaks is found out by the modern probe unless a legacy client comes first.
+    this.#current = parts.make(null, { era: 'modern', clients });
+    this.#shared = [this.#current];
   }
 
   /** Is it known that this server asks its clients back? */
@@ -33,29 +64,209 @@ export class Seats {
     return this.#asks;
   }
 
-  *all(): Iterable<Seat> {
-    yield this.shared;
-    for (const seats of this.#own.values()) yield* seats;
+  /** The one that was used last: for whoever cannot be asked, and for status. */
+  get current(): Seat {
+    if (this.#current.supervisor.connection) return this.#current;
+    for (const seat of this.all()) if (seat.supervisor.connection) return seat;
+    return this.#current;
   }
 
-  /** The server asks its clients: from now on each has its own. True if that is news. */
-  foundAsking(): boolean {
-    if (this.#asks) return false;
-    this.#asks = true;
-    if (this.#isolation === 'auto')
-      this.#sharedBelongsTo = this.shared.onlyClientOf(this.shared.supervisor.connection)?.key;
-    return true;
+  *all(): Iterable<Seat> {
+    yield* this.#shared;
+    for (const seats of this.#own.values()) yield* seats;
   }
 
   /** Where this call goes. */
   for(caller: Caller | undefined): Seat {
-    if (caller === undefined || !this.#areApart) return this.shared;
-    const { key, isAskedInCalls } = caller.client;
+    if (caller === undefined) return this.#asks ? this.#forNobody() : this.current;
+    if (this.#parts.isolation === 'shared') return this.current;
+    const { client } = caller;
+    const era = this.#eraFor(client);
+    const seat = this.#isApart(era)
+      ? this.#ownSeat(client, { era, clients: classOf(caller.capabilities) })
+      : this.#chosen(era, caller.capabilities);
+    this.#current = seat;
+    return seat;
+  }
+
+  /** Who cannot be asked must not use the connection of a client that is: a question would have no owner. */
+  #forNobody(): Seat {
+    const open = this.#open;
+    return open.find(({ supervisor }) => supervisor.connection) ?? open[0] ?? this.current;
+  }
+
+  /** The era and class of the connection that serves this client. */
+  aimOf(caller: Caller): Aim {
+    if (this.#parts.isolation === 'shared') return this.current.aim;
+    return { era: this.#eraFor(caller.client), clients: classOf(caller.capabilities) };
+  }
+
+  /** The client's own era, unless the server is known not to speak it. */
+  #eraFor({ isAskedInCalls }: Client): Era {
+    const { modern, legacy } = this.#parts.facts();
+    if (isAskedInCalls) return modern === false ? 'legacy' : 'modern';
+    return legacy === false ? 'modern' : 'legacy';
+  }
+
+  // --- shared by clients of a class --------------------------------------------------------
+
+  #chosen(era: Era, capabilities: string): Seat {
+    const key = `${era} ${capabilities}`;
+    const known = this.#choices.get(key);
+    if (known) return known;
+    const seat = this.#choose({ era, clients: classOf(capabilities) });
+    if (this.#choices.size >= maxChoices) this.#choices.clear();
+    this.#choices.set(key, seat);
+    return seat;
+  }
+
+  #choose(aim: Aim): Seat {
+    const sameEra = this.#open.filter((seat) => seat.aim.era === aim.era);
+    const isConnected = ({ supervisor }: Seat) => supervisor.connection !== undefined;
+    const candidates = [...sameEra.filter(isConnected), ...sameEra].filter(
+      (seat) => !seat.isDuplicate && this.#serves(seat, aim.clients),
+    );
+    const [first] = candidates;
+    if (first) return first;
+    const isAlike = aim.era === 'legacy' && this.#parts.facts().classes === 'alike';
+    const clients = isAlike
+      ? unionOf([aim.clients, ...sameEra.map((seat) => seat.aim.clients)])
+      : aim.clients;
+    return this.#aimed({ era: aim.era, clients });
+  }
+
+  get #open(): readonly Seat[] {
+    return this.#shared.filter(({ owner }) => owner === null);
+  }
+
+  /** May clients of this class use a connection that was, or will be, made as this seat is aimed? */
+  #serves({ aim }: Seat, clients: ClientClass): boolean {
+    if (aim.era === 'modern' || aim.clients.key === clients.key) return true;
+    return this.#parts.facts().classes === 'alike' && covers(aim.clients, clients);
+  }
+
+  /** One that nobody uses is aimed anew before another is made. */
+  #aimed(aim: Aim): Seat {
+    const free = this.#open.find((seat) => seat.isFree);
+    if (free) {
+      free.aim = aim;
+      this.#choices.clear();
+      return free;
+    }
+    if (this.#shared.length >= maxShared) return this.#nearest(aim);
+    const seat = this.#parts.make(null, aim);
+    this.#shared.push(seat);
+    return seat;
+  }
+
+  #nearest({ era, clients }: Aim): Seat {
+    const apart = (seat: Seat) =>
+      distance(seat.aim.clients, clients) + (seat.aim.era === era ? 0 : 1_000);
+    const [nearest = this.#current] = this.#open.toSorted((a, b) => apart(a) - apart(b));
+    return nearest;
+  }
+
+  // --- what becomes known ------------------------------------------------------------------
+
+  /** What an earlier run knew: for whom to greet it when nobody in particular starts it. */
+  recall(clients: ClientClass): void {
+    const [first] = this.#shared;
+    if (first?.isFree && this.#parts.isolation !== 'shared') first.aim = { ...first.aim, clients };
+  }
+
+  /** A connection was made: another one may no longer be needed. */
+  connected(seat: Seat): void {
+    seat.isDuplicate = false;
+    this.changed();
+  }
+
+  /** Something is known now that was not known before, or is no longer as it was. */
+  changed(): void {
+    this.#choices.clear();
+    for (const seat of this.#open) {
+      seat.isDuplicate = seat.supervisor.connection !== undefined && this.#isCovered(seat);
+      if (seat.isDuplicate) this.settle(seat);
+    }
+  }
+
+  /** Of two that serve the same clients the one that covers more stays, or else the older one. */
+  #isCovered(seat: Seat): boolean {
+    return this.#open.some((other, place) => {
+      if (other === seat || other.isDuplicate || !other.supervisor.connection) return false;
+      if (other.aim.era !== seat.aim.era || !this.#serves(other, seat.aim.clients)) return false;
+      const isMutual = this.#serves(seat, other.aim.clients);
+      return !isMutual || place < this.#open.indexOf(seat);
+    });
+  }
+
+  /** A call has left: a connection that was kept only for it ends. */
+  settle(seat: Seat): void {
+    if (!seat.isDuplicate) return;
+    const { leases } = seat.supervisor;
+    if (this.#isPinned && leases.isPinned) this.#movePin(seat);
+    if (!leases.isWanted) seat.supervisor.evict();
+  }
+
+  /** Keeps one connection of the server for good, or no longer. */
+  pin(isPinned: boolean): void {
+    this.#isPinned = isPinned;
+    for (const seat of this.all()) if (!isPinned) seat.supervisor.leases.pin(false);
+    if (isPinned) this.current.supervisor.leases.pin(true);
+  }
+
+  #movePin(from: Seat): void {
+    const stays = this.#open.find(
+      (seat) => seat !== from && !seat.isDuplicate && seat.supervisor.connection,
+    );
+    if (!stays) return;
+    stays.supervisor.leases.pin(true);
+    from.supervisor.leases.pin(false);
+  }
+
+  // --- one for each client -----------------------------------------------------------------
+
+  /**
+   * The server asks its clients and does not show which one it means: from now on each has its own.
+   * A connection that only one client has used becomes its own. True if that is news.
+   */
+  foundAsking(): boolean {
+    if (this.#asks) return false;
+    this.#asks = true;
+    if (this.#parts.isolation !== 'auto') return true;
+    for (const seat of this.#shared) {
+      const client = seat.onlyClientOf(seat.supervisor.connection);
+      if (client && seat.supervisor.connection?.era === 'legacy') seat.owner = client.key;
+    }
+    this.#choices.clear();
+    return true;
+  }
+
+  /** Does each client have its own? */
+  #isApart(era: Era): boolean {
+    const { isolation } = this.#parts;
+    return isolation === 'client' || (isolation === 'auto' && this.#asks && era === 'legacy');
+  }
+
+  #ownSeat(client: Client, aim: Aim): Seat {
+    const { key, isAskedInCalls } = client;
     const seats = this.#seatsOf(key);
-    if (!isAskedInCalls) return seats[0] ?? this.#add(key);
+    if (!isAskedInCalls || aim.era === 'modern') return seats[0] ?? this.#add(key, aim);
     const free = seats.find((seat) => seat.inFlight === 0);
     if (free) return free;
-    return seats.length < maxPerClient ? this.#add(key) : (seats[0] ?? this.shared);
+    return seats.length < maxPerClient ? this.#add(key, aim) : (seats[0] ?? this.current);
+  }
+
+  #seatsOf(key: string): readonly Seat[] {
+    const adopted = this.#shared.filter(({ owner }) => owner === key);
+    const own = this.#own.get(key) ?? [];
+    return adopted.length === 0 ? own : [...adopted, ...own];
+  }
+
+  #add(key: string, aim: Aim): Seat {
+    const seat = this.#parts.make(key, aim);
+    for (const uri of this.#watches.get(key) ?? []) seat.subscriptions.wish(uri);
+    this.#own.set(key, [...(this.#own.get(key) ?? []), seat]);
+    return seat;
   }
 
   /** Those that this client alone uses. */
@@ -66,15 +277,16 @@ export class Seats {
     });
   }
 
-  /** Does each client have its own? */
-  get #areApart(): boolean {
-    return this.#isolation === 'client' || (this.#isolation === 'auto' && this.#asks);
-  }
-
   /** The client is gone: what was its own ends. */
   async release(key: string): Promise<void> {
+    for (const seat of this.#shared) {
+      if (seat.owner !== key) continue;
+      seat.owner = null;
+      seat.supervisor.evict();
+    }
     const seats = this.#own.get(key) ?? [];
     this.#own.delete(key);
+    if (seats.includes(this.#current)) this.#current = this.#shared[0] ?? this.#current;
     await Promise.all(seats.map(({ supervisor }) => supervisor.end()));
   }
 
@@ -88,8 +300,12 @@ export class Seats {
    * Watches a resource for a client, where its calls go, and on every connection it will have. The
    * result ends it. Rejects with the server's own error, or a Fault.
    */
-  async watch(key: string, uri: string): Promise<() => void> {
-    const seat = this.#areApart ? (this.#seatsOf(key)[0] ?? this.#add(key)) : this.shared;
+  async watch(caller: Caller, uri: string): Promise<() => void> {
+    const { key } = caller.client;
+    const aim = this.aimOf(caller);
+    const seat = this.#isApart(aim.era)
+      ? (this.#seatsOf(key)[0] ?? this.#add(key, aim))
+      : this.for(caller);
     await seat.subscriptions.watch(uri);
     const watched = this.#watches.get(key) ?? [];
     this.#watches.set(key, [...watched, uri]);
@@ -106,17 +322,5 @@ export class Seats {
     watched.splice(watched.indexOf(uri), 1);
     if (watched.length > 0) this.#watches.set(key, watched);
     else this.#watches.delete(key);
-  }
-
-  #seatsOf(key: string): readonly Seat[] {
-    const own = this.#own.get(key) ?? [];
-    return this.#sharedBelongsTo === key ? [this.shared, ...own] : own;
-  }
-
-  #add(key: string): Seat {
-    const seat = this.#make(key);
-    for (const uri of this.#watches.get(key) ?? []) seat.subscriptions.wish(uri);
-    this.#own.set(key, [...(this.#own.get(key) ?? []), seat]);
-    return seat;
   }
 }

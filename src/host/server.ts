@@ -5,23 +5,36 @@
 import type { ServerConfig, ToolConfig } from '../config/schema.ts';
 import { specHash } from '../config/spec-hash.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
+import { ownValue } from '../kernel/own-value.ts';
+import type { Redactor } from '../kernel/redactor.ts';
+import type { Handled } from '../observe/defects.ts';
 import type { EventHub, Noise } from '../observe/events.ts';
+import type { Collection } from '../store/store.ts';
 import { Admission } from '../supervise/admission.ts';
 import type { Spawn } from '../supervise/child.ts';
+import type { Environment } from '../supervise/process/environment.ts';
+import { Standing } from '../supervise/standing.ts';
 import { Supervisor, type SupervisorPolicy } from '../supervise/supervisor.ts';
 import type { Connection, ConnectionListener, Greeting } from '../upstream/connection.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import type { HttpClient } from '../upstream/http-client.ts';
-import type { Identity, Verdicts } from '../upstream/negotiate.ts';
+import type { Identity } from '../upstream/negotiate.ts';
 import type { Message } from '../wire/scan.ts';
-import { Catalogue } from './catalogue.ts';
+import type { Caller } from './caller.ts';
+import type { Catalogue } from './catalogue.ts';
+import { containedListener } from './contained-listener.ts';
 import type { ListChange } from './host-news.ts';
 import type { KeptCatalogues } from './kept-catalogues.ts';
 import { type ListKind, listKinds } from './listings.ts';
-import { openConnection } from './open-connection.ts';
+import { Offerings } from './offerings.ts';
+import { openConnection, redactorFor } from './open-connection.ts';
 import { Questions } from './questions.ts';
+import { RootsAtStart } from './roots-at-start.ts';
 import { Seat } from './seat.ts';
 import { Seats } from './seats.ts';
+import { ServerFacts } from './server-facts.ts';
+import { StartHistory } from './start-history.ts';
 
 /** Everything outside the process that a server is reached through. */
 export interface Edges {
@@ -29,12 +42,17 @@ export interface Edges {
   readonly random: Random;
   readonly spawn: Spawn;
   readonly http: HttpClient;
+  /** What processes inherit from: their secrets are known by it. */
+  readonly sourceEnv?: Environment;
 }
 
 export interface ServerParts extends Edges {
   readonly events: EventHub;
-  readonly verdicts: Verdicts;
+  /** What was learnt of servers, by their spec. */
+  readonly facts: Collection;
   readonly kept: KeptCatalogues;
+  /** Where it is kept how starts went. */
+  readonly starts: Collection;
   readonly identity: Identity;
   /** Are there clients behind this host: is everything carried, and may servers ask back? */
   readonly hasClients: boolean;
@@ -54,117 +72,163 @@ const firstRemoteDelayMs = 500;
 const healthyMs = 60_000;
 
 /** Which list a notification is about; resources and their templates change together. */
-const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
-  'notifications/tools/list_changed': ['tools'],
-  'notifications/prompts/list_changed': ['prompts'],
-  'notifications/resources/list_changed': ['resources', 'resourceTemplates'],
-};
+const changedLists: ReadonlyMap<string, readonly ListKind[]> = new Map([
+  ['notifications/tools/list_changed', ['tools']],
+  ['notifications/prompts/list_changed', ['prompts']],
+  ['notifications/resources/list_changed', ['resources', 'resourceTemplates']],
+]);
 
 export class Server {
   readonly name: string;
   readonly config: ServerConfig;
   readonly specHash: string;
+  /** Knows every value that must not be shown. */
+  readonly redactor: Redactor;
   readonly seats: Seats;
   readonly admission: Admission;
-  readonly catalogue: Catalogue;
+  readonly offerings: Offerings;
   readonly questions: Questions;
+  readonly eras: ServerFacts;
+  readonly history: StartHistory;
+  readonly #standing: Standing;
+  readonly #roots: RootsAtStart;
   readonly #parts: ServerParts;
   readonly #noise = new Map<Noise, number>();
-  readonly #announced = new Set<ListKind>();
   /** The last lines of the last process, kept for status when it is gone. */
   #lastStderr: readonly string[] = [];
-  #greeting: Greeting | undefined;
   #recalling: Promise<void> | undefined;
-  #keeping = false;
   readonly #hasToolConfig: boolean;
 
   constructor(name: string, config: ServerConfig, parts: ServerParts) {
     this.name = name;
     this.config = config;
     this.specHash = specHash(config);
+    this.redactor = redactorFor(config, parts.sourceEnv);
     this.#hasToolConfig = Object.keys(config.tools).length > 0;
     this.#parts = parts;
+    const { clock, events, hasClients } = parts;
+    const writing = { collection: parts.starts, isWritten: hasClients };
+    this.history = new StartHistory(this.specHash, clock, writing);
     this.admission = new Admission(name, config.concurrency, config.queue);
-    this.catalogue = new Catalogue(config, parts.clock, {
-      listed: (tools, invalid, changed) => {
-        parts.events.emit({ kind: 'tools', server: name, tools, invalid });
+    this.#standing = new Standing(clock, policyOf(config).circuit, (circuit) =>
+      events.emit({ kind: 'circuit', server: name, circuit }),
+    );
+    this.eras = new ServerFacts(parts.facts, this.specHash, () => this.#learnt());
+    this.offerings = new Offerings({
+      ...parts,
+      config,
+      specHash: this.specHash,
+      facts: this.eras,
+      isKept: hasClients,
+      asks: () => this.seats.asks,
+      toolsRead: (tools, invalid, changed) => {
+        events.emit({ kind: 'tools', server: name, tools, invalid });
         if (changed.length > 0) parts.toolsChanged(name, changed);
       },
-      read: (kind, change) => {
-        const isAnnounced = this.#announced.delete(kind);
-        if (change === 'same') return;
-        parts.listChanged(name, kind, isAnnounced ? 'announced' : change);
-        this.#keep();
+      caught: (error) => {
+        events.defects.caught('the kept catalogue', error, name);
       },
+      listChanged: (kind, change) => parts.listChanged(name, kind, change),
+      read: (kind) => this.history.listed(kind),
     });
-    this.seats = new Seats(config.isolation, (owner) => {
-      return new Seat(owner, parts.clock, (seat) => this.#supervise(seat));
+    this.seats = new Seats({
+      isolation: config.isolation,
+      hasClients,
+      facts: () => this.eras.now,
+      make: (owner, aim) => new Seat(owner, aim, clock, (seat) => this.#supervise(seat)),
     });
+    this.#roots = new RootsAtStart(this.eras, clock);
     this.questions = new Questions({
       server: name,
+      roots: this.#roots,
       seats: this.seats,
-      hasClients: parts.hasClients,
+      hasClients,
+      asked: () => this.eras.learn({ classes: 'differ' }),
       foundAsking: () => {
-        if (this.seats.foundAsking()) this.#keep();
+        if (this.seats.foundAsking()) this.offerings.keep();
       },
       noise: (noise) => this.#countNoise(noise),
+      caught: (error) => {
+        events.defects.caught('a question of the server', error, name);
+      },
     });
   }
 
-  /** Of the connection that everybody shares. */
+  /** Of the connection that was used last. */
   get supervisor(): Supervisor<Connection> {
-    return this.seats.shared.supervisor;
+    return this.seats.current.supervisor;
   }
 
   /** What the operator says about a tool; for most servers there is nothing to look up. */
   toolConfig(tool: string): ToolConfig | undefined {
-    return this.#hasToolConfig ? this.config.tools[tool] : undefined;
+    return this.#hasToolConfig ? ownValue(this.config.tools, tool) : undefined;
   }
 
   get stderr(): readonly string[] {
     return this.supervisor.connection?.stderr ?? this.#lastStderr;
   }
 
-  /** What it said of itself when it was last connected. */
-  get greeting(): Greeting | undefined {
-    return this.#greeting;
-  }
-
   get noise(): ReadonlyMap<Noise, number> {
     return this.#noise;
   }
 
-  // --- what is kept beyond this run --------------------------------------------------------
+  // --- what it offers ----------------------------------------------------------------------
+
+  /** To whoever is on the connection that was used last. */
+  get catalogue(): Catalogue {
+    return this.offerings.shownTo(this.seats.current.aim).catalogue;
+  }
+
+  /** To this client; to anybody if none is named. */
+  catalogueFor(caller: Caller | undefined): Catalogue {
+    return caller ? this.offerings.shownTo(this.seats.aimOf(caller)).catalogue : this.catalogue;
+  }
+
+  /** To the clients of this connection. */
+  catalogueOf(seat: Seat): Catalogue {
+    return seat.catalogue ?? this.offerings.shownTo(seat.aim).catalogue;
+  }
+
+  /** The connection that this catalogue is read on; undefined while there is none. */
+  seatOf(catalogue: Catalogue): Seat | undefined {
+    for (const seat of this.seats.all()) {
+      if (seat.catalogue === catalogue && seat.supervisor.connection) return seat;
+    }
+    return undefined;
+  }
+
+  /** What it said of itself on the connection that was used last, or in an earlier run. */
+  get greeting(): Greeting | undefined {
+    return this.offerings.shownTo(this.seats.current.aim).greeting;
+  }
+
+  /** What it said of itself to clients like this one. */
+  greetingFor(caller: Caller): Greeting | undefined {
+    return this.offerings.shownTo(this.seats.aimOf(caller)).greeting;
+  }
 
   /** Reads what an earlier run knew, once. */
   recall(): Promise<void> {
-    this.#recalling ??= this.#recall();
+    this.#recalling ??= this.#recall().catch((error: unknown) => {
+      this.#parts.events.defects.caught('the kept catalogue', error, this.name);
+    });
     return this.#recalling;
   }
 
   async #recall(): Promise<void> {
-    const kept = await this.#parts.kept.get(this.specHash);
-    if (!kept) return;
-    if (kept.asks) this.seats.foundAsking();
-    this.#greeting ??= kept.greeting;
-    for (const [kind, definitions] of kept.lists) this.catalogue.recall(kind, definitions);
+    const [record] = await Promise.all([this.offerings.recall(), this.eras.recall()]);
+    if (!record) return;
+    if (record.asks) this.seats.foundAsking();
+    const last = record.classes.findLast(({ aim }) => aim.era === 'legacy');
+    if (last) this.seats.recall(last.aim.clients);
   }
 
-  /** Several readings come together; they are written once. */
-  #keep(): void {
-    if (this.#keeping || !this.#parts.hasClients) return;
-    this.#keeping = true;
-    queueMicrotask(() => {
-      this.#keeping = false;
-      const known = listKinds.map((kind) => [kind, this.catalogue.lists.known(kind)] as const);
-      const read = known.flatMap(([kind, listing]) =>
-        listing ? [[kind, listing.definitions] as const] : [],
-      );
-      const greeting = this.#greeting;
-      const kept = { lists: new Map(read), greeting, asks: this.seats.asks };
-      // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
-      this.#parts.kept.put(this.specHash, kept).catch(() => {});
-    });
+  /** Something about the server is known that was not: which connections serve whom may change. */
+  #learnt(): void {
+    for (const seat of this.seats.all()) {
+      if (seat.supervisor.connection) seat.catalogue = this.offerings.of(seat.aim).catalogue;
+    }
+    this.seats.changed();
   }
 
   // --- making a connection -----------------------------------------------------------------
@@ -177,9 +241,10 @@ export class Server {
       random,
       events,
       policy: policyOf(this.config),
+      standing: this.#standing,
       connect: (generation, signal, lost) => this.#connect(seat, generation, signal, lost),
       connected: (connection) => {
-        this.#greeting = connection.greeting;
+        this.seats.connected(seat);
         seat.subscriptions.connected(connection);
         this.#parts.connected();
       },
@@ -192,8 +257,9 @@ export class Server {
     signal: AbortSignal,
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
+    const startedAt = this.#parts.clock.now();
     let connection: Connection | undefined;
-    const opening = openConnection(this, this.#parts, generation, signal, {
+    const listener: ConnectionListener = {
       lost: (cause) => {
         if (connection) this.questions.lost(connection);
         lost(cause);
@@ -204,51 +270,68 @@ export class Server {
       notification: (message, about, from) => this.#notified(seat, message, about, from),
       asked: (message, about, from) => this.questions.asked(seat, message, about, from),
       noise: (noise) => this.#countNoise(noise),
-    });
-    connection = await opening;
-    const abort = () => void connection.close('hung');
-    signal.addEventListener('abort', abort);
-    if (!signal.aborted && !this.#isKnown(seat)) await this.#readLists(connection);
-    signal.removeEventListener('abort', abort);
-    if (signal.aborted) {
-      await connection.close('hung');
-      throw signal.reason;
-    }
+    };
+    const caught = (handled: Handled, error: unknown) =>
+      seat.supervisor.noteFault(this.#parts.events.defects.caught(handled, error, this.name));
+    const contained = containedListener(listener, caught);
+    connection = await openConnection(this, this.#parts, seat.aim, generation, signal, contained);
+    await this.#prepareUnlessAborted(seat, connection, signal);
+    this.history.started(this.#parts.clock.now() - startedAt);
     return connection;
   }
 
-  /** A client's own connection is to the same server: what it offers need not be read again. */
-  #isKnown(seat: Seat): boolean {
-    return seat.owner !== null && this.catalogue.isFresh;
+  /** Closes the connection on every way out but the one on which it is installed. */
+  async #prepareUnlessAborted(
+    seat: Seat,
+    connection: Connection,
+    signal: AbortSignal,
+  ): Promise<void> {
+    // What cannot be closed now is closed below, where that is waited for.
+    const abort = () => void connection.close('hung').catch(ignored);
+    signal.addEventListener('abort', abort);
+    try {
+      await this.#prepare(seat, connection, signal);
+      signal.throwIfAborted();
+    } catch (error) {
+      await connection.close('hung');
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
   }
 
-  async #readLists(connection: Connection): Promise<void> {
+  /** What a new connection needs before the first call may go out on it. */
+  async #prepare(seat: Seat, connection: Connection, signal: AbortSignal): Promise<void> {
+    // The server may speak another era than the client that it was started for.
+    seat.aim = { ...seat.aim, era: connection.era };
+    const { catalogue } = this.offerings.of(seat.aim);
+    seat.catalogue = catalogue;
+    this.offerings.greeted(seat.aim, connection.greeting);
+    this.#roots.connected(seat, connection);
+    // A client's own connection is to the same server: what it offers need not be read again.
+    const isKnown = seat.owner !== null && catalogue.isFresh;
+    if (!signal.aborted && !isKnown) await this.#readLists(catalogue, connection);
+  }
+
+  async #readLists(catalogue: Catalogue, connection: Connection): Promise<void> {
     if (this.#parts.hasClients) {
       // Read beside the tools, and waited for by whoever asks for them.
       for (const kind of listKinds) {
-        if (kind !== 'tools') this.catalogue.lists.load(kind, connection).catch(notNeededNow);
+        if (kind !== 'tools') catalogue.lists.load(kind, connection).catch(notNeededNow);
       }
     }
-    await this.catalogue.tryLoad(connection);
+    await catalogue.tryLoad(connection);
   }
 
   #notified(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
     const { method = '' } = message;
-    const changed = changedLists[method];
-    if (changed) return this.#listsChanged(changed);
+    const changed = changedLists.get(method);
+    if (changed) return this.offerings.announced(seat.aim, changed);
     if (method === 'notifications/resources/updated') {
       return this.#parts.updated(this.name, message, seat.owner);
     }
     if (method === 'notifications/subscriptions/acknowledged') return;
     if (this.#parts.hasClients) this.questions.told(seat, message, about, from);
-  }
-
-  #listsChanged(kinds: readonly ListKind[]): void {
-    for (const kind of kinds) {
-      this.catalogue.changed(kind);
-      this.#announced.add(kind);
-      this.#parts.listChanged(this.name, kind, 'new');
-    }
   }
 
   /** Counted always, told at every power of ten: a flood must not become a flood of events. */

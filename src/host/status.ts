@@ -3,6 +3,9 @@
 
 import type { CacheStats } from '../cache/cache.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
+import type { NoiseCounts } from '../observe/noise-text.ts';
+import { disclosedRecord, seesOperations } from '../policy/disclosure.ts';
+import type { Principal } from '../policy/principal.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
 import type { Server } from './server.ts';
@@ -32,6 +35,10 @@ export interface ServerStatus {
     readonly pid: number;
     readonly generation: number;
     readonly client: string | null;
+    readonly era: 'legacy' | 'modern';
+    /** What the clients it was greeted for can be asked; null where that travels with each request. */
+    readonly class: string | null;
+    readonly folder: string | null;
   }[];
   readonly generation: number;
   readonly lazy: boolean;
@@ -52,6 +59,8 @@ export interface ServerStatus {
   readonly tools: number | null;
   readonly containment: Containment | null;
   readonly limitsEnforced: 'cgroup' | 'poll' | 'none' | null;
+  /** How much it has sent that belongs to no call, by kind; kinds that were not seen are absent. */
+  readonly noise: NoiseCounts;
   readonly stderr: readonly string[];
 }
 
@@ -66,6 +75,8 @@ export interface HostStatus {
   readonly servers: readonly ServerStatus[];
   readonly cache: CacheStats;
   readonly calls: CallCounts;
+  /** Errors of our own that were contained; the event log has their causes. */
+  readonly internalErrors: number;
 }
 
 /** Monotonic and wall time of one moment, to show the one as the other. */
@@ -102,21 +113,27 @@ export function serverStatus(server: Server, cacheEntries: number, moment: Momen
     restartsLeft: supervisor.restartsLeft,
     consecutiveFailures: breaker.failures,
     circuit: breaker.circuit,
-    ejected: supervisor.phase.kind === 'ejected',
+    ejected: supervisor.isEjected,
     nextAttemptAt: nextAttemptAt(server, moment),
     lastFault: lastFault ? { ...lastFault.fault.record, at: lastFault.at } : null,
     cacheEntries,
     tools: server.catalogue.offered?.size ?? null,
     containment: child?.containment ?? null,
     limitsEnforced: child?.enforced ?? null,
+    noise: Object.fromEntries(server.noise),
     stderr: server.stderr.slice(-shownStderrLines),
   };
 }
 
 function childrenOf(server: Server): ServerStatus['children'] {
-  return [...server.seats.all()].flatMap(({ supervisor, owner }) => {
+  return [...server.seats.all()].flatMap(({ supervisor, owner, aim }) => {
     const pid = supervisor.connection?.pid ?? null;
-    return pid === null ? [] : [{ pid, generation: supervisor.generation, client: owner }];
+    const { connection } = supervisor;
+    if (!connection || pid === null) return [];
+    const { era } = connection;
+    const clients = era === 'legacy' ? aim.clients.key : null;
+    const { generation } = supervisor;
+    return [{ pid, generation, client: owner, era, class: clients, folder: null }];
   });
 }
 
@@ -149,13 +166,15 @@ export function disabledStatus(name: string, cause: string): ServerStatus {
     tools: null,
     containment: null,
     limitsEnforced: null,
+    noise: {},
     stderr: [],
   };
 }
 
 function stateOf(server: Server): ServerState {
-  const { phase, breaker } = server.supervisor;
+  const { phase, breaker, isEjected } = server.supervisor;
   if (phase.kind === 'ended') return 'stopping';
+  if (isEjected) return 'ejected';
   if (phase.kind === 'ejected' || phase.kind === 'stopping') return phase.kind;
   return breaker.circuit === 'closed' ? phase.kind : 'degraded';
 }
@@ -170,4 +189,30 @@ function nextAttemptAt(server: Server, { now, wallNow }: Moment): number | null 
   const { phase, breaker } = server.supervisor;
   const at = phase.kind === 'cooling' ? phase.until : breaker.probeAt;
   return at === null || at <= now ? null : Math.round(wallNow + (at - now));
+}
+
+/** The same for somebody who may not see how the servers are run. */
+export function disclosedStatus(status: HostStatus, principal: Principal): HostStatus {
+  if (seesOperations(principal)) return status;
+  const { disk, servers } = status;
+  return {
+    ...status,
+    config: null,
+    disk: disk.ok ? disk : { ok: false, problem: "the gateway's disk fails" },
+    servers: servers.map((server) => openServerStatus(server, principal)),
+  };
+}
+
+function openServerStatus(server: ServerStatus, principal: Principal): ServerStatus {
+  const { cause, lastFault } = server;
+  const told = lastFault && disclosedRecord(lastFault, principal);
+  return {
+    ...server,
+    cause: cause === null ? null : (told?.detail ?? 'its operator knows why'),
+    pid: null,
+    children: [],
+    leases: [],
+    lastFault: told,
+    stderr: [],
+  };
 }

@@ -9,6 +9,7 @@ import { Fault } from '../kernel/fault.ts';
 import type { Supervisor } from '../supervise/supervisor.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Exchange } from '../upstream/exchange.ts';
+import type { Message } from '../wire/scan.ts';
 import { rpcFault } from './call-faults.ts';
 
 /** A server that ends its stream is asked again after this long. */
@@ -69,7 +70,7 @@ export class Subscriptions {
     const { connection } = this.#supervisor();
     if (!connection) return;
     if (connection.era === 'modern') this.#listen(connection);
-    else connection.request('resources/unsubscribe', uriParams(uri)).answer.catch(ignored);
+    else say(connection, 'resources/unsubscribe', uri);
   }
 
   /** A new connection: everything that was wished is said again. */
@@ -77,9 +78,7 @@ export class Subscriptions {
     this.#listening = undefined;
     this.#connection = connection;
     if (connection.era === 'modern') return this.#listen(connection);
-    for (const uri of this.#watched.keys()) {
-      connection.request('resources/subscribe', uriParams(uri)).answer.catch(ignored);
-    }
+    for (const uri of this.#watched.keys()) say(connection, 'resources/subscribe', uri);
   }
 
   async #subscribe(connection: Connection, uri: string): Promise<void> {
@@ -105,10 +104,11 @@ export class Subscriptions {
         { background: true },
       );
       this.#listening = listening;
-      listening.answer.then(({ kind }) => {
+      const over = ({ kind }: Message) => {
         // A server that refuses would refuse every second.
         if (kind === 'result') this.#ended(connection, listening);
-      }, ignored);
+      };
+      listening.answer.then(over).catch(ignored);
     }
     before?.cancel(new Fault('cancelled', 'replaced by another subscription'));
   }
@@ -154,6 +154,12 @@ function filterFor(connection: Connection, uris: readonly string[]): string | un
     ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
   };
   return Object.keys(filter).length > 0 ? JSON.stringify(filter) : undefined;
+}
+
+/** Whatever becomes of it: a server that does not answer is waited for no longer than others. */
+function say(connection: Connection, method: string, uri: string): void {
+  const options = { deadlineMs: subscribeMs };
+  connection.request(method, uriParams(uri), options).answer.catch(ignored);
 }
 
 function uriParams(uri: string): { readonly members: string } {

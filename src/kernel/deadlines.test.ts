@@ -21,6 +21,19 @@ describe('deadlines', () => {
     expect([fired, clock.pending]).toEqual([['a', 'b'], 0]);
   });
 
+  it('fire for those behind one whose task throws', () => {
+    const clock = manualClock();
+    const deadlines = new Deadlines(clock);
+    const fired: string[] = [];
+    deadlines.after(100, () => {
+      throw new Error('a defect');
+    });
+    for (const name of ['a', 'b']) deadlines.after(100, () => fired.push(name));
+    expect(() => clock.advance(100)).toThrow('a defect');
+    clock.advance(0);
+    expect([fired, clock.pending]).toEqual([['a', 'b'], 0]);
+  });
+
   it('that were cancelled never fire, and many cost one timer', () => {
     const clock = manualClock();
     const deadlines = new Deadlines(clock);

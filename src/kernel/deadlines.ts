@@ -77,7 +77,13 @@ class Line implements Disposable {
     while (this.first && this.first.dueAt <= now) {
       const { task } = this.first;
       this.first[Symbol.dispose]();
-      task();
+      try {
+        task();
+      } catch (error) {
+        // Those behind it in the line are due all the same; the clock tells of the error.
+        if (this.first && !this.#timer) this.#arm(0);
+        throw error;
+      }
     }
     if (this.first && !this.#timer) this.#arm(this.first.dueAt - now);
   }

@@ -1,6 +1,8 @@
 // What to do about a disk that fails, by the code of the system's error: the words that end the line in
 // which a user hears of it.
 
+import { ownValue } from './own-value.ts';
+
 const access = 'make it accessible for this user, or set HOLDFAST_STATE to another place';
 const inTheWay = 'something else has its place: move that away';
 
@@ -21,5 +23,5 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** In a few words. */
 export function remedyFor(code: string): string {
-  return remedies[code] ?? 'check the disk';
+  return ownValue(remedies, code) ?? 'check the disk';
 }

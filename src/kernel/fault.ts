@@ -104,6 +104,12 @@ export class Fault extends Error {
     return new Fault(this.code, this.record.detail, { ...kept, ...facts }, this.cause);
   }
 
+  /** The same fault with more of its cause in words. */
+  because(why: string): Fault {
+    const { code, detail, ...facts } = this.record;
+    return new Fault(code, `${detail}; ${why}`, facts, this.cause);
+  }
+
   toJSON(): FaultRecord {
     return this.record;
   }

@@ -5,7 +5,7 @@
 
 /** Controls (but not tab and line feed), line separators, changes of direction, invisible tags. */
 const unruly =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e0fff}]/gu;
 
 /** Text of any number of lines; tabs and line breaks stay. */
 export function printableText(text: string): string {
@@ -15,6 +15,17 @@ export function printableText(text: string): string {
 /** The same as one line: every run of white space becomes one space. */
 export function printableLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim().replace(unruly, escaped);
+}
+
+/** JSON text with the same meaning: such characters are written as escapes, which JSON has for all. */
+export function printableJson(json: string): string {
+  return json.replace(unruly, (character) =>
+    [...Array(character.length).keys()].map((at) => unitEscape(character, at)).join(''),
+  );
+}
+
+function unitEscape(character: string, at: number): string {
+  return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`;
 }
 
 function escaped(character: string): string {

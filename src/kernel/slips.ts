@@ -11,13 +11,16 @@ export function slipsBetween(a: string, b: string, bound: number): number {
   let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i];
+    let least = i;
     for (let j = 1; j <= b.length; j += 1) {
       const changed = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
       const isSwap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       const swapped = isSwap ? at(beforeLast, j - 2) + 1 : Infinity;
-      row.push(Math.min(changed, swapped, at(last, j) + 1, at(row, j - 1) + 1));
+      const slips = Math.min(changed, swapped, at(last, j) + 1, at(row, j - 1) + 1);
+      row.push(slips);
+      least = Math.min(least, slips);
     }
-    if (Math.min(...row) > bound) return Infinity;
+    if (least > bound) return Infinity;
     beforeLast = last;
     last = row;
   }

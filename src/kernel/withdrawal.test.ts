@@ -13,6 +13,17 @@ describe('a withdrawal', () => {
     expect(withdrawal).toMatchObject({ aborted: true, reason: 'gone' });
   });
 
+  it('tells everyone although one throws, and throws that when all know', () => {
+    const withdrawal = new Withdrawal();
+    const heard: string[] = [];
+    withdrawal.addEventListener('abort', () => {
+      throw new Error('a defect');
+    });
+    withdrawal.addEventListener('abort', () => heard.push('second'));
+    expect(() => withdrawal.abort()).toThrow('a defect');
+    expect(heard).toEqual(['second']);
+  });
+
   it('does not tell those who have left', () => {
     const withdrawal = new Withdrawal();
     const heard: string[] = [];

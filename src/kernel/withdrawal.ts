@@ -28,7 +28,7 @@ export class Withdrawal implements Signal {
     else this.#others?.delete(listener);
   }
 
-  /** Tells everyone who listens, once. */
+  /** Tells everyone who listens, once. The first error of a listener is thrown when all know. */
   abort(reason?: unknown): void {
     if (this.aborted) return;
     this.aborted = true;
@@ -37,7 +37,14 @@ export class Withdrawal implements Signal {
     const others = [...(this.#others ?? [])];
     this.#listener = undefined;
     this.#others = undefined;
-    listener?.();
-    for (const other of others) other();
+    const errors: unknown[] = [];
+    for (const tell of listener ? [listener, ...others] : others) {
+      try {
+        tell();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
   }
 }

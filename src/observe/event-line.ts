@@ -2,6 +2,9 @@
 // that shows it. In a record that is too long the long members are shortened or nulled, and `cut` says how
 // many bytes there were; what is left is still JSON.
 
+import { printableJson } from '../kernel/printable.ts';
+import { headOf } from '../kernel/text-cut.ts';
+
 /** Short enough for one write to be taken as a whole by every file system in use. */
 export const maxLineBytes = 4_096;
 
@@ -28,15 +31,9 @@ export function eventLine(record: object): string {
 function shortened(value: unknown): string {
   const text = jsonOf(value);
   if (Buffer.byteLength(text) <= maxMemberBytes) return text;
-  return typeof value === 'string' ? jsonOf(`${value.slice(0, maxTextLength)}…`) : 'null';
+  return typeof value === 'string' ? jsonOf(`${headOf(maxTextLength, value)}…`) : 'null';
 }
 
-/** What JSON leaves as it is, but a terminal may obey: C1 controls and changes of direction. */
-const unruly = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-
 function jsonOf(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'null';
-  return text.replace(unruly, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
+  return printableJson(JSON.stringify(value) ?? 'null');
 }

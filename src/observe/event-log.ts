@@ -6,6 +6,7 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { remedyFor } from '../kernel/disk-remedy.ts';
 import { eventLine } from './event-line.ts';
 import { type LogDamage, type LogFile, RotatedFile } from './log-file.ts';
@@ -21,6 +22,8 @@ export interface EventLogProblem {
 export interface EventLogOptions {
   readonly clock: Clock;
   readonly report: (problem: EventLogProblem) => void;
+  /** What every line says besides: several hosts share one log. */
+  readonly common?: object;
   /** The totals so far; written as a line of its own after every `aggregateEvery` records. */
   readonly aggregate?: () => object;
   readonly aggregateEvery?: number;
@@ -68,6 +71,7 @@ export class EventLog implements AsyncDisposable {
   readonly #file: LogFile;
   readonly #clock: Clock;
   readonly #report: (problem: EventLogProblem) => void;
+  readonly #common: object;
   readonly #aggregate: (() => object) | undefined;
   readonly #aggregateEvery: number;
   readonly #maxWaiting: number;
@@ -88,6 +92,7 @@ export class EventLog implements AsyncDisposable {
     this.#file = file;
     this.#clock = options.clock;
     this.#report = options.report;
+    this.#common = options.common ?? {};
     this.#aggregate = options.aggregate;
     this.#aggregateEvery = options.aggregateEvery ?? 1_000;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
@@ -110,8 +115,10 @@ export class EventLog implements AsyncDisposable {
 
   /** Writes what was taken so far, if the disk allows; never rejects for what the disk does. */
   flush(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+    const written = this.#writing.then(() => this.#write());
+    // A write that fails as none should must not be the end of the log.
+    this.#writing = written.catch(ignored);
+    return written;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -130,7 +137,7 @@ export class EventLog implements AsyncDisposable {
   }
 
   #wakeIn(ms: number): Disposable {
-    return this.#clock.after(ms, () => void this.flush(), true);
+    return this.#clock.after(ms, () => this.flush().catch(ignored), true);
   }
 
   async #write(): Promise<void> {
@@ -181,7 +188,8 @@ export class EventLog implements AsyncDisposable {
   /** A record that cannot be written down is a defect of ours; it must not fail what happened. */
   #addLine(record: object | (() => object)): void {
     try {
-      this.#lines.push(eventLine(typeof record === 'function' ? record() : record));
+      const told = typeof record === 'function' ? record() : record;
+      this.#lines.push(eventLine({ ...told, ...this.#common }));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#say('unsayable', null, `an event could not be put into words: ${reason}`);

@@ -3,6 +3,7 @@
 // Events name servers and codes; they never carry arguments, results or secrets.
 
 import type { FaultCode } from '../kernel/fault.ts';
+import { Defects, type Handled } from './defects.ts';
 
 /** Things a server sent that belong to no call; counted, never logged with their payload. */
 export type Noise =
@@ -32,8 +33,15 @@ export type HostEvent = { readonly at: number; readonly server: string } & (
       readonly generation: number;
       readonly code: FaultCode;
       readonly detail: string;
+      /** The lines that tell why, without secrets. */
+      readonly stderr?: string;
     }
-  | { readonly kind: 'lost'; readonly generation: number; readonly detail: string }
+  | {
+      readonly kind: 'lost';
+      readonly generation: number;
+      readonly detail: string;
+      readonly stderr?: string;
+    }
   | { readonly kind: 'cooling'; readonly delayMs: number; readonly restartsLeft: number | null }
   | { readonly kind: 'ejected'; readonly detail: string }
   | { readonly kind: 'stopping'; readonly generation: number; readonly reason: string }
@@ -44,6 +52,14 @@ export type HostEvent = { readonly at: number; readonly server: string } & (
   | { readonly kind: 'circuit'; readonly circuit: 'closed' | 'open' | 'half_open' }
   | { readonly kind: 'tools'; readonly tools: number; readonly invalid: number }
   | { readonly kind: 'noise'; readonly noise: Noise; readonly count: number }
+  /** An error of our own, contained; without a name it was a client's message that met it. */
+  | {
+      readonly kind: 'defect';
+      readonly code: 'internal';
+      readonly handled: Handled;
+      readonly detail: string;
+      readonly count: number;
+    }
   | {
       readonly kind: 'call';
       readonly request: number;
@@ -67,6 +83,8 @@ type Listener = (event: HostEvent) => void;
 
 /** Hands every event to every listener, in order. A listener that throws harms nobody else. */
 export class EventHub {
+  /** Errors of our own, which are told here too. */
+  readonly defects: Defects = new Defects(this);
   readonly #listeners = new Set<Listener>();
   readonly #wallNow: () => number;
 

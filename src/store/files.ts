@@ -5,6 +5,7 @@
 // instant in which a record expires may a sweep of one process meet a renewal by another.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { type Disk, nodeDisk } from './disk.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { Complaints, type StoreProblem } from './problem.ts';
@@ -196,7 +197,7 @@ export class FilesStore implements Store {
 
   #tryAgain(): void {
     this.#saveAgain();
-    void this.#inTurn(async () => {
+    this.#inTurnAlone(async () => {
       if (!(await this.#files.tryAgain())) this.#retry.refused();
       else if (this.#problem === null) this.#retry.succeeded();
     });
@@ -206,8 +207,7 @@ export class FilesStore implements Store {
     for (const [file, change] of this.#unsaved) {
       if (!change.hasFailed) continue;
       change.hasFailed = false;
-      // Nobody waits for this one; if it fails, `#save` has said so.
-      void this.#inTurn(() => this.#save(file, change));
+      this.#inTurnAlone(() => this.#save(file, change));
     }
   }
 
@@ -228,7 +228,7 @@ export class FilesStore implements Store {
   #scheduleSweep(): Disposable {
     const sweep = () => {
       this.#timer = this.#scheduleSweep();
-      void this.#inTurn(() => this.#housekeeping.sweep((file) => this.#unsaved.has(file)));
+      this.#inTurnAlone(() => this.#housekeeping.sweep((file) => this.#unsaved.has(file)));
     };
     return this.#clock.after(sweepEveryMs, sweep, true);
   }
@@ -237,7 +237,7 @@ export class FilesStore implements Store {
   #tidyOnce(collection: string): void {
     if (this.#tidied.has(collection)) return;
     this.#tidied.add(collection);
-    void this.#inTurn(() => this.#housekeeping.tidy(collection));
+    this.#inTurnAlone(() => this.#housekeeping.tidy(collection));
   }
 
   async #end(): Promise<void> {
@@ -252,6 +252,11 @@ export class FilesStore implements Store {
     const turn = this.#lane.then(task);
     this.#lane = turn.catch(() => {});
     return turn;
+  }
+
+  /** Nobody waits for these; what the disk does to them has been said by then. */
+  #inTurnAlone(task: () => Promise<void>): void {
+    this.#inTurn(task).catch(ignored);
   }
 
   #assertOpen(): void {

@@ -73,7 +73,7 @@ const ejected = upon(
 describe('starting', () => {
   it('begins with the first who wants it, as generation 1', () => {
     expect(upon([wanted()])).toEqual({
-      state: { ...unborn, generation: 1, phase: { kind: 'starting' } },
+      state: { ...unborn, generation: 1, highest: 1, phase: { kind: 'starting' } },
       effects: [{ kind: 'start', generation: 1 }],
     });
   });
@@ -181,7 +181,8 @@ describe('a hung server', () => {
   });
 
   it('is ejected when that spends its budget, once it is closed', () => {
-    const spent = { ...ready, restarts: { failures: [1, 2], streak: 2, ejected: false } };
+    const restarts = { ...ready.restarts, failures: [1, 2], streak: 2 };
+    const spent = { ...ready, restarts };
     const { state } = upon([hung(1, 1_000)], spent);
     expect(state.phase.kind).toBe('stopping');
     expect(upon([closed(1, 1_040, true)], state).state.phase.kind).toBe('ejected');

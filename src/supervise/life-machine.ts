@@ -34,7 +34,10 @@ type Afterwards =
 export interface LifeState {
   /** Of the current or the last process; 0 before the first. Never goes down. */
   readonly generation: number;
+  /** The highest generation that any connection of this server has had; the next start has one more. */
+  readonly highest: number;
   readonly phase: Phase;
+  /** Of the server, over all of its connections. */
   readonly restarts: RestartState;
 }
 
@@ -42,7 +45,7 @@ export interface LifeState {
 export type LifeEvent =
   | { readonly kind: 'wanted'; readonly at: number }
   | { readonly kind: 'started'; readonly generation: number; readonly at: number }
-  | ({ readonly kind: 'start-failed'; readonly generation: number } & Failure)
+  | ({ readonly kind: 'start-failed'; readonly generation: number } & StartFailure)
   | ({ readonly kind: 'lost'; readonly generation: number; readonly wanted: boolean } & Failure)
   /** A timeout was followed by a probe that failed too: alive, perhaps, but of no use. */
   | ({ readonly kind: 'hung'; readonly generation: number } & Failure)
@@ -61,6 +64,11 @@ export type LifeEvent =
 interface Failure {
   readonly at: number;
   readonly random: number;
+}
+
+interface StartFailure extends Failure {
+  /** For a shortage of our own: charged to nobody. */
+  readonly isShortage?: boolean;
 }
 
 export type StopReason = 'idle' | 'reload' | 'stop' | 'hung' | 'end';
@@ -86,6 +94,7 @@ type Step = readonly [LifeState, readonly LifeEffect[]];
 
 export const unborn: LifeState = {
   generation: 0,
+  highest: 0,
   phase: { kind: 'idle', notBefore: Number.NEGATIVE_INFINITY },
   restarts: freshRestarts,
 };
@@ -139,8 +148,11 @@ function wantedMeanwhile(state: LifeState, then: Afterwards): Step {
 }
 
 function start(state: LifeState): Step {
-  const generation = state.generation + 1;
-  return [{ ...state, generation, phase: { kind: 'starting' } }, [{ kind: 'start', generation }]];
+  // Another connection of the same server has spent the budget.
+  if (state.restarts.ejected) return eject(state);
+  const generation = state.highest + 1;
+  const phase = { kind: 'starting' } as const;
+  return [{ ...state, generation, highest: generation, phase }, [{ kind: 'start', generation }]];
 }
 
 function cool(state: LifeState, until: number, at: number): Step {
@@ -164,7 +176,7 @@ function started(state: LifeState, generation: number, at: number): Step {
 
 function startFailed(
   state: LifeState,
-  event: { readonly generation: number } & Failure,
+  event: { readonly generation: number } & StartFailure,
   policy: RestartPolicy,
 ): Step {
   if (event.generation !== state.generation || state.phase.kind !== 'starting') return [state, []];
@@ -254,21 +266,22 @@ function eject(state: LifeState): Step {
 
 function fail(
   state: LifeState,
-  failure: Failure,
+  failure: StartFailure,
   readyMs: number,
   policy: RestartPolicy,
 ): readonly [
   LifeState,
   { readonly kind: 'eject' } | { readonly kind: 'cool'; readonly until: number },
 ] {
+  const { at, random } = failure;
   const [restarts, [verdict]] = restart(
     state.restarts,
-    { kind: 'failed', at: failure.at, readyMs, random: failure.random },
+    failure.isShortage ? { kind: 'shortage', at, random } : { kind: 'failed', at, readyMs, random },
     policy,
   );
   const next = { ...state, restarts };
   return verdict?.kind === 'restart-after'
-    ? [next, { kind: 'cool', until: failure.at + verdict.delayMs }]
+    ? [next, { kind: 'cool', until: at + verdict.delayMs }]
     : [next, { kind: 'eject' }];
 }
 

@@ -4,6 +4,7 @@ import { Connector, exitFault } from '../../test/support/fake-connection.ts';
 import { settled } from '../../test/support/manual-clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { Life } from './life.ts';
+import { freshRestarts } from './restart-machine.ts';
 
 describe('starting', () => {
   it('connects once for twenty who ask at the same time', async () => {
@@ -83,6 +84,7 @@ describe('starting', () => {
         return connecting;
       },
       listener,
+      { restarts: freshRestarts, generation: 0 },
     );
     await expect(life.acquire()).rejects.toMatchObject({ code: 'unavailable' });
     expect(life.connection).toBeUndefined();

@@ -4,6 +4,7 @@
 // how it is made comes from outside.
 
 import type { Clock, Random } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import {
   type LifeEffect,
@@ -14,7 +15,12 @@ import {
   step,
   unborn,
 } from './life-machine.ts';
-import { type RestartPolicy, restartsLeft, withinWindow } from './restart-machine.ts';
+import {
+  type RestartPolicy,
+  type RestartState,
+  restartsLeft,
+  withinWindow,
+} from './restart-machine.ts';
 
 /** What supervision needs to know of a connection. */
 export interface Supervised {
@@ -53,6 +59,12 @@ export interface LifeListener<C> {
   isWanted(): boolean;
 }
 
+/** What all connections of one server have in common. */
+export interface LifeShared {
+  restarts: RestartState;
+  generation: number;
+}
+
 interface Waiter<C> {
   serve(connection: C): void;
   refuse(fault: Fault): void;
@@ -73,6 +85,7 @@ export class Life<C extends Supervised> {
   readonly #policy: LifePolicy;
   readonly #connect: Connect<C>;
   readonly #listener: LifeListener<C>;
+  readonly #shared: LifeShared;
   readonly #waiters = new Set<Waiter<C>>();
   /** What is being closed or cleaned up; an end must wait for it. */
   readonly #closing = new Set<Promise<void>>();
@@ -89,6 +102,7 @@ export class Life<C extends Supervised> {
     policy: LifePolicy,
     connect: Connect<C>,
     listener: LifeListener<C>,
+    shared: LifeShared,
   ) {
     this.#name = name;
     this.#clock = edges.clock;
@@ -96,6 +110,7 @@ export class Life<C extends Supervised> {
     this.#policy = policy;
     this.#connect = connect;
     this.#listener = listener;
+    this.#shared = shared;
   }
 
   get phase(): Phase {
@@ -112,11 +127,11 @@ export class Life<C extends Supervised> {
   }
 
   get restarts(): number {
-    return withinWindow(this.#state.restarts, this.#clock.now(), this.#policy.restart).length;
+    return withinWindow(this.#shared.restarts, this.#clock.now(), this.#policy.restart).length;
   }
 
   get restartsLeft(): number | null {
-    return restartsLeft(this.#state.restarts, this.#clock.now(), this.#policy.restart);
+    return restartsLeft(this.#shared.restarts, this.#clock.now(), this.#policy.restart);
   }
 
   /** The connection, started if need be; shared by all who wait for it. */
@@ -151,8 +166,12 @@ export class Life<C extends Supervised> {
   }
 
   #dispatch(event: LifeEvent): void {
-    const [state, effects] = step(this.#state, event, this.#policy.restart);
+    const shared = this.#shared;
+    const before = { ...this.#state, restarts: shared.restarts, highest: shared.generation };
+    const [state, effects] = step(before, event, this.#policy.restart);
     this.#state = state;
+    shared.restarts = state.restarts;
+    shared.generation = state.highest;
     for (const effect of effects) this.#perform(effect);
   }
 
@@ -190,11 +209,22 @@ export class Life<C extends Supervised> {
       this.#lost(generation, cause),
     )
       .then(
-        (connection) => this.#arrived(generation, connection, startedAt),
+        (connection) => this.#install(generation, connection, startedAt),
         (error: unknown) => this.#startFailed(generation, faultFrom(error)),
       )
       .finally(() => timer[Symbol.dispose]());
     this.#listener.starting(generation);
+  }
+
+  /** A connection that cannot be installed is closed: nobody else knows of it. */
+  #install(generation: number, connection: C, startedAt: number): void {
+    try {
+      this.#arrived(generation, connection, startedAt);
+    } catch (error) {
+      if (this.#connection === connection) this.#takeConnection();
+      this.#clean(generation, connection, 'lost', () => {});
+      this.#startFailed(generation, faultFrom(error));
+    }
   }
 
   #arrived(generation: number, connection: C, startedAt: number): void {
@@ -218,7 +248,8 @@ export class Life<C extends Supervised> {
     if (!this.#isCurrent(generation, 'starting')) return this.#closed(generation);
     this.#listener.startFailed(generation, fault);
     const at = this.#clock.now();
-    this.#dispatch({ kind: 'start-failed', generation, at, random: this.#random() });
+    const isShortage = fault.code === 'overloaded';
+    this.#dispatch({ kind: 'start-failed', generation, at, random: this.#random(), isShortage });
   }
 
   #lost(generation: number, cause: Fault): void {
@@ -287,7 +318,7 @@ export class Life<C extends Supervised> {
   #track(closing: Promise<void>): void {
     this.#closing.add(closing);
     const done = () => this.#closing.delete(closing);
-    closing.then(done, done);
+    closing.finally(done).catch(ignored);
   }
 
   // --- waiting -----------------------------------------------------------------------------
@@ -329,7 +360,7 @@ export class Life<C extends Supervised> {
 function startTimeoutFault(server: string, startTimeoutMs: number): Fault {
   return new Fault(
     'start_timeout',
-    `${server} started but was not ready within ${startTimeoutMs} ms; raise startTimeoutMs or look at its stderr`,
+    `${server} started but was not ready within ${startTimeoutMs} ms; raise startTimeoutMs if it needs longer`,
     { server },
   );
 }

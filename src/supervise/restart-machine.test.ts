@@ -37,6 +37,26 @@ function upon(events: readonly RestartEvent[], used = policy, from = freshRestar
   return { state, verdicts };
 }
 
+describe('a shortage of our own', () => {
+  const shortage = (at: number, random = 0): RestartEvent => ({ kind: 'shortage', at, random });
+
+  it('is charged to nobody and tried again, later each time #restart-budget', () => {
+    const { state, verdicts } = upon([0, 1, 2, 3, 4, 5, 6, 7].map((at) => shortage(at)));
+    expect(verdicts).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+    expect([state.failures, state.streak, state.ejected]).toEqual([[], 0, false]);
+    expect(restartsLeft(state, 8, policy)).toBe(5);
+  });
+
+  it('leaves the next failure what it would have been without it', () => {
+    const { verdicts } = upon([failed(0), shortage(1), shortage(2), failed(3)]);
+    expect(verdicts).toEqual([100, 100, 200, 200]);
+  });
+
+  it('that is long past no longer makes the next one wait', () => {
+    expect(upon([shortage(0), shortage(1), shortage(300_002)]).verdicts).toEqual([100, 200, 100]);
+  });
+});
+
 describe('the restart budget (S2)', () => {
   it('forgives five failures in the window and ejects at the sixth (H1)', () => {
     const { state, verdicts } = upon([0, 1, 2, 3, 4, 5].map((at) => failed(at)));

@@ -19,6 +19,8 @@ export interface RestartState {
   /** Failures since the last healthy period: the exponent of the delay. */
   readonly streak: number;
   readonly ejected: boolean;
+  /** When a start failed for a shortage of our own, within the window; charged to nobody. */
+  readonly shortages: readonly number[];
 }
 
 export type RestartEvent =
@@ -30,13 +32,20 @@ export type RestartEvent =
       /** Uniform in [0, 1): the jitter. */
       readonly random: number;
     }
+  /** A start failed for a shortage of our own: it is tried again later, and nothing is spent. */
+  | { readonly kind: 'shortage'; readonly at: number; readonly random: number }
   | { readonly kind: 'reset' };
 
 export type RestartEffect =
   | { readonly kind: 'restart-after'; readonly delayMs: number }
   | { readonly kind: 'eject' };
 
-export const freshRestarts: RestartState = { failures: [], streak: 0, ejected: false };
+export const freshRestarts: RestartState = {
+  failures: [],
+  streak: 0,
+  ejected: false,
+  shortages: [],
+};
 
 export function step(
   state: RestartState,
@@ -45,13 +54,25 @@ export function step(
 ): readonly [RestartState, readonly RestartEffect[]] {
   if (event.kind === 'reset') return [freshRestarts, []];
   if (state.ejected) return [state, []];
+  if (event.kind === 'shortage') return shortage(state, event, policy);
   const failures = [...withinWindow(state, event.at, policy), event.at];
   const streak = event.readyMs >= policy.healthyMs ? 1 : state.streak + 1;
   if (policy.max !== null && failures.length > policy.max) {
-    return [{ failures, streak, ejected: true }, [{ kind: 'eject' }]];
+    return [{ ...state, failures, streak, ejected: true }, [{ kind: 'eject' }]];
   }
   const delayMs = backoffMs(streak, event.random, policy);
-  return [{ failures, streak, ejected: false }, [{ kind: 'restart-after', delayMs }]];
+  return [{ ...state, failures, streak }, [{ kind: 'restart-after', delayMs }]];
+}
+
+function shortage(
+  state: RestartState,
+  event: { readonly at: number; readonly random: number },
+  policy: RestartPolicy,
+): readonly [RestartState, readonly RestartEffect[]] {
+  const recent = state.shortages.filter((at) => event.at - at <= policy.windowMs);
+  const shortages = [...recent, event.at];
+  const delayMs = backoffMs(shortages.length, event.random, policy);
+  return [{ ...state, shortages }, [{ kind: 'restart-after', delayMs }]];
 }
 
 /** The failures that still count at a given time; one exactly as old as the window does. */

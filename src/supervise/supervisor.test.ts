@@ -28,6 +28,51 @@ describe('a supervised server, when it is called', () => {
     expect(kinds()).toEqual(['starting', 'start-failed', 'cooling']);
   });
 
+  it('is not charged for a shortage of our own, and is tried again later #restart-budget', async () => {
+    const { supervisor, connector, clock } = supervised({
+      restart: {
+        max: 1,
+        windowMs: 300_000,
+        minDelayMs: 100,
+        maxDelayMs: 1_000,
+        healthyMs: 60_000,
+      },
+    });
+    const shortage = new Fault('overloaded', 'too many open files (EMFILE)', { dispatched: 'no' });
+    supervisor.leases.hold();
+    for (let n = 0; n < 12; n++) {
+      const asking = supervisor.acquire();
+      connector.last.fail(shortage);
+      await expect(asking).rejects.toMatchObject({
+        code: 'overloaded',
+        record: { dispatched: 'no', retryable: true },
+      });
+      await clock.advanceAsync(1_000);
+    }
+    expect(supervisor.phase.kind).toBe('starting');
+    expect([supervisor.restarts, supervisor.restartsLeft]).toEqual([0, 1]);
+    expect(supervisor.breaker.failures).toBe(0);
+    const asking = supervisor.acquire();
+    connector.last.arrive();
+    expect(await asking).toBe(connector.last.connection);
+  });
+
+  it('turns callers away with the shortage while it waits longer than a start may take #restart-budget', async () => {
+    const { supervisor, connector } = supervised({
+      restart: { max: 1, windowMs: 1e6, minDelayMs: 90_000, maxDelayMs: 90_000, healthyMs: 1 },
+    });
+    supervisor.leases.hold();
+    const asking = supervisor.acquire();
+    connector.last.fail(new Fault('overloaded', 'out of memory (ENOMEM)'));
+    await expect(asking).rejects.toMatchObject({ code: 'overloaded' });
+    expect(() => supervisor.gate()).toThrow(
+      expect.objectContaining({
+        code: 'overloaded',
+        record: expect.objectContaining({ retryAfterMs: 90_000 }),
+      }),
+    );
+  });
+
   it('does not hold a missing login against the breaker, but waits before it tries again', async () => {
     const { supervisor, connector } = supervised();
     supervisor.leases.hold();
@@ -53,9 +98,7 @@ describe('a supervised server, when it is called', () => {
     expect(() => supervisor.gate()).toThrow(
       expect.objectContaining({
         code: 'unavailable',
-        message: expect.stringMatching(
-          /files is left alone for another \d+ s.*holdfast reload files/,
-        ),
+        message: expect.stringMatching(/files is failing.*next attempt in \d+ s/),
         record: expect.objectContaining({ retryAfterMs: Math.ceil(pauseMs), dispatched: 'no' }),
       }),
     );
@@ -118,7 +161,7 @@ describe('a supervised server, when it is called', () => {
     expect(() => supervisor.gate()).toThrow(
       expect.objectContaining({
         code: 'ejected',
-        message: expect.stringMatching(/restart budget is exhausted.*holdfast reload files/),
+        message: expect.stringMatching(/restart budget is exhausted.*start Holdfast again/),
       }),
     );
     expect(kinds().filter((kind) => kind === 'ejected')).toHaveLength(1);

@@ -1,4 +1,4 @@
-// One supervised server: its life, its breaker and its leases behind one face. A call passes the
+// One supervised connection of a server: its life and its leases, and how the server stands, behind one face. A call passes the
 // gate, holds the server, takes the connection, and reports how it went; an operator pins, stops
 // and reloads; a reader asks what state it is in. Each incident counts once: a lost process is one
 // failure however many calls it carried, and a failed start is one however many waited for it.
@@ -6,11 +6,12 @@
 import type { Clock, Random } from '../kernel/clock.ts';
 import { Fault, faultTable } from '../kernel/fault.ts';
 import type { EventHub, Happening } from '../observe/events.ts';
-import { Breaker } from './breaker.ts';
+import type { Breaker } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-machine.ts';
 import { type Lease, Leases } from './leases.ts';
 import { type Connect, Life, type LifeListener, type LifePolicy, type Supervised } from './life.ts';
 import type { Phase } from './life-machine.ts';
+import type { Standing } from './standing.ts';
 
 export interface SupervisorPolicy extends LifePolicy {
   readonly circuit: BreakerPolicy;
@@ -30,6 +31,8 @@ export interface SupervisorParts<C extends Described> {
   readonly random: Random;
   readonly events: EventHub;
   readonly policy: SupervisorPolicy;
+  /** Shared by all connections of the server. */
+  readonly standing: Standing;
   readonly connect: Connect<C>;
   /** The connection has been made and is the one that everybody gets from now on. */
   readonly connected: (connection: C) => void;
@@ -41,15 +44,12 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   readonly #parts: SupervisorParts<C>;
   readonly #life: Life<C>;
   #probing = 0;
-  #lastFault: { readonly fault: Fault; readonly at: number } | undefined;
 
   constructor(parts: SupervisorParts<C>) {
-    const { server, clock, policy } = parts;
+    const { server, clock, policy, standing } = parts;
     this.#parts = parts;
-    this.breaker = new Breaker(clock, policy.circuit, (circuit) =>
-      this.#emit({ kind: 'circuit', server, circuit }),
-    );
-    this.#life = new Life(server, parts, policy, parts.connect, this);
+    this.breaker = standing.breaker;
+    this.#life = new Life(server, parts, policy, parts.connect, this, standing);
     this.leases = new Leases(clock, policy.keepAliveMs, () => this.#life.unwanted());
   }
 
@@ -58,7 +58,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   /** Passes or throws, without waiting: ejected first, then a long pause, then the breaker. */
   gate(): number {
     const { phase } = this.#life;
-    if (phase.kind === 'ejected') throw this.#ejectedFault();
+    if (this.isEjected) throw this.#ejectedFault();
     if (phase.kind === 'cooling') this.#refuseLongPause(phase.until);
     const pass = this.breaker.openPass;
     if (pass !== null) return pass;
@@ -86,12 +86,19 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
       if (this.#probing === generation) this.#probing = 0;
       if (!isAlive) this.#life.hung(generation, hungFault(this.#parts.server));
     };
-    connection.probe().then(judge, () => judge(false));
+    const caught = (error: unknown) => {
+      this.#parts.events.defects.caught('a timer', error, this.#parts.server);
+    };
+    connection
+      .probe()
+      .catch(() => false)
+      .then(judge)
+      .catch(caught);
   }
 
   /** Remembers the latest fault for status, whoever met it. */
   noteFault(fault: Fault): void {
-    this.#lastFault = { fault, at: this.#parts.clock.wallNow() };
+    this.#parts.standing.lastFault = { fault, at: this.#parts.clock.wallNow() };
   }
 
   // --- what an operator needs --------------------------------------------------------------
@@ -141,7 +148,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
   #forgive(): void {
     this.breaker.reset();
-    this.#lastFault = undefined;
+    this.#parts.standing.lastFault = undefined;
   }
 
   // --- what a reader sees ------------------------------------------------------------------
@@ -163,7 +170,12 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   }
 
   get lastFault(): { readonly fault: Fault; readonly at: number } | undefined {
-    return this.#lastFault;
+    return this.#parts.standing.lastFault;
+  }
+
+  /** The server's restart budget is spent, by this connection or another. */
+  get isEjected(): boolean {
+    return this.#parts.standing.restarts.ejected;
   }
 
   // --- what its life tells it --------------------------------------------------------------
@@ -189,8 +201,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     const named = fault.with({ server, generation, dispatched: 'no' });
     this.noteFault(named);
     if (faultTable[named.code].trips) this.breaker.failed(this.breaker.currentPass);
-    const { code, message } = named;
-    this.#emit({ kind: 'start-failed', server, generation, code, detail: message });
+    const { code, message: detail } = named;
+    this.#emit({ kind: 'start-failed', server, generation, code, detail, ...stderrOf(named) });
   }
 
   lost(generation: number, cause: Fault): void {
@@ -198,7 +210,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     this.noteFault(cause.with({ server, generation }));
     // An exit while nobody used it spends the restart budget, but no call has failed by it.
     if (this.leases.held > 0) this.breaker.failed(this.breaker.currentPass);
-    this.#emit({ kind: 'lost', server, generation, detail: cause.message });
+    const { message: detail } = cause;
+    this.#emit({ kind: 'lost', server, generation, detail, ...stderrOf(cause) });
   }
 
   stopping(generation: number, reason: string): void {
@@ -222,7 +235,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
   refusal(why: 'start-failed' | 'ejected' | 'stopped'): Fault {
     const { server } = this.#parts;
-    if (why === 'start-failed' && this.#lastFault) return this.#lastFault.fault;
+    if (why === 'start-failed' && this.lastFault) return this.lastFault.fault;
     if (why === 'ejected') return this.#ejectedFault();
     return new Fault('unavailable', `${server} was stopped; call it again to start it`, { server });
   }
@@ -240,8 +253,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     if (retryAfterMs <= policy.startTimeoutMs) return;
     const seconds = Math.ceil(retryAfterMs / 1000);
     throw new Fault(
-      'unavailable',
-      `${server} is left alone for another ${seconds} s${this.#lastCause()}; retry then, or run: holdfast reload ${server}`,
+      this.lastFault?.fault.code === 'overloaded' ? 'overloaded' : 'unavailable',
+      `${server} is failing${this.#lastCause()}; next attempt in ${seconds} s`,
       { server, retryAfterMs },
     );
   }
@@ -252,7 +265,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return new Fault(
       'ejected',
       `${server} failed more than ${max} times within ${windowMs / 1000} s, so its restart budget is exhausted${this.#lastCause()}; ` +
-        `fix it, then run: holdfast reload ${server}`,
+        `fix it, then start Holdfast again, or call host.reload('${server}') in a program of your own`,
       { server, generation: this.#life.generation },
     );
   }
@@ -263,14 +276,18 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return new Fault(
       'circuit_open',
       `${server} failed ${this.breaker.failures} times in a row${this.#lastCause()}; ` +
-        `retry after ${seconds} s, or run: holdfast reload ${server}`,
+        `retry after ${seconds} s`,
       { server, retryAfterMs: Math.ceil(retryAfterMs) },
     );
   }
 
   #lastCause(): string {
-    return this.#lastFault ? ` (last: ${this.#lastFault.fault.message})` : '';
+    return this.lastFault ? ` (last: ${this.lastFault.fault.message})` : '';
   }
+}
+
+function stderrOf({ record }: Fault): { readonly stderr?: string } {
+  return record.stderr === undefined ? {} : { stderr: record.stderr };
 }
 
 function hungFault(server: string): Fault {

@@ -57,7 +57,7 @@ function classifyVersions(supported: readonly string[]): ProbeVerdict {
     kind: 'fault',
     fault: new Fault(
       'protocol_violation',
-      `the server speaks only MCP ${supported.join(', ')}; holdfast speaks ${modernVersion} and ${legacyVersions.join(', ')}`,
+      `the server speaks only MCP ${supported.join(', ')}; Holdfast speaks ${modernVersion} and ${legacyVersions.join(', ')}`,
       { dispatched: 'yes' },
     ),
   };

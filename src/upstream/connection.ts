@@ -34,6 +34,8 @@ export interface Params {
 export const noParams: Params = { members: '' };
 
 export interface RequestOptions extends ExchangeOptions {
+  /** It is cancelled after this long; for requests of our own, which no call's deadline ends. */
+  readonly deadlineMs?: number;
   /** HTTP, modern: headers that mirror parts of the body (`Mcp-Name`, `Mcp-Param-*`). */
   readonly headers?: Readonly<Record<string, string>>;
   /** Modern: what the end client can do, as JSON; nothing if absent. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { settled } from '../../test/support/manual-clock.ts';
+import { manualClock, settled } from '../../test/support/manual-clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { Conversation } from './conversation.ts';
@@ -10,12 +10,14 @@ function newConversation() {
   const notifications: Message[] = [];
   const requests: Message[] = [];
   const abandoned: Exchange[] = [];
-  const conversation = new Conversation({
-    noise: (kind) => noise.push(kind),
-    notification: (message) => notifications.push(message),
-    request: (message) => requests.push(message),
-    abandoned: (exchange) => abandoned.push(exchange),
-  });
+  const clock = manualClock();
+  const listener = {
+    noise: (kind: string) => noise.push(kind),
+    notification: (message: Message) => notifications.push(message),
+    request: (message: Message) => requests.push(message),
+    abandoned: (exchange: Exchange) => abandoned.push(exchange),
+  };
+  const conversation = new Conversation(listener, clock);
   const receive = (text: string) => conversation.receive(scanMessage(Buffer.from(text)));
   const sent = (progressed?: (params: Buffer) => void) => {
     const exchange = conversation.begin(progressed && { progress: { progressed } });
@@ -23,12 +25,26 @@ function newConversation() {
     exchange.dispatched = 'maybe';
     return exchange;
   };
-  return { conversation, noise, notifications, requests, abandoned, receive, sent };
+  return { clock, conversation, noise, notifications, requests, abandoned, receive, sent };
 }
 
 const answerTo = (id: string, result = '{}') => `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 const progressOf = (token: string) =>
   `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},"progress":0.5}}`;
+
+describe('a request of our own', () => {
+  it('is cancelled at its deadline, and holds no timer once it is answered', async () => {
+    const { clock, conversation, abandoned, receive } = newConversation();
+    const slow = conversation.begin({ deadlineMs: 100 });
+    const quick = conversation.begin({ deadlineMs: 100 });
+    quick.dispatched = 'maybe';
+    receive(answerTo(String(quick.id)));
+    clock.advance(100);
+    await expect(slow.answer).rejects.toMatchObject({ code: 'timeout' });
+    expect((await quick.answer).kind).toBe('result');
+    expect([abandoned, clock.pending, conversation.hasCalls]).toEqual([[slow], 0, false]);
+  });
+});
 
 describe('an answer', () => {
   it('settles the exchange with its id, as it came', async () => {

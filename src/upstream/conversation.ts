@@ -3,7 +3,9 @@
 // logged with its payload. Transports feed it messages and ask it for exchanges.
 
 import { ChurnTable } from '../kernel/churn-table.ts';
-import type { Fault } from '../kernel/fault.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
+import { Fault } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
 import { numberOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
@@ -24,14 +26,16 @@ const rememberedIds = 1024;
 
 export class Conversation {
   readonly #listener: ConversationListener;
+  readonly #clock: Clock;
   readonly #open = new ChurnTable<number, Exchange>(1024);
   readonly #givenUp = new Set<number>();
   readonly #abandon: (exchange: Exchange) => void;
   #background = 0;
   #nextId = 1;
 
-  constructor(listener: ConversationListener) {
+  constructor(listener: ConversationListener, clock: Clock) {
     this.#listener = listener;
+    this.#clock = clock;
     this.#abandon = (exchange) => {
       this.#forget(exchange.id);
       this.#listener.abandoned(exchange);
@@ -42,12 +46,30 @@ export class Conversation {
     const exchange = new Exchange(this.#nextId++, options, this.#abandon);
     this.#open.set(exchange.id, exchange);
     if (exchange.isBackground) this.#background += 1;
+    if (options?.deadlineMs !== undefined) this.#limit(exchange, options.deadlineMs);
     return exchange;
+  }
+
+  #limit(exchange: Exchange, ms: number): void {
+    const expire = () => exchange.cancel(new Fault('timeout', `no answer within ${ms} ms`));
+    const deadline = this.#clock.after(ms, expire, true);
+    const settled = () => deadline[Symbol.dispose]();
+    exchange.answer.then(settled, settled).catch(ignored);
   }
 
   /** Is more than one call under way? Subscriptions do not count. */
   get isBusy(): boolean {
     return this.#open.size - this.#background > 1;
+  }
+
+  /** Is a call under way? Subscriptions do not count. */
+  get hasCalls(): boolean {
+    return this.#open.size > this.#background;
+  }
+
+  /** Is this id waiting for its answer? */
+  isOpen(id: number): boolean {
+    return this.#open.has(id);
   }
 
   /** Resolves when no call is open any more; subscriptions do not count. */

@@ -19,6 +19,7 @@ export interface AnswerListener {
 }
 
 export interface StreamPlace {
+  /** As the value of a header. */
   readonly lastId: string;
   readonly retryMs: number | undefined;
 }
@@ -44,9 +45,14 @@ export class HttpAnswer implements HttpListener {
 
   /** Where a stream of events that ended could be taken up again. */
   get place(): StreamPlace | undefined {
-    const { reader } = this.#body.kind === 'events' ? this.#body : {};
-    const { lastId, retryMs } = reader ?? {};
-    return lastId === undefined ? undefined : { lastId, retryMs };
+    if (this.#refusal || this.#body.kind !== 'events') return undefined;
+    const lastId = headerFrom(this.#body.reader.lastId);
+    return lastId === undefined ? undefined : { lastId, retryMs: this.retryMs };
+  }
+
+  /** How long the server wants us to wait before we come back. */
+  get retryMs(): number | undefined {
+    return this.#body.kind === 'events' ? this.#body.reader.retryMs : undefined;
   }
 
   sent(): void {
@@ -133,4 +139,25 @@ export class HttpAnswer implements HttpListener {
       { server: this.#server, dispatched: 'yes' },
     );
   }
+}
+
+/** A longer id does not fit into the headers of a request. */
+const longestIdBytes = 4_096;
+
+/**
+ * An event's id as the value of `Last-Event-ID`: its UTF-8 bytes. Undefined if it is empty, which means
+ * that there is no place to come back to, or cannot stand in a header.
+ */
+function headerFrom(id: string | undefined): string | undefined {
+  if (id === undefined || id === '' || id !== id.trim()) return undefined;
+  const value = Buffer.from(id, 'utf8').toString('latin1');
+  return value.length <= longestIdBytes && !hasControl(value) ? value : undefined;
+}
+
+function hasControl(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code === 0x7f) return true;
+  }
+  return false;
 }

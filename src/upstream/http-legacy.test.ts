@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/manual-clock.ts';
-import { legacyServer } from '../../test/support/remote-server.ts';
+import { initialized, legacyServer, remoteServer } from '../../test/support/remote-server.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Connection } from './connection.ts';
 
@@ -196,6 +196,104 @@ describe('what a legacy server says unasked', () => {
     expect(http.find('GET')).not.toBe(first);
   });
 
+  it('is listened for again soon after a stretch of health', async () => {
+    const { http, clock } = await legacyServer();
+    for (const waitMs of [1_000, 2_000, 4_000]) {
+      http.find('GET').end();
+      await clock.advanceAsync(waitMs);
+      http.find('GET').stream();
+    }
+    const opened = http.requests.length;
+    await clock.advanceAsync(30_000);
+    http.find('GET').end();
+    await clock.advanceAsync(999);
+    expect(http.requests).toHaveLength(opened);
+    await clock.advanceAsync(1);
+    expect(http.requests).toHaveLength(opened + 1);
+  });
+
+  it('goes on after the last event that had an id, through any number of streams', async () => {
+    const { http, clock } = await legacyServer();
+    http.find('GET').data('id: e1\ndata: {"jsonrpc":"2.0","method":"notifications/x"}\n\n');
+    expect(http.find('GET').headers).not.toHaveProperty('last-event-id');
+    http.find('GET').break('ECONNRESET');
+    await clock.advanceAsync(1_000);
+    expect(http.find('GET').headers).toMatchObject({ 'last-event-id': 'e1' });
+    http.find('GET').break('ECONNREFUSED');
+    await clock.advanceAsync(2_000);
+    expect(http.find('GET').headers).toMatchObject({ 'last-event-id': 'e1' });
+  });
+
+  describe('after a resumption that brings nothing', () => {
+    async function resumed() {
+      const world = await legacyServer();
+      world.http.find('GET').data('id: e1\ndata: \n\n').end();
+      await world.clock.advanceAsync(1_000);
+      const old = world.http.find('GET').stream();
+      await world.clock.advanceAsync(2_000);
+      return { ...world, old };
+    }
+    const note = { jsonrpc: '2.0', method: 'notifications/x' };
+
+    it('is heard on a new stream, if the server gives one', async () => {
+      const { http, old, notifications } = await resumed();
+      const plain = http.find('GET');
+      expect(plain.headers).not.toHaveProperty('last-event-id');
+      expect(old.isAborted).toBe(false);
+      plain.stream().event(note);
+      expect([old.isAborted, notifications.length]).toEqual([true, 1]);
+    });
+
+    it('is heard on the resumed stream, if the server refuses another', async () => {
+      const { http, clock, old, notifications } = await resumed();
+      http.find('GET').status(409);
+      old.event(note);
+      await clock.advanceAsync(100_000);
+      expect([old.isAborted, notifications.length, clock.pending]).toEqual([false, 1, 0]);
+      expect(http.methods.filter((method) => method === 'GET')).toHaveLength(3);
+    });
+
+    it('needs no other stream if it did bring something', async () => {
+      const { http, clock } = await legacyServer();
+      http.find('GET').data('id: e1\ndata: \n\n').end();
+      await clock.advanceAsync(1_000);
+      http.find('GET').stream().event(note);
+      await clock.advanceAsync(100_000);
+      expect(http.methods.filter((method) => method === 'GET')).toHaveLength(2);
+    });
+  });
+
+  it('begins anew where the server has forgotten that event', async () => {
+    const { http, clock } = await legacyServer();
+    http.find('GET').data('id: e1\ndata: \n\n').end();
+    await clock.advanceAsync(1_000);
+    http.find('GET').status(400);
+    await clock.advanceAsync(2_000);
+    expect(http.find('GET').headers).not.toHaveProperty('last-event-id');
+    expect(http.methods.filter((method) => method === 'GET')).toHaveLength(3);
+  });
+
+  it.each([409, 429])(
+    'is listened for again where that is refused for now (%i)',
+    async (status) => {
+      const { http, clock } = await legacyServer();
+      http.find('GET').break('ECONNRESET');
+      await clock.advanceAsync(1_000);
+      http.find('GET').status(status);
+      await clock.advanceAsync(2_000);
+      expect(http.methods.filter((method) => method === 'GET')).toHaveLength(3);
+    },
+  );
+
+  it('is listened for again no sooner than the server says', async () => {
+    const { http, clock } = await legacyServer();
+    http.find('GET').data('retry: 5000\n\n').end();
+    await clock.advanceAsync(4_999);
+    expect(http.methods.filter((method) => method === 'GET')).toHaveLength(1);
+    await clock.advanceAsync(1);
+    expect(http.methods.filter((method) => method === 'GET')).toHaveLength(2);
+  });
+
   it('is not listened for any more once the connection is closed', async () => {
     const { connection, http, clock } = await legacyServer();
     http.find('GET').end();
@@ -246,5 +344,127 @@ describe('an answer that a legacy server breaks off to go on later', () => {
     clock.advance(10_000);
     const resumed = http.requests.filter(({ headers }) => 'last-event-id' in headers);
     expect(resumed).toEqual([]);
+  });
+
+  it('is come back for also when the connection is cut, and the call is not sent again #never-twice', async () => {
+    const { connection, http, clock, lost } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(primed).break('ECONNRESET');
+    clock.advance(500);
+    expect(http.last.headers).toMatchObject({ 'last-event-id': 'p1-0', 'mcp-session-id': 's-1' });
+    // Cut a second time, with an event in between: it goes on from there.
+    const note = '{"jsonrpc":"2.0","method":"notifications/x"}';
+    http.last.sent().respond(200, stream).data(`id: p1-1\ndata: ${note}\n\n`).break('ECONNRESET');
+    clock.advance(1_000);
+    expect(http.last.headers).toMatchObject({ 'last-event-id': 'p1-1' });
+    const answer = `{"jsonrpc":"2.0","id":${exchange.id},"result":{"content":[]}}`;
+    http.last.sent().respond(200, stream).data(`id: p1-2\ndata: ${answer}\n\n`);
+    expect((await exchange.answer).kind).toBe('result');
+    expect(http.methods.filter((method) => method === 'tools/call')).toHaveLength(1);
+    expect([lost, connection.isLost, clock.pending]).toEqual([[], false, 0]);
+  });
+
+  it('is not come back for if it was an error of our own that ended it', async () => {
+    const { connection, http, clock } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(primed).fail(new TypeError('a defect'));
+    await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('that had no event ids is lost when the connection is cut', async () => {
+    const { connection, http, lost } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data('data: {"jsonrpc":').break('ECONNRESET');
+    await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    expect([lost.length, connection.isLost]).toEqual([1, true]);
+  });
+
+  it('is given up, and may have run, when three attempts in a row bring nothing', async () => {
+    const { connection, http, clock, lost } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(primed).break('ECONNRESET');
+    clock.advance(500);
+    http.last.break('ECONNREFUSED');
+    clock.advance(2_000);
+    http.last.status(503);
+    clock.advance(4_000);
+    expect([exchange.isSettled, lost.length]).toEqual([false, 0]);
+    http.last.break('ECONNREFUSED');
+    const fault = await exchange.answer.catch((thrown: unknown) => thrown);
+    expect(fault).toMatchObject({ code: 'unavailable', dispatched: 'maybe' });
+    expect([lost.length, connection.isLost, clock.pending]).toEqual([1, true, 0]);
+  });
+
+  it('is lost with the session, and may still have run, when that is not known any more', async () => {
+    const { connection, http, clock, lost } = await legacyServer();
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(primed).break('ECONNRESET');
+    clock.advance(500);
+    http.last.status(404);
+    await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    expect([lost.length, connection.isLost]).toEqual([1, true]);
+  });
+
+  it('is not asked for without a pause, whatever the server says', async () => {
+    const { connection, http, clock } = await legacyServer();
+    call(connection);
+    http.last.sent().respond(200, stream).data('id: 1\nretry: 0\ndata: \n\n').end();
+    const before = http.requests.length;
+    for (let ms = 0; ms < 1_000; ms++) {
+      clock.advance(1);
+      http.last.sent().respond(200, stream).end();
+    }
+    expect(http.requests.length - before).toBeLessThanOrEqual(20);
+  });
+
+  it.each([
+    ['is empty', ''],
+    ['has a control character', 'a\u0001b'],
+    ['is too long for a header', 'x'.repeat(5_000)],
+  ])('is lost if the id of its last event %s', async (_name, id) => {
+    const { connection, http, lost } = await legacyServer({ 'mcp-session-id': 's-1' }, 100_000);
+    const exchange = call(connection);
+    http.last.sent().respond(200, stream).data(`id: ${id}\ndata: \n\n`).break('ECONNRESET');
+    await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    expect(lost).toHaveLength(1);
+  });
+
+  it('is asked for with the bytes of an id that is not ASCII', async () => {
+    const { connection, http, clock } = await legacyServer();
+    call(connection);
+    http.last.sent().respond(200, stream).data('id: für\ndata: \n\n').break('ECONNRESET');
+    clock.advance(1_000);
+    const { 'last-event-id': id = '' } = http.last.headers;
+    expect(Buffer.from(id, 'latin1').toString('utf8')).toBe('für');
+  });
+
+  it('is come back for also if it is the answer to initialize', async () => {
+    const world = remoteServer({ modern: false });
+    await settled();
+    const initialize = world.http.find('initialize');
+    const headers = { ...stream, 'mcp-session-id': 's-1' };
+    initialize.sent().respond(200, headers).data(primed).end();
+    world.clock.advance(500);
+    const answer = { jsonrpc: '2.0', id: initialize.body['id'], result: initialized };
+    world.http.last.stream().event(answer);
+    await settled();
+    world.http.find('notifications/initialized').status(202);
+    expect((await world.connecting).protocolVersion).toBe(initialized.protocolVersion);
+  });
+});
+
+describe('a message that wants no answer', () => {
+  it.each([
+    ['a notification', (connection: Connection) => connection.notify('x', { members: '' })],
+    ['an answer of ours', (connection: Connection) => connection.respond('{"id":1,"result":{}}')],
+  ])('is given up if the server never takes it: %s', async (_name, send) => {
+    const { connection, http, clock, lost } = await legacyServer();
+    send(connection);
+    const message = http.last.sent();
+    await clock.advanceAsync(29_999);
+    expect(message.isAborted).toBe(false);
+    await clock.advanceAsync(1);
+    expect([message.isAborted, clock.pending, lost]).toEqual([true, 0, []]);
   });
 });

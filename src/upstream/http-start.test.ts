@@ -5,10 +5,11 @@ import { discovery, initialized, remoteServer } from '../../test/support/remote-
 import { Fault } from '../kernel/fault.ts';
 import type { Era } from '../wire/eras.ts';
 import { NotStreamable } from './http.ts';
+import type { EraKnowledge } from './negotiate.ts';
 
 type World = ReturnType<typeof remoteServer>;
 
-async function begin(remembered?: Era): Promise<World> {
+async function begin(remembered?: EraKnowledge): Promise<World> {
   const world = remoteServer(remembered);
   await settled();
   return world;
@@ -27,6 +28,15 @@ const error = (code: number, data?: unknown) => (probe: FakeRequest) =>
   probe.json({ jsonrpc: '2.0', id: probe.body['id'], error: { code, message: '', data } });
 
 describe('meeting a server over HTTP', () => {
+  it('fails with `overloaded` for a shortage of our own #restart-budget', async () => {
+    const { http, connecting } = await begin();
+    http.last.break('ENFILE');
+    await expect(connecting).rejects.toMatchObject({
+      code: 'overloaded',
+      record: { dispatched: 'no' },
+    });
+  });
+
   it('is modern when it answers the probe so; that is remembered', async () => {
     const { http, connecting, eras, clock } = await begin();
     expect(http.last.headers).toMatchObject({
@@ -40,7 +50,7 @@ describe('meeting a server over HTTP', () => {
       '2026-07-28',
       null,
     ]);
-    expect([eras.get('hash'), http.methods.length, clock.pending]).toEqual(['modern', 1, 0]);
+    expect([eras(), http.methods.length, clock.pending]).toEqual([{ modern: true }, 1, 0]);
   });
 
   const legacyBehaviours: readonly (readonly [string, (probe: FakeRequest) => void])[] = [
@@ -73,7 +83,7 @@ describe('meeting a server over HTTP', () => {
     const world = await begin();
     answer(world.http.last);
     expect(await beLegacy(world)).toBe('legacy');
-    expect(world.eras.get('hash')).toBe('legacy');
+    expect(world.eras()).toEqual({ modern: false, legacy: true });
     expect(world.http.methods).toEqual([
       'server/discover',
       'initialize',
@@ -87,8 +97,9 @@ describe('meeting a server over HTTP', () => {
     const world = await begin();
     const probe = world.http.last.sent();
     await world.clock.advanceAsync(3_000);
-    expect(probe.isAborted).toBe(true);
+    expect(probe.isAborted).toBe(false);
     expect(await beLegacy(world)).toBe('legacy');
+    expect(probe.isAborted).toBe(true);
     expect(world.http.methods).not.toContain('notifications/cancelled');
   });
 
@@ -129,7 +140,7 @@ describe('meeting a server over HTTP', () => {
       code,
       message: expect.stringMatching(detail),
     });
-    expect([http.methods.length, eras.size, lost.length]).toEqual([1, 0, 0]);
+    expect([http.methods.length, eras(), lost.length]).toEqual([1, {}, 0]);
   });
 
   it.each([404, 405])('finds no POST at the address of the 2024 transport (%i)', async (status) => {
@@ -149,7 +160,7 @@ describe('meeting a server over HTTP', () => {
   });
 
   it('answers a ping that comes before the greeting', async () => {
-    const world = await begin('legacy');
+    const world = await begin({ modern: false });
     const initialize = world.http.find('initialize').stream();
     initialize.event({ jsonrpc: '2.0', id: 99, method: 'ping' });
     expect(world.http.last.body).toEqual({ jsonrpc: '2.0', id: 99, result: {} });
@@ -160,7 +171,7 @@ describe('meeting a server over HTTP', () => {
   });
 
   it('ends a session that was begun in vain', async () => {
-    const { http, connecting } = await begin('legacy');
+    const { http, connecting } = await begin({ modern: false });
     http.last.result({ protocolVersion: '1999-01-01' }, { 'mcp-session-id': 's-1' });
     await settled();
     expect(http.last.request.method).toBe('DELETE');
@@ -214,6 +225,6 @@ describe('a start that is called off', () => {
     expect(world.http.last.isAborted).toBe(true);
     await world.clock.advanceAsync(100_000);
     expect([world.http.methods.length, world.clock.pending]).toEqual([asked, 0]);
-    expect([world.lost.length, world.eras.size]).toEqual([0, 0]);
+    expect([world.lost.length, world.eras().legacy]).toEqual([0, undefined]);
   });
 });

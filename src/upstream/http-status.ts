@@ -41,6 +41,17 @@ export function statusFault(
   });
 }
 
+/** It was not sent, for a shortage of our own: that says nothing of the server. */
+export function shortageFault(
+  server: string,
+  generation: number,
+  shortage: string,
+  cause: unknown,
+): Fault {
+  const detail = `${server} cannot be reached: ${shortage}`;
+  return new Fault('overloaded', detail, { server, generation, dispatched: 'no' }, cause);
+}
+
 function secondsFrom(header: string | undefined): number | undefined {
   const seconds = header ? Number(header) : Number.NaN;
   return Number.isFinite(seconds) && seconds >= 0 ? Math.round(seconds * 1000) : undefined;

@@ -13,6 +13,33 @@ function call(connection: Connection, progressed?: (params: Buffer) => void) {
   return exchange;
 }
 
+describe('a shortage of our own', () => {
+  it('is `overloaded`, was never sent, and costs the connection nothing #restart-budget', async () => {
+    const { connection, http, lost } = await modernServer();
+    const exchange = call(connection);
+    http.last.break('EMFILE');
+    await expect(exchange.answer).rejects.toMatchObject({
+      code: 'overloaded',
+      message: expect.stringContaining('EMFILE'),
+      record: { dispatched: 'no', retryable: true },
+    });
+    expect([connection.isLost, lost.length]).toEqual([false, 0]);
+    const again = call(connection);
+    http.last.result({ ok: true });
+    expect((await again.answer).kind).toBe('result');
+  });
+
+  it('after it was sent says nothing about what the server did', async () => {
+    const { connection, http } = await modernServer();
+    const exchange = call(connection);
+    http.last.sent().break('ENOBUFS');
+    await expect(exchange.answer).rejects.toMatchObject({
+      code: 'unavailable',
+      record: { dispatched: 'maybe' },
+    });
+  });
+});
+
 describe('a modern request', () => {
   it('stands alone: version, identity and method in every one, and no session', async () => {
     const { connection, http } = await modernServer();

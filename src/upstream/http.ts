@@ -4,7 +4,9 @@
 // connection for new calls, but the calls it carries go on: they have sockets of their own.
 
 import { type Clock, within } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
+import { shortageOf } from '../kernel/shortage.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import type { Era } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
@@ -21,16 +23,19 @@ import type { Exchange } from './exchange.ts';
 import { joined, notificationText, requestText, withProgress } from './frame.ts';
 import { HttpAnswer, type StreamPlace } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
+import { shortageFault } from './http-status.ts';
 import { answersProbe } from './liveness.ts';
 import {
+  type EraKnowledge,
+  type EraMemory,
   envelopeHead,
   fullEnvelope,
   type Identity,
   modernEnvelope,
   negotiate,
-  type Verdicts,
 } from './negotiate.ts';
 import { sendOneWay } from './one-way.ts';
+import { Resumption } from './resumption.ts';
 import { pingAnswer } from './server-requests.ts';
 import { UnaskedStream } from './unasked-stream.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -39,21 +44,20 @@ export interface HttpParts {
   readonly server: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly specHash: string;
   readonly frameBytes: number;
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly identity: Identity;
   /** What we say a legacy server may ask its client, as JSON. */
   readonly capabilities: string;
-  readonly verdicts: Verdicts;
+  /** The era of the client that it is made for. */
+  readonly first: Era;
+  readonly eras: EraMemory;
 }
 
 /** Calls still running when a server is replaced get this long to finish. */
 const drainMs = 5_000;
 const goodbyeMs = 1_000;
-/** How soon an answer that broke off is asked for again, unless the server says when. */
-const comeBackMs = 1_000;
 
 /** Thrown when the endpoint turns out to speak the HTTP+SSE transport of 2024. */
 export class NotStreamable extends Error {
@@ -66,17 +70,16 @@ export async function connectHttp(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const remembered = await parts.verdicts.get(parts.specHash);
+  const known = await parts.eras.known();
   const connection = new HttpConnection(parts, generation, listener);
   try {
-    await connection.start(signal, remembered);
+    await connection.start(signal, known);
+    await parts.eras.kept();
+    return connection;
   } catch (error) {
     await connection.close('hung');
     throw error;
   }
-  const { era } = connection.greeting;
-  if (era !== remembered) await parts.verdicts.put(parts.specHash, era);
-  return connection;
 }
 
 class HttpConnection implements Connection {
@@ -103,29 +106,36 @@ class HttpConnection implements Connection {
     this.#parts = parts;
     this.generation = generation;
     this.#listener = listener;
-    this.#conversation = new Conversation({
-      notification: (message, about) => this.#listener.notification(message, about, this),
-      request: (message, about) => this.#asked(message, about),
-      noise: (noise) => this.#listener.noise(noise),
-      abandoned: (exchange) => this.#abandoned(exchange),
-    });
+    this.#conversation = new Conversation(
+      {
+        notification: (message, about) => this.#listener.notification(message, about, this),
+        request: (message, about) => this.#asked(message, about),
+        noise: (noise) => this.#listener.noise(noise),
+        abandoned: (exchange) => this.#abandoned(exchange),
+      },
+      parts.clock,
+    );
   }
 
   // --- starting ----------------------------------------------------------------------------
 
-  async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
-    const { identity, clock, capabilities } = this.#parts;
+  async start(signal: AbortSignal, known: EraKnowledge): Promise<void> {
+    const { identity, clock, capabilities, first, eras } = this.#parts;
     signal.throwIfAborted();
     const talk = {
-      request: (method: string, params: Params, talkEra: Era) =>
-        this.#post(method, params, talkEra === 'modern' ? modernEnvelope(identity) : '', talkEra),
+      isOrdered: false,
+      request: (method: string, params: Params, era: Era, options?: RequestOptions) => {
+        const envelope = era === 'modern' ? modernEnvelope(identity) : '';
+        return this.#post(method, params, envelope, era, options);
+      },
       notify: (method: string, params: Params) =>
         this.#postMessage(joined(notificationText(method, params, ''))),
       outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
     };
     try {
-      const meeting = negotiate(talk, era, identity, clock, capabilities);
-      this.#greeting = await unlessAborted(signal, meeting);
+      const learn = (facts: EraKnowledge) => eras.learn(facts);
+      const opening = { first, known, learn, identity, clock, capabilities };
+      this.#greeting = await unlessAborted(signal, negotiate(talk, opening));
     } catch (error) {
       // The 2024 transport has no POST at its address.
       const isElsewhere = this.#startStatus === 404 || this.#startStatus === 405;
@@ -194,9 +204,19 @@ class HttpConnection implements Connection {
         else this.#answerHeaders(method, status, received);
       },
       message: (message) => this.#message(message, exchange),
-      over: (fault) => this.#over(exchange, fault, answer.place),
-      broken: (error) => this.#broken(exchange, error),
+      over: (fault) => {
+        const place = fault ? undefined : resumable();
+        if (place) this.#resume(exchange, place);
+        else this.#over(exchange, fault);
+      },
+      broken: (error) => {
+        // An error without a code is one of our own: coming back would not mend it.
+        const place = 'code' in error ? resumable() : undefined;
+        if (place) this.#resume(exchange, place);
+        else this.#broken(exchange, error);
+      },
     });
+    const resumable = () => (era === 'legacy' && !exchange.isSettled ? answer.place : undefined);
     const { url, http } = this.#parts;
     // Of several calls that meet the end of one session each is told so, not only the first.
     const session = this.#session;
@@ -205,15 +225,15 @@ class HttpConnection implements Connection {
   }
 
   notify(method: string, params: Params): void {
-    void this.#postMessage(joined(notificationText(method, params, '')));
+    this.#postMessage(joined(notificationText(method, params, ''))).catch(ignored);
   }
 
   /** A message that expects no answer. Resolves when the server has taken it, or never will. */
   async #postMessage(body: string | Buffer): Promise<void> {
-    const { url, http } = this.#parts;
+    const { url, http, clock } = this.#parts;
     const key = Symbol('message');
     const headers = this.#headers('legacy');
-    const { inFlight, over } = sendOneWay(http, { url, method: 'POST', headers, body });
+    const { inFlight, over } = sendOneWay(http, { url, method: 'POST', headers, body }, clock);
     this.#inFlight.set(key, inFlight);
     await over;
     this.#inFlight.delete(key);
@@ -232,7 +252,7 @@ class HttpConnection implements Connection {
   }
 
   probe(): Promise<boolean> {
-    return answersProbe(this, this.#parts.server, this.#parts.clock);
+    return answersProbe(this);
   }
 
   #abandoned(exchange: Exchange): void {
@@ -263,10 +283,9 @@ class HttpConnection implements Connection {
     if (exchange.isSettled) this.#stopExchange(exchange);
   }
 
-  #over(exchange: Exchange, fault: Fault | undefined, place: StreamPlace | undefined): void {
+  #over(exchange: Exchange, fault: Fault | undefined): void {
     this.#stopExchange(exchange);
     if (exchange.isSettled) return;
-    if (!fault && place && this.era === 'legacy') return this.#comeBack(exchange, place);
     if (fault) {
       if (fault.dispatched !== 'maybe') exchange.dispatched = fault.dispatched;
       this.#conversation.fail(exchange.id, fault);
@@ -275,35 +294,21 @@ class HttpConnection implements Connection {
     }
   }
 
-  /** A legacy server may end a stream in the middle, and go on where it was when we come back. */
-  #comeBack(exchange: Exchange, place: StreamPlace): void {
-    const { url, http, server, frameBytes, clock } = this.#parts;
-    const come = () => {
-      if (exchange.isSettled || this.#isClosed) return;
-      let isThere = false;
-      const answer = new HttpAnswer(server, frameBytes, {
-        sent: () => {},
-        headers: (status) => {
-          isThere = status === 200;
-        },
-        message: (message) => this.#message(message, exchange),
-        over: (fault) =>
-          this.#over(exchange, isThere ? fault : this.#gone(), answer.place ?? place),
-        broken: (error) => this.#broken(exchange, error),
-      });
-      const headers = { ...this.#headers('legacy'), accept: 'text/event-stream' };
-      const request = { url, method: 'GET', body: null } as const;
-      const resuming = { ...request, headers: { ...headers, 'last-event-id': place.lastId } };
-      this.#inFlight.set(exchange, http.send(resuming, answer));
-    };
-    const waiting = clock.after(place.retryMs ?? comeBackMs, come, true);
-    this.#inFlight.set(exchange, { abort: () => waiting[Symbol.dispose]() });
-  }
-
-  #gone(): Fault {
-    // The call was taken; what was turned away unread is only the way back to its answer.
-    const what = 'ended its answer and does not take it up again';
-    return this.#fault(what).with({ dispatched: 'maybe' });
+  /** A legacy answer that ended or was cut off goes on where it was; the call is not sent again. */
+  #resume(exchange: Exchange, place: StreamPlace): void {
+    this.#stopExchange(exchange);
+    const resumption = new Resumption(this.#parts, place, {
+      headers: () => this.#headers('legacy'),
+      message: (message) => this.#message(message, exchange),
+      failed: (fault, isLost) => {
+        this.#inFlight.delete(exchange);
+        this.#startStatus = 0;
+        const { generation } = this;
+        if (isLost) this.#lose(fault.with({ generation }));
+        this.#conversation.fail(exchange.id, fault.with({ generation }));
+      },
+    });
+    this.#inFlight.set(exchange, resumption);
   }
 
   /** The server has forgotten us: nothing was run, and a new session is needed. */
@@ -320,6 +325,12 @@ class HttpConnection implements Connection {
     this.#inFlight.delete(exchange);
     // A status that came before the break is no judgement of the server.
     this.#startStatus = 0;
+    const shortage = exchange.dispatched === 'no' ? shortageOf(error) : undefined;
+    if (shortage !== undefined) {
+      const fault = shortageFault(this.#parts.server, this.generation, shortage, error);
+      this.#conversation.fail(exchange.id, fault);
+      return;
+    }
     const code = (error as NodeJS.ErrnoException).code ?? error.name;
     const fault = this.#fault(
       exchange.dispatched === 'no'
@@ -337,7 +348,7 @@ class HttpConnection implements Connection {
   }
 
   respond(answer: string | Buffer): void {
-    void this.#postMessage(answer);
+    this.#postMessage(answer).catch(ignored);
   }
 
   #unasked(message: Message): void {
@@ -381,9 +392,8 @@ class HttpConnection implements Connection {
   async #sayGoodbye(): Promise<void> {
     const { url, http, clock } = this.#parts;
     const headers = this.#headers('legacy');
-    const goodbye = sendOneWay(http, { url, method: 'DELETE', headers, body: null });
-    await within(clock, goodbyeMs, goodbye.over);
-    goodbye.inFlight.abort();
+    const request = { url, method: 'DELETE', headers, body: null } as const;
+    await sendOneWay(http, request, clock, goodbyeMs).over;
   }
 
   #fault(what: string): Fault {

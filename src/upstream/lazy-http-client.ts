@@ -13,9 +13,13 @@ export class LazyHttpClient implements HttpClient {
     if (this.#client) return this.#client.send(request, listener);
     let inFlight: HttpInFlight | undefined;
     let isAborted = false;
-    void this.#load().then((client) => {
-      if (!isAborted && !this.#isClosed) inFlight = client.send(request, listener);
-    });
+    this.#load()
+      .then((client) => {
+        if (!isAborted && !this.#isClosed) inFlight = client.send(request, listener);
+      })
+      .catch((error: unknown) => {
+        if (!isAborted) listener.failed(error instanceof Error ? error : new Error(String(error)));
+      });
     return {
       abort() {
         isAborted = true;
@@ -26,15 +30,22 @@ export class LazyHttpClient implements HttpClient {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    const client = await this.#loading;
+    const client = await this.#loading?.catch(() => undefined);
     await client?.[Symbol.asyncDispose]();
   }
 
   #load(): Promise<HttpClient> {
-    this.#loading ??= import('./http-client.ts').then(({ createHttpClient }) => {
-      this.#client = createHttpClient();
-      return this.#client;
+    this.#loading ??= this.#import().catch((error: unknown) => {
+      // Too many open files, perhaps: the next request tries again.
+      this.#loading = undefined;
+      throw error;
     });
     return this.#loading;
+  }
+
+  async #import(): Promise<HttpClient> {
+    const { createHttpClient } = await import('./http-client.ts');
+    this.#client = createHttpClient();
+    return this.#client;
   }
 }

@@ -2,6 +2,7 @@
 // reading it: the method, the name of what is called, and the arguments a tool's schema marks with
 // `x-mcp-header`. A value that a header cannot carry as it is goes in base64 with a marker.
 
+import { ownValue } from '../kernel/own-value.ts';
 import { isRecord } from './classify.ts';
 
 /** A header value: plain where that is unambiguous, otherwise `=?base64?…?=`. */
@@ -16,9 +17,9 @@ export function paramHeaders(
   inputSchema: unknown,
   args: unknown,
 ): Readonly<Record<string, string>> | undefined {
-  const headers: Record<string, string> = {};
+  const headers = new Map<string, string>();
   collect(inputSchema, args, headers, 0);
-  return Object.keys(headers).length > 0 ? headers : undefined;
+  return headers.size > 0 ? Object.fromEntries(headers) : undefined;
 }
 
 /** Does the schema mark anything at all? Most do not, and then the arguments are never parsed. */
@@ -94,19 +95,19 @@ const headerToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 function collect(
   schema: unknown,
   value: unknown,
-  headers: Record<string, string>,
+  headers: Map<string, string>,
   depth: number,
 ): void {
   if (!isRecord(schema) || depth > 16 || value === undefined) return;
   const name = schema['x-mcp-header'];
   if (typeof name === 'string' && headerToken.test(name)) {
     const text = scalarText(value);
-    if (text !== undefined) headers[`mcp-param-${name.toLowerCase()}`] = headerValue(text);
+    if (text !== undefined) headers.set(`mcp-param-${name.toLowerCase()}`, headerValue(text));
     return;
   }
   if (!isRecord(schema['properties']) || !isRecord(value)) return;
   for (const [key, property] of Object.entries(schema['properties'])) {
-    if (Object.hasOwn(value, key)) collect(property, value[key], headers, depth + 1);
+    collect(property, ownValue(value, key), headers, depth + 1);
   }
 }
 

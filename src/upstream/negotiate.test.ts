@@ -6,7 +6,13 @@ import { scanMessage } from '../wire/scan.ts';
 import type { ProbeOutcome } from './classify.ts';
 import type { Greeting, Params } from './connection.ts';
 import { Exchange } from './exchange.ts';
-import { modernEnvelope, negotiate, ProbeEndedServer, type Talk } from './negotiate.ts';
+import {
+  type EraKnowledge,
+  modernEnvelope,
+  negotiate,
+  ProbeEndedServer,
+  type Talk,
+} from './negotiate.ts';
 
 const identity = { name: 'holdfast', version: '0.1.0' };
 const initialized =
@@ -18,6 +24,7 @@ class FakeTalk implements Talk {
   readonly exchanges: Exchange[] = [];
   readonly cancelled: number[] = [];
   outcome: ProbeOutcome = { kind: 'exit' };
+  isOrdered = true;
 
   request(method: string, params: Params, era: Era): Exchange {
     this.said.push(`${era} ${method} {${params.members}}`);
@@ -37,9 +44,9 @@ class FakeTalk implements Talk {
     return this.outcome.kind === 'unreachable' ? { kind: 'unreachable', fault } : this.outcome;
   }
 
-  /** Answers the latest request with a member of its own. */
-  async answer(member: string): Promise<void> {
-    const exchange = this.exchanges.at(-1) as Exchange;
+  /** Answers a request, the latest if none is named, with a member of its own. */
+  async answer(member: string, place = -1): Promise<void> {
+    const exchange = this.exchanges.at(place) as Exchange;
     exchange.answered(scanMessage(Buffer.from(`{"jsonrpc":"2.0","id":${exchange.id},${member}}`)));
     await settled();
   }
@@ -50,13 +57,20 @@ class FakeTalk implements Talk {
   }
 }
 
-function meet(remembered?: Era) {
+function meet(known: EraKnowledge = {}, first: Era = 'modern') {
   const talk = new FakeTalk();
   const clock = manualClock();
-  const meeting = negotiate(talk, remembered, identity, clock);
+  const learnt: EraKnowledge[] = [];
+  const learn = (facts: EraKnowledge) => void learnt.push(facts);
+  const meeting = negotiate(talk, { first, known, learn, identity, clock, capabilities: '{}' });
   meeting.catch(() => {});
-  return { talk, clock, meeting };
+  return { talk, clock, meeting, learnt: () => Object.assign({}, ...learnt) as EraKnowledge };
 }
+
+const discovered = '"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}';
+const unknownMethod = '"error":{"code":-32601,"message":"no"}';
+const wrongVersion =
+  '"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}';
 
 /** Answers `initialize` if it was sent; gives what came of it. */
 async function finish({ talk, meeting }: ReturnType<typeof meet>): Promise<Greeting> {
@@ -116,13 +130,76 @@ describe('meeting a server', () => {
     expect(world.clock.pending).toBe(0);
   });
 
-  it('is legacy after three seconds of silence, and the probe is given up', async () => {
+  it('tries initialize after three seconds of silence, and keeps the probe open #eras', async () => {
     const world = meet();
     await world.clock.advanceAsync(2_999);
     expect(world.talk.said).toHaveLength(1);
     await world.clock.advanceAsync(1);
-    expect(world.talk.cancelled).toEqual([1]);
+    expect(world.talk.cancelled).toEqual([]);
     expect((await finish(world)).era).toBe('legacy');
+    // It read the probe before initialize and did not answer it.
+    expect(world.learnt()).toEqual({ legacy: true, modern: false });
+    await world.talk.answer(discovered, 0);
+    expect(world.learnt()).toEqual({ legacy: true, modern: true });
+  });
+
+  it('learns nothing from silence where requests have no order, and gives the probe up', async () => {
+    const world = meet();
+    world.talk.isOrdered = false;
+    await world.clock.advanceAsync(3_000);
+    expect((await finish(world)).era).toBe('legacy');
+    expect(world.learnt()).toEqual({ legacy: true });
+    expect(world.talk.cancelled).toEqual([1]);
+  });
+
+  it('is modern when a slow server answers the probe late and refuses initialize #eras', async () => {
+    const world = meet();
+    await world.clock.advanceAsync(3_000);
+    await world.talk.answer(discovered, 0);
+    await world.talk.answer(wrongVersion, 1);
+    await settled();
+    await world.clock.advanceAsync(1_000);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+    expect(world.learnt().modern).toBe(true);
+  });
+
+  it('is modern when a late answer to the probe is all that comes', async () => {
+    const world = meet();
+    await world.clock.advanceAsync(8_000);
+    await world.talk.answer(discovered, 0);
+    await world.clock.advanceAsync(999);
+    expect(world.talk.said).toHaveLength(2);
+    await world.clock.advanceAsync(1);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+  });
+
+  it('probes once more when initialize is refused after silence #eras', async () => {
+    const world = meet();
+    await world.clock.advanceAsync(3_000);
+    await world.talk.answer(wrongVersion);
+    expect(world.talk.said.map((line) => line.split(' ')[1])).toEqual([
+      'server/discover',
+      'initialize',
+      'server/discover',
+    ]);
+    await world.talk.answer(discovered);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+    expect(world.learnt()).toEqual({ legacy: false, modern: true });
+  });
+
+  it('waits longer for a server that has answered the probe before', async () => {
+    const world = meet({ modern: true });
+    await world.clock.advanceAsync(14_999);
+    expect(world.talk.said).toHaveLength(1);
+    await world.talk.answer(discovered);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+  });
+
+  it('is started afresh when the probe ended it after a long silence', async () => {
+    const { talk, meeting, clock } = meet();
+    await clock.advanceAsync(3_000);
+    await talk.fail(new Fault('unavailable', 'exited'));
+    await expect(meeting).rejects.toThrow(ProbeEndedServer);
   });
 
   it('is started afresh when the probe ended it', async () => {
@@ -146,13 +223,49 @@ describe('meeting a server', () => {
   });
 
   it('goes straight to initialize with a server that was legacy before', async () => {
-    const world = meet('legacy');
+    const world = meet({ modern: false });
     expect((await finish(world)).era).toBe('legacy');
     expect(world.talk.said[0]).toContain('initialize');
   });
 
   it('probes a server that was modern before, since that is its greeting', () => {
-    expect(meet('modern').talk.said).toEqual(['modern server/discover {}']);
+    expect(meet({ modern: true }).talk.said).toEqual(['modern server/discover {}']);
+  });
+});
+
+describe('meeting a server for a legacy client', () => {
+  it('begins with initialize, whatever else the server speaks #eras', async () => {
+    const world = meet({ modern: true }, 'legacy');
+    expect((await finish(world)).era).toBe('legacy');
+    expect(world.talk.said[0]).toContain('legacy initialize');
+    expect(world.learnt()).toEqual({ legacy: true });
+  });
+
+  it('probes a server that refuses initialize, and learns that it is modern only #eras', async () => {
+    const world = meet({}, 'legacy');
+    await world.talk.answer(wrongVersion);
+    await world.talk.answer(discovered);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+    expect(world.learnt()).toEqual({ legacy: false, modern: true });
+    expect(meet({ legacy: false }, 'legacy').talk.said).toEqual(['modern server/discover {}']);
+  });
+
+  it('probes a server that refuses initialize by a status', async () => {
+    const { talk, meeting } = meet({}, 'legacy');
+    const fault = new Fault('unavailable', 'answered 404');
+    talk.outcome = { kind: 'http-status', status: 404, fault };
+    await talk.fail(fault);
+    await talk.answer(discovered);
+    expect(await meeting).toMatchObject({ era: 'modern' });
+  });
+
+  it('fails with what the server said to initialize when it does not know the probe either', async () => {
+    const { talk, meeting } = meet({}, 'legacy');
+    await talk.answer('"error":{"code":-32603,"message":"out of order"}');
+    await talk.answer(unknownMethod);
+    await expect(meeting).rejects.toMatchObject({
+      message: 'the server refused initialize: -32603 out of order',
+    });
   });
 });
 
@@ -160,7 +273,7 @@ describe('initialize', () => {
   it.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'])(
     'is understood in version %s',
     async (version) => {
-      const { talk, meeting } = meet('legacy');
+      const { talk, meeting } = meet({ modern: false });
       await talk.answer(`"result":{"protocolVersion":"${version}"}`);
       expect(await meeting).toMatchObject({ protocolVersion: version, capabilities: {} });
     },
@@ -170,17 +283,15 @@ describe('initialize', () => {
     ['in a version we do not speak', '"result":{"protocolVersion":"1999-01-01"}'],
     ['without a version', '"result":{}'],
     ['with something that is no object', '"result":7'],
-    ['with an error', '"error":{"code":-32603,"message":"out of order"}'],
-    ['with an error that is none', '"error":[]'],
   ])('is a violation when it is answered %s', async (_name, member) => {
-    const { talk, meeting } = meet('legacy');
+    const { talk, meeting } = meet({ modern: false });
     await talk.answer(member);
     await expect(meeting).rejects.toMatchObject({ code: 'protocol_violation' });
     expect(talk.said).toHaveLength(1);
   });
 
   it('fails with the fault of the transport', async () => {
-    const { talk, meeting } = meet('legacy');
+    const { talk, meeting } = meet({ modern: false });
     await talk.fail(new Fault('unavailable', 'exited with code 1'));
     await expect(meeting).rejects.toMatchObject({ message: 'exited with code 1' });
   });

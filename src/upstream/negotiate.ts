@@ -1,6 +1,7 @@
-// Making the acquaintance of a server: the modern probe first, `initialize` if it says nothing
-// modern, and the verdict remembered, so that the question is asked once per server and not once
-// per start. A transport gives the two verbs; how it carries them is its own business.
+// The first exchange with a server: which era will this connection speak? The era of the client that
+// the connection is made for is tried first, the other one if the server refuses. What its answers say
+// about the eras is remembered; silence says nothing, because a server may only be slow to start, so a
+// late answer still counts. A transport gives the two verbs; how it carries them is its own business.
 
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -13,7 +14,7 @@ import {
   modernVersion,
 } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
-import { classifyProbe, isRecord, type ProbeOutcome } from './classify.ts';
+import { classifyProbe, isRecord, type ProbeOutcome, type ProbeVerdict } from './classify.ts';
 import { type Greeting, noParams, type Params, type RequestOptions } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -22,22 +23,48 @@ export interface Identity {
   readonly version: string;
 }
 
-/** Remembered eras, by what makes a server the same server. */
-export interface Verdicts {
-  get(specHash: string): Promise<Era | undefined>;
-  put(specHash: string, era: Era): Promise<void>;
+/** Which eras a server speaks, as far as its own answers have said so; absent: not known. */
+export interface EraKnowledge {
+  readonly legacy?: boolean | undefined;
+  readonly modern?: boolean | undefined;
+}
+
+/** What is known of one server beyond this connection. Only answers are learnt, never silence. */
+export interface EraMemory {
+  known(): Promise<EraKnowledge>;
+  learn(facts: EraKnowledge): void;
+  /** Resolves when what was learnt so far is kept. */
+  kept(): Promise<void>;
 }
 
 export interface Talk {
-  request(method: string, params: Params, era: Era): Exchange;
+  request(method: string, params: Params, era: Era, options?: RequestOptions): Exchange;
   /** Resolves when the next request may follow. */
   notify(method: string, params: Params): Promise<void>;
-  /** What a failed exchange of the probe means on this transport. */
+  /** What a failed exchange of the negotiation means on this transport. */
   outcomeOf(fault: Fault): ProbeOutcome;
+  /** Does the server read what we send in the order in which we sent it? */
+  readonly isOrdered: boolean;
 }
 
-/** A silent server is taken for a legacy one after this long. */
-const probeMs = 3000;
+/** How a connection is to begin. */
+export interface Opening {
+  /** The era that is tried first: the one of the client that the connection is made for. */
+  readonly first: Era;
+  readonly known: EraKnowledge;
+  readonly learn: (facts: EraKnowledge) => void;
+  readonly identity: Identity;
+  readonly clock: Clock;
+  /** What we say a legacy server may ask its client, as JSON. */
+  readonly capabilities: string;
+}
+
+/** After this long without an answer to the probe, `initialize` is tried as well. */
+const probeMs = 3_000;
+/** The same for a server that has answered the probe before: it is only slow to start. */
+const knownModernProbeMs = 15_000;
+/** How long a server that answered the probe late has for its answer to `initialize`. */
+const lateAnswerGraceMs = 1_000;
 
 /** Raised when the process has to be started again without the probe. */
 export class ProbeEndedServer extends Error {
@@ -64,35 +91,111 @@ export function modernEnvelope(identity: Identity, capabilities = '{}'): string 
   return envelopeHead(identity) + capabilities;
 }
 
-export async function negotiate(
-  talk: Talk,
-  remembered: Era | undefined,
-  identity: Identity,
-  clock: Clock,
-  capabilities = '{}',
-): Promise<Greeting> {
-  if (remembered !== 'legacy') {
-    const verdict = classifyProbe(await probe(talk, clock));
-    if (verdict.kind === 'modern') return modernGreeting(verdict.discovery);
-    if (verdict.kind === 'fault') throw verdict.fault;
-    if (verdict.kind === 'legacy-afresh') throw new ProbeEndedServer();
-  }
-  return initialize(talk, identity, capabilities);
+export async function negotiate(talk: Talk, opening: Opening): Promise<Greeting> {
+  const { first, known } = opening;
+  const isLegacyFirst = first === 'legacy' ? known.legacy !== false : known.modern === false;
+  return isLegacyFirst ? legacyFirst(talk, opening) : modernFirst(talk, opening);
 }
 
-async function probe(talk: Talk, clock: Clock): Promise<ProbeOutcome> {
-  const exchange = talk.request('server/discover', noParams, 'modern');
-  let isSilent = false;
-  using _deadline = clock.after(probeMs, () => {
-    isSilent = true;
-    exchange.cancel(new Fault('timeout', 'no answer to server/discover'));
+// --- legacy first --------------------------------------------------------------------------
+
+/** `initialize`; a server that refuses it is asked whether it speaks the modern era. */
+async function legacyFirst(talk: Talk, opening: Opening): Promise<Greeting> {
+  const meeting = await initialize(talk, opening);
+  if (!(meeting instanceof Refused)) return accepted(meeting, opening);
+  const outcome = await answerWithin(talk, probe(talk), opening.clock, probeMs);
+  const verdict = classifyProbe(outcome);
+  if (verdict.kind !== 'modern') throw meeting.fault;
+  opening.learn({ legacy: false, modern: true });
+  return modernGreeting(verdict.discovery);
+}
+
+// --- modern first --------------------------------------------------------------------------
+
+async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
+  const { clock, known, learn } = opening;
+  const probing = probe(talk);
+  const waitMs = known.modern === true ? knownModernProbeMs : probeMs;
+  const outcome = await answerWithin(talk, probing, clock, waitMs);
+  if (outcome.kind === 'silence') return afterSilence(talk, opening, probing);
+  const verdict = classifyProbe(outcome);
+  if (verdict.kind === 'fault') throw verdict.fault;
+  if (verdict.kind === 'legacy-afresh') throw new ProbeEndedServer();
+  if (verdict.kind === 'modern') {
+    learn({ modern: true });
+    return modernGreeting(verdict.discovery);
+  }
+  learn({ modern: false });
+  const meeting = await initialize(talk, opening);
+  if (meeting instanceof Refused) throw meeting.fault;
+  return accepted(meeting, opening);
+}
+
+/**
+ * The probe has not been answered: the server may be slow, or silent about what it does not know.
+ * `initialize` follows while the probe stays open; whatever is answered decides.
+ */
+async function afterSilence(talk: Talk, opening: Opening, probing: Exchange): Promise<Greeting> {
+  const { clock, learn } = opening;
+  const late = probing.answer.then(
+    (message) => classifyProbe(outcomeOf(message)),
+    () => undefined,
+  );
+  const lateModern = new Promise<ModernVerdict>((resolve, reject) => {
+    late
+      .then((verdict) => {
+        if (verdict?.kind !== 'modern') return;
+        learn({ modern: true });
+        clock.after(lateAnswerGraceMs, () => resolve(verdict));
+      })
+      .catch(reject);
   });
-  try {
-    return outcomeOf(await exchange.answer);
-  } catch (error) {
-    if (isSilent) return { kind: 'silence' };
+  const meeting = initialize(talk, opening).catch((error: unknown) => {
+    // It read the probe late, and ended for it.
+    const isExit = error instanceof Fault && talk.outcomeOf(error).kind === 'exit';
+    throw isExit ? new ProbeEndedServer() : error;
+  });
+  const first = await Promise.race([meeting, lateModern]);
+  if ('kind' in first) return modernGreeting(first.discovery);
+  if (!(first instanceof Refused)) {
+    // It read the probe before `initialize` and answers only the latter: it does not know the probe.
+    if (talk.isOrdered && !probing.isSettled) learn({ modern: false });
+    // Elsewhere it holds a connection of its own, which must not stay open for nothing.
+    if (!talk.isOrdered) probing.cancel(new Fault('cancelled', 'the server speaks the other era'));
+    return accepted(first, opening);
+  }
+  const again = answerWithin(talk, probe(talk), clock, knownModernProbeMs).then(classifyProbe);
+  const verdict = await Promise.race([again, lateModern]);
+  if (verdict.kind !== 'modern') throw first.fault;
+  learn({ legacy: false, modern: true });
+  return modernGreeting(verdict.discovery);
+}
+
+type ModernVerdict = Extract<ProbeVerdict, { readonly kind: 'modern' }>;
+
+/** It stays open when nobody waits for it any more, so that a late answer is still heard. */
+function probe(talk: Talk): Exchange {
+  return talk.request('server/discover', noParams, 'modern', { background: true });
+}
+
+async function answerWithin(
+  talk: Talk,
+  probing: Exchange,
+  clock: Clock,
+  waitMs: number,
+): Promise<ProbeOutcome> {
+  const answer = probing.answer.then(outcomeOf, (error: unknown) => {
     if (error instanceof Fault) return talk.outcomeOf(error);
     throw error;
+  });
+  let deadline: Disposable | undefined;
+  const silence = new Promise<ProbeOutcome>((resolve) => {
+    deadline = clock.after(waitMs, () => resolve({ kind: 'silence' }));
+  });
+  try {
+    return await Promise.race([answer, silence]);
+  } finally {
+    deadline?.[Symbol.dispose]();
   }
 }
 
@@ -117,18 +220,39 @@ function modernGreeting(discovery: Readonly<Record<string, unknown>>): Greeting 
   };
 }
 
-async function initialize(talk: Talk, identity: Identity, capabilities: string): Promise<Greeting> {
+/** The server answered `initialize` with an error, or with a status that means as much. */
+class Refused {
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    this.fault = fault;
+  }
+}
+
+function accepted(greeting: Greeting, { learn }: Opening): Greeting {
+  learn({ legacy: true });
+  return greeting;
+}
+
+async function initialize(talk: Talk, opening: Opening): Promise<Greeting | Refused> {
+  const { capabilities, identity } = opening;
   const members =
     `"protocolVersion":${JSON.stringify(latestLegacyVersion)},"capabilities":${capabilities},` +
     `"clientInfo":${JSON.stringify(identity)}`;
-  const message = await talk.request('initialize', { members }, 'legacy').answer;
-  if (message.kind !== 'result' || !message.result) throw refusedFault(message);
+  let message: Message;
+  try {
+    message = await talk.request('initialize', { members }, 'legacy').answer;
+  } catch (error) {
+    if (error instanceof Fault && isRefusal(talk.outcomeOf(error))) return new Refused(error);
+    throw error;
+  }
+  if (message.kind !== 'result' || !message.result) return new Refused(refusedFault(message));
   const result = parsed(message.bytes, message.result);
   const version = isRecord(result) ? result['protocolVersion'] : undefined;
   if (!isRecord(result) || !isLegacyVersion(version)) {
     throw new Fault(
       'protocol_violation',
-      `the server answered initialize with protocol version ${JSON.stringify(version)}, which holdfast does not speak`,
+      `the server answered initialize with protocol version ${JSON.stringify(version)}, which Holdfast does not speak`,
       { dispatched: 'yes' },
     );
   }
@@ -140,6 +264,11 @@ async function initialize(talk: Talk, identity: Identity, capabilities: string):
     capabilities: isRecord(result['capabilities']) ? result['capabilities'] : {},
     instructions: typeof result['instructions'] === 'string' ? result['instructions'] : undefined,
   };
+}
+
+/** A status that says something about the request, not about a login or a broken backend. */
+function isRefusal(outcome: ProbeOutcome): boolean {
+  return outcome.kind === 'http-status' && classifyProbe(outcome).kind === 'legacy';
 }
 
 function refusedFault(message: Message): Fault {

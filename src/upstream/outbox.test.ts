@@ -35,7 +35,7 @@ function newOutbox() {
     return exchange;
   };
   const finish = (error: Error | null = null) => open.shift()?.(error);
-  return { clock, outbox, writes, open, stuck, push, first, finish };
+  return { clock, outbox, pipe, writes, open, stuck, push, first, finish };
 }
 
 const bytes = (text: string): Frame => [Buffer.from(text)];
@@ -48,6 +48,19 @@ describe('our queue in front of a pipe', () => {
     expect([writes, one.dispatched]).toEqual([[], 'no']);
     await settled();
     expect([writes, one.dispatched]).toEqual([['one\n'], 'maybe']);
+  });
+
+  it('takes a pipe that throws for a broken one #one-bad-neighbour', async () => {
+    const { outbox, pipe, push, stuck, writes } = newOutbox();
+    pipe.write = () => {
+      throw new TypeError('a defect');
+    };
+    push('one\n');
+    await settled();
+    expect(stuck).toMatchObject([['broken', { message: 'a defect' }]]);
+    outbox.push('two\n', undefined);
+    await settled();
+    expect([stuck.length, writes]).toEqual([1, []]);
   });
 
   it('has one write outstanding: what stands behind it is still ours', async () => {

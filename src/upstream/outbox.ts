@@ -44,10 +44,20 @@ export class Outbox {
   #writes = 0;
   #watch: Disposable | undefined;
   #isClosed = false;
-  readonly #written = (error: Error | null) => this.#done(error);
+  readonly #written = (error: Error | null) => {
+    try {
+      this.#done(error);
+    } catch (thrown) {
+      this.#failed(thrown);
+    }
+  };
   readonly #turnEnded = () => {
     this.#isGathering = false;
-    if (!this.#writing) this.#flush();
+    try {
+      if (!this.#writing) this.#flush();
+    } catch (thrown) {
+      this.#failed(thrown);
+    }
   };
 
   constructor(pipe: Pipe, clock: Clock, writeDeadlineMs: number, listener: OutboxListener) {
@@ -108,6 +118,12 @@ export class Outbox {
       this.close();
       this.#listener.stuck('broken', error);
     } else if (!this.#isGathering || this.#queuedBytes >= gatherBytes) this.#flush();
+  }
+
+  /** An error that nobody expected: nobody knows what was written, so nothing more is. */
+  #failed(thrown: unknown): void {
+    this.close();
+    this.#listener.stuck('broken', thrown instanceof Error ? thrown : new Error(String(thrown)));
   }
 
   /** The next frames as one piece of bytes; from here on they may have left us. */

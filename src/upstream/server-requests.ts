@@ -25,6 +25,12 @@ export function refusedAnswer(message: Message, why: string): Buffer {
   return errorAnswer(message, JSON.stringify(error));
 }
 
+/** The question cannot be carried because of an error of our own. */
+export function internalAnswer(message: Message): Buffer {
+  const error = { code: rpcCodes.internalError, message: 'Internal error' };
+  return errorAnswer(message, JSON.stringify(error));
+}
+
 function around(head: string, carried: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from(head), Buffer.from(carried), Buffer.from('}')]);
 }

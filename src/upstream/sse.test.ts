@@ -147,6 +147,24 @@ describe('a call over the 2024 transport', () => {
     });
   });
 
+  it('leaves no POST behind that the server never answers', async () => {
+    const { connection, http, clock } = await sseServer();
+    const exchange = call(connection);
+    const post = http.last.sent();
+    connection.notify('notifications/x', { members: '' });
+    const note = http.last.sent();
+    await clock.advanceAsync(29_999);
+    expect([post.isAborted, note.isAborted]).toEqual([false, false]);
+    await clock.advanceAsync(1);
+    // A POST may wait as long as its call does; what wants no answer has a deadline of its own.
+    expect([post.isAborted, note.isAborted]).toEqual([false, true]);
+    const answer = { jsonrpc: '2.0', id: exchange.id, result: {} };
+    http.find('GET').event(answer);
+    await exchange.answer;
+    await clock.advanceAsync(30_000);
+    expect([post.isAborted, clock.pending]).toEqual([true, 0]);
+  });
+
   it('that is given up before a socket took it is never sent', async () => {
     const { connection, http } = await sseServer();
     const exchange = call(connection);
@@ -211,6 +229,9 @@ describe('the stream of the 2024 transport', () => {
     if (isAnswered)
       http.find('GET').event({ jsonrpc: '2.0', id: http.last.body['id'], result: {} });
     await clock.advanceAsync(5_000);
-    expect([await probing, clock.pending]).toEqual([isAnswered, 0]);
+    expect(await probing).toBe(isAnswered);
+    // It was told that the probe is given up.
+    if (!isAnswered) http.last.status(202);
+    expect(clock.pending).toBe(0);
   });
 });

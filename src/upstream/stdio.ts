@@ -5,12 +5,13 @@
 
 import { type Clock, within } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
+import type { Redactor } from '../kernel/redactor.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
 import { type StopPolicy, stopChild } from '../supervise/process/stop.ts';
 import type { Era } from '../wire/eras.ts';
-import { LineReader } from '../wire/line-reader.ts';
+import { skipSpace } from '../wire/grammar.ts';
 import { oversizedResponseId } from '../wire/oversized.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
@@ -27,32 +28,38 @@ import type { Exchange } from './exchange.ts';
 import { asLine, notificationText, requestText, withProgress } from './frame.ts';
 import { answersProbe } from './liveness.ts';
 import {
+  type EraKnowledge,
+  type EraMemory,
   envelopeHead,
   fullEnvelope,
   type Identity,
   modernEnvelope,
   negotiate,
   ProbeEndedServer,
-  type Verdicts,
 } from './negotiate.ts';
-import { NoiseLimit } from './noise-limit.ts';
 import { Outbox } from './outbox.ts';
 import { pingAnswer } from './server-requests.ts';
+import { causeIn } from './stderr-cause.ts';
 import { StderrRing } from './stderr-ring.ts';
+import { StdoutReader } from './stdout-reader.ts';
 
 export interface StdioParts {
   readonly server: string;
   readonly spec: ChildSpec;
-  readonly specHash: string;
   readonly frameBytes: number;
   readonly spawn: Spawn;
   readonly clock: Clock;
   readonly identity: Identity;
   /** What we say a legacy server may ask its client, as JSON. */
   readonly capabilities: string;
-  readonly verdicts: Verdicts;
+  /** The era of the client that it is made for. */
+  readonly first: Era;
+  readonly eras: EraMemory;
+  /** Knows the secrets that the child was given; none if absent. */
+  readonly redactor?: Redactor;
 }
 
+const openBrace = 0x7b;
 /** A child that takes no byte for this long is hung. */
 const writeDeadlineMs = 10_000;
 /** After a broken pipe the exit that explains it is usually on its way. */
@@ -68,10 +75,9 @@ export async function connectStdio(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const remembered = await parts.verdicts.get(parts.specHash);
-  const connection = await open(parts, generation, signal, listener, remembered);
-  const { era } = connection.greeting;
-  if (era !== remembered) await parts.verdicts.put(parts.specHash, era);
+  const known = await parts.eras.known();
+  const connection = await open(parts, generation, signal, listener, known);
+  await parts.eras.kept();
   return connection;
 }
 
@@ -80,18 +86,19 @@ async function open(
   generation: number,
   signal: AbortSignal,
   listener: ConnectionListener,
-  era: Era | undefined,
+  known: EraKnowledge,
 ): Promise<StdioConnection> {
   const connection = new StdioConnection(parts, generation, listener);
   try {
-    await connection.start(signal, era);
+    await connection.start(signal, known);
     return connection;
   } catch (error) {
     await connection.close('hung');
     // Only a process that the probe itself has ended is started once more, without the probe.
-    if (error instanceof ProbeEndedServer)
-      return open(parts, generation, signal, listener, 'legacy');
-    throw error;
+    if (error instanceof ProbeEndedServer) {
+      return open(parts, generation, signal, listener, { modern: false });
+    }
+    throw connection.explained(error);
   }
 }
 
@@ -100,9 +107,8 @@ class StdioConnection implements Connection {
   readonly #parts: StdioParts;
   readonly #listener: ConnectionListener;
   readonly #conversation: Conversation;
-  readonly #reader: LineReader;
-  readonly #noise: NoiseLimit;
-  readonly #stderr = new StderrRing();
+  readonly #stdout: StdoutReader;
+  readonly #stderr: StderrRing;
   readonly #exited: Promise<Exit>;
   #reportExit!: (exit: Exit) => void;
   #exit: Exit | undefined;
@@ -122,39 +128,42 @@ class StdioConnection implements Connection {
     this.#parts = parts;
     this.generation = generation;
     this.#listener = listener;
+    this.#stderr = new StderrRing(parts.redactor);
     this.#exited = new Promise((resolve) => {
       this.#reportExit = resolve;
     });
-    this.#noise = new NoiseLimit(parts.clock, () =>
-      this.#end(
-        this.#fault('protocol_violation', 'writes what is not MCP to its stdout, too often'),
-      ),
-    );
-    this.#reader = new LineReader(parts.frameBytes, {
+    this.#stdout = new StdoutReader(parts.frameBytes, parts.clock, {
       line: (bytes) => this.#line(bytes),
       oversized: (head) => this.#oversized(head),
       oversizedEnd: (tail) => this.#oversizedEnd(tail),
+      isAwaited: () => this.#conversation.hasCalls,
+      probe: () => this.probe(),
+      broken: (what) => this.#end(this.#fault('protocol_violation', what)),
     });
-    this.#conversation = new Conversation({
-      notification: (message, about) => this.#listener.notification(message, about, this),
-      request: (message) => this.#asked(message),
-      noise: (noise) => this.#count(noise),
-      abandoned: (exchange) => this.#abandoned(exchange),
-    });
+    this.#conversation = new Conversation(
+      {
+        notification: (message, about) => this.#listener.notification(message, about, this),
+        request: (message) => this.#asked(message),
+        noise: (noise) => this.#count(noise),
+        abandoned: (exchange) => this.#abandoned(exchange),
+      },
+      parts.clock,
+    );
   }
 
   // --- starting ----------------------------------------------------------------------------
 
-  async start(signal: AbortSignal, era: Era | undefined): Promise<void> {
-    const { spawn, spec, clock, identity, capabilities } = this.#parts;
+  async start(signal: AbortSignal, known: EraKnowledge): Promise<void> {
+    const { spawn, spec, clock, identity, capabilities, first, eras } = this.#parts;
     signal.throwIfAborted();
     const child = await spawn(spec, {
-      stdout: (chunk) => this.#stdout(chunk),
+      stdout: (chunk) => this.#stdout.push(chunk),
       stderr: (chunk) => this.#stderr.push(chunk),
       ended: () => this.#ended(),
       exited: (exit) => this.#exitedWith(exit),
     });
     this.#child = child;
+    this.#stdout.attach(child);
     this.#outbox = new Outbox(child, clock, writeDeadlineMs, {
       isBusy: () => this.#conversation.isBusy,
       stuck: (cause) => this.#stuck(cause),
@@ -165,16 +174,20 @@ class StdioConnection implements Connection {
       signal.throwIfAborted();
       if (this.#exit) throw this.#exitFault(this.#exit);
       const talk = {
-        request: (method: string, params: Params, talkEra: Era) =>
-          this.#send(method, params, talkEra === 'modern' ? modernEnvelope(identity) : ''),
+        isOrdered: true,
+        request: (method: string, params: Params, era: Era, options?: RequestOptions) =>
+          this.#send(method, params, era === 'modern' ? modernEnvelope(identity) : '', options),
         notify: (method: string, params: Params) => Promise.resolve(this.notify(method, params)),
         outcomeOf: (fault: Fault): ProbeOutcome =>
           this.#exit && fault.dispatched !== 'no'
             ? { kind: 'exit' }
             : { kind: 'unreachable', fault },
       };
-      this.#greeting = await negotiate(talk, era, identity, clock, capabilities);
+      const learn = (facts: EraKnowledge) => eras.learn(facts);
+      const opening = { first, known, learn, identity, clock, capabilities };
+      this.#greeting = await negotiate(talk, opening);
       if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
+      this.#stdout.greeted();
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -242,7 +255,7 @@ class StdioConnection implements Connection {
   probe(): Promise<boolean> {
     // Its answer would lie in the pipe that is not read.
     if (this.#isHeld) return Promise.resolve(true);
-    return answersProbe(this, this.#parts.server, this.#parts.clock);
+    return answersProbe(this);
   }
 
   #abandoned(exchange: Exchange): void {
@@ -252,12 +265,10 @@ class StdioConnection implements Connection {
 
   // --- listening ---------------------------------------------------------------------------
 
-  #stdout(chunk: Buffer): void {
-    if (!this.isLost) this.#reader.push(chunk);
-  }
-
   #line(bytes: Buffer): void {
     if (this.isLost) return;
+    // Most noise is a log line, and that is told by its first character.
+    if (bytes[skipSpace(bytes, 0)] !== openBrace) return this.#count('not-json');
     let message: Message;
     try {
       message = scanMessage(bytes);
@@ -271,13 +282,10 @@ class StdioConnection implements Connection {
   /** A banner is noise; a damaged answer ends the call it belongs to, if that can be read. */
   #unreadable(bytes: Buffer, error: WireError): void {
     const id = error.id ?? oversizedResponseId(bytes.subarray(0, 4096), bytes.subarray(-256));
-    const fault = this.#fault(
-      'protocol_violation',
-      `sent an answer that is not valid MCP (${error.reason})`,
-    );
-    if (typeof id === 'number' && this.#conversation.damaged(id, fault))
-      this.#count('invalid-message');
-    else this.#count('not-json');
+    if (typeof id !== 'number' || !this.#conversation.isOpen(id)) return this.#count('not-json');
+    const what = `sent an answer that is not valid MCP (${error.reason})`;
+    const isOurs = this.#conversation.damaged(id, this.#fault('protocol_violation', what));
+    this.#count(isOurs ? 'invalid-message' : 'not-json');
   }
 
   #oversized(head: Buffer): void {
@@ -303,7 +311,7 @@ class StdioConnection implements Connection {
 
   #count(noise: Noise): void {
     this.#listener.noise(noise);
-    this.#noise.count(noise);
+    this.#stdout.noise(noise);
   }
 
   #asked(message: Message): void {
@@ -316,10 +324,12 @@ class StdioConnection implements Connection {
   // --- ending ------------------------------------------------------------------------------
 
   #ended(): void {
+    this.#stdout.flush();
     this.#afterGrace(() => this.#end(this.#fault('unavailable', 'closed its stdout')));
   }
 
   #exitedWith(exit: Exit): void {
+    this.#stdout.flush();
     this.#exit = exit;
     this.#listener.lastWords(this.stderr);
     this.#reportExit(exit);
@@ -342,6 +352,7 @@ class StdioConnection implements Connection {
   #end(cause: Fault): void {
     if (this.isLost) return;
     this.isLost = true;
+    this.#stdout.close();
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.close();
     this.#conversation.failAll(cause);
@@ -358,6 +369,7 @@ class StdioConnection implements Connection {
     const { clock } = this.#parts;
     if (reason === 'reload' || reason === 'idle') await this.#drain();
     this.isLost = true;
+    this.#stdout.close();
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.finish();
     this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));
@@ -378,7 +390,25 @@ class StdioConnection implements Connection {
   #exitFault(exit: Exit): Fault {
     if (exit.limit) return this.#fault('unavailable', `was ended for passing limits.${exit.limit}`);
     const how = exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
-    return this.#fault('unavailable', this.#greeting ? how : `${how} before it was ready`);
+    const cause = causeIn(this.stderr);
+    if (!this.#greeting) {
+      // What it said comes first: on a narrow screen the rest is cut off.
+      const what = cause
+        ? `did not start: ${cause.line} (it ${how})`
+        : `${how} before it was ready`;
+      return this.#fault('unavailable', what);
+    }
+    // Long after its start, the last thing it said may be about anything.
+    const why = cause?.isError && exit.code !== null ? `: ${cause.line}` : '';
+    return this.#fault('unavailable', `${how}${why}`);
+  }
+
+  /** A start that failed, with what the server said about it. */
+  explained(error: unknown): unknown {
+    const cause = error instanceof Fault ? causeIn(this.stderr) : undefined;
+    if (!(error instanceof Fault) || !cause || error.record.stderr !== undefined) return error;
+    const explained = error.with({ stderr: cause.excerpt });
+    return cause.isError ? explained.because(`its stderr says: ${cause.line}`) : explained;
   }
 
   #fault(
@@ -386,11 +416,11 @@ class StdioConnection implements Connection {
     what: string,
   ): Fault {
     const { server } = this.#parts;
-    const lastLine = this.#stderr.lastLine;
+    const cause = causeIn(this.stderr);
     return new Fault(code, `${server} ${what}`, {
       server,
       generation: this.generation,
-      ...(lastLine === undefined ? {} : { stderr: lastLine }),
+      ...(cause === undefined ? {} : { stderr: cause.excerpt }),
     });
   }
 }

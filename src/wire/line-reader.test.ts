@@ -148,6 +148,22 @@ describe('LineReader', () => {
     expect(reader.end()?.length).toBe(500_000);
   });
 
+  test('stops within a chunk when it is told to, and says how much it has taken', () => {
+    const lines: string[] = [];
+    const reader: LineReader = new LineReader(100, {
+      line: (bytes) => {
+        lines.push(bytes.toString());
+        if (lines.length === 2) reader.stop();
+      },
+      oversized: () => {},
+    });
+    const chunk = Buffer.from('one\ntwo\nthree\nfo');
+    const taken = reader.push(chunk);
+    expect([taken, lines]).toEqual([8, ['one', 'two']]);
+    expect(reader.push(chunk.subarray(taken))).toBe(8);
+    expect([lines, reader.end()?.toString()]).toEqual([['one', 'two', 'three'], 'fo']);
+  });
+
   test('gives the same lines however the stream is chunked', () => {
     const line = fc.oneof(
       fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\r', '\t'), maxLength: 30 }),

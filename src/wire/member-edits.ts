@@ -23,7 +23,7 @@ export function memberEdits(object: ObjectSpan, changes: MemberChanges): Edit[] 
     } else if (member === undefined) added.push([key, value]);
     else edits.push({ start: member.start, end: member.end, with: value });
   }
-  edits.push(...removals(members, removed));
+  for (const edit of removals(members, removed)) edits.push(edit);
   const place = members.at(-1)?.end ?? object.start + 1;
   let comma = members.length > removed.size ? ',' : '';
   for (const [key, value] of added) {

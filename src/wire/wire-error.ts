@@ -45,7 +45,12 @@ export class WireError extends Error {
   readonly id: number | string | null;
 
   constructor(reason: RefusalReason, offset: number, id: number | string | null = null) {
+    // The cause is in the bytes, not in our code. Collecting the stack would cost ten times the rest,
+    // and whoever floods us with bad JSON decides how often.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(`the JSON was refused: ${refusals[reason].says} (at byte ${offset})`);
+    Error.stackTraceLimit = stackTraceLimit;
     this.reason = reason;
     this.rpcCode = refusals[reason].rpcCode;
     this.offset = offset;

@@ -35,7 +35,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   cache: ['kernel', 'store'],
   catalog: ['kernel', 'wire', 'policy'],
   host: former,
-  'host-tools': ['kernel', 'wire', 'catalog', 'host'],
+  'host-tools': ['kernel', 'wire', 'observe', 'catalog', 'host'],
   downstream: ['kernel', 'wire', 'policy', 'store', 'catalog', 'upstream', 'host', 'host-tools'],
   cli: [...former, 'host', 'host-tools', 'downstream', 'index.ts'],
 };

@@ -60,8 +60,17 @@ const values: Readonly<Record<string, unknown>> = {
     role: null,
     expiresAt: null,
   },
-  verdicts: 'legacy',
-  catalogues: { version: 1, lists: { tools: `[${'{"name":"tool","x":1.0},'.repeat(20)}{}]` } },
+  verdicts: { legacy: true, modern: false, classes: 'alike', asksAtStart: false },
+  catalogues: {
+    version: 2,
+    classes: [
+      {
+        era: 'legacy',
+        features: [],
+        lists: { tools: `[${'{"name":"tool","x":1.0},'.repeat(20)}{}]` },
+      },
+    ],
+  },
 };
 
 async function tearRecords(folder: string, options: TornOptions): Promise<void> {

@@ -1,4 +1,4 @@
-// The four areas that take in bytes from outside, each run for its share and told in figures.
+// The five areas that take in bytes from outside, each run for its share and told in figures.
 
 import { atMost, exactly, type Figure, fact } from '../proof/report.ts';
 import { ConfigFolder } from './config-check.ts';
@@ -9,10 +9,11 @@ import { fuzzHttp } from './http.ts';
 import { checkLines, lineStream } from './lines.ts';
 import { type Fuzzed, fuzzFor } from './rounds.ts';
 import { checkInJobs, checkPart, keepWrong, scannerFigures } from './scanner.ts';
+import { fuzzServers } from './servers.ts';
 import { fuzzStdio } from './stdio.ts';
 import { Tally } from './tally.ts';
 
-export const areas = ['scanner', 'framing', 'config', 'http'] as const;
+export const areas = ['scanner', 'framing', 'config', 'http', 'servers'] as const;
 
 export type Area = (typeof areas)[number];
 
@@ -43,6 +44,8 @@ export function runArea(area: Area, options: AreaOptions): Promise<AreaReport> {
       return config(options);
     case 'http':
       return http(options);
+    case 'servers':
+      return servers(options);
   }
 }
 
@@ -90,6 +93,20 @@ async function config(options: AreaOptions): Promise<AreaReport> {
       fact('config: files', count),
       exactly('config: broken promises', findings.count, 0),
       fact('config: what became of them', tally.told()),
+    ],
+    findings: findings.lines,
+  };
+}
+
+async function servers(options: AreaOptions): Promise<AreaReport> {
+  const findings = new Findings();
+  const tally = new Tally();
+  const said = await fuzzServers(options, findings, tally);
+  return {
+    figures: [
+      fact('servers: messages', said),
+      exactly('servers: broken promises', findings.count, 0),
+      fact('servers: what was said', tally.told()),
     ],
     findings: findings.lines,
   };

@@ -7,6 +7,7 @@
 
 import type { Dice } from '../simulation/random.ts';
 import { foreignFiles, ownFile, Pairs, Raw, type Value } from './config-files.ts';
+import { inheritedNames } from './inherited-names.ts';
 import { MessageWriter } from './messages.ts';
 import { mutated } from './mutations.ts';
 
@@ -35,8 +36,8 @@ const words: readonly [string, ...string[]] = [
   '${SECRET_LINES}',
   '${EMPTY}',
   '${EMPTY:-x}',
-  '${__proto__}',
-  '${constructor}',
+  ...inheritedNames.map((name) => `\${${name}}`),
+  ...inheritedNames,
   '${__proto__:-x}',
   'a\nb',
   'a\u0000b',
@@ -54,11 +55,8 @@ const words: readonly [string, ...string[]] = [
 ];
 
 const strangeKeys: readonly [string, ...string[]] = [
-  '__proto__',
-  'constructor',
+  ...inheritedNames,
   'prototype',
-  'toString',
-  'hasOwnProperty',
   '',
   ' ',
   'mcpServers',

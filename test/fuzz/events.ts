@@ -7,6 +7,7 @@ import { Dice } from '../simulation/random.ts';
 import { chunksOf } from './chunks.ts';
 import { agree, shortly } from './disagreement.ts';
 import { fingerprint } from './fingerprint.ts';
+import { inheritedNames } from './inherited-names.ts';
 import { MessageWriter } from './messages.ts';
 import { mutated } from './mutations.ts';
 import type { Tally } from './tally.ts';
@@ -57,6 +58,7 @@ const lines: readonly [string, ...string[]] = [
   '\ufeffdata: marked',
   '\0',
   'data: \0',
+  ...inheritedNames.flatMap((name) => [`${name}: x`, `event: ${name}`, `id: ${name}`]),
 ];
 
 export function eventStream(dice: Dice): Buffer {

@@ -4,6 +4,7 @@
 
 import type { Dice } from '../simulation/random.ts';
 import { envelope, goodCall, type HttpRequest, withBody, withHeader } from './http-request.ts';
+import { inheritedNames, inheritedTexts } from './inherited-names.ts';
 import { JsonWriter } from './json-writer.ts';
 
 const methods: readonly [string, ...string[]] = [
@@ -27,8 +28,7 @@ const methods: readonly [string, ...string[]] = [
   'tasks/list',
   'tasks/result',
   'sampling/createMessage',
-  'constructor',
-  '__proto__',
+  ...inheritedNames,
 ];
 
 const members: readonly [string, ...string[]] = [
@@ -47,6 +47,7 @@ const members: readonly [string, ...string[]] = [
   'protocolVersion',
   'capabilities',
   'clientInfo',
+  ...inheritedNames,
 ];
 
 const values: readonly [string, ...string[]] = [
@@ -67,6 +68,7 @@ const values: readonly [string, ...string[]] = [
   '[]',
   'null',
   '""',
+  ...inheritedTexts,
 ];
 
 const metaKeys: readonly [string, ...string[]] = [
@@ -77,7 +79,10 @@ const metaKeys: readonly [string, ...string[]] = [
   'io.modelcontextprotocol/related-task',
   'holdfast/idempotencyKey',
   'traceparent',
+  ...inheritedNames,
 ];
+
+const ids: readonly [string, ...string[]] = ['1', '"a"', '0', '-1', ...inheritedTexts];
 
 /** What the header Mcp-Name mirrors, by method. */
 const mirrored: Readonly<Record<string, string>> = {
@@ -107,7 +112,7 @@ export function meaningfulRequest(
   if (session !== undefined) meta.clear();
   if (dice.chance(0.4)) meta.set(dice.pick(metaKeys), someValue(writer));
   if (session === undefined || meta.size > 0) params.set('_meta', objectText(meta));
-  const body = `{"jsonrpc":"2.0","id":${dice.pick(['1', '"a"', '0', '-1'])},"method":${JSON.stringify(method)},"params":${objectText(params)}}`;
+  const body = `{"jsonrpc":"2.0","id":${dice.pick(ids)},"method":${JSON.stringify(method)},"params":${objectText(params)}}`;
   const request = withBody(goodCall('', gate.port, gate.token), body);
   if (session !== undefined) return withSession(request, session, '2025-11-25');
   const source = Object.hasOwn(mirrored, method) ? params.get(mirrored[method] ?? '') : undefined;

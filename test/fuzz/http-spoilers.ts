@@ -3,6 +3,7 @@
 
 import type { Dice } from '../simulation/random.ts';
 import { type HttpRequest, withBody, withHeader } from './http-request.ts';
+import { inheritedNames } from './inherited-names.ts';
 
 export interface Spoiler {
   readonly name: string;
@@ -104,6 +105,7 @@ export const spoilers: readonly [Spoiler, ...Spoiler[]] = [
       'Basic aGY6eA==',
       'Bearer a b',
       `Bearer ${'x'.repeat(5000)}`,
+      ...inheritedNames.map((name) => `Bearer ${name}`),
       '',
       'hf_',
     ),
@@ -136,6 +138,7 @@ export const spoilers: readonly [Spoiler, ...Spoiler[]] = [
       '',
       'x',
       '2026-07-28, 2026-07-28',
+      ...inheritedNames,
     ),
   },
   {
@@ -150,6 +153,7 @@ export const spoilers: readonly [Spoiler, ...Spoiler[]] = [
       '',
       'tools/call, tools/call',
       'tools%2Fcall',
+      ...inheritedNames,
     ),
   },
   {
@@ -166,6 +170,7 @@ export const spoilers: readonly [Spoiler, ...Spoiler[]] = [
       '=?base64?!?=',
       '=?base64??=',
       'FILES__ECHO',
+      ...inheritedNames,
     ),
   },
   {

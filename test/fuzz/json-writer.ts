@@ -5,6 +5,7 @@
 
 import type { Dice } from '../simulation/random.ts';
 import { flaws } from './flaws.ts';
+import { inheritedNames } from './inherited-names.ts';
 
 const numbers: readonly [string, ...string[]] = [
   '0',
@@ -72,6 +73,7 @@ const units: readonly [string, ...string[]] = [
   ':',
   ',',
   'null',
+  ...inheritedNames,
 ];
 
 const keys: readonly [string, ...string[]] = [
@@ -82,9 +84,7 @@ const keys: readonly [string, ...string[]] = [
   'x',
   'name',
   '_meta',
-  '__proto__',
-  'constructor',
-  'toString',
+  ...inheritedNames,
   'length',
   '0',
   'a/b',

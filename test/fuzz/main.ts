@@ -14,7 +14,8 @@ import { replayed } from './replay.ts';
 const help = `npm run fuzz -- [options]
 
 Generated and mutated bytes for everything that parses bytes from outside: the scanner against
-TextDecoder and JSON.parse, framing, config files, and the HTTP edge and stdin of a running gateway.
+TextDecoder and JSON.parse, framing, config files, the HTTP edge and stdin of a running gateway, and
+what a server may say to a host.
 
   --documents N   for the scanner (1000000)
   --seconds S     for each of the others (20)

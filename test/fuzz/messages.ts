@@ -4,6 +4,7 @@
 
 import { knownKeys } from '../../src/wire/envelope-keys.ts';
 import type { Dice } from '../simulation/random.ts';
+import { inheritedNames, inheritedTexts } from './inherited-names.ts';
 import { JsonWriter } from './json-writer.ts';
 
 const methods: readonly [string, ...string[]] = [
@@ -18,6 +19,7 @@ const methods: readonly [string, ...string[]] = [
   '',
   '\\u0074ools/call',
   'é',
+  ...inheritedNames,
 ];
 
 const ids: readonly [string, ...string[]] = [
@@ -36,6 +38,7 @@ const ids: readonly [string, ...string[]] = [
   '"\\ud800"',
   '"é🦀"',
   '"\\/"',
+  ...inheritedTexts,
 ];
 
 const wrongIds: readonly [string, ...string[]] = [

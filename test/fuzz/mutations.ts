@@ -2,6 +2,7 @@
 // and with something nasty put in between. Nothing here knows what the bytes mean.
 
 import type { Dice } from '../simulation/random.ts';
+import { inheritedNames } from './inherited-names.ts';
 
 /** What is put in between; byte by byte, so that it need not be text. */
 const nasty: readonly [Buffer, ...Buffer[]] = [
@@ -59,7 +60,7 @@ const nasty: readonly [Buffer, ...Buffer[]] = [
     '{"id":1}',
     ',"id":2',
     ',"\\u0069d":2',
-    '"__proto__":',
+    ...inheritedNames.map((name) => `"${name}":`),
     '\u00a0',
     '\u2028',
     '\ufeff',

@@ -46,7 +46,7 @@ describe('bad input', () => {
       'a command that is missing',
       'call absent/x',
       3,
-      /^holdfast: absent\/x: the command 'no-such-command' was not found on PATH: .*\/bin.* · next: holdfast doctor/,
+      /^holdfast: absent\/x: the command 'no-such-command' was not found on PATH: \/.* · next: holdfast doctor/,
     ],
     [
       'a directory as command',
@@ -70,7 +70,7 @@ describe('bad input', () => {
       'a server that says why it exits',
       'call keyless/x',
       3,
-      /keyless exited with code 1.* · stderr: no key\\x1b\[2J · next: /,
+      /keyless did not start: no key\\x1b\[2J \(it exited with code 1\) \[unavailable\] · next: /,
     ],
     [
       'a variable that is not set',

@@ -52,7 +52,19 @@ describe('who may ask', () => {
     },
   );
 
-  it('may be a page of this machine, which the browser is not told to let read', async () => {
+  it('is not a page that another port of this machine serves #http-edge', async () => {
+    const gate = await answering();
+    for (const origin of [`http://localhost:${gate.port + 1}`, 'http://localhost']) {
+      const answer = await gate.ask({ ...call, headers: { ...call.headers, origin } });
+      expect([answer.status, answer.json.error.message]).toEqual([
+        403,
+        expect.stringContaining('allowedOrigins'),
+      ]);
+    }
+    expect(gate.front.asked).toEqual([]);
+  });
+
+  it('may be a page of our own, which the browser is not told to let read', async () => {
     const gate = await answering();
     const origin = `http://localhost:${gate.port}`;
     const answer = await gate.ask({ ...call, headers: { ...call.headers, origin } });
@@ -83,8 +95,8 @@ describe('who may ask', () => {
       'content-type': 'application/json',
       'content-length': String(answer.text.length),
     });
-    const preflight = { method: 'OPTIONS', headers: { origin: 'http://localhost' } };
-    expect((await gate.ask(preflight)).status).toBe(405);
+    const own = { method: 'OPTIONS', headers: { origin: `http://localhost:${gate.port}` } };
+    expect((await gate.ask(own)).status).toBe(405);
   });
 
   it('is known by a token, and by nothing else #http-edge', async () => {
@@ -186,6 +198,64 @@ describe('what may be asked', () => {
       expect(gate.front.asked).toEqual([]);
     },
   );
+
+  it.each([
+    ['Content-Type: text/plain', 300],
+    ['Content-Type: text/plain', 2_500],
+    ['Host: evil.example.com', 4_000],
+  ])(
+    'has no header that hides behind many others: %s after %i #http-edge',
+    async (header, many) => {
+      const gate = await answering();
+      const first = 'Host: localhost\r\nContent-Type: application/json';
+      const rest = `${'a:\r\n'.repeat(many)}${header}\r\nContent-Length: 2`;
+      const head = `POST /mcp HTTP/1.1\r\n${first}\r\n${rest}\r\n\r\n{}`;
+      expect(await spoken(gate.port, [head])).toMatch(/^HTTP\/1\.1 431 .*256 headers/s);
+      expect(gate.front.asked).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['another host', 'Host: evil.example.com\r\nContent-Type: application/json', 403],
+    ['no token', 'Host: localhost\r\nContent-Type: application/json', 401],
+    ['another type', 'Host: localhost\r\nAuthorization: Bearer TOKEN', 415],
+    [
+      'too much',
+      'Host: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer TOKEN',
+      413,
+    ],
+  ])('is not invited before it is judged: %s #http-edge', async (_, headers, status) => {
+    const { gate, secret } = await guarded();
+    const length = status === 413 ? 99_999_999 : 2;
+    const head = `POST /mcp HTTP/1.1\r\n${headers.replace('TOKEN', secret)}\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
+    const heard = await spoken(gate.port, [head]);
+    expect(heard).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*^connection: close`, 'ims'));
+    expect(heard).not.toContain('100 Continue');
+    expect(gate.front.asked).toEqual([]);
+  });
+
+  it('is invited when all else is good, and its connection is kept', async () => {
+    const { gate, secret } = await guarded();
+    const socket = connect(gate.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    const text = JSON.stringify(call.body);
+    const lines = Object.entries({ host: 'localhost', ...call.headers })
+      .map(([name, value]) => `${name}: ${value}`)
+      .join('\r\n');
+    const ask = async (): Promise<string> => {
+      socket.write(
+        `POST /mcp HTTP/1.1\r\n${lines}\r\nauthorization: Bearer ${secret}\r\nexpect: 100-continue\r\ncontent-length: ${text.length}\r\n\r\n`,
+      );
+      const [invited] = await once(socket, 'data');
+      socket.write(text);
+      const [answered] = await once(socket, 'data');
+      return `${invited}${answered}`;
+    };
+    for (const heard of [await ask(), await ask()]) {
+      expect(heard).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/);
+    }
+    expect(gate.front.asked).toHaveLength(2);
+  });
 
   it('is heard to its end before a refusal closes the connection, so that the refusal is heard', async () => {
     const gate = await answering();

@@ -8,10 +8,10 @@ describe('clients that do not read', () => {
   it('harm nobody who does, and keep no gateway from ending #slow-client #drain', async () => {
     const size = { clients: 3, sessions: 50, rounds: 1 };
     const { findings, figures } = await slowClients({ ...size, progress: () => {} });
-    const valueOf = (name: string) => figures.find((figure) => figure.name === name)?.value;
+    const valueNamed = (name: string) => figures.find(({ name: own }) => own === name)?.value;
     expect(findings).toEqual([]);
-    expect(valueOf('healthy calls beside them')).toBeGreaterThan(0);
-    expect(valueOf('gateways that did not end with exit code 0')).toBe(0);
-    expect(valueOf('stdio client that stops: exit code after SIGTERM')).toBe(0);
+    expect(valueNamed('healthy calls beside them')).toBeGreaterThan(0);
+    expect(valueNamed('gateways that did not end with exit code 0')).toBe(0);
+    expect(valueNamed('stdio client that stops: exit code after SIGTERM')).toBe(0);
   });
 });

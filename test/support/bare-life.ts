@@ -3,6 +3,7 @@
 
 import { Fault } from '../../src/kernel/fault.ts';
 import { Life, type LifeListener } from '../../src/supervise/life.ts';
+import { freshRestarts } from '../../src/supervise/restart-machine.ts';
 import { Connector, type FakeConnection } from './fake-connection.ts';
 import { manualClock, settled } from './manual-clock.ts';
 
@@ -43,6 +44,7 @@ export function bareLife() {
     lifePolicy,
     connector.connect,
     listener,
+    { restarts: freshRestarts, generation: 0 },
   );
   return { clock, connector, heard, refused, listener, life, world };
 }

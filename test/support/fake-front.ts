@@ -42,6 +42,8 @@ export class FakeFront implements Front {
   readonly notified_: Message[] = [];
   readonly sessions: FakeSession[] = [];
   readonly schemas = new Map<string, unknown>();
+  /** Errors that nobody expected. */
+  readonly defects: unknown[] = [];
   /** What happens to a request as it comes in; without it, it waits for the test. */
   onAsked: ((asked: Asked) => void) | undefined;
 
@@ -57,6 +59,10 @@ export class FakeFront implements Front {
 
   notified(message: Message): void {
     this.notified_.push(message);
+  }
+
+  caught(error: unknown): void {
+    this.defects.push(error);
   }
 
   inputSchemaOf(tool: string): unknown {

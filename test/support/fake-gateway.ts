@@ -67,8 +67,8 @@ export function newGateway<Name extends string>(
 ) {
   const world = newHost(scripts, options);
   const { host, clock, config } = world;
-  const { naming, surface, hostTools } = config;
-  const settings = { naming, surface, hostTools };
+  const { naming, surface, hostTools, listWaitMs } = config;
+  const settings = { naming, surface, hostTools, listWaitMs };
   const gateway = new Gateway({ host, clock, identity, settings });
   return {
     ...world,

@@ -65,9 +65,13 @@ export class FakeRequest implements HttpInFlight {
   }
 
   break(code: string): void {
+    this.fail(Object.assign(new Error('the network failed'), { code }));
+  }
+
+  fail(error: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#listener.failed(Object.assign(new Error('the network failed'), { code }));
+    this.#listener.failed(error);
   }
 
   /** A whole answer as JSON. */

@@ -14,7 +14,12 @@ import { ManualClock, settled } from './manual-clock.ts';
 const clock = new ManualClock();
 const identity = { name: 'holdfast', version: '0' };
 const host = await createHost({ mcpServers: { files: faultyStdio() } });
-const settings = { naming: 'prefix', surface: 'direct', hostTools: true } as const;
+const settings = {
+  naming: 'prefix',
+  surface: 'direct',
+  hostTools: true,
+  listWaitMs: 10_000,
+} as const;
 const gateway = new Gateway({ host, clock, identity, settings });
 const http = await startHttp({
   front: gateway,

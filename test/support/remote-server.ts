@@ -4,6 +4,7 @@
 import type { Fault } from '../../src/kernel/fault.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
 import { connectHttp, type HttpParts } from '../../src/upstream/http.ts';
+import type { EraKnowledge } from '../../src/upstream/negotiate.ts';
 import { connectSse } from '../../src/upstream/sse.ts';
 import type { Era } from '../../src/wire/eras.ts';
 import type { Message } from '../../src/wire/scan.ts';
@@ -13,11 +14,15 @@ import { manualClock, settled } from './manual-clock.ts';
 export const discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
 export const initialized = { protocolVersion: '2025-06-18', capabilities: { tools: {} } };
 
-export function remoteServer(remembered?: Era, transport = connectHttp) {
+export function remoteServer(
+  remembered?: EraKnowledge,
+  transport = connectHttp,
+  frameBytes = 1_000,
+  first: Era = 'modern',
+) {
   const http = new FakeHttp();
   const clock = manualClock();
-  const eras = new Map<string, Era>();
-  if (remembered) eras.set('hash', remembered);
+  let eras: EraKnowledge = remembered ?? {};
   const lost: Fault[] = [];
   const noise: string[] = [];
   const notifications: Message[] = [];
@@ -25,15 +30,18 @@ export function remoteServer(remembered?: Era, transport = connectHttp) {
     server: 'docs',
     url: new URL('https://docs.example/mcp?v=1'),
     headers: { authorization: 'Bearer secret' },
-    specHash: 'hash',
-    frameBytes: 1_000,
+    frameBytes,
     http,
     clock,
     identity: { name: 'holdfast', version: '0.1.0' },
     capabilities: '{}',
-    verdicts: {
-      get: async (hash) => eras.get(hash),
-      put: async (hash, era) => void eras.set(hash, era),
+    first,
+    eras: {
+      known: async () => eras,
+      learn: (facts) => {
+        eras = { ...eras, ...facts };
+      },
+      kept: async () => {},
     },
   };
   const asked: Message[] = [];
@@ -46,7 +54,7 @@ export function remoteServer(remembered?: Era, transport = connectHttp) {
     noise: (kind) => noise.push(kind),
   });
   connecting.catch(() => {});
-  return { http, clock, eras, lost, noise, notifications, asked, abort, connecting };
+  return { http, clock, eras: () => eras, lost, noise, notifications, asked, abort, connecting };
 }
 
 export type World = ReturnType<typeof remoteServer> & { readonly connection: Connection };
@@ -61,8 +69,9 @@ export async function modernServer(): Promise<World> {
 /** A legacy server with a session; its stream for what it says unasked is open. */
 export async function legacyServer(
   headers: Record<string, string> = { 'mcp-session-id': 's-1' },
+  frameBytes?: number,
 ): Promise<World> {
-  const world = remoteServer('legacy');
+  const world = remoteServer({ modern: false }, connectHttp, frameBytes);
   await settled();
   world.http.find('initialize').result(initialized, headers);
   await settled();

@@ -18,7 +18,7 @@ export interface Heard {
 export type Answers = (heard: Heard, child: ScriptedChild) => unknown;
 
 export interface Script {
-  readonly era?: 'legacy' | 'modern';
+  readonly era?: 'legacy' | 'modern' | 'both';
   readonly capabilities?: Readonly<Record<string, unknown>>;
   readonly instructions?: string;
   readonly tools?: readonly unknown[];
@@ -73,16 +73,21 @@ export class ScriptedServer {
     return this.children.flatMap((child) => child.heardAs(method));
   }
 
+  notified(heard: Heard, child: ScriptedChild): void {
+    this.script.on?.[heard.method ?? '']?.(heard, child);
+  }
+
   answerTo(heard: Heard, child: ScriptedChild): unknown {
     const { method = '' } = heard;
-    const own = this.script.on?.[method];
+    const { on = {} } = this.script;
+    const own = Object.hasOwn(on, method) ? on[method] : undefined;
     if (own) return own(heard, child);
     const { era = 'legacy', capabilities = everything, instructions } = this.script;
-    if (method === 'initialize' && era === 'legacy') {
+    if (method === 'initialize' && era !== 'modern') {
       const serverInfo = { name: 'scripted', version: '1' };
       return { protocolVersion: '2025-11-25', capabilities, serverInfo, instructions };
     }
-    if (method === 'server/discover' && era === 'modern') {
+    if (method === 'server/discover' && era !== 'legacy') {
       return {
         resultType: 'complete',
         supportedVersions: ['2026-07-28'],
@@ -93,7 +98,7 @@ export class ScriptedServer {
       };
     }
     if (method === 'subscriptions/listen') return undefined;
-    const list = method in lists ? lists[method as keyof typeof lists] : undefined;
+    const list = Object.hasOwn(lists, method) ? lists[method as keyof typeof lists] : undefined;
     if (list) return { [list]: this.script[list] ?? [] };
     return new ErrorAnswer({ code: -32601, message: `no ${method}` });
   }
@@ -147,6 +152,11 @@ export class ScriptedChild implements Child {
     if (!this.isGone) this.#listener.stdout(Buffer.from(`${line}\n`));
   }
 
+  /** Writes these bytes as one line. */
+  sayBytes(bytes: Buffer): void {
+    if (!this.isGone) this.#listener.stdout(Buffer.concat([bytes, Buffer.from('\n')]));
+  }
+
   note(method: string, params: unknown = {}): void {
     this.say({ jsonrpc: '2.0', method, params });
   }
@@ -185,7 +195,8 @@ export class ScriptedChild implements Child {
     if (this.isGone) return;
     const heard = read(line);
     this.heard.push(heard);
-    if (heard.method === undefined || heard.id === undefined) return;
+    if (heard.method === undefined) return;
+    if (heard.id === undefined) return this.#server.notified(heard, this);
     const result = this.#server.answerTo(heard, this);
     if (result !== undefined) this.answer(heard, result);
   }

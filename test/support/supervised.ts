@@ -2,6 +2,7 @@
 // test moves, and every event written down.
 
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
+import { Standing } from '../../src/supervise/standing.ts';
 import { Supervisor, type SupervisorPolicy } from '../../src/supervise/supervisor.ts';
 import { Connector, type FakeConnection } from './fake-connection.ts';
 import { manualClock, settled } from './manual-clock.ts';
@@ -20,12 +21,17 @@ export function supervised(changes: Partial<SupervisorPolicy> = {}) {
   const connected: FakeConnection[] = [];
   const hub = new EventHub(() => clock.wallNow());
   hub.subscribe((event) => events.push(event));
+  const policy = { ...usual, ...changes };
+  const standing = new Standing(clock, policy.circuit, (circuit) =>
+    hub.emit({ kind: 'circuit', server: 'files', circuit }),
+  );
   const supervisor = new Supervisor<FakeConnection>({
     server: 'files',
     clock,
     random: () => 0,
     events: hub,
-    policy: { ...usual, ...changes },
+    policy,
+    standing,
     connect: connector.connect,
     connected: (connection) => connected.push(connection),
   });

@@ -4,21 +4,12 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Containment } from '../../supervise/child.ts';
 import { createSpawner } from '../../supervise/process/spawn.ts';
+import { nodeProblem } from '../node-version.ts';
 import { type Check, finding, note, ok } from './check.ts';
 
-const oldestNode = [20, 19] as const;
-
 export function checkNode(version: string): Check {
-  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
-  const [oldestMajor, oldestMinor] = oldestNode;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
-    return ok('node', version);
-  }
-  return finding(
-    'node',
-    `this is Node ${version}`,
-    `install Node ${oldestNode.join('.')} or later`,
-  );
+  const problem = nodeProblem(version);
+  return problem ? finding('node', problem.text, problem.remedy) : ok('node', version);
 }
 
 const holds: Readonly<Record<Containment, string>> = {

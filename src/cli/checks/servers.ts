@@ -1,29 +1,61 @@
-// Checks of single servers, without starting any: can its command be found and run from its working
-// directory, or its address be reached? Any HTTP status means reachable, since only an MCP client
-// would get a proper answer; 401 and 403 mean that the credentials are missing or wrong.
+// Checks of single servers. First what can be seen from outside: is the command there, does the address
+// answer? Then, unless that is not wanted, the real thing: each server is started as a call would start
+// it, greeted, asked for its tools, and ended. Several at a time, but not all at once: forty servers
+// that start together would only show that the machine is slow.
 
-import type { Config, RemoteServerConfig, StdioServerConfig } from '../../config/schema.ts';
+import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
+
+import type { Host } from '../../host/host.ts';
+import { redactorFor } from '../../host/open-connection.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { Fault } from '../../kernel/fault.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
+import type { Redactor } from '../../kernel/redactor.ts';
 import { resolveCommand } from '../../supervise/process/command.ts';
 import { childEnvironment, type Environment } from '../../supervise/process/environment.ts';
-import { createHttpClient, type HttpClient, type HttpRequest } from '../../upstream/http-client.ts';
+import { createHttpClient, type HttpClient } from '../../upstream/http-client.ts';
+import { addressProblem, shownAddress } from './address.ts';
 import { type Check, finding, ok } from './check.ts';
+import { eachOf } from './each-of.ts';
 
-export async function checkServers(
-  config: Config,
-  env: Environment,
-  clock: Clock,
-): Promise<readonly Check[]> {
-  await using http = createHttpClient();
-  return await Promise.all(
-    Object.entries(config.mcpServers).map(([name, server]) =>
-      server.type === 'stdio'
-        ? checkCommand(name, server, env)
-        : checkAddress(name, server, http, clock),
-    ),
-  );
+export interface ServerChecks {
+  readonly config: Config;
+  readonly env: Environment;
+  readonly clock: Clock;
+  /** Makes the handshakes; null: nothing is started. */
+  readonly host: Host | null;
+  /** Told who has begun and who is done. */
+  readonly progress: (name: string, step: 'began' | 'done') => void;
 }
+
+export async function checkServers(checks: ServerChecks): Promise<readonly Check[]> {
+  await using http = createHttpClient();
+  return await eachOf(Object.entries(checks.config.mcpServers), async ([name, server]) => {
+    checks.progress(name, 'began');
+    const check = await checkServer(name, server, checks, http);
+    checks.progress(name, 'done');
+    return redacted(check, redactorFor(server, checks.env));
+  });
+}
+
+async function checkServer(
+  name: string,
+  server: ServerConfig,
+  { host, env, clock }: ServerChecks,
+  http: HttpClient,
+): Promise<Check> {
+  if (server.type === 'stdio') {
+    const check = await checkCommand(name, server, env);
+    if (check.kind === 'finding' || host === null) return check;
+    return await checkHandshake(host, name, check.text, async () => ({ remedy: byHand(server) }));
+  }
+  const explain = () => addressProblem(name, server, http, clock);
+  const place = shownAddress(server.url);
+  if (host !== null) return await checkHandshake(host, name, place, explain);
+  const problem = await explain();
+  return problem ? finding(name, problem.text, problem.remedy) : ok(name, `${place} is reachable`);
+}
+
+// --- from outside --------------------------------------------------------------------------
 
 async function checkCommand(
   name: string,
@@ -43,77 +75,56 @@ async function checkCommand(
   }
 }
 
-const longestProbeMs = 5_000;
+// --- a real start --------------------------------------------------------------------------
 
-async function checkAddress(
+/** More about a failure than the handshake itself knows. */
+interface Explanation {
+  /** Instead of the words of the fault. */
+  readonly text?: string;
+  readonly remedy: string;
+}
+
+async function checkHandshake(
+  host: Host,
   name: string,
-  server: RemoteServerConfig,
-  http: HttpClient,
-  clock: Clock,
+  place: string,
+  explain: () => Promise<Explanation | undefined>,
 ): Promise<Check> {
-  const url = new URL(server.url);
-  const shown = `${url.origin}${url.pathname}`;
-  const outcome = await probe(questionFor(url, server), http, clock);
-  if (outcome.kind === 'silent') {
-    return finding(
-      name,
-      `${shown} did not answer within ${longestProbeMs / 1_000} s`,
-      'check the address and the network',
-    );
+  const startedAt = host.clock.now();
+  try {
+    const lease = await host.lease(name, { owner: 'doctor' });
+    const seconds = ((host.clock.now() - startedAt) / 1_000).toFixed(1);
+    const check = ok(name, `${place} · ${greetingText(host, name)} · ready in ${seconds} s`);
+    lease.release();
+    return check;
+  } catch (error) {
+    const { message } = faultFrom(error);
+    const { text = message, remedy = 'correct its entry in the config' } = (await explain()) ?? {};
+    return finding(name, text, remedy);
+  } finally {
+    await host.stop(name);
   }
-  if (outcome.kind === 'failed') {
-    return finding(name, `${shown} cannot be reached (${outcome.code})`, remedyFor(outcome.code));
-  }
-  const { status } = outcome;
-  if (status === 401 || status === 403) {
-    return finding(
-      name,
-      `${shown} answers ${status}: it wants other credentials`,
-      `set "headers" of '${name}', such as { "Authorization": "Bearer \${env:TOKEN}" }`,
-    );
-  }
-  return ok(name, `${shown} is reachable`);
 }
 
-/** What every server may be asked at any time without anything coming of it. */
-const harmless = '{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}';
-
-function questionFor(url: URL, { type, headers }: RemoteServerConfig): HttpRequest {
-  const accept = 'application/json, text/event-stream';
-  if (type === 'sse') return { url, method: 'GET', headers: { ...headers, accept }, body: null };
-  const all = { ...headers, accept, 'content-type': 'application/json' };
-  return { url, method: 'POST', headers: all, body: harmless };
+function greetingText(host: Host, name: string): string {
+  const { greeting, catalogue } = host.find(name);
+  const tools = catalogue.offered?.size;
+  const count = tools === undefined ? 'tools could not be listed' : `${tools} tools`;
+  return `MCP ${greeting?.protocolVersion} · ${tools === 1 ? '1 tool' : count}`;
 }
 
-type Probe =
-  | { readonly kind: 'answered'; readonly status: number }
-  | { readonly kind: 'failed'; readonly code: string }
-  | { readonly kind: 'silent' };
-
-function probe(request: HttpRequest, http: HttpClient, clock: Clock): Promise<Probe> {
-  return new Promise((resolve) => {
-    const end = (outcome: Probe) => {
-      timer[Symbol.dispose]();
-      resolve(outcome);
-      inFlight.abort();
-    };
-    const inFlight = http.send(request, {
-      sent: () => {},
-      response: (status) => end({ kind: 'answered', status }),
-      data: () => {},
-      ended: () => {},
-      failed: (error) => end({ kind: 'failed', code: codeOf(error) }),
-    });
-    const timer = clock.after(longestProbeMs, () => end({ kind: 'silent' }));
-  });
+function byHand({ command, args }: StdioServerConfig): string {
+  const line = [command, ...args].map(shellWord).join(' ');
+  return `repair what it says, or try it by hand: ${line}`;
 }
 
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : error.name;
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-function remedyFor(code: string): string {
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'check the host name in its "url"';
-  if (code === 'ECONNREFUSED') return 'start the server there, or correct the port in its "url"';
-  return 'check its "url", the network and any certificate in between';
+function redacted(check: Check, redactor: Redactor): Check {
+  const text = redactor.text(check.text);
+  return check.kind === 'finding'
+    ? { ...check, text, remedy: redactor.text(check.remedy) }
+    : { ...check, text };
 }

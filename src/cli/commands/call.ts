@@ -5,6 +5,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CallOptions, Progress } from '../../host/host.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { printableJson } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -123,9 +124,11 @@ function waitText(event: HostEvent, { server, tool }: ToolAddress): string {
 }
 
 function printRaw({ out }: Shell, result: Buffer): number {
-  out.write(result);
+  const text = result.toString('utf8');
+  // Whoever reads it byte for byte is no terminal.
+  out.write(out.isTerminal ? printableJson(text) : result);
   out.write('\n');
-  const { isError } = JSON.parse(result.toString('utf8')) as { isError?: unknown };
+  const { isError } = JSON.parse(text) as { isError?: unknown };
   return isError === true ? exitCodes.failed : exitCodes.ok;
 }
 

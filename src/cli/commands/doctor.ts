@@ -1,60 +1,81 @@
-// holdfast doctor: everything that can be checked without starting a server. Each finding says what
+// holdfast doctor: everything that can be checked. Each server is really started, greeted and ended again,
+// unless --no-start says otherwise; nothing is left running and nothing is written. Each finding says what
 // to do about it; if there is one the exit code is 1.
 
 import type { Command } from 'commander';
+import type { LoadedConfig } from '../../config/loaded.ts';
+import type { Host } from '../../host/host.ts';
 import type { Check } from '../checks/check.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { checkLines } from '../render/check-lines.ts';
 import { LiveLine } from '../render/live-line.ts';
+import { progressBar } from '../render/progress-bar.ts';
 import type { Shell } from '../shell.ts';
-import { untilInterrupted } from '../standalone.ts';
+import { orInterrupted, withHostOf } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
-Checked are Node, the config file, the commands and addresses of its servers, the permissions
-of the config file and the state directory, and what holds server processes together on this
-machine. No server is started. The exit code is 1 if there is something to repair.
+Checked are Node, the config file, its servers, the permissions of the config file and the state
+directory, and what holds server processes together on this machine. Every server is started as
+a call would start it, greeted, asked for its tools, and ended again; with --no-start only its
+command or address is looked at. The exit code is 1 if there is something to repair.
 With --json: {"ok", "checks": [{"kind": "ok" | "note" | "finding", "subject", "text", "remedy"?}]}.
 
-Example:
-  holdfast doctor --config ~/.cursor/mcp.json`;
+Examples:
+  holdfast doctor
+  holdfast doctor --no-start --config ~/.cursor/mcp.json`;
+
+interface DoctorOptions {
+  /** Commander's word for the absence of --no-start. */
+  readonly start: boolean;
+}
 
 export function addDoctor(program: Command, perform: Perform): void {
   program
     .command('doctor')
-    .summary('check the config, commands, addresses and permissions')
-    .description('Check everything that can be checked without starting a server.')
+    .summary('check the config, the servers and the permissions')
+    .description('Check the config, start every server once, and say what to repair.')
+    .option('--no-start', 'start no server: look only at commands and addresses')
     .addHelpText('after', help)
-    .action((_options: unknown, command: Command) => perform(command, doctor));
+    .action(({ start }: DoctorOptions, command: Command) =>
+      perform(command, (invocation) => doctor(invocation, start)),
+    );
 }
 
-async function doctor({ shell, configFile, isJson }: Invocation): Promise<number> {
+async function doctor(
+  { shell, configFile, isJson }: Invocation,
+  isStarting: boolean,
+): Promise<number> {
   using live = new LiveLine(shell.err, shell.clock);
   live.show('checking');
-  const checks = await untilInterrupted(shell, allChecks(shell, configFile));
+  const checks = await allChecks(shell, configFile, isStarting, live);
   live.clear();
   const { out } = shell;
   const isFine = checks.every(({ kind }) => kind !== 'finding');
   if (isJson) out.json({ ok: isFine, checks });
-  else for (const line of checkLines(checks, out.style)) out.line(line);
+  else for (const line of checkLines(checks, out.style, out.columns)) out.line(line);
   return isFine ? exitCodes.ok : exitCodes.failed;
 }
 
-async function allChecks(shell: Shell, file: string | undefined): Promise<readonly Check[]> {
+async function allChecks(
+  shell: Shell,
+  file: string | undefined,
+  isStarting: boolean,
+  live: LiveLine,
+): Promise<readonly Check[]> {
   const { env, cwd, clock } = shell;
-  const [{ loadConfig }, config, files, servers, machine] = await Promise.all([
+  const [{ loadConfig }, config, files, machine] = await Promise.all([
     import('../../config/load.ts'),
     import('../checks/config.ts'),
     import('../checks/files.ts'),
-    import('../checks/servers.ts'),
     import('../checks/machine.ts'),
   ]);
   const reading = config.checkConfig(() => loadConfig({ file, cwd, env }));
   const loaded = reading.kind === 'read' ? reading.loaded : undefined;
   const [ofFile, ofServers, ofState, ofProcesses] = await Promise.all([
     loaded?.file ? files.checkConfigFile(loaded.file) : [],
-    loaded ? servers.checkServers(loaded.config, env, clock) : [],
+    loaded ? serverChecks(shell, loaded, isStarting, live) : [],
     files.checkStateDirectory(await ownStateDirectory(shell), process.getuid?.()),
     machine.checkContainment(clock, env),
   ]);
@@ -66,4 +87,29 @@ async function allChecks(shell: Shell, file: string | undefined): Promise<readon
     ofState,
     ofProcesses,
   ];
+}
+
+async function serverChecks(
+  shell: Shell,
+  loaded: LoadedConfig,
+  isStarting: boolean,
+  live: LiveLine,
+): Promise<readonly Check[]> {
+  const { checkServers } = await import('../checks/servers.ts');
+  const { env, clock } = shell;
+  const { config } = loaded;
+  const total = Object.keys(config.mcpServers).length;
+  const waitingFor = new Set<string>();
+  let done = 0;
+  const progress = (name: string, step: 'began' | 'done') => {
+    if (step === 'began') waitingFor.add(name);
+    else waitingFor.delete(name);
+    if (step === 'done') done += 1;
+    live.show(progressBar(done, total, [...waitingFor]));
+  };
+  const check = (host: Host | null) => checkServers({ config, env, clock, host, progress });
+  if (!isStarting) return await orInterrupted(shell, check(null));
+  return await withHostOf(shell, loaded, { isReadOnly: true }, ({ host }) =>
+    orInterrupted(shell, check(host)),
+  );
 }

@@ -1,18 +1,23 @@
-// holdfast search: tools by words, across all servers, the best first. Finding nothing is an answer
-// like any other; the exit code is 3 only if no server could be asked.
+// holdfast search: tools by words, across all servers, the best first. What a gateway has kept is
+// searched without starting its server, and marked with its age. Finding nothing is an answer like any
+// other; the exit code is 3 only if no server could be asked.
 
 import { type Command, InvalidArgumentError } from 'commander';
-import type { SearchOutcome } from '../../catalog/search.ts';
+import type { SearchHit } from '../../catalog/search.ts';
+import type { KeptMark, Searched } from '../../host/discovery.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
-import { toolLines } from '../render/tool-page.ts';
 import { remark, type Shell } from '../shell.ts';
-import { withHost } from '../standalone.ts';
+import { orInterrupted, withHost } from '../standalone.ts';
+import { printTools } from '../tool-list.ts';
 
 const help = `
-With --json: {"hits": [{"server", "tool", "description", "score"}], "total", "errors": [fault …]}.
+Lists that a gateway has kept are searched without starting their servers, and marked with their
+age; --fresh starts every server and reads its list now.
+With --json: {"hits": [{"server", "tool", "description", "score"}], "total", "errors": [fault …]};
+a hit of a kept list has "kept": {"listedAt": milliseconds since 1970 or null}.
 
 Examples:
   holdfast search read a file
@@ -25,10 +30,16 @@ export function addSearch(program: Command, perform: Perform): void {
     .description('Find the tools that fit the words best, across all servers.')
     .argument('<WORDS...>', 'what the tool should do')
     .option('--limit <N>', 'how many to show', count, 10)
+    .option('--fresh', 'start the servers and read their lists now')
     .addHelpText('after', help)
-    .action((words: string[], { limit }: { limit: number }, command: Command) =>
-      perform(command, (invocation) => search(invocation, words.join(' '), limit)),
+    .action((words: string[], options: SearchOptions, command: Command) =>
+      perform(command, (invocation) => search(invocation, words.join(' '), options)),
     );
+}
+
+interface SearchOptions {
+  readonly limit: number;
+  readonly fresh?: boolean;
 }
 
 function count(text: string): number {
@@ -39,33 +50,43 @@ function count(text: string): number {
 function search(
   { shell, configFile, isJson }: Invocation,
   words: string,
-  limit: number,
+  { limit, fresh }: SearchOptions,
 ): Promise<number> {
   return withHost(shell, { configFile }, async ({ host, loaded }) => {
     using live = new LiveLine(shell.err, shell.clock);
     const servers = Object.keys(loaded.config.mcpServers);
     live.show(`asking ${servers.join(', ')}`);
-    const { outcome, errors } = await host.search(words, { limit });
+    const searching = host.search(words, { limit, kept: fresh !== true });
+    const found = await orInterrupted(shell, searching);
+    const { outcome, errors, kept } = found;
     live.clear();
     if (isJson) {
       const { hits, total } = outcome.kind === 'found' ? outcome : { hits: [], total: 0 };
-      shell.out.json({ hits, total, errors });
+      shell.out.json({
+        hits: hits.map((hit) => ({ ...hit, ...markOf(hit, kept) })),
+        total,
+        errors,
+      });
     } else {
-      printOutcome(shell, outcome, words);
-      reportFaults(shell, ...errors);
+      printOutcome(shell, found, words);
+      reportFaults(shell, errors);
     }
     const isNobodyAsked = errors.length > 0 && errors.length === servers.length;
     return isNobodyAsked ? exitCodes.unavailable : exitCodes.ok;
   });
 }
 
-function printOutcome(shell: Shell, outcome: SearchOutcome, words: string): void {
-  const { out } = shell;
+function markOf({ server }: SearchHit, marks: Searched['kept']): { readonly kept?: KeptMark } {
+  const kept = marks.get(server);
+  return kept ? { kept } : {};
+}
+
+function printOutcome(shell: Shell, { outcome, kept }: Searched, words: string): void {
   switch (outcome.kind) {
     case 'found': {
       const { hits, total } = outcome;
-      const tools = hits.map(({ tool, ...hit }) => ({ ...hit, name: tool }));
-      for (const line of toolLines(tools, out.style, out.columns)) out.line(line);
+      const tools = hits.map((hit) => ({ ...hit, name: hit.tool, ...markOf(hit, kept) }));
+      printTools(shell, tools, 'search --fresh');
       if (total > hits.length) {
         remark(shell, `${total - hits.length} more fit; show them with --limit ${total}`);
       }

@@ -9,9 +9,11 @@ import type { LoadedConfig } from '../../config/loaded.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
 import type { Host } from '../../host/host.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { connectionPage } from '../render/connection-page.ts';
+import { FailureLines } from '../render/failure-lines.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig, openHost } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
@@ -59,9 +61,16 @@ export async function serveConfig(
   options: ServeOptions,
 ): Promise<number> {
   const { shell } = invocation;
-  const host = await openHost(shell, loaded, { hasClients: true });
+  const failures = new FailureLines();
+  const host = await openHost(shell, loaded, {
+    hasClients: true,
+    onEvent: (event) => {
+      const line = failures.lineFor(event);
+      if (line !== undefined && !shell.logs('info')) remark(shell, line);
+    },
+  });
   try {
-    const gateway = await gatewayFor(host, loaded, shell);
+    const gateway = await gatewayFor(host, loaded);
     await using _gateway = gateway;
     host.startPinned();
     if (options.stdio === true) return await serveStreams(gateway, loaded, shell);
@@ -72,18 +81,14 @@ export async function serveConfig(
   }
 }
 
-async function gatewayFor(
-  host: Host,
-  { config }: LoadedConfig,
-  { clock }: Shell,
-): Promise<Gateway> {
+async function gatewayFor(host: Host, { config }: LoadedConfig): Promise<Gateway> {
   const { Gateway } = await import('../../downstream/gateway.ts');
-  const { naming, surface, hostTools } = config;
+  const { naming, surface, hostTools, listWaitMs } = config;
   return new Gateway({
     host,
-    clock,
+    clock: host.clock,
     identity: ownIdentity(),
-    settings: { naming, surface, hostTools },
+    settings: { naming, surface, hostTools, listWaitMs },
   });
 }
 
@@ -109,7 +114,7 @@ async function serveStreams(
   const front = startStdio(parts);
   await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
   const hurriedMs = Math.min(config.drainMs, stdioDrainMs);
-  void interrupt.arrived.then(() => gateway.drain(hurriedMs));
+  interrupt.arrived.then(() => gateway.drain(hurriedMs)).catch(ignored);
   const drainMs = interrupt.signal.aborted ? hurriedMs : config.drainMs;
   const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
   const [isRead] = await Promise.all([front.close(lastWordsMs), gateway.host.close()]);
@@ -125,7 +130,8 @@ async function serveHttp(
 ): Promise<void> {
   const { startHttp } = await import('../../downstream/http/listener.ts');
   const { openTokens } = await import('../../downstream/http/tokens.ts');
-  const { out, clock, interrupt } = shell;
+  const { out, interrupt } = shell;
+  const { clock } = gateway.host;
   const http = { ...config.http, listen: listen ?? config.http.listen };
   const opened =
     http.auth === 'none' ? undefined : await openTokens(gateway.host.collection('tokens'), clock);

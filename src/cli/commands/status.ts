@@ -1,15 +1,17 @@
 // holdfast status: what state the servers are in and, with one named, what happened to it. Looking
-// changes nothing: no server is started and nothing is written. While no instance is running, every
-// server is idle or disabled, and the story comes from the event log that all commands share. Of the
-// disk it says what can be seen without writing.
+// changes nothing: no server is started and nothing is written. It reads the config and the event log that
+// all commands of this user share, so it knows which servers there are and what happened to them last; a
+// gateway that runs now cannot be asked, and the page says so. Of the disk it says what can be seen
+// without writing.
 
 import type { Command } from 'commander';
 import type { Clock } from '../../kernel/clock.ts';
-import { printableLine } from '../../kernel/printable.ts';
+import { printableJson, printableLine } from '../../kernel/printable.ts';
 import { eventHistory } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
-import { type StatusView, serverPage, statusLines } from '../render/status-page.ts';
+import { withLastFailures } from '../last-failure.ts';
+import { limitsNote, type StatusView, serverPage, statusLines } from '../render/status-page.ts';
 import type { Style } from '../render/style.ts';
 import type { Shell } from '../shell.ts';
 import { type Standalone, withHost } from '../standalone.ts';
@@ -17,8 +19,10 @@ import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
 With --json: {"version", "instance", "config", "servers": [{"name", "state", "cause", …}], …};
-"instance" is null while none is running. With a server named, "servers" holds only that one
-and "timeline" its latest events. --watch --json prints one such line for each change.
+"instance" is null: a running gateway cannot be asked from here, so states and counts are not its own;
+"cause" and "stderr" are those of the last failure in the event log. With a server named, "servers"
+holds only that one and "timeline" its latest events. --watch --json prints one such line for each
+change.
 
 Examples:
   holdfast status
@@ -61,13 +65,15 @@ async function status(
 }
 
 /** The host that was made to look has no disk of its own: the one looked at is that of the others. */
-async function viewOf(shell: Shell, { host }: Standalone, stateDir: string): Promise<StatusView> {
-  const { lookAtDisk } = await import('../../store/look.ts');
-  return {
-    status: { ...host.status(), disk: await lookAtDisk(stateDir) },
-    history: await eventHistory(stateDir),
-    now: shell.clock.wallNow(),
-  };
+async function viewOf(shell: Shell, standalone: Standalone, stateDir: string): Promise<StatusView> {
+  const { host, loaded } = standalone;
+  const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
+    import('../../store/look.ts'),
+    import('../../config/load.ts'),
+  ]);
+  const history = await eventHistory(stateDir, realConfigPath(loaded.file));
+  const status = { ...host.status(), disk: await lookAtDisk(stateDir) };
+  return { status: withLastFailures(status, history), history, now: shell.clock.wallNow() };
 }
 
 function print({ shell, isJson }: Invocation, view: StatusView, server: string | undefined): void {
@@ -82,7 +88,8 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
     server === undefined
       ? statusLines(view, out.style, out)
       : serverPage(view, server, out.style, out);
-  return disk.ok ? lines : [...lines, '', out.style('yellow', printableLine(disk.problem))];
+  const trouble = disk.ok ? [] : ['', out.style('yellow', printableLine(disk.problem))];
+  return [...lines, ...trouble, ...limitsNote(out.style, out)];
 }
 
 const keptEvents = 200;
@@ -90,12 +97,13 @@ const keptEvents = 200;
 /** The host that was made to look is no instance anybody could talk to. */
 function jsonText({ status, history }: StatusView, server: string | undefined): string {
   const whole = { ...status, instance: null, startedBy: null, uptimeMs: null };
-  if (server === undefined) return JSON.stringify(whole);
-  return JSON.stringify({
+  if (server === undefined) return printableJson(JSON.stringify(whole));
+  const one = {
     ...whole,
     servers: status.servers.filter(({ name }) => name === server),
     timeline: history.filter((event) => event.server === server).slice(-keptEvents),
-  });
+  };
+  return printableJson(JSON.stringify(one));
 }
 
 const betweenLooksMs = 1_000;

@@ -1,29 +1,37 @@
 // holdfast tools: what there is to call. Without a name, every tool of every server; with a server,
-// its tools; with a tool, everything known about it. A server that cannot be asked is one line on
+// its tools; with a tool, everything known about it. What a gateway has kept is shown with its age, and
+// only servers of which nothing is kept are started. A server that cannot be asked is one line on
 // standard error and hides nobody else's tools: only if no server could be asked is the exit code
 // not 0 (3 where they failed, 2 where the config disables them all).
 
 import type { Command } from 'commander';
 import type { JsonObject } from '../../catalog/tool.ts';
+import type { KeptMark } from '../../host/discovery.ts';
 import type { FaultRecord } from '../../kernel/fault.ts';
+import { ownValue } from '../../kernel/own-value.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
-import { type ListedTool, toolLines, toolPage } from '../render/tool-page.ts';
+import { ageOf, type ListedTool, toolPage } from '../render/tool-page.ts';
 import { remark } from '../shell.ts';
-import { type Standalone, withHost } from '../standalone.ts';
+import { orInterrupted, type Standalone, withHost } from '../standalone.ts';
 import { partialAddress, type ToolAddress } from '../tool-address.ts';
+import { printTools } from '../tool-list.ts';
 
 const help = `
+Lists that a gateway has kept are shown without starting their servers, and marked with their
+age; --fresh starts every server and reads its list now. A server without a kept list is started,
+and may take as long as its startTimeoutMs.
 A server that cannot be asked is reported on standard error; the others are listed all the
 same, with exit code 0. With --json: {"tools": [{"server", "name", …}], "errors": [fault …]};
-for one tool: {"server", "tool": its definition, "replay": {"replay", "ground"}}.
+a tool of a kept list has "kept": {"listedAt": milliseconds since 1970 or null}. For one tool:
+{"server", "tool": its definition, "replay": {"replay", "ground"}, "kept"?}.
 
 Examples:
   holdfast tools
   holdfast tools files
-  holdfast tools files/read_text_file`;
+  holdfast tools files/read_text_file --fresh`;
 
 export function addTools(program: Command, perform: Perform): void {
   program
@@ -31,36 +39,54 @@ export function addTools(program: Command, perform: Perform): void {
     .summary('list the tools of all servers, of one, or show one tool')
     .description('List the tools of all servers or of one server; with a tool named, describe it.')
     .argument('[SERVER[/TOOL]]', 'a server, or one of its tools')
+    .option('--fresh', 'start the servers and read their lists now')
     .addHelpText('after', help)
-    .action((address: string | undefined, _options: unknown, command: Command) =>
-      perform(command, (invocation) => tools(invocation, address)),
+    .action((address: string | undefined, { fresh }: { fresh?: boolean }, command: Command) =>
+      perform(command, (invocation) => tools(invocation, address, fresh !== true)),
     );
 }
 
-function tools(invocation: Invocation, addressText: string | undefined): Promise<number> {
+function tools(
+  invocation: Invocation,
+  addressText: string | undefined,
+  kept: boolean,
+): Promise<number> {
   const { shell, configFile } = invocation;
   const address = addressText === undefined ? undefined : partialAddress(addressText);
   return withHost(shell, { configFile }, async (standalone) => {
-    if (address === undefined) return await allTools(invocation, standalone);
+    if (address === undefined) return await allTools(invocation, standalone, kept);
     const { server, tool } = address;
     using live = new LiveLine(shell.err, shell.clock);
     live.show(`asking ${server}`);
-    const definitions = await standalone.host.tools(server);
+    const { host } = standalone;
+    let definitions = await orInterrupted(shell, host.tools(server, { kept }));
+    const isMissing = tool !== undefined && !definitions.some(({ name }) => name === tool);
+    // What is not in an old list may be in a new one.
+    if (isMissing) definitions = await orInterrupted(shell, host.tools(server));
     live.clear();
+    const mark = host.keptMark(server);
     if (tool !== undefined) {
-      return await oneTool(invocation, standalone, { server, tool }, definitions);
+      return await oneTool(invocation, standalone, { server, tool }, { definitions, mark });
     }
-    printList(invocation, definitions.map(listed), []);
+    printList(
+      invocation,
+      definitions.map((definition) => listed(definition, mark)),
+      [],
+    );
     return exitCodes.ok;
   });
 }
 
-async function allTools(invocation: Invocation, { host, loaded }: Standalone): Promise<number> {
+async function allTools(
+  invocation: Invocation,
+  { host, loaded }: Standalone,
+  kept: boolean,
+): Promise<number> {
   const { shell } = invocation;
   const servers = Object.keys(loaded.config.mcpServers);
   using live = new LiveLine(shell.err, shell.clock);
   if (servers.length > 0) live.show(`asking ${servers.join(', ')}`);
-  const found = await host.discover();
+  const found = await orInterrupted(shell, host.discover({ kept }));
   live.clear();
   const errors = found.flatMap((entry) => ('error' in entry ? [entry.error] : []));
   const list = found.flatMap((entry): ListedTool[] => {
@@ -82,9 +108,9 @@ async function allTools(invocation: Invocation, { host, loaded }: Standalone): P
   return disabled.length > 0 ? exitCodes.usage : exitCodes.ok;
 }
 
-function listed(definition: JsonObject): ListedTool {
+function listed(definition: JsonObject, kept: KeptMark | undefined): ListedTool {
   const { _mcp_server: server, name, ...rest } = definition;
-  return { server: String(server), name: String(name), ...rest };
+  return { server: String(server), name: String(name), ...rest, ...(kept ? { kept } : {}) };
 }
 
 function printList(
@@ -94,31 +120,34 @@ function printList(
 ): void {
   const { out } = shell;
   if (isJson) return out.json({ tools: list, errors });
-  for (const line of toolLines(list, out.style, out.columns)) out.line(line);
-  reportFaults(shell, ...errors);
+  printTools(shell, list, 'tools --fresh');
+  reportFaults(shell, errors);
 }
 
 async function oneTool(
   { shell, isJson }: Invocation,
   { host, loaded }: Standalone,
   { server, tool }: ToolAddress,
-  definitions: readonly JsonObject[],
+  list: { readonly definitions: readonly JsonObject[]; readonly mark: KeptMark | undefined },
 ): Promise<number> {
   const [{ contractOf }, { unknownTool }] = await Promise.all([
     import('../../host/catalogue.ts'),
     import('../../host/call-faults.ts'),
   ]);
+  const { definitions, mark } = list;
   const found = definitions.find(({ name }) => name === tool);
-  const config = loaded.config.mcpServers[server];
+  const config = ownValue(loaded.config.mcpServers, server);
   if (found === undefined || config === undefined) throw unknownTool(host.find(server), tool);
   const { _mcp_server: _, ...definition } = found;
   const { readOnlyHint } = (definition['annotations'] ?? {}) as { readOnlyHint?: unknown };
   const contract = contractOf(config, tool, readOnlyHint === true);
   const { out } = shell;
-  if (isJson) out.json({ server, tool: definition, replay: contract });
+  const kept = mark ? { kept: mark } : {};
+  if (isJson) out.json({ server, tool: definition, replay: contract, ...kept });
   else {
     const page = { server, definition, contract, isTrusted: config.trusted };
     for (const line of toolPage(page, out.style)) out.line(line);
+    if (mark) out.line(`\n${out.style('dim', ageOf(mark, shell.clock.wallNow()))}`);
   }
   return exitCodes.ok;
 }

@@ -3,6 +3,7 @@
 
 import { type FaultCode, type FaultRecord, faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
+import { cutText } from '../../kernel/text-cut.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Style } from './style.ts';
 
@@ -11,8 +12,8 @@ export function faultLines(record: FaultRecord, style: Style): readonly string[]
   const causes = record.detail.split('\n').map(printableLine);
   const last = causes.length - 1;
   return causes.map((cause, index) => {
-    const parts = [named(record, cause) + codeText(record, style)];
-    if (index === last) parts.push(...afterthoughts(record, cause, style));
+    const more = index === last ? afterthoughts(record, cause, style) : [];
+    const parts = [named(record, cause) + codeText(record, style), ...more];
     return `${style('red', 'holdfast:')} ${parts.join(style('dim', ' · '))}`;
   });
 }
@@ -35,19 +36,23 @@ function mentions(cause: string, server: string): boolean {
 
 function afterthoughts(record: FaultRecord, cause: string, style: Style): string[] {
   const parts: string[] = [];
-  const { stderr } = record;
-  if (stderr !== undefined) parts.push(`stderr: ${style('yellow', cut(printableLine(stderr)))}`);
+  const stderr = untold(record.stderr, cause);
+  if (stderr !== '')
+    parts.push(`stderr: ${style('yellow', cutText(longestStderr, printableLine(stderr)))}`);
   const next = nextStep(record);
   // Some details already end in a command.
   if (next !== null && !cause.includes('holdfast ')) parts.push(`next: ${style('bold', next)}`);
   return parts;
 }
 
-const longestStderr = 300;
-
-function cut(text: string): string {
-  return text.length <= longestStderr ? text : `${text.slice(0, longestStderr - 1)}…`;
+/** The lines of stderr, unless what they say stands in the detail already. */
+function untold(stderr: string | undefined, cause: string): string {
+  const lines = (stderr ?? '').split('\n').filter((line) => line.trim() !== '');
+  const isTold = lines.some((line) => cause.includes(printableLine(line)));
+  return isTold ? '' : lines.join('\n');
 }
+
+const longestStderr = 300;
 
 /** The command a person should try; null where the detail says all there is to do. */
 function nextStep({ code, server, tool }: FaultRecord): string | null {

@@ -5,10 +5,12 @@ import type { HostStatus, ServerState, ServerStatus } from '../../host/status.ts
 import { faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
+import { noiseTexts } from '../../observe/noise-text.ts';
 import { agoText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
 import { eventText, storyOf, timelineLines } from './timeline.ts';
+import { wrappedTo } from './width.ts';
 
 export interface StatusView {
   readonly status: HostStatus;
@@ -34,6 +36,14 @@ const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
   disabled: 'yellow',
 };
 
+/** A command can see the config and the event log, but not into another process. */
+const limits =
+  'A gateway that is running cannot be asked from here; its tool holdfast__health_snapshot tells its live states.';
+
+export function limitsNote(style: Style, { columns }: Size): string[] {
+  return ['', ...wrappedTo(columns, limits).map((text) => style('dim', text))];
+}
+
 export function statusLines(view: StatusView, style: Style, size: Size): string[] {
   const { status } = view;
   const table = status.servers.length === 0 ? [] : ['', ...serverTable(view, style, size)];
@@ -46,7 +56,7 @@ export function serverTable(view: StatusView, style: Style, { columns }: Size): 
     { text: server.name, look: (text) => style('bold', text) },
     { text: server.state, look: (text) => style(looks[server.state], text) },
     { text: server.transport, look: (text) => style('dim', text) },
-    { text: server.cause === null ? lastText(server.name, history, now) : line(server.cause) },
+    { text: latestText(server, history, now) },
   ]);
   const headings = ['SERVER', 'STATE', 'TRANSPORT', 'LATEST'].map((text): Cell => {
     return { text, look: (heading) => style('dim', heading) };
@@ -56,7 +66,7 @@ export function serverTable(view: StatusView, style: Style, { columns }: Size): 
 
 function headline({ version, config, servers }: HostStatus, style: Style): string {
   const count = `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}`;
-  const facts = ['no running instance', count, config ?? ''];
+  const facts = [count, ...(config === null ? [] : [config])];
   return `${style('bold', `Holdfast ${version}`)} ${style('dim', `· ${facts.join(' · ')}`)}`;
 }
 
@@ -68,6 +78,12 @@ const telling: ReadonlySet<HostEvent['kind']> = new Set([
   'lost',
   'ejected',
 ]);
+
+/** Of one that does not run: what happened last, and when. */
+function latestText(server: ServerStatus, history: readonly HostEvent[], now: number): string {
+  const { name, state, cause } = server;
+  return cause === null || state === 'idle' ? lastText(name, history, now) : line(cause);
+}
 
 function lastText(server: string, history: readonly HostEvent[], now: number): string {
   const own = history.filter((event) => event.server === server && telling.has(event.kind));
@@ -94,9 +110,12 @@ export function serverPage(view: StatusView, name: string, style: Style, size: S
   const story = storyOf(history.filter((event) => event.server === name));
   const shown = story.slice(-Math.max(5, Math.min(mostEvents, size.rows - linesAround)));
   const lines = [headlineOf(server, style)];
-  if (server.cause !== null) lines.push(line(server.cause));
-  const section = (heading: string, content: readonly string[]) =>
-    lines.push('', style('bold', heading), ...content);
+  const cause = server.cause === null ? [] : wrappedTo(size.columns, line(server.cause));
+  for (const one of [...cause, ...noiseTexts(server.noise)]) lines.push(one);
+  const section = (heading: string, content: readonly string[]) => {
+    lines.push('', style('bold', heading));
+    for (const one of content) lines.push(one);
+  };
   const count = shown.length < story.length ? ` (the last ${shown.length} of ${story.length})` : '';
   section(
     `Timeline${count}`,

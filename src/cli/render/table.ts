@@ -14,10 +14,10 @@ const gap = '  ';
 const widestShare = 0.4;
 
 export function tableLines(rows: readonly (readonly Cell[])[], columns: number): string[] {
-  const count = Math.max(0, ...rows.map((row) => row.length));
+  const count = largest(rows.map((row) => row.length));
   const most = Number.isFinite(columns) ? Math.floor(columns * widestShare) : columns;
   const widths = Array.from({ length: Math.max(0, count - 1) }, (_, index) =>
-    Math.min(most, Math.max(0, ...rows.map((row) => widthOf(row[index]?.text ?? '')))),
+    Math.min(most, largest(rows.map((row) => widthOf(row[index]?.text ?? '')))),
   );
   const taken = widths.reduce((sum, width) => sum + width + gap.length, 0);
   const lastWidth = Math.max(8, columns - taken);
@@ -34,6 +34,11 @@ export function tableLines(rows: readonly (readonly Cell[])[], columns: number):
       .join('')
       .trimEnd(),
   );
+}
+
+/** Zero if there are none. There may be more than a call can have arguments. */
+export function largest(numbers: readonly number[]): number {
+  return numbers.reduce((most, number) => Math.max(most, number), 0);
 }
 
 function same(text: string): string {

@@ -43,7 +43,7 @@ describe('the story of a server', () => {
     const lines = timelineLines(storyOf(life), at, styleFor(false, {}), 200);
     expect(lines.map((line) => line.slice(10))).toEqual([
       'ready     in 80 ms · pid 7 · legacy 2025-11-25',
-      'lost      git was killed\\x1b[2J by SIGKILL',
+      'lost      was killed\\x1b[2J by SIGKILL',
       'waiting   next attempt after 100 ms · 4 restarts left',
       'failed    gone [unavailable]',
       'call      log ok in 12 ms · repeated once, 2 attempts',
@@ -55,5 +55,19 @@ describe('the story of a server', () => {
     const kinds = storyOf(life.slice(0, 2)).map(({ kind }) => kind);
     expect(kinds).toEqual(['starting']);
     expect(storyOf(life).some(({ kind }) => kind === 'starting')).toBe(false);
+  });
+
+  it('tells how much a server printed that is not MCP once, in plain words #status', () => {
+    const noise = (count: number): HostEvent => ({
+      at,
+      server,
+      kind: 'noise',
+      noise: 'not-json',
+      count,
+    });
+    const story = storyOf([noise(1), noise(10), noise(100), ...life.slice(4, 5)]);
+    const [told] = timelineLines(story, at, styleFor(false, {}), 200);
+    expect(story).toHaveLength(2);
+    expect(told?.slice(10)).toBe('noise  printed 100 lines to stdout that are not MCP');
   });
 });

@@ -1,7 +1,9 @@
 // What happened to a server, one line for each event, in the words of `status` and of the log.
 
+import { ownValue } from '../../kernel/own-value.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
+import { noiseText } from '../../observe/noise-text.ts';
 import { durationText, momentText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
@@ -41,11 +43,20 @@ export function eventText(event: HostEvent): string {
 
 /**
  * The events a person wants to read: what happened to the server, not what happened to our knowledge
- * of it. A beginning is left out once its end is there to tell of both.
+ * of it. A beginning is left out once its end is there to tell of both, and a count once a later one
+ * is there that includes it.
  */
 export function storyOf(events: readonly HostEvent[]): readonly HostEvent[] {
   const notable = events.filter((event) => !isAside(event));
-  return notable.filter(({ kind }, index) => !isBeginning(kind) || index === notable.length - 1);
+  return notable.filter((event, index) => {
+    if (event.kind === 'noise')
+      return !notable.slice(index + 1).some((later) => grew(event, later));
+    return !isBeginning(event.kind) || index === notable.length - 1;
+  });
+}
+
+function grew(count: Of<'noise'>, later: HostEvent): boolean {
+  return later.kind === 'noise' && later.noise === count.noise && later.count > count.count;
 }
 
 function isAside(event: HostEvent): boolean {
@@ -66,9 +77,9 @@ function told(event: HostEvent): Told {
     case 'ready':
       return { mood: 'good', word: 'ready', rest: readyText(event) };
     case 'start-failed':
-      return { mood: 'bad', word: 'failed', rest: `${event.detail} [${event.code}]` };
+      return { mood: 'bad', word: 'failed', rest: `${ownPart(event)} [${event.code}]` };
     case 'lost':
-      return { mood: 'bad', word: 'lost', rest: event.detail };
+      return { mood: 'bad', word: 'lost', rest: ownPart(event) };
     case 'cooling':
       return { mood: 'wait', word: 'waiting', rest: coolingText(event) };
     case 'ejected':
@@ -88,10 +99,18 @@ function told(event: HostEvent): Told {
     case 'tools':
       return plain('tools', toolsText(event));
     case 'noise':
-      return { mood: 'wait', word: 'noise', rest: `${event.count} × ${event.noise}` };
+      return { mood: 'wait', word: 'noise', rest: noiseText(event.noise, event.count) };
+    case 'defect':
+      return { mood: 'bad', word: 'internal', rest: `${event.handled}: ${event.detail}` };
     case 'call':
       return callTold(event);
   }
+}
+
+/** What the detail says beyond what its row says already: whose it is, and that it failed. */
+function ownPart({ server, detail }: Of<'start-failed' | 'lost'>): string {
+  const said = [`${server} did not start: `, `${server} `].find((part) => detail.startsWith(part));
+  return detail.slice(said?.length ?? 0);
 }
 
 function plain(word: string, rest: string): Told {
@@ -122,8 +141,8 @@ function toolsText({ tools, invalid }: Of<'tools'>): string {
 
 function callTold({ tool, outcome, latencyMs, attempts, replays }: Of<'call'>): Told {
   const isGood = outcome === 'ok' || outcome === 'cached';
-  const word = { ok: 'ok', cached: 'ok, from the cache', is_error: 'said isError' };
-  const result = outcome in word ? word[outcome as keyof typeof word] : outcome;
+  const words = { ok: 'ok', cached: 'ok, from the cache', is_error: 'said isError' };
+  const result = ownValue(words, outcome) ?? outcome;
   const again = replays > 0 ? ` · repeated once, ${attempts} attempts` : '';
   return {
     mood: isGood ? 'good' : 'bad',

@@ -1,25 +1,45 @@
 // Tools for a person: many as one line each, one as a page. All of it is text of strangers.
 
 import type { JsonObject } from '../../catalog/tool.ts';
+import type { KeptMark } from '../../host/discovery.ts';
 import { printableLine, printableText } from '../../kernel/printable.ts';
+import { headOf } from '../../kernel/text-cut.ts';
 import type { ReplayContract } from '../../policy/replay.ts';
+import { agoText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { tableLines } from './table.ts';
+import { cutTo } from './width.ts';
 
 export interface ListedTool {
   readonly server: string;
   readonly name: string;
   readonly title?: unknown;
   readonly description?: unknown;
+  /** There if the list was kept from an earlier time. */
+  readonly kept?: KeptMark;
   readonly [key: string]: unknown;
 }
 
-export function toolLines(tools: readonly ListedTool[], style: Style, columns: number): string[] {
-  const rows = tools.map(({ server, name, title, description }) => [
-    { text: `${server}/${printableLine(name)}`, look: (text: string) => style('cyan', text) },
-    { text: firstWords(description) || firstWords(title) },
-  ]);
+export function toolLines(
+  tools: readonly ListedTool[],
+  style: Style,
+  { columns, now }: { readonly columns: number; readonly now: number },
+): string[] {
+  const hasAges = tools.some(({ kept }) => kept !== undefined);
+  const rows = tools.map(({ server, name, title, description, kept }) => {
+    const age = { text: kept ? ageOf(kept, now) : '', look: (text: string) => style('dim', text) };
+    return [
+      { text: `${server}/${printableLine(name)}`, look: (text: string) => style('cyan', text) },
+      ...(hasAges ? [age] : []),
+      { text: firstWords(description) || firstWords(title) },
+    ];
+  });
   return tableLines(rows, columns);
+}
+
+/** When a kept list was read. */
+export function ageOf({ listedAt }: KeptMark, now: number): string {
+  return listedAt === null ? 'listed earlier' : `listed ${agoText(Math.max(0, now - listedAt))}`;
 }
 
 /** Nobody reads more of it in one line; the table cuts it to the terminal. */
@@ -27,8 +47,7 @@ const longestLine = 200;
 
 function firstWords(description: unknown): string {
   if (typeof description !== 'string') return '';
-  const line = printableLine(description.slice(0, 4 * longestLine));
-  return line.length <= longestLine ? line : `${line.slice(0, longestLine - 1).trimEnd()}…`;
+  return cutTo(longestLine, printableLine(headOf(4 * longestLine, description)));
 }
 
 export interface ToolPage {

@@ -78,7 +78,8 @@ describe('why listening failed', () => {
     ['EACCES', 'unavailable', 'may not'],
     ['EADDRNOTAVAIL', 'invalid_request', 'no such address'],
     ['ENOTFOUND', 'invalid_request', 'cannot be resolved'],
-    ['EMFILE', 'unavailable', 'EMFILE'],
+    ['EMFILE', 'overloaded', 'EMFILE'],
+    ['EIO', 'unavailable', 'EIO'],
   ])('is said of %s with the address and the next step', (errno, code, cause) => {
     const fault = failure(errno);
     expect(fault.code).toBe(code);

@@ -6,6 +6,7 @@
 import { isIP } from 'node:net';
 import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 
 export interface ListenAddress {
   /** A name, an IPv4 address, or an IPv6 address without brackets. */
@@ -32,9 +33,14 @@ export function addressText({ host, port }: ListenAddress): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
+const loopbackOf: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
 /** Where a client on this machine finds it: an address that stands for all is reached as loopback. */
 export function urlOf(address: ListenAddress): string {
-  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address.host] ?? address.host;
+  const host = loopbackOf.get(address.host) ?? address.host;
   return `http://${addressText({ host, port: address.port })}/mcp`;
 }
 
@@ -83,12 +89,12 @@ export function listenFault(address: ListenAddress, error: unknown): Fault {
       );
     default:
       return fault(
-        'unavailable',
-        `cannot listen on ${at}: ${code ?? 'unknown error'}; choose another address with --listen HOST:PORT`,
+        shortageOf(error) === undefined ? 'unavailable' : 'overloaded',
+        `cannot listen on ${at}: ${shortageOf(error) ?? code ?? 'unknown error'}; choose another address with --listen HOST:PORT`,
       );
   }
 
-  function fault(kind: 'unavailable' | 'invalid_request', detail: string): Fault {
+  function fault(kind: 'unavailable' | 'overloaded' | 'invalid_request', detail: string): Fault {
     return new Fault(kind, detail, {}, error);
   }
 }

@@ -5,6 +5,7 @@
 // its owner to know.
 
 import type { ServerResponse } from 'node:http';
+import { contain } from '../../kernel/contain.ts';
 import type { Frame } from '../contract.ts';
 import type { Share, Waiter } from '../outgoing-budget.ts';
 import type { HeaderList } from './answers.ts';
@@ -54,8 +55,9 @@ export class EventStream implements Waiter {
     res.cork();
     res.flushHeaders();
     queueMicrotask(() => res.uncork());
-    res.on('drain', () => this.#drained());
-    res.on('close', () => this.#over());
+    const caught = (error: unknown) => edge.front.caught(error);
+    res.on('drain', () => contain(() => this.#drained(), caught));
+    res.on('close', () => contain(() => this.#over(), caught));
     if (res.closed) this.#over();
     else this.#beatLater();
   }

@@ -10,6 +10,7 @@ import { answerPlainly, refuse, refuseHttp } from './answers.ts';
 import { readBody } from './body.ts';
 import { shareWith } from './cors.ts';
 import type { Edge } from './edge.ts';
+import { invite } from './expectation.ts';
 import type { HostCheck } from './host-check.ts';
 import type { LegacyEndpoint } from './legacy-endpoint.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
@@ -57,11 +58,17 @@ export class FrontDoor {
   #enter(req: IncomingMessage, res: ServerResponse): void {
     const { hosts } = this.#parts;
     const { host, origin } = req.headers;
+    const { headers } = this.#parts.edge.limits;
+    if (req.rawHeaders.length > 2 * headers) {
+      const message = `Request Header Fields Too Large: a request may have ${headers} headers`;
+      return refuseHttp(res, 431, message);
+    }
     const repeated = repeatedHeader(req.rawHeaders);
     if (repeated !== undefined) {
       return refuseHttp(res, 400, `Bad Request: the header ${repeated} is given twice`);
     }
-    const problem = hosts.hostProblem(host, req.socket.localAddress) ?? hosts.originProblem(origin);
+    const problem =
+      hosts.hostProblem(host, req.socket.localAddress) ?? hosts.originProblem(origin, host);
     if (problem !== undefined) return refuseHttp(res, 403, `Forbidden: ${problem}`);
     if (origin !== undefined && hosts.isListed(origin) && shareWith(origin, req, res)) return;
     const route = routeOf(req.url ?? '');
@@ -120,6 +127,8 @@ export class FrontDoor {
       return refuseHttp(res, 415, message, ['Accept-Encoding', 'identity']);
     }
     const { bodyBytes } = this.#parts.edge.limits;
+    const isTooLong = Number(req.headers['content-length']) > bodyBytes;
+    if (!isTooLong) invite(req, res);
     readBody(req, bodyBytes, (body) => {
       if (body === undefined) {
         return refuseHttp(res, 413, `Content Too Large: a body may have ${bodyBytes} bytes`);
@@ -141,7 +150,9 @@ export class FrontDoor {
 
   #defect(res: ServerResponse, error: unknown): void {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#parts.edge.report(`http: a defect while serving a request: ${detail}`);
+    const { edge } = this.#parts;
+    edge.front.caught(error);
+    edge.report(`http: a defect while serving a request: ${detail}`);
     if (res.headersSent) res.destroy();
     else refuse(res, 500, { code: rpcCodes.internalError, message: 'Internal error' });
   }

@@ -2,6 +2,7 @@
 // without reading bodies. If the two disagree, somebody between has been told another thing than we
 // would do, so the request is refused. The body decides what the request is; headers only confirm.
 
+import { ownValue } from '../../kernel/own-value.ts';
 import { textOf } from '../../wire/decode.ts';
 import type { EnvelopeKey } from '../../wire/envelope-keys.ts';
 import { modernVersion, rpcCodes } from '../../wire/eras.ts';
@@ -73,7 +74,7 @@ function isPlainly(header: string, bytes: Buffer, span: Span): boolean {
 
 function sourceOf(method: string): EnvelopeKey | undefined {
   if (method === 'tools/call') return 'name';
-  return Object.hasOwn(nameSources, method) ? nameSources[method] : undefined;
+  return ownValue(nameSources, method);
 }
 
 /** The refusal of a header that says something else than the body. */

@@ -8,16 +8,12 @@ const isServed = (checker: HostCheck, host: string | undefined, own = '127.0.0.1
   checker.hostProblem(host, own) === undefined;
 
 describe('the Host of a request', () => {
-  it.each([
-    'localhost',
-    'localhost:4100',
-    'LocalHost:1',
-    '127.0.0.1:4100',
-    '[::1]:4100',
-    '127.1.2.3',
-  ])('may be this machine: %s', (host) => {
-    expect(isServed(check(), host)).toBe(true);
-  });
+  it.each(['localhost', 'localhost:4100', 'LocalHost:1', '127.0.0.1:4100', '[::1]:4100'])(
+    'may be this machine: %s',
+    (host) => {
+      expect(isServed(check(), host)).toBe(true);
+    },
+  );
 
   it.each([
     undefined,
@@ -37,7 +33,16 @@ describe('the Host of a request', () => {
     '192.168.1.5',
     '2130706433',
     '0x7f.0.0.1',
-  ])('may not be %j', (host) => {
+    '127.1.2.3',
+    '127.1',
+    'localhost.',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:127.0.0.1]:4100',
+    '[::ffff:7f00:1]',
+    '[::127.0.0.1]',
+    '[0:0:0:0:0:0:0:1]',
+    '[::0001]',
+  ])('may not be %j #http-edge', (host) => {
     const checker = check();
     expect(isServed(checker, host)).toBe(false);
     expect(isServed(checker, host)).toBe(false);
@@ -76,31 +81,43 @@ describe('the Host of a request', () => {
 });
 
 describe('the Origin of a request', () => {
-  const mayAsk = (checker: HostCheck, origin: string | undefined) =>
-    checker.originProblem(origin) === undefined;
+  const mayAsk = (checker: HostCheck, origin: string | undefined, host = 'localhost:4100') =>
+    checker.originProblem(origin, host) === undefined;
 
   it.each([
     undefined,
-    'http://localhost',
-    'http://localhost:6274',
-    'https://127.0.0.1:3000',
-    'http://[::1]:3000',
-  ])('may be absent or this machine: %s', (origin) => {
+    'http://localhost:4100',
+    'HTTP://LocalHost:4100',
+    'http://127.0.0.1:4100',
+    'http://[::1]:4100',
+  ])('may be absent or our own: %s', (origin) => {
     expect(mayAsk(check(), origin)).toBe(true);
+  });
+
+  it('has the port that the client used, which a tunnel may have changed', () => {
+    expect(mayAsk(check(), 'http://localhost:8080', 'localhost:8080')).toBe(true);
+    expect(mayAsk(check(), 'https://localhost', 'localhost')).toBe(true);
+    expect(mayAsk(check(), 'http://localhost', 'localhost:4100')).toBe(false);
   });
 
   it.each([
     'null',
     '',
     'http://evil.com',
-    'http://localhost.evil.com',
-    'http://evil.com#localhost',
-    'http://user@localhost',
-    'http://localhost/path',
+    'http://evil.com:4100',
+    'http://localhost.evil.com:4100',
+    'http://evil.com#localhost:4100',
+    'http://user@localhost:4100',
+    'http://localhost:4100/path',
     'file://',
-    'chrome-extension://localhost',
-    'http://localhost http://evil.com',
-  ])('may not be %j', (origin) => {
+    'chrome-extension://localhost:4100',
+    'http://localhost:4100 http://evil.com',
+    'http://localhost',
+    'http://localhost:6274',
+    'https://127.0.0.1:3000',
+    'http://[::ffff:127.0.0.1]:4100',
+    'http://127.1.2.3:4100',
+  ])('may not be %j #http-edge', (origin) => {
     expect(mayAsk(check(), origin)).toBe(false);
   });
 

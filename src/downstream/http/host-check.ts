@@ -1,11 +1,12 @@
 // May a request that says it is for this host, from that page, be answered at all? A page on the web
 // can make a browser send requests to this machine by giving its own name our address (DNS
 // rebinding). Such a request still carries the page's name as its Host, and the page as its Origin:
-// so the Host must be ours, and an Origin, which only browsers send, must be of this machine or
-// listed in the config. This is asked before anything else of every request, on every route.
+// so the Host must be ours, and an Origin, which only browsers send, must be our own or listed in the
+// config. Another port of this machine is another origin: what a program there serves is not ours.
+// Loopback has many spellings; only those that clients use are taken. This is asked before anything
+// else of every request, on every route.
 
 import { isIP } from 'node:net';
-import { isLoopback } from './address.ts';
 
 export interface HostRules {
   /** The host that is listened on. */
@@ -17,7 +18,9 @@ export interface HostRules {
 }
 
 /** A host name or address, an IPv6 address in brackets, and a port if there is one. */
-const hostHeader = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/;
+const hostHeader = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/;
+/** This machine, as its clients write it. */
+const plainLoopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
 const originHeader = /^https?:\/\/([^/?#@\s]+)$/;
 
 /** Hosts that have passed are remembered, so that each is taken apart only once. */
@@ -46,13 +49,15 @@ export class HostCheck {
     return undefined;
   }
 
-  /** What is wrong with the Origin, if there is one and something is. */
-  originProblem(origin: string | undefined): string | undefined {
+  /** What is wrong with the Origin, if there is one and something is. `host` has passed. */
+  originProblem(origin: string | undefined, host: string | undefined): string | undefined {
     if (origin === undefined || this.isListed(origin)) return undefined;
-    const host = originHeader.exec(origin.toLowerCase())?.[1];
-    const name = host === undefined ? undefined : nameIn(host);
-    if (name !== undefined && isLoopback(name)) return undefined;
-    return `pages of the origin "${origin}" may not use this server: an origin other than this machine must be listed in "http.allowedOrigins"`;
+    const page = placeIn(originHeader.exec(origin.toLowerCase())?.[1]);
+    const here = placeIn(host?.toLowerCase());
+    // The port is the one the client used: a tunnel may have given us another.
+    const isOwn = page !== undefined && plainLoopback.has(page.name) && page.port === here?.port;
+    if (isOwn) return undefined;
+    return `pages of the origin "${origin}" may not use this server: an origin other than this server's own must be listed in "http.allowedOrigins"`;
   }
 
   /** Is this origin one that the operator has named? Only those may read answers in a browser. */
@@ -61,9 +66,10 @@ export class HostCheck {
   }
 
   #isOurs(host: string, ownAddress: string | undefined): boolean {
-    const name = nameIn(host);
+    const name = placeIn(host)?.name;
     if (name === undefined) return false;
-    if (isLoopback(name) || this.#hosts.has(host) || this.#hosts.has(bracketed(name))) return true;
+    if (plainLoopback.has(name) || this.#hosts.has(host) || this.#hosts.has(bracketed(name)))
+      return true;
     const { host: listened } = this.#rules;
     // An address cannot be rebound: it is safe where a client really reached us by it.
     const isEverywhere = listened === '0.0.0.0' || listened === '::';
@@ -71,12 +77,20 @@ export class HostCheck {
   }
 }
 
-/** The name or address in a host, without its port and brackets; undefined if it is no host. */
-function nameIn(host: string): string | undefined {
-  const name = hostHeader.exec(host)?.[1];
-  if (name === undefined || !name.startsWith('[')) return name;
+interface Place {
+  /** A name or address, without brackets. */
+  readonly name: string;
+  /** As it is written; undefined where it is the scheme's own. */
+  readonly port: string | undefined;
+}
+
+/** The parts of a host; undefined if it is none. */
+function placeIn(host: string | undefined): Place | undefined {
+  const [, name, port] = hostHeader.exec(host ?? '') ?? [];
+  if (name === undefined || !name.startsWith('['))
+    return name === undefined ? undefined : { name, port };
   const address = name.slice(1, -1);
-  return isIP(address) === 6 ? address : undefined;
+  return isIP(address) === 6 ? { name: address, port } : undefined;
 }
 
 function bracketed(name: string): string {

@@ -6,6 +6,7 @@
 // to say, for clients that understand it.
 
 import type { ServerResponse } from 'node:http';
+import { contain } from '../../kernel/contain.ts';
 import type { Frame, Reply, Underway } from '../contract.ts';
 import { accept, answerJson, type HeaderList, refuse, sessionNotFoundCode } from './answers.ts';
 import type { Edge } from './edge.ts';
@@ -132,7 +133,13 @@ export class OpeningReply implements Reply, Opening {
     this.#session = session;
     this.#failed = failed;
     session.opening = this;
-    res.on('close', () => this.#abandoned());
+    const { front } = edge;
+    res.on('close', () =>
+      contain(
+        () => this.#abandoned(),
+        (error) => front.caught(error),
+      ),
+    );
   }
 
   /** Nothing belongs to a handshake; what is said during it is for the session. */

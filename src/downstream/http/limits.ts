@@ -6,6 +6,8 @@ export interface HttpLimits {
   /** The largest request body; the same as the largest frame of a server. */
   readonly bodyBytes: number;
   readonly headerBytes: number;
+  /** The most headers of one request. */
+  readonly headers: number;
   /** A request's headers, and the whole of it, must have arrived by then. */
   readonly headersMs: number;
   readonly requestMs: number;
@@ -42,6 +44,7 @@ export interface HttpLimits {
 export const defaultLimits: HttpLimits = {
   bodyBytes: 16_777_216,
   headerBytes: 32_768,
+  headers: 256,
   headersMs: 9_000,
   requestMs: 29_000,
   lateCheckMs: 1_000,

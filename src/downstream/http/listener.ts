@@ -11,6 +11,7 @@ import { OutgoingBudget } from '../outgoing-budget.ts';
 import { assertGuarded, type ListenAddress, listenAddress, listenFault, urlOf } from './address.ts';
 import { refuseHttp } from './answers.ts';
 import type { Edge } from './edge.ts';
+import { holdBack } from './expectation.ts';
 import { FrontDoor } from './front-door.ts';
 import { HostCheck } from './host-check.ts';
 import { LegacyEndpoint } from './legacy-endpoint.ts';
@@ -175,11 +176,19 @@ class HttpListener implements HttpFront {
     });
     server.maxConnections = limits.connections + limits.spareConnections;
     server.on('connection', (socket) => this.#connected(socket));
+    // Node would drop headers beyond a number in silence, and with them what makes a head ambiguous.
+    // Their bytes are bounded above, their number by the front door.
+    server.maxHeadersCount = 0;
     const ended = () => this.#ended();
-    server.on('request', (req, res) => {
+    const asked = (req: IncomingMessage, res: ServerResponse) => {
       this.#underWay += 1;
       res.on('close', ended);
       this.#request(req, res);
+    };
+    server.on('request', asked);
+    server.on('checkContinue', (req, res) => {
+      holdBack(res);
+      asked(req, res);
     });
     return server;
   }

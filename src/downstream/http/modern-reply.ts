@@ -4,6 +4,7 @@
 // answer has cancelled the request.
 
 import type { ServerResponse } from 'node:http';
+import { contain } from '../../kernel/contain.ts';
 import type { Frame, Reply, Underway } from '../contract.ts';
 import { answerJson, statusOf } from './answers.ts';
 import type { Edge } from './edge.ts';
@@ -28,7 +29,13 @@ export class ModernReply implements Reply {
   taken(underway: Underway | undefined): void {
     if (this.#isOver) return;
     this.#underway = underway;
-    this.#res.on('close', () => this.cancel());
+    const { front } = this.#edge;
+    this.#res.on('close', () =>
+      contain(
+        () => this.cancel(),
+        (error) => front.caught(error),
+      ),
+    );
     if (this.#res.closed) return this.cancel();
     if (this.#stream !== undefined || !this.#readsEvents) return;
     const { deadlines, limits } = this.#edge;

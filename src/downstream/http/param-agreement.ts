@@ -4,6 +4,7 @@
 // they are, they are read where they stand, and held to the rule that no key stands twice: a header
 // could agree with the one and the server use the other.
 
+import { ownValue } from '../../kernel/own-value.ts';
 import { textOf } from '../../wire/decode.ts';
 import { objectAt } from '../../wire/parts.ts';
 import type { Message } from '../../wire/scan.ts';
@@ -91,7 +92,7 @@ function scalarAt(bytes: Buffer, args: Span, path: readonly string[]): Scalar | 
 
 function markRefusal({ name }: Mark, scalar: Scalar, headers: Headers): Refusal | undefined {
   const title = `Mcp-Param-${name}`;
-  const header = headers[title.toLowerCase()];
+  const header = ownValue(headers, title.toLowerCase());
   if (typeof header !== 'string') return missing(title, scalar.text);
   const value = mirroredValue(header);
   if (value === undefined) return mismatch(title, header, 'this is not valid base64');

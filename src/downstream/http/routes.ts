@@ -1,6 +1,8 @@
 // The addresses of the front and the methods of each. A path that is not here does not exist; a
 // method that is not here is answered with the list of those that are.
 
+import { ownValue } from '../../kernel/own-value.ts';
+
 export type Route = 'mcp' | 'sse' | 'messages' | 'healthz' | 'readyz';
 
 const routes: Readonly<Record<string, Route>> = {
@@ -24,7 +26,7 @@ export function routeOf(target: string): Route | undefined {
   if (target === '/mcp') return 'mcp';
   const end = target.indexOf('?');
   const path = end === -1 ? target : target.slice(0, end);
-  return Object.hasOwn(routes, path) ? routes[path] : undefined;
+  return ownValue(routes, path);
 }
 
 /** What may be asked of a route, for the header `Allow`; undefined if this method may. */

@@ -3,6 +3,7 @@
 // nothing behind.
 
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { ChildListener, ChildSpec, Containment } from '../child.ts';
 import {
@@ -100,7 +101,25 @@ async function raise(
   const leader = await identify(table, pid);
   const parts = { containment, table, clock, reaper, record, leader, token, cgroups };
   const tree = new ProcessTree(parts);
-  void streams.exit.then(() => tree.exited());
+  try {
+    const launched = { pid, streams, report };
+    return await installed(nursery, spec, { containment, limiting }, launched, tree);
+  } catch (error) {
+    // Nobody else knows of it: it ends at once, and what the books hold of it goes with it.
+    sendSignal(-pid, 'SIGKILL');
+    tree.sweep().catch(ignored);
+    throw error;
+  }
+}
+
+async function installed(
+  { table }: Nursery,
+  spec: ChildSpec,
+  { containment, limiting }: Pick<Groups, 'containment' | 'limiting'>,
+  { pid, streams, report }: Launched,
+  tree: ProcessTree,
+): Promise<PosixChild> {
+  streams.exit.then(() => tree.exited()).catch(ignored);
   if (report !== null && !(await hasReported(report))) {
     const cause = await lastWords(streams);
     await tree.sweep();

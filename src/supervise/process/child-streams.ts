@@ -6,6 +6,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import type { ChildListener, Exit } from '../child.ts';
 
 export interface Pipes {
@@ -63,10 +64,15 @@ export class ChildStreams {
     for (const tell of this.#early.splice(0)) tell(listener);
     if (!this.#isPaused) this.#pipes.stdout.resume();
     this.#pipes.stderr.resume();
-    void this.exit.then((raw) => {
-      this.#failWrite();
-      this.#afterDrain(() => this.#finish(exitFrom(raw)));
-    });
+    const over = (raw: RawExit) => {
+      try {
+        this.#failWrite();
+      } finally {
+        // Whatever the write's owner does, the exit is told.
+        this.#afterDrain(() => this.#finish(exitFrom(raw)));
+      }
+    };
+    this.exit.then(over).catch(ignored);
   }
 
   write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {

@@ -55,6 +55,18 @@ describe('resolving a command', () => {
     );
   });
 
+  it('shows a long PATH in part, each folder once, and is not worth trying again', async () => {
+    const folders = Array.from({ length: 40 }, (_, index) => `/opt/tools/number-${index}/bin`);
+    const path = [...folders, ...folders].join(':');
+    const fault = await resolveCommand({ server: 's', command: 'absent', cwd: dir, path }).catch(
+      (error: unknown) => error,
+    );
+    expect(fault).toMatchObject({ code: 'unavailable', record: { retryable: false } });
+    const { message } = fault as Error;
+    expect(message).toMatch(/PATH: \/opt\/tools\/number-0\/bin:.*:… \(40 folders\)$/);
+    expect(message.length).toBeLessThan(200);
+  });
+
   it('points to a file of that name in the working directory', async () => {
     expect(await refusal('local')).toContain("write './local'");
   });

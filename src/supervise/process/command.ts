@@ -7,6 +7,7 @@ import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { delimiter, resolve } from 'node:path';
 import { Fault } from '../../kernel/fault.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 
 export interface CommandQuery {
   /** The server's name, for the fault. */
@@ -60,7 +61,8 @@ async function searched({ server, command, cwd, path }: CommandQuery): Promise<s
   if (nearest !== undefined) throw unusable(server, ...nearest);
   const local = (await examine(resolve(cwd, command))) !== 'missing' && command !== '';
   const hint = local ? `; '${cwd}' has a file of that name: write './${command}'` : '';
-  throw refusal(server, `the command '${command}' was not found on PATH: ${searchedPath}${hint}`);
+  const where = shownPath(searchedPath);
+  throw refusal(server, `the command '${command}' was not found on PATH: ${where}${hint}`);
 }
 
 /** A script whose interpreter is gone fails to start with the very errno of a missing script. */
@@ -92,7 +94,8 @@ async function interpreterOf(file: string): Promise<string | undefined> {
 async function examine(file: string): Promise<Finding> {
   try {
     if ((await stat(file)).isDirectory()) return 'a directory';
-  } catch {
+  } catch (error) {
+    if (shortageOf(error) !== undefined) throw error;
     // Missing, or behind a directory we may not enter: for us it is not there.
     return 'missing';
   }
@@ -109,6 +112,23 @@ function unusable(server: string, file: string, finding: Finding): Fault {
   return refusal(server, `the command '${file}' is not executable: try chmod +x '${file}'`);
 }
 
+/** As much of a PATH as fits into a line of its message; some have hundreds of folders. */
+const longestShownPath = 120;
+
+/** Each folder once, and how many there are where not all are shown. */
+function shownPath(path: string): string {
+  const folders = [...new Set(path.split(delimiter))];
+  let shown = folders[0] ?? '';
+  for (const folder of folders.slice(1)) {
+    if (shown.length + folder.length >= longestShownPath) {
+      return `${shown.slice(0, longestShownPath)}${delimiter}… (${folders.length} folders)`;
+    }
+    shown += `${delimiter}${folder}`;
+  }
+  return shown;
+}
+
+/** Trying again does not help: somebody has to change the config or the machine. */
 function refusal(server: string, detail: string): Fault {
-  return new Fault('unavailable', detail, { server, dispatched: 'no' });
+  return new Fault('unavailable', detail, { server, dispatched: 'no', retryable: false });
 }

@@ -16,6 +16,7 @@
 
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../kernel/clock.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 import type { Containment } from '../child.ts';
 import { containingCgroup, removeCgroup } from './cgroup.ts';
 import { resolveCommand } from './command.ts';
@@ -84,7 +85,10 @@ async function weaker(query: ContainmentQuery): Promise<'cgroup' | 'marker' | 'g
 
 /** A missing tool is an answer, not a fault. */
 function program(name: string, path: string | undefined): Promise<string | null> {
-  return resolveCommand({ server: '', command: name, cwd: '/', path }).catch(() => null);
+  return resolveCommand({ server: '', command: name, cwd: '/', path }).catch((error: unknown) => {
+    if (shortageOf(error) !== undefined) throw error;
+    return null;
+  });
 }
 
 const probeCode = 7;
@@ -95,7 +99,7 @@ const probeMs = 3000;
 
 /** Runs it once and sees whether the exit code of the probe comes through. */
 function works([file = '', ...args]: readonly string[], clock: Clock): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const stdio = Array.from({ length: reportDescriptor + 1 }, () => 'ignore' as const);
     const trial = spawn(file, args, { stdio, detached: true, env: {}, cwd: '/' });
     const alarm = clock.after(probeMs, () => trial.kill('SIGKILL'));
@@ -103,7 +107,11 @@ function works([file = '', ...args]: readonly string[], clock: Clock): Promise<b
       alarm[Symbol.dispose]();
       resolve(isGood);
     };
-    trial.once('error', () => answer(false));
+    trial.once('error', (error) => {
+      // A shortage of our own says nothing of what this machine can do; it is asked again later.
+      if (shortageOf(error) !== undefined) reject(error);
+      answer(false);
+    });
     trial.once('exit', (code) => answer(code === probeCode));
   });
 }

@@ -40,14 +40,12 @@ export function childEnvironment(
   request: EnvironmentRequest,
 ): Record<string, string> {
   const patterns = [...safeNames, ...request.inheritEnv];
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(source)) {
-    if (value !== undefined && patterns.some((pattern) => matches(pattern, name))) {
-      result[name] = value;
-    }
-  }
+  const inherited = Object.entries(source).flatMap(([name, value]) => {
+    const isPassedOn = patterns.some((pattern) => matches(pattern, name));
+    return value !== undefined && isPassedOn ? [[name, value] as const] : [];
+  });
   return {
-    ...result,
+    ...Object.fromEntries(inherited),
     ...request.env,
     [markerName]: `${source[markerName] ?? ''}${request.token}`,
   };

@@ -7,6 +7,8 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { ownValue } from '../../kernel/own-value.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 import { ChildStreams } from './child-streams.ts';
 import { reportDescriptor } from './pid-namespace.ts';
 
@@ -31,7 +33,7 @@ export interface Launched {
   readonly report: Readable | null;
 }
 
-/** Throws a Fault `unavailable` when the process cannot be started. */
+/** Throws a Fault when the process cannot be started: `unavailable`, or `overloaded` if we cannot. */
 export async function launch(plan: LaunchPlan, clock: Clock): Promise<Launched> {
   const started = start(plan);
   const { pid, stdin, stdout, stderr } = started;
@@ -41,6 +43,7 @@ export async function launch(plan: LaunchPlan, clock: Clock): Promise<Launched> 
     throw refusal(plan, cause);
   }
   if (stdin === null || stdout === null || stderr === null) {
+    started.kill('SIGKILL');
     throw new Fault('internal', `'${plan.command}' was started without its pipes`);
   }
   const report = (started.stdio[reportDescriptor] ?? null) as Readable | null;
@@ -78,18 +81,17 @@ function start(plan: LaunchPlan): ChildProcess {
 
 function refusal({ server, command }: LaunchPlan, cause: unknown): Fault {
   const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
-  const detail = `the command '${command}' could not be started: ${reasons[code] ?? code}`;
-  return new Fault('unavailable', detail, { server, dispatched: 'no' }, cause);
+  const shortage = shortageOf(cause);
+  const reason = shortage ?? ownValue(reasons, code) ?? code;
+  const detail = `the command '${command}' could not be started: ${reason}`;
+  const kind = shortage === undefined ? 'unavailable' : 'overloaded';
+  return new Fault(kind, detail, { server, dispatched: 'no' }, cause);
 }
 
 const reasons: Readonly<Record<string, string>> = {
   E2BIG: 'its arguments and environment are too long (E2BIG)',
   EACCES: 'permission denied (EACCES)',
-  EAGAIN: 'this user may not start more processes (EAGAIN)',
-  EMFILE: 'this host has too many open files (EMFILE)',
-  ENFILE: 'this machine has too many open files (ENFILE)',
   ENOENT: 'it was removed meanwhile (ENOENT)',
   ENOEXEC: 'it is not a program for this machine (ENOEXEC)',
-  ENOMEM: 'out of memory (ENOMEM)',
   ERR_INVALID_ARG_VALUE: 'a NUL byte in its arguments or environment',
 };

@@ -3,6 +3,7 @@
 // death by signal arrives as 128 + n, and a limit that was broken is named.
 
 import { constants } from 'node:os';
+import { ignored } from '../../kernel/contain.ts';
 import type { Child, ChildListener, Containment, Exit } from '../child.ts';
 import type { Limits, TreeCgroup } from './cgroup.ts';
 import type { ChildStreams, RawExit } from './child-streams.ts';
@@ -77,7 +78,8 @@ export class PosixChild implements Child {
 
   closeStdin(): void {
     // Whom it leaves behind when it ends must be known before.
-    void this.#parts.tree.note().then(() => this.#streams.closeStdin());
+    const close = () => this.#streams.closeStdin();
+    this.#parts.tree.note().then(close).catch(ignored);
   }
 
   pause(): void {
@@ -89,7 +91,8 @@ export class PosixChild implements Child {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): void {
-    void this.#parts.tree.signal(name);
+    // One that cannot be sent is followed by the next rung of the ladder.
+    this.#parts.tree.signal(name).catch(ignored);
   }
 
   async sweep(): Promise<number> {

@@ -6,7 +6,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
+import { contain } from '../../kernel/contain.ts';
+import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 import { type Environment, instanceToken } from './environment.ts';
 import type { ProcessIdentity } from './process-table.ts';
 import { reaperScript } from './reaper-script.ts';
@@ -40,13 +43,14 @@ export class Reaper implements AsyncDisposable {
   /** Starts it, once. Throws a Fault when the machine refuses even this. */
   async start(): Promise<void> {
     if (this.#process !== undefined || this.#hasEnded) return;
-    const reaper = this.#launch();
     try {
-      await once(reaper, 'spawn');
+      await once(this.#launch(), 'spawn');
     } catch (cause) {
       this.#process = undefined;
-      const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
-      throw new Fault('unavailable', `cannot start /bin/sh as the reaper: ${code}`, {}, cause);
+      const shortage = shortageOf(cause);
+      const why = shortage ?? errnoOf(cause) ?? 'unknown error';
+      const kind = shortage === undefined ? 'unavailable' : 'overloaded';
+      throw new Fault(kind, `cannot start /bin/sh as the reaper: ${why}`, {}, cause);
     }
   }
 
@@ -119,7 +123,12 @@ export class Reaper implements AsyncDisposable {
       return;
     }
     this.#restartsLeft--;
-    this.#options.notice('the reaper was killed and has been started again');
-    this.#launch();
+    contain(
+      () => {
+        this.#launch();
+        this.#options.notice('the reaper was killed and has been started again');
+      },
+      (error) => this.#options.notice(`the reaper was killed and cannot be started: ${error}`),
+    );
   }
 }

@@ -13,6 +13,17 @@ describe('the rounds', () => {
     rounds[Symbol.dispose]();
   });
 
+  it('go on for the others when one visit fails', async () => {
+    const clock = manualClock();
+    const rounds = new Rounds(clock);
+    const visits: number[] = [];
+    rounds.add(() => Promise.reject(new Error('too many open files')));
+    rounds.add(async () => void visits.push(clock.now()));
+    await clock.advanceAsync(2500);
+    expect(visits).toEqual([250, 1250, 2250]);
+    rounds[Symbol.dispose]();
+  });
+
   it('set no timer when there is nobody to visit', async () => {
     const clock = manualClock();
     const rounds = new Rounds(clock);

@@ -3,6 +3,7 @@
 // start (that is when a process escapes, if it does), and without trees there is no timer.
 
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 
 const tickMs = 250;
 const visitEveryMs = 1000;
@@ -36,7 +37,7 @@ export class Rounds implements Disposable {
   }
 
   #arm(): void {
-    this.#timer = this.#clock.after(tickMs, () => void this.#tick(), true);
+    this.#timer = this.#clock.after(tickMs, () => this.#tick().catch(ignored), true);
   }
 
   async #tick(): Promise<void> {
@@ -45,7 +46,8 @@ export class Rounds implements Disposable {
     for (const [visit, dueAt] of [...this.#visits]) {
       if (dueAt > now || !this.#visits.has(visit)) continue;
       this.#visits.set(visit, now + visitEveryMs);
-      await visit();
+      // One tree that cannot be looked after now must not cost the others their visits.
+      await visit().catch(ignored);
     }
     // Ended meanwhile, or ended and begun again with a timer of its own.
     if (this.#timer === timer && timer !== undefined) this.#arm();

@@ -7,7 +7,9 @@
 // implementation of `Spawner`, and everything above this file stays as it is.
 
 import { type Clock, within } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 import type { Child, ChildListener, ChildSpec, Containment, Spawn } from '../child.ts';
 import { giveBirth, type Nursery } from './birth.ts';
 import { strongestContainment } from './containment.ts';
@@ -56,8 +58,13 @@ export function createSpawner(options: SpawnerOptions): Spawner {
 }
 
 /** Whatever went wrong, nothing has been dispatched and the server is not there. */
-function unavailable(error: unknown, server: string): Fault {
+function startFault(error: unknown, server: string): Fault {
   if (error instanceof Fault) return error.with({ server });
+  const shortage = shortageOf(error);
+  if (shortage !== undefined) {
+    const detail = `'${server}' could not be started: ${shortage}`;
+    return new Fault('overloaded', detail, { server, dispatched: 'no' }, error);
+  }
   const { code = 'unknown error', syscall = 'a system call' } = error as NodeJS.ErrnoException;
   const detail = `'${server}' could not be started: ${syscall} failed (${code})`;
   return new Fault('unavailable', detail, { server, dispatched: 'no' }, error);
@@ -92,7 +99,7 @@ class PosixSpawner implements Spawner {
     const birth = this.#spawn(spec, listener);
     this.#births.add(birth);
     const settled = (): boolean => this.#births.delete(birth);
-    birth.then(settled, settled);
+    birth.finally(settled).catch(ignored);
     return birth;
   };
 
@@ -112,10 +119,10 @@ class PosixSpawner implements Spawner {
     const child = await this.#prepared()
       .then((nursery) => giveBirth(nursery, spec, number))
       .catch((error: unknown) => {
-        throw unavailable(error, spec.name);
+        throw startFault(error, spec.name);
       });
     this.#children.add(child);
-    void child.swept.then(() => this.#children.delete(child));
+    child.swept.then(() => this.#children.delete(child)).catch(ignored);
     // The caller gets his child first, and hears of it afterwards.
     setImmediate(() => child.begin(listener, this.#rounds));
     return child;

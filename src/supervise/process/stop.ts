@@ -75,7 +75,7 @@ class Stop implements StopInProgress {
 
   begin(exited: Promise<Exit>): void {
     this.#dispatch({ kind: 'requested', at: this.#clock.now() });
-    exited.then((exit) => this.#dispatch({ kind: 'exited', exit }), this.#fail);
+    exited.then((exit) => this.#dispatch({ kind: 'exited', exit })).catch(this.#fail);
   }
 
   hurry(): void {
@@ -98,7 +98,10 @@ class Stop implements StopInProgress {
         return this.#wakeAt(effect.at);
       case 'sweep':
         this.#alarm?.[Symbol.dispose]();
-        this.#child.sweep().then((count) => this.#dispatch({ kind: 'swept', count }), this.#fail);
+        this.#child
+          .sweep()
+          .then((count) => this.#dispatch({ kind: 'swept', count }))
+          .catch(this.#fail);
         return;
       case 'finish':
         return this.#finish(effect.report);

@@ -118,7 +118,8 @@ export class CataloguesSubject implements Subject {
   #read(): { version: number; isWhole: boolean; text: string } | null {
     const { records } = keptRecords(this.#shipped, this.#home, 'catalogues');
     for (const { value } of records) {
-      const text = (value as { lists: { tools?: string } }).lists.tools ?? '';
+      const { classes } = value as { classes: { lists: { tools?: string } }[] };
+      const text = classes.map(({ lists }) => lists.tools ?? '').join('');
       const version = Number(/paper version (\d+)/.exec(text)?.[1] ?? Number.NaN);
       if (Number.isNaN(version)) continue;
       return { version, isWhole: text === `[${definitions(version, '').join(',')}]`, text };

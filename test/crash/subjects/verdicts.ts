@@ -58,8 +58,9 @@ export class VerdictsSubject implements Subject {
     await client.call('era__hello');
     const file = this.#file;
     const kept = this.#kept().get(file);
-    if (kept !== this.#era) {
-      return [{ wrong: 'lost', text: `an answered call of a ${this.#era} server left ${kept}` }];
+    if (!speaks(kept, this.#era)) {
+      const text = `an answered call of a ${this.#era} server left ${JSON.stringify(kept)}`;
+      return [{ wrong: 'lost', text }];
     }
     const isKnown = this.#acknowledged.has(file);
     this.#acknowledged.set(file, this.#era);
@@ -72,12 +73,13 @@ export class VerdictsSubject implements Subject {
     const found: Violation[] = broken.map((text) => ({ wrong: 'lost', text: `verdicts/${text}` }));
     const kept = valuesOf(records);
     for (const [file, era] of this.#acknowledged) {
-      if (kept.get(file) === era) continue;
-      found.push({ wrong: 'lost', text: `verdict ${era} in ${file} is now ${kept.get(file)}` });
+      if (speaks(kept.get(file), era)) continue;
+      const now = JSON.stringify(kept.get(file));
+      found.push({ wrong: 'lost', text: `verdict ${era} in ${file} is now ${now}` });
       this.#acknowledged.delete(file);
     }
     for (const [file, value] of kept) {
-      if (value === 'legacy' || value === 'modern') continue;
+      if (speaks(value, 'legacy') || speaks(value, 'modern')) continue;
       found.push({ wrong: 'phantom', text: `${file} holds the verdict ${JSON.stringify(value)}` });
     }
     return found;
@@ -92,6 +94,11 @@ export class VerdictsSubject implements Subject {
   #kept(): ReadonlyMap<string, unknown> {
     return valuesOf(keptRecords(this.#shipped, this.#home, 'verdicts').records);
   }
+}
+
+/** Does a kept record say that the server speaks this era? */
+function speaks(record: unknown, era: Era): boolean {
+  return typeof record === 'object' && record !== null && Reflect.get(record, era) === true;
 }
 
 function valuesOf(records: readonly KeptRecord[]): ReadonlyMap<string, unknown> {

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { networkWords } from './address.ts';
+
+describe('a connection that fails', () => {
+  it.each([
+    ['ENOTFOUND', /host name does not exist/],
+    ['EAI_AGAIN', /cannot be resolved/],
+    ['ECONNREFUSED', /refused/],
+    ['UND_ERR_CONNECT_TIMEOUT', /no connection within/],
+    ['CERT_HAS_EXPIRED', /^TLS: .*expired/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', /^TLS: .*not trusted/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', /^TLS: .*not trusted/],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /^TLS: .*not trusted/],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /^TLS: .*not trusted/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', /^TLS: .*another host name/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /^TLS: .*does not speak TLS/],
+    ['EPROTO', /^TLS: /],
+    ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', /^TLS: /],
+    ['ECONNRESET', /cut off/],
+    ['UND_ERR_SOCKET', /cut off/],
+    ['EHOSTUNREACH', /network/],
+    ['constructor', /network/],
+  ])('is told in words: %s', (code, what) => {
+    const words = networkWords(code);
+    expect(words.what).toMatch(what);
+    expect(words.remedy).not.toBe('');
+  });
+});

@@ -1,0 +1,15 @@
+// Many tools on standard output, and one line on standard error if some of them come from a kept list:
+// what is old is marked, and how to read it anew is said.
+
+import { type ListedTool, toolLines } from './render/tool-page.ts';
+import { remark, type Shell } from './shell.ts';
+
+/** `again` is the command that reads the lists now. */
+export function printTools(shell: Shell, list: readonly ListedTool[], again: string): void {
+  const { out, clock } = shell;
+  const lines = toolLines(list, out.style, { columns: out.columns, now: clock.wallNow() });
+  for (const line of lines) out.line(line);
+  if (list.some(({ kept }) => kept !== undefined)) {
+    remark(shell, `lists with an age were not read now; read them with: holdfast ${again}`);
+  }
+}

@@ -1,0 +1,73 @@
+// What of a server's entry must not be shown: the values of its variables and headers, what stands in its
+// address beside the path, and whatever a variable brought into any other key. Nobody says which of them
+// are secrets, so all of them count, except variables that every program shares and people need to read.
+
+import type { Secret } from '../kernel/redactor.ts';
+import type { ServerConfig } from './schema.ts';
+
+/** A variable that was written as `${NAME}` somewhere in an entry. */
+export interface UsedVariable {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** By the finished entry, which lives as long as its server; what it was made of is not in it. */
+const usedIn = new WeakMap<ServerConfig, readonly UsedVariable[]>();
+
+export function noteVariables(server: ServerConfig, used: readonly UsedVariable[]): void {
+  if (used.length > 0) usedIn.set(server, used);
+}
+
+const harmless =
+  /^(?:PATH|HOME|USER|SHELL|TERM|LOGNAME|LANG|LC_.*|TZ|TMPDIR|SSL_CERT_.*|NODE_EXTRA_CA_CERTS|XDG_.*|NODE_ENV|PWD)$/;
+/** Of these only the password matters. */
+const proxies = /_PROXY$/i;
+
+/** `environment` is all that its process sees; nothing for a remote server. */
+export function secretsOf(
+  server: ServerConfig,
+  environment: Readonly<Record<string, string>>,
+): readonly Secret[] {
+  const used = (usedIn.get(server) ?? []).flatMap(({ name, value }) => ofVariable(name, value));
+  if (server.type === 'stdio') {
+    return [
+      ...Object.entries(environment).flatMap(([name, value]) => ofVariable(name, value)),
+      ...used,
+    ];
+  }
+  const headers = Object.entries(server.headers).flatMap(([name, value]) => ofHeader(name, value));
+  return [...headers, ...ofAddress(server.url, 'url'), ...used];
+}
+
+function ofVariable(name: string, value: string): readonly Secret[] {
+  if (harmless.test(name)) return [];
+  const label = `env ${name}`;
+  const parts = ofAddress(value, label);
+  return proxies.test(name) ? parts : [{ name: label, value }, ...parts];
+}
+
+/** The credential is also known without its scheme. */
+function ofHeader(name: string, value: string): readonly Secret[] {
+  const label = `header ${name}`;
+  const credential = /^\S+ +(.+)$/.exec(value)?.[1];
+  return [value, ...(credential === undefined ? [] : [credential])].map((text) => {
+    return { name: label, value: text };
+  });
+}
+
+/** What an address may carry besides a place: a password, and the values of its query. */
+function ofAddress(text: string, name: string): readonly Secret[] {
+  if (!URL.canParse(text)) return [];
+  const { password, searchParams } = new URL(text);
+  const passwords = password === '' ? [] : [password, decoded(password)];
+  return [...passwords, ...searchParams.values()].map((value) => ({ name, value }));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A percent sign that introduces nothing stands for itself.
+    return text;
+  }
+}

@@ -1,0 +1,24 @@
+// Clients that ask before they send (`Expect: 100-continue`). The answer "go on" is given only when
+// everything that can be known without the body has been found good: who asks, where, how much. A client
+// that is refused instead may send its body or not, so nobody can tell where its next request would
+// begin: its connection is closed.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** Answers to clients that still wait, with whether their connection was to be kept. */
+const waiting = new WeakMap<ServerResponse, boolean>();
+
+/** From here on any answer closes the connection, until `invite` is called. */
+export function holdBack(res: ServerResponse): void {
+  waiting.set(res, res.shouldKeepAlive);
+  res.shouldKeepAlive = false;
+}
+
+/** Asks a client that waits for its body; one that never asked sends it anyway. */
+export function invite(req: IncomingMessage, res: ServerResponse): void {
+  const isKept = req.headers.expect === undefined ? undefined : waiting.get(res);
+  if (isKept === undefined) return;
+  waiting.delete(res);
+  res.shouldKeepAlive = isKept;
+  res.writeContinue();
+}

@@ -1,0 +1,98 @@
+// A server that works with its client's roots asks for them as soon as it is started, and refuses
+// calls that come before the answer. So the first call on a connection waits until the first question
+// has been answered. Whether a server asks is found out at its first start for a client that has
+// roots, within a short time, and remembered: a server that does not ask costs nothing later. One that
+// asked before anybody was there is told, by the first client, that there are roots now.
+
+import type { Clock } from '../kernel/clock.ts';
+import type { Connection } from '../upstream/connection.ts';
+import type { Caller } from './caller.ts';
+import { hasRoots } from './client-class.ts';
+import type { Seat } from './seat.ts';
+import type { ServerFacts } from './server-facts.ts';
+
+/** How long the first call waits to see whether the server asks. */
+const findOutMs = 500;
+/** How long it waits at most for a server that is known to ask, and then for the client's answer. */
+const answerMs = 2_000;
+/** What a server does with the answer (looking at folders, as a rule) is not over when it has it. */
+const settleMs = 100;
+
+/** One wait for a question and its answer. */
+interface Turn {
+  readonly over: Promise<void>;
+  asked(): void;
+  answered(): void;
+}
+
+export class RootsAtStart {
+  readonly #facts: ServerFacts;
+  readonly #clock: Clock;
+  /** Of connections whose first question is still awaited; each ends by time. */
+  readonly #turns = new Map<Connection, Turn>();
+
+  constructor(facts: ServerFacts, clock: Clock) {
+    this.#facts = facts;
+    this.#clock = clock;
+  }
+
+  /** A connection was made; its server may ask now. */
+  connected(seat: Seat, connection: Connection): void {
+    if (connection.era !== 'legacy' || !hasRoots(seat.aim.clients)) return;
+    const { asksAtStart } = this.#facts.now;
+    // Nobody is there yet who could answer, or nobody will be asked.
+    if (asksAtStart === false || !seat.onlyClientWaitingFor(connection)) return;
+    this.#begin(connection, asksAtStart ? answerMs : findOutMs);
+  }
+
+  /** What a call has to wait for; undefined if there is nothing. */
+  before(seat: Seat, connection: Connection, { client }: Caller): Promise<void> | undefined {
+    const turn = this.#turns.get(connection);
+    if (turn) return turn.over;
+    const mustTell =
+      this.#facts.now.asksAtStart === true && seat.isUnused(connection) && !client.isAskedInCalls;
+    if (!mustTell || !client.hasRoots(undefined)) return undefined;
+    seat.claim(connection, client);
+    connection.notify('notifications/roots/list_changed', { members: '' });
+    return this.#begin(connection, answerMs).over;
+  }
+
+  asked(connection: Connection): void {
+    this.#facts.learn({ asksAtStart: true });
+    this.#turns.get(connection)?.asked();
+  }
+
+  answered(connection: Connection): void {
+    this.#turns.get(connection)?.answered();
+  }
+
+  #begin(connection: Connection, waitMs: number): Turn {
+    let resolve!: () => void;
+    const over = new Promise<void>((done) => {
+      resolve = done;
+    });
+    const end = () => {
+      timer[Symbol.dispose]();
+      this.#turns.delete(connection);
+      resolve();
+    };
+    const giveUp = () => {
+      const { asksAtStart } = this.#facts.now;
+      if (asksAtStart === undefined && !connection.isLost)
+        this.#facts.learn({ asksAtStart: false });
+      end();
+    };
+    let timer = this.#clock.after(waitMs, giveUp);
+    const asked = () => {
+      timer[Symbol.dispose]();
+      timer = this.#clock.after(answerMs, end);
+    };
+    const answered = () => {
+      timer[Symbol.dispose]();
+      timer = this.#clock.after(settleMs, end);
+    };
+    const turn = { over, asked, answered };
+    this.#turns.set(connection, turn);
+    return turn;
+  }
+}

@@ -1,0 +1,142 @@
+// How many servers are started at once because somebody wants a list. A list may need dozens of
+// servers that nobody has asked for by name, and a machine that starts them all together starts none
+// of them in time. So those starts take turns: the ones that are expected to be quick go first, and a
+// server that hangs gives its place up long before its start times out. A call that names a server never
+// waits here, nor does a server that runs already or has no process of ours.
+
+import type { Clock } from '../kernel/clock.ts';
+import type { Server } from './server.ts';
+import type { StartFacts } from './start-history.ts';
+
+/** Fewer would leave a machine idle while servers wait for the network. */
+const fewestPlaces = 4;
+const placesPerProcessor = 2;
+
+export function placesFor(processors: number): number {
+  return Math.max(fewestPlaces, placesPerProcessor * processors);
+}
+
+/** The share of its start time after which a server that has not started gives its place up. */
+const placeShare = 1 / 10;
+
+/** How long it holds a place at most. Long for one that may have to be downloaded first. */
+export function placeMs(startTimeoutMs: number): number {
+  return startTimeoutMs * placeShare;
+}
+
+/** What decides who goes first: the last start, or a guess; one that did not come in time is last. */
+export function expectedMs({ startMs, late }: StartFacts, startTimeoutMs: number): number {
+  if (late.length > 0) return Number.POSITIVE_INFINITY;
+  return startMs ?? placeMs(startTimeoutMs);
+}
+
+interface Entry {
+  readonly server: Server;
+  readonly granted: Promise<void>;
+  readonly grant: () => void;
+  /** Those who are waiting for this server, or reading from it. */
+  users: number;
+  state: 'waiting' | 'holding' | 'free';
+  timer: Disposable | undefined;
+}
+
+export class StartPlaces {
+  readonly #clock: Clock;
+  readonly #places: number;
+  /** At most one for each server. */
+  readonly #entries = new Map<Server, Entry>();
+  #held = 0;
+
+  constructor(clock: Clock, places: number) {
+    this.#clock = clock;
+    this.#places = places;
+  }
+
+  /** Resolves when this server may be started; those who come for the same one share its place. */
+  async enter(server: Server): Promise<Disposable> {
+    const entry = this.#entries.get(server) ?? this.#add(server);
+    entry.users += 1;
+    this.#grantNext();
+    await entry.granted;
+    let isLeft = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (isLeft) return;
+        isLeft = true;
+        this.#leave(entry);
+      },
+    };
+  }
+
+  /** Some server is connected: whoever waited for it needs no place any more, or gives one up. */
+  connected(): void {
+    for (const entry of this.#entries.values()) {
+      if (!needsPlace(entry.server)) this.#free(entry);
+    }
+    this.#grantNext();
+  }
+
+  #add(server: Server): Entry {
+    let grant: () => void = () => {};
+    const granted = new Promise<void>((resolve) => {
+      grant = resolve;
+    });
+    const entry: Entry = { server, granted, grant, users: 0, state: 'waiting', timer: undefined };
+    this.#entries.set(server, entry);
+    if (!needsPlace(server)) this.#free(entry);
+    return entry;
+  }
+
+  #leave(entry: Entry): void {
+    entry.users -= 1;
+    if (entry.users > 0) return;
+    this.#free(entry);
+    this.#entries.delete(entry.server);
+    this.#grantNext();
+  }
+
+  #free(entry: Entry): void {
+    if (entry.state === 'holding') {
+      this.#held -= 1;
+      entry.timer?.[Symbol.dispose]();
+    }
+    entry.state = 'free';
+    entry.grant();
+  }
+
+  #grantNext(): void {
+    while (this.#held < this.#places) {
+      const next = this.#next();
+      if (!next) return;
+      this.#held += 1;
+      next.state = 'holding';
+      const ms = placeMs(next.server.config.startTimeoutMs);
+      next.timer = this.#clock.after(ms, () => this.#overdue(next), true);
+      next.grant();
+    }
+  }
+
+  #overdue(entry: Entry): void {
+    this.#free(entry);
+    this.#grantNext();
+  }
+
+  /** Equals in the order in which they came. */
+  #next(): Entry | undefined {
+    let next: Entry | undefined;
+    for (const entry of this.#entries.values()) {
+      if (entry.state !== 'waiting') continue;
+      if (next === undefined || expectedOf(entry.server) < expectedOf(next.server)) next = entry;
+    }
+    return next;
+  }
+}
+
+function expectedOf({ history, config }: Server): number {
+  return expectedMs(history.facts, config.startTimeoutMs);
+}
+
+function needsPlace({ config, supervisor }: Server): boolean {
+  if (config.type !== 'stdio') return false;
+  return supervisor.connection === undefined && supervisor.phase.kind !== 'starting';
+}

@@ -1,0 +1,38 @@
+// What a server sent that belongs to no call, in words for people. Each is one sentence about the
+// server with a count; the words are shared by the timeline, the status page and health.
+
+import { ownValue } from '../kernel/own-value.ts';
+import type { Noise } from './events.ts';
+
+export type NoiseCounts = Readonly<Partial<Record<Noise, number>>>;
+
+const words: Readonly<Record<Noise, (count: number) => string>> = {
+  'not-json': (count) =>
+    count === 1
+      ? 'printed 1 line to stdout that is not MCP'
+      : `printed ${count} lines to stdout that are not MCP`,
+  'invalid-message': (count) => `sent ${some(count, 'message')} that cannot be read`,
+  'unknown-id': (count) => `sent ${some(count, 'answer')} to no request of ours`,
+  'late-answer': (count) => `answered ${some(count, 'request')} after the caller had given up`,
+  'duplicate-answer': (count) => `answered ${some(count, 'request')} a second time`,
+  'oversized-frame': (count) => `sent ${some(count, 'message')} beyond limits.frameBytes`,
+  'unanswerable-request': (count) => `asked ${some(count, 'question')} that its era does not have`,
+  'unowned-notification': (count) =>
+    `sent ${some(count, 'notification')} without telling for which client`,
+};
+
+export function noiseText(noise: Noise, count: number): string {
+  // A log that another version wrote may know kinds that this one does not.
+  return ownValue(words, noise)?.(count) ?? `sent ${some(count, 'message')} that belong to no call`;
+}
+
+/** One sentence for each kind that was seen, most frequent first. */
+export function noiseTexts(counts: NoiseCounts): string[] {
+  return (Object.entries(counts) as [Noise, number][])
+    .sort(([, one], [, other]) => other - one)
+    .map(([noise, count]) => noiseText(noise, count));
+}
+
+function some(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { Fault, type FaultCode, faultTable } from '../kernel/fault.ts';
+import { disclosedFault, disclosedRecord } from './disclosure.ts';
+import { localUser } from './principal.ts';
+
+const stranger = { id: 'token:x', role: 'reader' };
+const secret = "the command '/opt/secret/run' exited with code 1: Error: no key";
+const faultOf = (code: FaultCode) =>
+  new Fault(code, secret, { server: 'files', tool: 'read', stderr: 'Error: no key' });
+
+describe('what somebody hears of a fault', () => {
+  it('is everything for the local user, known by identity', () => {
+    const fault = faultOf('unavailable');
+    expect(disclosedFault(fault, localUser)).toBe(fault);
+    expect(disclosedRecord(fault.record, localUser)).toBe(fault.record);
+    expect(disclosedRecord(fault.record, { ...localUser })).not.toHaveProperty('stderr');
+  });
+
+  it.each(Object.keys(faultTable) as FaultCode[])(
+    'is never stderr for anybody else: %s #stderr-guarded',
+    (code) => {
+      const { record } = disclosedFault(faultOf(code), stranger);
+      expect(record).not.toHaveProperty('stderr');
+      expect(record).toMatchObject({ code, server: 'files', tool: 'read' });
+      expect(record.retryable).toBe(faultOf(code).record.retryable);
+    },
+  );
+
+  it.each([
+    'unavailable',
+    'start_timeout',
+    'circuit_open',
+    'ejected',
+    'outcome_unknown',
+    'protocol_violation',
+    'internal',
+  ] as const)('has no command in its detail: %s #stderr-guarded', (code) => {
+    const { detail } = disclosedFault(faultOf(code), stranger).record;
+    expect(detail).not.toMatch(/secret|no key|command/);
+    expect(detail.length).toBeGreaterThan(20);
+  });
+
+  it('keeps what helps to go on', () => {
+    const open = faultOf('circuit_open').with({ retryAfterMs: 4_200 });
+    expect(disclosedFault(open, stranger).record).toMatchObject({
+      detail: 'files failed several times in a row; retry after 5 s',
+      retryAfterMs: 4_200,
+    });
+    const rpc = new Fault('rpc_error', 'no such row', { server: 'db' }, 'the answer');
+    expect(disclosedFault(rpc, stranger)).toMatchObject({
+      message: 'no such row',
+      cause: 'the answer',
+    });
+  });
+});

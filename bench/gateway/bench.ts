@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Goals } from '../goals.ts';
 import { inTurns, median, type Ratio, ratioOf } from '../ratios.ts';
 import { bareOnHttp, bareOnStdio, naiveOnHttp, naiveOnStdio, nothingOnStdio } from './floors.ts';
-import { holdfastOnHttp, holdfastOnStdio } from './holdfast.ts';
+import { holdfastInSession, holdfastOnHttp, holdfastOnStdio } from './holdfast.ts';
 import { httpGenerator } from './http-generator.ts';
 import { type HttpCommand, startOnHttp } from './http-subject.ts';
 import { bigRows, bigText, type Load, manyAtOnce, oneAtATime } from './load.ts';
@@ -35,6 +35,7 @@ export async function benchGateway(effort: Effort): Promise<boolean> {
     judge(await onStdio(folder, effort), goals);
     const figures = await onHttp(folder, effort);
     judge(figures, goals);
+    judgeSessions(figures, goals);
     judgeAgainstPeers(figures, goals);
   } finally {
     rmSync(folder, { recursive: true });
@@ -52,6 +53,7 @@ async function onHttp(folder: string, effort: Effort): Promise<Figures> {
   const generator = httpGenerator();
   const commands: readonly HttpCommand[] = [
     ...[bareOnHttp, naiveOnHttp, holdfastOnHttp(folder, 'none'), holdfastOnHttp(folder, 'token')],
+    holdfastInSession(folder),
     ...(await peersOnHttp()),
   ];
   const starts = commands.map((command) => () => startOnHttp(command, generator));
@@ -98,8 +100,14 @@ function judge(figures: Figures, goals: Goals): void {
   goals.atMost(1.3, 'bare: p50 of 5 MB of rows', bare(bigRows, latency));
 }
 
+/** What the older era costs beside the modern one. */
+function judgeSessions(figures: Figures, goals: Goals): void {
+  const ratio = compare(figures, manyAtOnce, 'holdfast, session', 'holdfast', throughput);
+  goals.atLeast(0.95, 'session, of the modern era: throughput at 32 in flight', ratio);
+}
+
 function judgeAgainstPeers(figures: Figures, goals: Goals): void {
-  const ours = ['bare', 'naive', 'holdfast', 'holdfast, token'];
+  const ours = ['bare', 'naive', 'holdfast', 'holdfast, token', 'holdfast, session'];
   const figuresOfPeers = [...(figures.get(manyAtOnce) ?? [])].filter(
     ([name]) => !ours.includes(name),
   );

@@ -23,14 +23,20 @@ export function holdfastOnStdio(folder: string): StdioCommand {
 }
 
 export function holdfastOnHttp(folder: string, auth: 'none' | 'token'): HttpCommand {
-  const { config, env } = home(join(folder, auth), auth);
-  return {
-    name: auth === 'none' ? 'holdfast' : 'holdfast, token',
-    args: [program, 'serve', '--config', config, '--listen', '127.0.0.1:0', '--json'],
-    env,
-    prefix,
-    dialect: 'modern',
-  };
+  const name = auth === 'none' ? 'holdfast' : 'holdfast, token';
+  return { ...served(join(folder, auth), auth), name, dialect: 'modern' };
+}
+
+/** The same for clients of the older era: all calls belong to one session. */
+export function holdfastInSession(folder: string): HttpCommand {
+  const name = 'holdfast, session';
+  return { ...served(join(folder, 'session'), 'none'), name, dialect: 'session' };
+}
+
+function served(folder: string, auth: 'none' | 'token') {
+  const { config, env } = home(folder, auth);
+  const args = [program, 'serve', '--config', config, '--listen', '127.0.0.1:0', '--json'];
+  return { args, env, prefix };
 }
 
 function home(folder: string, auth: 'none' | 'token') {

@@ -63,6 +63,11 @@ export class Output {
     this.line(printableJson(JSON.stringify(value)));
   }
 
+  /** What has not been read by now never will be: nobody waits for it. */
+  giveUp(): void {
+    this.#closed.abort();
+  }
+
   /** Resolves when what was written has left us, or never will. */
   async flushed(): Promise<void> {
     if (this.closed.aborted) return;

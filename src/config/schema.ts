@@ -50,6 +50,14 @@ export const configSchema = z.strictObject({
     .describe(
       'How long the first list waits for servers whose catalogue is not kept, in milliseconds; those that come later are announced.',
     ),
+  drainMs: z
+    .int()
+    .min(0)
+    .max(3_600_000)
+    .default(10_000)
+    .describe(
+      'How long calls under way may take to end when the gateway is told to stop; on stdio at most 1500 after a signal. What is left then is answered with a fault.',
+    ),
   http: z
     .strictObject({
       listen: z

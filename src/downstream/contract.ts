@@ -16,11 +16,17 @@ export type Frame = readonly (string | Buffer)[];
 export interface Reply {
   /**
    * What comes before the answer and belongs to the request: its progress, its log lines and, in
-   * the legacy era, what its server asks the client.
+   * the legacy era, what its server asks the client. Of frames of one `kind` that wait for a client
+   * which does not keep up, one is enough.
    */
-  send(frame: Frame): void;
+  send(frame: Frame, kind?: string): void;
   /** The one answer; `code` is that of its JSON-RPC error, if it is one (HTTP has a status for some). */
   answer(frame: Frame, code?: number): void;
+  /**
+   * There will be no answer: the client has cancelled the request or is gone. For transports that keep
+   * something open until there is one.
+   */
+  withdrawn?(): void;
 }
 
 /** A request that is being worked on. */
@@ -29,9 +35,9 @@ export interface Underway {
   cancel(): void;
 }
 
-/** What a legacy session says that belongs to no request of its client. */
+/** What a legacy session says that belongs to no request of its client; `kind` as above. */
 export interface Outlet {
-  send(frame: Frame): void;
+  send(frame: Frame, kind?: string): void;
 }
 
 /** One legacy client, from `initialize` to its end; one per connection (stdio) or session (HTTP). */
@@ -45,6 +51,8 @@ export interface Session {
   readonly protocolVersion: string | undefined;
   /** Requests of the client that are not answered yet. */
   readonly inFlight: number;
+  /** The client says nothing more, but still reads: what it has been asked is answered for it. */
+  inputEnded?(): void;
   /** The client is gone for good: its requests are cancelled, its own children end. */
   close(): void;
 }

@@ -9,6 +9,7 @@ import { announcedAs, type ListKind } from '../host/listings.ts';
 import { Traffic } from '../host-tools/traffic.ts';
 import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
@@ -24,6 +25,7 @@ import {
   type Session,
   type Underway,
 } from './contract.ts';
+import { Draining } from './draining.ts';
 import { errorFrame, faultResult, idText, notificationFrame, tooManyUnderWay } from './frames.ts';
 import { legacyGreeting } from './greeting.ts';
 import { Incoming } from './incoming.ts';
@@ -80,6 +82,7 @@ export class Gateway implements Front, AsyncDisposable {
   readonly #changed = new Set<ListKind>();
   readonly #news: Disposable;
   #telling: Disposable | undefined;
+  #draining: Draining | undefined;
   #nextSession = 1;
   #nextRequest = 1;
   isAccepting = true;
@@ -105,6 +108,7 @@ export class Gateway implements Front, AsyncDisposable {
       seal,
       parking: this.#parking,
       tasks: new TaskResults(this.handles, host.tasks),
+      isAccepting: () => this.isAccepting,
       exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
       caught: (error) => this.caught(error),
     });
@@ -125,6 +129,7 @@ export class Gateway implements Front, AsyncDisposable {
       greeting: (sender) => this.#greeting(sender),
       answer: (incoming, own) => answerRequest(this, incoming, own),
       notified: (message, own) => this.#notified(message, own.key, own.principal),
+      settled: () => this.#draining?.settled(),
       closed: (own) => this.#closed(own),
       caught: (error) => this.caught(error),
       tasks: (server, own) => knownTasks(this, server, own.key),
@@ -172,6 +177,7 @@ export class Gateway implements Front, AsyncDisposable {
       () => {
         this.#requests.delete(serial);
         sender.underWay -= 1;
+        this.#draining?.settled();
       },
     );
     this.#requests.set(serial, incoming);
@@ -262,8 +268,9 @@ export class Gateway implements Front, AsyncDisposable {
   }
 
   #tellAll(kind: ListKind): void {
-    const frame = [`{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed"}`];
-    for (const session of this.#sessions) session.send(frame);
+    const method = `notifications/${kind}/list_changed`;
+    const frame = [`{"jsonrpc":"2.0","method":"${method}"}`];
+    for (const session of this.#sessions) session.send(frame, method);
     for (const listening of this.#listenings) listening.listChanged(kind);
   }
 
@@ -319,15 +326,26 @@ export class Gateway implements Front, AsyncDisposable {
 
   // --- the end -----------------------------------------------------------------------------
 
-  /** Nothing new is taken on, and those who only listen are told that this is the end. */
-  drain(): void {
+  /**
+   * Nothing new is taken on, and those who only listen are told that this is the end. Resolves when
+   * everything under way has been answered: by its server within this time, or else by us. A second
+   * call can only make the time shorter.
+   */
+  drain(ms: number): Promise<void> {
     this.isAccepting = false;
-    for (const listening of this.#listenings) listening.end();
+    this.#draining ??= new Draining({ clock: this.clock, underWay: () => this.#underWay() });
+    for (const listening of [...this.#listenings]) listening.end();
     this.#listenings.clear();
+    this.#draining.within(ms);
+    return this.#draining.done;
+  }
+
+  #underWay(): readonly Incoming[] {
+    return [...this.#requests.values(), ...[...this.#sessions].flatMap(({ underWay }) => underWay)];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.drain();
+    this.drain(0).catch(ignored);
     this.#news[Symbol.dispose]();
     this.#telling?.[Symbol.dispose]();
     for (const session of [...this.#sessions]) session.close();

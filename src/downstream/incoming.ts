@@ -38,6 +38,10 @@ export class Incoming implements Caller, Underway {
   /** Raised when the client has cancelled or is gone. */
   readonly withdrawal = new Withdrawal();
   readonly id: string;
+  /** May it be with a server? Whoever carries it there says so. */
+  isCarried = false;
+  /** We go down, and do not wait for it any longer. */
+  isDismissed = false;
   readonly #reply: Reply;
   readonly #over: ((incoming: Incoming) => void) | undefined;
   #isOver = false;
@@ -86,10 +90,10 @@ export class Incoming implements Caller, Underway {
     this.#reply.answer(frame, code);
   }
 
-  /** Something that belongs to this request and comes before its answer. */
-  send(frame: Frame): void {
-    if (!this.#isOver) this.#reply.send(frame);
-    else this.#continuation?.send(frame);
+  /** Something that belongs to this request and comes before its answer; `kind` as in `Reply`. */
+  send(frame: Frame, kind?: string): void {
+    if (!this.#isOver) this.#reply.send(frame, kind);
+    else this.#continuation?.send(frame, kind);
   }
 
   /** The client has come back to the same call with another request. */
@@ -100,6 +104,7 @@ export class Incoming implements Caller, Underway {
   cancel(): void {
     if (this.#isOver) return;
     this.#end();
+    this.#reply.withdrawn?.();
     this.withdrawal.abort();
   }
 

@@ -20,6 +20,7 @@ function newSession() {
         greeting: () => '"capabilities":{},"serverInfo":{"name":"g"}',
         answer: (incoming) => asked.push(incoming),
         notified: (message) => notified.push(message),
+        settled: () => {},
         caught: () => {},
         closed: (own) => closed.push(own),
         tasks: () => ({ handleOf: () => undefined, idOf: () => undefined }),

@@ -35,6 +35,8 @@ export interface SessionHost {
   answer(incoming: Incoming, session: LegacySession): void;
   /** A notification that is not about the session itself. */
   notified(message: Message, session: LegacySession): void;
+  /** One of its requests has ended. */
+  settled(): void;
   closed(session: LegacySession): void;
   /** An error that nobody expected. */
   caught(error: unknown): void;
@@ -58,6 +60,8 @@ export class LegacySession implements Session, Client {
   readonly #asked = new AskedClient((frame, caller) => this.say(frame, caller));
   #capabilities = new ClientCapabilities({});
   #protocolVersion: string | undefined;
+  /** The client says nothing more. */
+  #isSilent = false;
   #isClosed = false;
 
   constructor(key: string, principal: Principal, outlet: Outlet, host: SessionHost) {
@@ -75,13 +79,17 @@ export class LegacySession implements Session, Client {
     return this.#requests.size;
   }
 
+  get underWay(): readonly Incoming[] {
+    return this.#requests.values();
+  }
+
   hasRoots(): boolean {
     return this.#capabilities.hasRoots;
   }
 
-  /** Something that belongs to no request. */
-  send(frame: Frame): void {
-    if (!this.#isClosed && this.#protocolVersion !== undefined) this.#outlet.send(frame);
+  /** Something that belongs to no request; `kind` as in `Reply`. */
+  send(frame: Frame, kind?: string): void {
+    if (!this.#isClosed && this.#protocolVersion !== undefined) this.#outlet.send(frame, kind);
   }
 
   // --- what the client says ----------------------------------------------------------------
@@ -116,9 +124,10 @@ export class LegacySession implements Session, Client {
       reply.answer(errorFrame(idText(message), refusal), refusal.code);
       return undefined;
     }
-    const incoming = new Incoming(message, this.#sender(), reply, () =>
-      this.#requests.delete(id as Id),
-    );
+    const incoming = new Incoming(message, this.#sender(), reply, () => {
+      this.#requests.delete(id as Id);
+      this.#host.settled();
+    });
     this.#requests.set(id as Id, incoming);
     this.#host.answer(incoming, this);
     return incoming.isOver ? undefined : incoming;
@@ -186,7 +195,9 @@ export class LegacySession implements Session, Client {
   // --- what the client is asked ------------------------------------------------------------
 
   ask(question: Question): Promise<ClientAnswer> {
-    if (this.#isClosed) return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
+    if (this.#isClosed || this.#isSilent) {
+      return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
+    }
     const { handleOf, idOf } = this.#host.tasks(question.server, this);
     const message = asTheClientKnowsIt(question.message, handleOf);
     const asking = this.#asked.ask({ ...question, message }, this.#capabilities);
@@ -211,6 +222,11 @@ export class LegacySession implements Session, Client {
   }
 
   // --- the end -----------------------------------------------------------------------------
+
+  inputEnded(): void {
+    this.#isSilent = true;
+    this.#asked.close();
+  }
 
   close(): void {
     if (this.#isClosed) return;

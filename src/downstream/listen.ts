@@ -70,9 +70,8 @@ export class Listening {
   listChanged(kind: ListKind): void {
     const list = announcedAs(kind);
     if (!this.wishes[`${list}ListChanged`]) return;
-    this.incoming.send(
-      notificationFrame(`notifications/${list}/list_changed`, `{"_meta":${this.#mark}}`),
-    );
+    const method = `notifications/${list}/list_changed`;
+    this.incoming.send(notificationFrame(method, `{"_meta":${this.#mark}}`), method);
   }
 
   /** `params` is an object as the server wrote it, with the address as the client knows it. */

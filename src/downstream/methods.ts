@@ -12,6 +12,7 @@ import { ownValue } from '../kernel/own-value.ts';
 import { textOf } from '../wire/decode.ts';
 import { objectAt } from '../wire/parts.ts';
 import { WireError } from '../wire/wire-error.ts';
+import { drainingFault } from './draining-faults.ts';
 import type { Gateway } from './gateway.ts';
 import { discovery } from './greeting.ts';
 import type { Incoming } from './incoming.ts';
@@ -84,6 +85,12 @@ export function answerRequest(
   session: LegacySession | undefined,
 ): void {
   const { method = '' } = incoming.message;
+  // Our own tools answer to the end; calls of others are refused on their way.
+  if (!gateway.isAccepting && method !== 'tools/call') {
+    return gateway.count(incoming, method, () => {
+      throw drainingFault();
+    });
+  }
   const list = ownValue(listMethods, method);
   if (list) return attempt(() => answerList(gateway, incoming, list), gateway, incoming, session);
   const ofEra = incoming.isModern ? modernOnly : legacyOnly;
@@ -138,6 +145,7 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
   if (callOwnTool(gateway, incoming, name)) return;
   const route = gateway.view.tools.route(name, incoming.principal);
   if (route) gateway.relay.carry(incoming, route);
+  else if (!gateway.isAccepting) gateway.failToolCall(incoming, drainingFault());
   else return callUnlisted(gateway, incoming, name);
 }
 

@@ -184,6 +184,7 @@ export class ParkedCall {
   #wait(incoming: Incoming, number: number): void {
     const round = this.#rounds[number];
     if (!round) return;
+    incoming.isCarried = true;
     round.waiting += 1;
     incoming.withdrawal.addEventListener('abort', () => {
       round.waiting -= 1;
@@ -224,7 +225,9 @@ export class ParkedCall {
     this.#hasBeenGivenUp = true;
     this.#expiry?.[Symbol.dispose]();
     this.#forget();
-    this.#current.cancel();
+    // Whoever waits when we go down is told what became of the call.
+    if (this.#current.isDismissed) this.#caller.isDismissed = true;
+    else this.#current.cancel();
     this.#caller.withdrawal.abort();
     this.#refuse('the client has not answered');
   }

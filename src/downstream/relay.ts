@@ -22,6 +22,7 @@ import { rpcCodes } from '../wire/eras.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
 import type { Edit } from '../wire/splice.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
+import { drainedFault, drainingFault } from './draining-faults.ts';
 import { addressRequests } from './elicitation.ts';
 import { faultResult } from './frames.ts';
 import type { Incoming } from './incoming.ts';
@@ -47,6 +48,8 @@ export interface RelayParts {
   readonly seal: Seal;
   readonly parking: Parking;
   readonly tasks: TaskResults;
+  /** False when we go down: nothing new is carried. */
+  readonly isAccepting: () => boolean;
   /** A result as the client may see it: addresses that two servers claim are told apart. */
   readonly exposed: (server: string, answer: Answer) => Answer;
   /** An error that nobody expected on the way back. */
@@ -94,7 +97,13 @@ export class Relay {
   /** The answer, whatever it is, goes to the request itself. */
   carry(incoming: Incoming, to: Destination): void {
     const follow = this.#followUp(incoming, to);
-    if (follow !== 'taken') this.#carry(incoming, to, follow, 0);
+    if (follow === 'taken') return;
+    if (this.#parts.isAccepting()) return this.#carry(incoming, to, follow, 0);
+    const { traffic } = this.#parts;
+    const fault = drainingFault(to.server);
+    traffic.began();
+    traffic.failed(to.operationKey, fault, 0);
+    this.#deliverFault(incoming, to, fault);
   }
 
   // --- there -------------------------------------------------------------------------------
@@ -131,10 +140,12 @@ export class Relay {
     };
     const failed = (thrown: unknown) => {
       to.settled?.();
-      const fault = faultFrom(thrown);
+      const cause = faultFrom(thrown);
+      const fault = incoming.isDismissed ? drainedFault(cause) : cause;
       traffic.failed(to.operationKey, fault, clock.now() - startedAt);
       parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
     };
+    incoming.isCarried = true;
     host
       .carry(request)
       .then(answered, failed)
@@ -217,7 +228,7 @@ export class Relay {
   }
 
   #deliverFault(incoming: Incoming, to: Destination, fault: Fault): void {
-    if (incoming.isOver || fault.code === 'cancelled') return;
+    if (incoming.isOver) return;
     if (fault.cause instanceof RpcAnswer) {
       if (incoming.isModern && fault.record.rpc?.code === rpcCodes.urlElicitationRequired) {
         return this.#elicitByAddress(incoming, to, fault);

@@ -1,8 +1,9 @@
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { FakeFront, frame, note, result } from '../../test/support/fake-front.ts';
-import { settled } from '../../test/support/manual-clock.ts';
-import { serveStdio } from './stdio.ts';
+import { manualClock, settled } from '../../test/support/manual-clock.ts';
+import { OutgoingBudget, outgoingPolicy } from './outgoing-budget.ts';
+import { startStdio } from './stdio.ts';
 
 class Front extends FakeFront {
   readonly gone: string[] = [];
@@ -24,9 +25,16 @@ function newStdio(frameBytes = 10_000, highWaterMark = 16_384) {
       else done();
     },
   });
-  let isOver = false;
-  void serveStdio({ front, input, output, frameBytes }).then(() => {
-    isOver = true;
+  const clock = manualClock();
+  const outgoing = new OutgoingBudget(clock);
+  const stdio = startStdio({ front, input, output, frameBytes, clock, outgoing });
+  let hasEnded = false;
+  let lost: string | undefined;
+  void stdio.inputEnded.then(() => {
+    hasEnded = true;
+  });
+  void stdio.gone.then((how) => {
+    lost = how;
   });
   const say = async (...lines: unknown[]) => {
     const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
@@ -35,7 +43,19 @@ function newStdio(frameBytes = 10_000, highWaterMark = 16_384) {
   };
   const lines = () => written.split('\n').slice(0, -1);
   const messages = () => lines().map((line) => JSON.parse(line));
-  return { front, input, output, say, lines, messages, isOver: () => isOver };
+  const hasInputEnded = () => hasEnded;
+  return {
+    front,
+    input,
+    output,
+    stdio,
+    clock,
+    say,
+    lines,
+    messages,
+    hasInputEnded,
+    how: () => lost,
+  };
 }
 
 const envelope = {
@@ -105,7 +125,7 @@ describe('a connection on stdio', () => {
   it.each(['legacy', 'modern'])(
     'answers a %s request that meets an error of our own, once, and goes on #one-bad-neighbour',
     async (era) => {
-      const { front, say, messages, isOver } = newStdio();
+      const { front, say, messages, how } = newStdio();
       const isLegacy = era === 'legacy';
       if (isLegacy) await say(initialize());
       front.onAsked = ({ method }) => {
@@ -120,19 +140,18 @@ describe('a connection on stdio', () => {
         { id: 7, error: { code: -32603 } },
         { id: 8, result: {} },
       ]);
-      expect([front.defects.length, isOver()]).toEqual([1, false]);
+      expect([front.defects.length, how()]).toEqual([1, undefined]);
     },
   );
 
   it('ends although closing the session throws #one-bad-neighbour', async () => {
-    const { front, say, input, isOver } = newStdio();
+    const { front, say, stdio, how } = newStdio();
     await say(initialize());
     front.session.close = () => {
       throw new TypeError('a defect');
     };
-    input.end();
-    await settled();
-    expect([front.defects.length, isOver()]).toEqual([1, true]);
+    await stdio.close(500);
+    expect([front.defects.length, how()]).toEqual([1, 'closed']);
   });
 
   it('says everything once to a reader that falls behind', async () => {
@@ -207,26 +226,126 @@ describe('a modern request on stdio', () => {
 });
 
 describe('the end of a client on stdio', () => {
-  it('cancels what it had under way, closes its session, and nothing more is written', async () => {
-    const { front, input, say, lines, isOver } = newStdio();
+  it('by the end of its input leaves what it asked to be answered', async () => {
+    const { front, input, stdio, say, messages, hasInputEnded } = newStdio();
     await say(modern(1, 'tools/call'));
-    input.end();
+    input.end(JSON.stringify(modern(2, 'tools/call')));
     await settled();
+    expect([hasInputEnded(), front.asked.length]).toEqual([true, 2]);
+    for (const { message, reply } of front.asked) reply.answer(result(message.id));
+    await settled();
+    expect(messages().map(({ id }) => id)).toEqual([1, 2]);
+    await stdio.close(500);
+    expect(front.gone).toEqual(['stdio']);
+  });
+
+  it('in the middle of a message says nothing about that', async () => {
+    const { front, input, say, lines, hasInputEnded } = newStdio();
+    await say(initialize());
+    input.end('{"jsonrpc":"2.0","id":1,"meth');
+    await settled();
+    expect([hasInputEnded(), lines().length, front.session.heard.length]).toEqual([true, 1, 1]);
+  });
+
+  it('cancels what is left when it is closed, and nothing more is written', async () => {
+    const { front, stdio, say, lines, how } = newStdio();
+    await say(modern(1, 'tools/call'));
+    await stdio.close(500);
     front.last().reply.answer(result(1));
     await settled();
-    expect([front.last().isCancelled, front.gone, lines(), isOver()]).toEqual([
-      true,
-      ['stdio'],
-      [],
-      true,
-    ]);
+    expect([front.last().isCancelled, front.gone, lines()]).toEqual([true, ['stdio'], []]);
+    expect(how()).toBe('closed');
   });
 
   it('comes with an output that nobody reads, too', async () => {
-    const { front, output, say, isOver } = newStdio();
+    const { front, output, say, how } = newStdio();
     await say(initialize());
     output.destroy(new Error('EPIPE'));
     await settled();
-    expect([front.session.isClosed, isOver()]).toEqual([true, true]);
+    expect([front.session.isClosed, how()]).toEqual([true, 'closed']);
+  });
+});
+
+/** An output whose reader takes a chunk when the test says so. */
+function unread(maxBytes: number) {
+  const front = new Front();
+  const input = new PassThrough();
+  const clock = manualClock();
+  const outgoing = new OutgoingBudget(clock, () => {}, { ...outgoingPolicy, maxBytes });
+  const taken: (() => void)[] = [];
+  let written = '';
+  const output = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      written += chunk.toString('utf8');
+      taken.push(done);
+    },
+  });
+  const held: boolean[] = [];
+  const stdio = startStdio({
+    ...{ front, input, output, clock, outgoing },
+    frameBytes: 10_000,
+    held: (isHeld) => held.push(isHeld),
+  });
+  input.write(`${JSON.stringify(initialize())}\n`);
+  const say = async (bytes: number) => {
+    front.session.outlet.send(note('notifications/message', { text: 'x'.repeat(bytes) }));
+    await settled();
+  };
+  const read = async () => {
+    while (taken.length > 0) {
+      for (const done of taken.splice(0)) done();
+      await settled();
+    }
+  };
+  return {
+    front,
+    output,
+    outgoing,
+    stdio,
+    clock,
+    held,
+    say,
+    read,
+    lines: () => written.split('\n'),
+  };
+}
+
+describe('a client on stdio that does not read', () => {
+  it('is given up when too much waits for it, and its calls are cancelled #slow-client', async () => {
+    const { front, output, outgoing, stdio, say } = unread(1_000_000);
+    await settled();
+    for (let n = 0; n < 20 && !front.session.isClosed; n += 1) await say(100_000);
+    expect(await stdio.gone).toBe('not-reading');
+    expect([front.session.isClosed, output.destroyed, outgoing.bytes]).toEqual([true, true, 0]);
+  });
+
+  it('holds its servers up until it has caught up #slow-client', async () => {
+    const { held, say, read } = unread(67_108_864);
+    await settled();
+    for (let n = 0; n < 9; n += 1) await say(1_000_000);
+    expect(new Set(held)).toEqual(new Set([true]));
+    await read();
+    expect(held.at(-1)).toBe(false);
+  });
+
+  it('hears of a changed list once, however often it changed #slow-client', async () => {
+    const { front, say, read, lines } = unread(67_108_864);
+    await settled();
+    await say(100_000);
+    const changed = 'notifications/tools/list_changed';
+    for (let n = 0; n < 300; n += 1) front.session.outlet.send(note(changed), changed);
+    await settled();
+    await read();
+    expect(lines().filter((line) => line.includes(changed)).length).toBe(1);
+  });
+
+  it('does not keep us from ending #slow-client', async () => {
+    const { output, stdio, clock, say } = unread(67_108_864);
+    await settled();
+    await say(100_000);
+    const closing = stdio.close(500);
+    await clock.advanceAsync(500);
+    await closing;
+    expect(output.destroyed).toBe(true);
   });
 });

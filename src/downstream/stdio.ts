@@ -1,61 +1,88 @@
 // MCP on a pair of pipes, for one client: one JSON message per line, in both directions. The first
 // message decides the era of the connection. Answers leave in the order in which they are ready, one
-// line each; the end of the input is the end of the client, and everything it had under way is
-// cancelled.
+// line each. After the end of the input what was asked is still answered; when the connection is
+// closed, everything that is left is cancelled. A client that does not read what it is sent holds its
+// servers up, which are its own here, and is given up when too much waits for it.
 
 import type { Readable, Writable } from 'node:stream';
 import { ChurnTable } from '../kernel/churn-table.ts';
+import { type Clock, within } from '../kernel/clock.ts';
 import { contain } from '../kernel/contain.ts';
 import { localUser } from '../policy/principal.ts';
 import { scanBatch } from '../wire/batch.ts';
 import { idOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { LineReader } from '../wire/line-reader.ts';
-import { joinPieces } from '../wire/pieces.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import { BatchReply } from './batch-reply.ts';
-import type { Frame, Front, Reply, Session, Underway } from './contract.ts';
+import type { Front, Reply, Session, Underway } from './contract.ts';
 import { errorFrame, idText, type RpcError } from './frames.ts';
 import { judgeEnvelope, missingEnvelope, unsupportedVersion } from './modern-envelope.ts';
+import type { OutgoingBudget } from './outgoing-budget.ts';
+import { StdioOutput } from './stdio-output.ts';
 
 export interface StdioParts {
   readonly front: Front & { clientGone(key: string): void };
   readonly input: Readable;
   readonly output: Writable;
   readonly frameBytes: number;
+  readonly clock: Clock;
+  readonly outgoing: OutgoingBudget;
+  /** The client falls behind, or has caught up: what it is sent should come slower, or may come again. */
+  readonly held?: (isHeld: boolean) => void;
+}
+
+export interface StdioFront {
+  /** The client has said its last word. */
+  readonly inputEnded: Promise<void>;
+  /** Nothing can be said to the client any more: nobody reads, or does not read enough. */
+  readonly gone: Promise<'closed' | 'not-reading'>;
+  /** Cancels what is left. What was said has so long to be read; false if it was not. */
+  close(withinMs: number): Promise<boolean>;
 }
 
 /** Only this revision has batches. */
 const batchVersion = '2025-03-26';
 const clientKey = 'stdio';
 
-/** Serves until the input ends or the output is gone. */
-export function serveStdio(parts: StdioParts): Promise<void> {
-  return new Promise((resolve) => new StdioServer(parts, resolve).start());
+export function startStdio(parts: StdioParts): StdioFront {
+  const server = new StdioServer(parts);
+  server.start();
+  return server;
 }
 
-class StdioServer {
+class StdioServer implements StdioFront {
+  readonly inputEnded: Promise<void>;
+  readonly gone: Promise<'closed' | 'not-reading'>;
   readonly #parts: StdioParts;
-  readonly #ended: () => void;
+  readonly #output: StdioOutput;
   readonly #reader: LineReader;
   /** By id, until answered; the gateway takes at most so many of one client. */
   readonly #underway = new ChurnTable<unknown, Underway>(1024);
   readonly #reply: Reply = {
-    send: (frame) => this.#write(frame),
-    answer: (frame) => this.#write(frame),
+    send: (frame, kind) => this.#output.write(frame, kind),
+    answer: (frame) => this.#output.write(frame),
   };
+  #endInput!: () => void;
+  #lose!: (how: 'closed' | 'not-reading') => void;
   #session: Session | undefined;
   #isModern = false;
-  #waiting: (string | Buffer)[] = [];
-  #isFlushing = false;
-  /** Frames so far. */
-  #written = 0;
+  #isGone = false;
   #isOver = false;
 
-  constructor(parts: StdioParts, ended: () => void) {
+  constructor(parts: StdioParts) {
     this.#parts = parts;
-    this.#ended = ended;
+    const { output, outgoing, held = () => {} } = parts;
+    const spent = () => this.#end('not-reading');
+    const failed = this.#failed;
+    this.#output = new StdioOutput({ output, outgoing, held, spent, failed });
+    this.inputEnded = new Promise((resolve) => {
+      this.#endInput = resolve;
+    });
+    this.gone = new Promise((resolve) => {
+      this.#lose = resolve;
+    });
     this.#reader = new LineReader(parts.frameBytes, {
       line: (bytes) => this.#line(bytes),
       oversized: () => this.#refuse('null', tooLarge(parts.frameBytes)),
@@ -65,27 +92,43 @@ class StdioServer {
 
   start(): void {
     const { input, output } = this.#parts;
-    input.on('data', (chunk: Buffer) => contain(() => this.#reader.push(chunk), this.#failed));
-    input.on('end', () => this.#end());
-    input.on('error', () => this.#end());
+    const contained = (work: () => void) => contain(work, this.#failed);
+    input.on('data', (chunk: Buffer) => contained(() => this.#reader.push(chunk)));
+    input.on('end', () => contained(() => this.#lastWord()));
+    input.on('error', () => contained(() => this.#lastWord()));
     // Nobody reads any more: there is nobody to serve.
-    output.on('error', () => this.#end());
+    output.on('error', () => this.#end('closed'));
+  }
+
+  async close(withinMs: number): Promise<boolean> {
+    const { clock, output } = this.#parts;
+    this.#cancelAll();
+    if (this.#isOver) return false;
+    this.#output.flush();
+    const isFlushed = new Promise<void>((resolve) => {
+      output.write('', () => resolve());
+    });
+    await within(clock, withinMs, isFlushed);
+    const isRead = output.writableLength === 0;
+    this.#end('closed');
+    if (!isRead) output.destroy();
+    return isRead;
   }
 
   // --- in ----------------------------------------------------------------------------------
 
   /** An error that nobody expected costs this one message. */
   #line(bytes: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isGone) return;
     let message: Message | undefined;
-    const written = this.#written;
+    const { written } = this.#output;
     try {
       message = scanMessage(bytes);
       this.#receive(message);
     } catch (error) {
       if (!(error instanceof WireError)) {
         this.#parts.front.caught(error);
-        const isUnanswered = message?.kind === 'request' && written === this.#written;
+        const isUnanswered = message?.kind === 'request' && written === this.#output.written;
         if (message && isUnanswered) this.#refuse(idText(message), internalError);
         return;
       }
@@ -95,6 +138,15 @@ class StdioServer {
       const id = error.id === null ? 'null' : JSON.stringify(error.id);
       this.#refuse(id, wireRefusal(error));
     }
+  }
+
+  /** A last line may lack its end; half a message is none. */
+  #lastWord(): void {
+    if (this.#isOver) return;
+    const rest = this.#reader.end();
+    if (rest && isMessage(rest)) this.#line(rest);
+    this.#session?.inputEnded?.();
+    this.#endInput();
   }
 
   #receive(message: Message): void {
@@ -108,7 +160,7 @@ class StdioServer {
     if (judgeEnvelope(message).kind !== 'none') this.#isModern = true;
     else
       this.#session = this.#parts.front.openSession(localUser, {
-        send: (frame) => this.#write(frame),
+        send: (frame, kind) => this.#output.write(frame, kind),
       });
   }
 
@@ -123,11 +175,12 @@ class StdioServer {
     if (refusal) return this.#refuse(idText(message), refusal);
     const { id } = message;
     const reply: Reply = {
-      send: (frame) => this.#write(frame),
+      send: (frame, kind) => this.#output.write(frame, kind),
       answer: (frame) => {
         this.#underway.delete(id);
-        this.#write(frame);
+        this.#output.write(frame);
       },
+      withdrawn: () => this.#underway.delete(id),
     };
     const underway = this.#parts.front.request(message, from, reply);
     if (underway) this.#underway.set(id, underway);
@@ -156,7 +209,9 @@ class StdioServer {
       const messages = scanBatch(bytes).map((element) => scanMessage(element));
       if (messages.length === 0) return this.#refuse('null', emptyBatch);
       const requests = messages.filter(({ kind }) => kind === 'request').length;
-      const batch = new BatchReply(requests, (frame) => this.#write(frame));
+      const batch = new BatchReply(requests, (frame) => this.#output.write(frame), {
+        gathered: (bytes) => this.#output.gathered(bytes),
+      });
       for (const message of messages) this.#session?.receive(message, batch.reply());
     } catch (error) {
       if (!(error instanceof WireError)) this.#parts.front.caught(error);
@@ -168,32 +223,7 @@ class StdioServer {
   // --- out ---------------------------------------------------------------------------------
 
   #refuse(id: string, error: RpcError): void {
-    this.#write(errorFrame(id, error));
-  }
-
-  /** What is ready in one turn of the loop leaves in one write. */
-  #write(frame: Frame): void {
-    if (this.#isOver) return;
-    this.#written += 1;
-    this.#waiting.push(...frame, '\n');
-    if (this.#isFlushing) return;
-    this.#isFlushing = true;
-    process.nextTick(() => contain(() => this.#flush(), this.#failed));
-  }
-
-  #flush(): void {
-    this.#isFlushing = false;
-    const { output } = this.#parts;
-    const pieces = this.#waiting;
-    this.#waiting = [];
-    if (pieces.length === 0 || this.#isOver) return;
-    if (pieces.every((piece) => typeof piece === 'string')) {
-      output.write(pieces.join(''));
-      return;
-    }
-    output.cork();
-    for (const piece of joinedSmall(pieces)) output.write(piece);
-    output.uncork();
+    this.#output.write(errorFrame(id, error));
   }
 
   // --- the end -----------------------------------------------------------------------------
@@ -201,36 +231,40 @@ class StdioServer {
   /** What cannot be read or written any more is of no use: the client is gone. */
   readonly #failed = (error: unknown) => {
     this.#parts.front.caught(error);
-    this.#end();
+    this.#end('closed');
   };
 
-  #end(): void {
+  #end(how: 'closed' | 'not-reading'): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#output.end();
+    this.#cancelAll();
+    this.#lose(how);
+  }
+
+  /** The client is gone, as far as the gateway is concerned. */
+  #cancelAll(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
     const { front } = this.#parts;
     const contained = (work: () => void) => contain(work, (error) => front.caught(error));
+    // A server that cannot write cannot end.
+    contained(() => this.#output.letGo());
     contained(() => this.#session?.close());
     for (const underway of this.#underway.values()) contained(() => underway.cancel());
     this.#underway.clear();
     if (this.#isModern) contained(() => front.clientGone(clientKey));
-    this.#ended();
   }
 }
 
-/** Many small pieces cost more than one copy; a large one is never copied. */
-const smallBytes = 16_384;
-
-function joinedSmall(pieces: readonly (string | Buffer)[]): readonly (string | Buffer)[] {
-  const joined: (string | Buffer)[] = [];
-  let from = 0;
-  for (const [at, piece] of pieces.entries()) {
-    if (piece.length <= smallBytes) continue;
-    if (at > from) joined.push(joinPieces(pieces, from, at));
-    joined.push(piece);
-    from = at + 1;
+function isMessage(bytes: Buffer): boolean {
+  try {
+    scanMessage(bytes);
+    return true;
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
   }
-  if (from < pieces.length) joined.push(joinPieces(pieces, from, pieces.length));
-  return joined;
 }
 
 const internalError: RpcError = { code: rpcCodes.internalError, message: 'Internal error' };

@@ -57,6 +57,11 @@ export interface Connection extends Described {
   notify(method: string, params: Params): void;
   /** Answers a request of the server's, in the words of `answers.ts`. */
   respond(answer: string | Buffer): void;
+  /**
+   * Stops reading what the server says, or goes on: its only client does not keep up. A server that is
+   * held up is not taken for hung.
+   */
+  hold?(isHeld: boolean): void;
 }
 
 /** Told what the server says on its own account. */

@@ -141,15 +141,33 @@ async function afterSilence(talk: Talk, opening: Opening, probing: Exchange): Pr
     (message) => classifyProbe(outcomeOf(message)),
     () => undefined,
   );
+  let grace: Disposable | undefined;
+  let isOver = false;
   const lateModern = new Promise<ModernVerdict>((resolve, reject) => {
     late
       .then((verdict) => {
         if (verdict?.kind !== 'modern') return;
         learn({ modern: true });
-        clock.after(lateAnswerGraceMs, () => resolve(verdict));
+        if (!isOver) grace = clock.after(lateAnswerGraceMs, () => resolve(verdict));
       })
       .catch(reject);
   });
+  try {
+    return await decided(talk, opening, probing, lateModern);
+  } finally {
+    isOver = true;
+    grace?.[Symbol.dispose]();
+  }
+}
+
+/** Whatever is answered first: `initialize`, or the probe, which may be sent a second time. */
+async function decided(
+  talk: Talk,
+  opening: Opening,
+  probing: Exchange,
+  lateModern: Promise<ModernVerdict>,
+): Promise<Greeting> {
+  const { clock, learn } = opening;
   const meeting = initialize(talk, opening).catch((error: unknown) => {
     // It read the probe late, and ended for it.
     const isExit = error instanceof Fault && talk.outcomeOf(error).kind === 'exit';

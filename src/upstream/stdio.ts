@@ -120,6 +120,7 @@ class StdioConnection implements Connection {
   #oversizedHead: Buffer | undefined;
   #closing: Promise<number> | undefined;
   #grace: Disposable | undefined;
+  #isHeld = false;
   isLost = false;
 
   constructor(parts: StdioParts, generation: number, listener: ConnectionListener) {
@@ -244,7 +245,15 @@ class StdioConnection implements Connection {
     this.#outbox?.push(asLine(answer), undefined);
   }
 
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (isHeld) this.#child?.pause();
+    else this.#child?.resume();
+  }
+
   probe(): Promise<boolean> {
+    // Its answer would lie in the pipe that is not read.
+    if (this.#isHeld) return Promise.resolve(true);
     return answersProbe(this);
   }
 
@@ -329,7 +338,8 @@ class StdioConnection implements Connection {
   #stuck(cause: 'broken' | 'not-reading'): void {
     if (cause === 'broken') {
       this.#afterGrace(() => this.#end(this.#fault('unavailable', 'closed its stdin')));
-    } else {
+    } else if (!this.#isHeld) {
+      // One that cannot write need not read; when it is let go, the next frame is watched again.
       this.#end(this.#fault('unavailable', `has not read its stdin for ${writeDeadlineMs} ms`));
     }
   }

@@ -208,7 +208,7 @@ describe('what is said in a session', () => {
   });
 
   it('is forgotten first where it was idle longest, when all together keep too much', async () => {
-    const { gate, session: first } = await opened({ limits: { keptBytesOfAll: 300 } });
+    const { gate, session: first } = await opened({ limits: { keptBytesOfAll: 800 } });
     const [firstCore] = gate.front.sessions;
     const second = await gate.initialize();
     const long = note('long', { text: 'y'.repeat(200) });
@@ -266,6 +266,35 @@ describe('what is said in a session', () => {
     expect(await stream.message()).toMatchObject({ method: 'notifications/progress' });
     reply.answer(result(4));
     expect((await answer).json).toMatchObject({ id: 4 });
+  });
+
+  it('is nothing after a request was cancelled: its POST ends, and the session is idle #sessions', async () => {
+    const { gate, ask } = await opened({ limits: { sessions: 1 } });
+    for (const accept of ['application/json', 'application/json, text/event-stream']) {
+      const answer = ask(request('tools/call'), { accept });
+      const { reply } = await gate.arrived('tools/call');
+      gate.front.asked.length = 0;
+      reply.withdrawn?.();
+      expect(await answer).toMatchObject({ status: 202, text: '' });
+    }
+    // The table has room for one: a session that counted as busy would not make way.
+    const [first] = gate.front.sessions;
+    await gate.initialize();
+    expect([first?.isClosed, gate.front.sessions.length]).toEqual([true, 2]);
+  });
+
+  it('is nothing more on the stream of a request that was cancelled, nor when its client comes back', async () => {
+    const { gate, session } = await opened();
+    const headers = legacyHeaders(session);
+    const posted = gate.stream({ headers, body: request('tools/call', 7) });
+    const { reply } = await gate.arrived('tools/call');
+    reply.send(note('notifications/progress'));
+    const stream = await posted;
+    expect(await stream.message()).toMatchObject({ method: 'notifications/progress' });
+    reply.withdrawn?.();
+    await stream.ended();
+    const again = { ...headers, 'last-event-id': 'p1-0' };
+    expect((await gate.ask({ method: 'GET', headers: again })).status).toBe(400);
   });
 
   it('is an error of the legacy era with the status 200', async () => {

@@ -38,5 +38,10 @@ export const steps: readonly Step[] = [
       soak: ['--documents', '50000000', '--seconds', '900'],
     },
   },
+  {
+    name: 'slow clients',
+    script: 'slowclients',
+    sizes: { proof: ['--rounds', '3'], soak: ['--rounds', '20'] },
+  },
   { name: 'controls', script: 'controls', sizes: { proof: [], soak: [] } },
 ];

@@ -109,6 +109,7 @@ export class FakeSession implements Session {
   inFlight = 0;
   isClosed = false;
   readonly #front: FakeFront;
+  readonly #open = new Set<Reply>();
 
   constructor(front: FakeFront, principal: Principal, outlet: Outlet) {
     this.#front = front;
@@ -121,17 +122,27 @@ export class FakeSession implements Session {
     if (reply === undefined) return undefined;
     if (message.method === 'initialize') return this.#initialize(message, reply);
     this.inFlight += 1;
+    this.#open.add(reply);
+    const over = () => {
+      this.inFlight -= 1;
+      this.#open.delete(reply);
+    };
     return this.#front.ask(message, this.principal, {
       send: (frame) => reply.send(frame),
       answer: (frame, code) => {
-        this.inFlight -= 1;
+        over();
         reply.answer(frame, code);
+      },
+      withdrawn: () => {
+        over();
+        reply.withdrawn?.();
       },
     });
   }
 
   close(): void {
     this.isClosed = true;
+    for (const reply of [...this.#open]) reply.withdrawn?.();
   }
 
   #initialize(message: Message, reply: Reply): undefined {

@@ -9,6 +9,7 @@ import type { LoadedConfig } from '../../config/loaded.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
 import type { Host } from '../../host/host.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { connectionPage } from '../render/connection-page.ts';
@@ -20,7 +21,9 @@ import { ownStateDirectory } from '../state-directory.ts';
 const help = `
 HTTP: MCP at /mcp (both eras), the 2024 transport at /sse, /healthz and /readyz.
 With --json it prints one line when it listens: {"url", "token", "pid"}; "token" is null unless
-this start made one. It ends on SIGINT or SIGTERM with exit code 0.
+this start made one. It ends on SIGINT or SIGTERM with exit code 0, after the calls under way have
+been answered (drainMs in the config); a second signal ends it at once. With --stdio it also ends when
+its input has ended and everything it was asked has been answered.
 
 Examples:
   holdfast serve
@@ -87,8 +90,8 @@ export async function serveConfig(
     const gateway = await gatewayFor(host, loaded);
     await using _gateway = gateway;
     host.startPinned();
-    if (options.stdio === true) await serveStreams(gateway, shell);
-    else await serveHttp(gateway, loaded, invocation, options.listen);
+    if (options.stdio === true) return await serveStreams(gateway, loaded, shell);
+    await serveHttp(gateway, loaded, invocation, options.listen);
     return exitCodes.ok;
   } finally {
     await host.close();
@@ -106,11 +109,34 @@ async function gatewayFor(host: Host, { config }: LoadedConfig): Promise<Gateway
   });
 }
 
-async function serveStreams(gateway: Gateway, { interrupt }: Shell): Promise<void> {
-  const { serveStdio } = await import('../../downstream/stdio.ts');
+/** Clients send TERM two seconds after they have closed our input, and KILL two seconds later. */
+const stdioDrainMs = 1_500;
+/** How long the client may take to read the last answers. */
+const lastWordsMs = 500;
+
+async function serveStreams(
+  gateway: Gateway,
+  { config }: LoadedConfig,
+  shell: Shell,
+): Promise<number> {
+  const { startStdio } = await import('../../downstream/stdio.ts');
+  const { OutgoingBudget } = await import('../../downstream/outgoing-budget.ts');
+  const { holdUpServers } = await import('../../downstream/hold-up.ts');
+  const { clock, interrupt } = shell;
   const { stdin: input, stdout: output } = process;
-  const served = serveStdio({ front: gateway, input, output, frameBytes: 16_777_216 });
-  await Promise.race([served, interrupt.arrived]);
+  const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
+  const held = (isHeld: boolean) => holdUpServers(gateway.host, isHeld);
+  const frameBytes = 16_777_216;
+  const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held };
+  const front = startStdio(parts);
+  await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
+  const hurriedMs = Math.min(config.drainMs, stdioDrainMs);
+  interrupt.arrived.then(() => gateway.drain(hurriedMs)).catch(ignored);
+  const drainMs = interrupt.signal.aborted ? hurriedMs : config.drainMs;
+  const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
+  const [isRead] = await Promise.all([front.close(lastWordsMs), gateway.host.close()]);
+  if (!isRead) shell.out.giveUp();
+  return lost === 'not-reading' ? exitCodes.unavailable : exitCodes.ok;
 }
 
 async function serveHttp(
@@ -144,6 +170,8 @@ async function serveHttp(
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
   await interrupt.arrived;
-  gateway.drain();
-  await front.close();
+  const drained = gateway.drain(config.drainMs);
+  front.drain();
+  await drained;
+  await Promise.all([front.close(), gateway.host.close()]);
 }

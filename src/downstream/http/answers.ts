@@ -9,8 +9,9 @@ import { rpcCodes } from '../../wire/eras.ts';
 import type { WireError } from '../../wire/wire-error.ts';
 import type { Frame } from '../contract.ts';
 import type { Refusal } from '../modern-envelope.ts';
+import type { Waiter } from '../outgoing-budget.ts';
+import type { Edge } from './edge.ts';
 import { byteLength, endWithFrame, smallBytes } from './frame-bytes.ts';
-import type { HttpLimits } from './limits.ts';
 
 /** Names and values in turn, as Node takes them without looking each up. */
 export type HeaderList = readonly string[];
@@ -42,14 +43,35 @@ export function answerJson(
   res: ServerResponse,
   status: number,
   frame: Frame,
-  limits: HttpLimits,
+  { limits, outgoing }: Edge,
   more: HeaderList = [],
 ): void {
   const bytes = byteLength(frame);
   res.writeHead(status, headOf(bytes, more));
   endWithFrame(res, frame, bytes);
+  if (res.writableLength === 0) return;
   // Node notices by itself whether a slow write makes progress, and takes the timer back after it.
-  if (bytes > smallBytes && res.writableLength > 0) res.socket?.setTimeout(limits.stallMs);
+  if (bytes > smallBytes) res.socket?.setTimeout(limits.stallMs);
+  const share = outgoing.share(new UnreadResponse(res));
+  res.on('close', () => share.end());
+  share.wrote(bytes);
+}
+
+/** A response that was written as a whole and not taken at once. */
+class UnreadResponse implements Waiter {
+  readonly #res: ServerResponse;
+
+  constructor(res: ServerResponse) {
+    this.#res = res;
+  }
+
+  get waitingBytes(): number {
+    return this.#res.writableLength;
+  }
+
+  giveUp(): void {
+    this.#res.destroy();
+  }
 }
 
 /** A refusal with its status; `id` is the request's, where it could be read. */

@@ -3,6 +3,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Deadlines } from '../../kernel/deadlines.ts';
 import type { Front } from '../contract.ts';
+import type { OutgoingBudget } from '../outgoing-budget.ts';
 import type { HttpLimits } from './limits.ts';
 
 export interface Edge {
@@ -11,6 +12,8 @@ export interface Edge {
   readonly clock: Clock;
   /** For the many timers that are nearly always taken back. */
   readonly deadlines: Deadlines;
+  /** What waits for clients that do not keep up. */
+  readonly outgoing: OutgoingBudget;
   /** One line for the operator. */
   readonly report: (line: string) => void;
 }

@@ -1,11 +1,13 @@
 // A response as a stream of server-sent events. It shows a sign of life while there is nothing to
-// say, and it is cut when its client does not keep up: what waits to be read is bounded, and a
-// client that reads nothing from one heartbeat to the next is taken for gone. What is on the stream,
-// and whether it can be taken up again elsewhere, is for its owner to know.
+// say, and it is cut when its client does not keep up: what waits to be read is bounded, on each
+// stream and in the whole (outgoing-budget), and a client that reads nothing from one heartbeat to the
+// next is taken for gone. What is on the stream, and whether it can be taken up again elsewhere, is for
+// its owner to know.
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../kernel/contain.ts';
 import type { Frame } from '../contract.ts';
+import type { Share, Waiter } from '../outgoing-budget.ts';
 import type { HeaderList } from './answers.ts';
 import type { Edge } from './edge.ts';
 import { byteLength, writeFrame } from './frame-bytes.ts';
@@ -19,10 +21,20 @@ const streamHead = [
   'no',
 ];
 
-export class EventStream {
+const nothing: ReadonlyMap<string, Frame> = new Map();
+
+export class EventStream implements Waiter {
+  /** How what was held is said, once the client keeps up again. */
+  released: (frame: Frame) => void = (frame) => this.message(frame);
+  /** Has its client spent its share of what may wait? */
+  isSpent = false;
   readonly #res: ServerResponse;
   readonly #edge: Edge;
   readonly #gone: (stream: EventStream) => void;
+  readonly #share: Share;
+  /** Of each kind the last; there are three kinds. */
+  #held: Map<string, Frame> | undefined;
+  #isFull = false;
   #heartbeat: Disposable | undefined;
   #waitingBytes = 0;
   #isOpen = true;
@@ -37,24 +49,43 @@ export class EventStream {
     this.#res = res;
     this.#edge = edge;
     this.#gone = gone;
+    this.#share = edge.outgoing.share(this);
     res.writeHead(200, more.length === 0 ? streamHead : [...streamHead, ...more]);
     // The client learns at once that there is a stream; what is said right away goes along with it.
     res.cork();
     res.flushHeaders();
     queueMicrotask(() => res.uncork());
-    const { front } = edge;
-    res.on('close', () =>
-      contain(
-        () => this.#over(),
-        (error) => front.caught(error),
-      ),
-    );
+    const caught = (error: unknown) => edge.front.caught(error);
+    res.on('drain', () => contain(() => this.#drained(), caught));
+    res.on('close', () => contain(() => this.#over(), caught));
     if (res.closed) this.#over();
     else this.#beatLater();
   }
 
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  get waitingBytes(): number {
+    return this.#res.writableLength;
+  }
+
+  giveUp(): void {
+    this.isSpent = true;
+    this.#cut();
+  }
+
+  /** What is held back, by kind. */
+  get held(): ReadonlyMap<string, Frame> {
+    return this.#held ?? nothing;
+  }
+
+  /** Holds a message back while the client does not keep up; of each kind one. False if it does. */
+  holds(kind: string | undefined, frame: Frame): boolean {
+    if (kind === undefined || !this.#isFull || !this.#isOpen) return false;
+    this.#held ??= new Map();
+    this.#held.set(kind, frame);
+    return true;
   }
 
   /** A message as an event. */
@@ -83,7 +114,16 @@ export class EventStream {
 
   #write(event: Frame): void {
     if (!this.#isOpen) return;
-    writeFrame(this.#res, event, byteLength(event));
+    const bytes = byteLength(event);
+    if (!writeFrame(this.#res, event, bytes)) this.#isFull = true;
+    this.#share.wrote(bytes);
+  }
+
+  #drained(): void {
+    this.#isFull = false;
+    const held = this.#held;
+    this.#held = undefined;
+    for (const frame of held?.values() ?? []) this.released(frame);
   }
 
   #beatLater(): void {
@@ -109,6 +149,9 @@ export class EventStream {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#heartbeat?.[Symbol.dispose]();
+    // What was written before a regular end may still wait.
+    if (this.#res.closed || this.#res.destroyed) this.#share.end();
+    else this.#res.on('close', () => this.#share.end());
     this.#gone(this);
   }
 }

@@ -15,18 +15,16 @@ export function byteLength(frame: Frame): number {
   return bytes;
 }
 
-/** Writes a frame that has this many bytes. */
-export function writeFrame(res: ServerResponse, frame: Frame, bytes: number): void {
+/** Writes a frame that has this many bytes. False if the client does not keep up: wait for `drain`. */
+export function writeFrame(res: ServerResponse, frame: Frame, bytes: number): boolean {
   const [first] = frame;
-  if (frame.length === 1) {
-    res.write(first);
-  } else if (bytes <= smallBytes) {
-    res.write(byteText(frame), 'latin1');
-  } else {
-    res.cork();
-    for (const piece of frame) res.write(piece);
-    res.uncork();
-  }
+  if (frame.length === 1) return res.write(first);
+  if (bytes <= smallBytes) return res.write(byteText(frame), 'latin1');
+  let isTaken = true;
+  res.cork();
+  for (const piece of frame) isTaken = res.write(piece);
+  res.uncork();
+  return isTaken;
 }
 
 /** The same, and nothing after it. */
@@ -56,10 +54,10 @@ export function byteText(frame: Frame): string {
 
 /**
  * The frame for keeping: a small piece of a large buffer would hold on to all of it, so what is
- * small is copied into memory of its own.
+ * small is copied into memory of its own. Text holds on to nothing, and may be shared by many.
  */
 export function ownCopy(frame: Frame, bytes: number): Frame {
-  if (bytes > smallBytes) return frame;
+  if (bytes > smallBytes || frame.every((piece) => typeof piece === 'string')) return frame;
   const out = Buffer.allocUnsafeSlow(bytes);
   let at = 0;
   for (const piece of frame) {

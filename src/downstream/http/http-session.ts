@@ -4,6 +4,7 @@
 // session costs little until something is said in it: what it needs for streams is made then.
 
 import type { ServerResponse } from 'node:http';
+import type { UsePlace } from '../../kernel/use-order.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { Frame, Outlet, Reply, Session, Underway } from '../contract.ts';
@@ -12,9 +13,9 @@ import { EventStream } from './event-stream.ts';
 import { type KeptEvent, KeptEvents, type Purse } from './kept-events.ts';
 import { eventId, placeOf, Track, type TrackKind, trackName } from './track.ts';
 
-/** A response of the session that is not complete yet. */
-export interface OpenReply {
-  /** The session has ended, and with it everything under way in it. */
+/** The answer to `initialize`, as long as it is under way. */
+export interface Opening {
+  /** The session has ended before it began. */
   sessionEnded(): void;
 }
 
@@ -31,8 +32,10 @@ const firstPrimed = '2025-11-25';
 export class HttpSession implements Outlet {
   readonly id: string;
   readonly principal: Principal;
-  /** Monotonic; kept by the table of sessions. */
+  /** Monotonic; kept by the table of sessions, and so is its place among them. */
   lastUsedAt = 0;
+  place: UsePlace<HttpSession> | undefined;
+  opening: Opening | undefined;
   readonly #edge: Edge;
   readonly #house: House;
   readonly #session: Session;
@@ -40,7 +43,6 @@ export class HttpSession implements Outlet {
   /** The tracks that something can still be said on; those listened on newest last. */
   #tracks: Map<string, Track> | undefined;
   #listening: Track[] | undefined;
-  #replies: Set<OpenReply> | undefined;
   #tracksMade = 0;
   #isClosed = false;
 
@@ -61,10 +63,14 @@ export class HttpSession implements Outlet {
     return this.protocolVersion !== undefined && this.protocolVersion >= firstPrimed;
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** Is anybody there, or anything under way? */
   get isBusy(): boolean {
-    const open = (this.#listening?.length ?? 0) + (this.#replies?.size ?? 0);
-    return open > 0 || this.#session.inFlight > 0;
+    const isListening = (this.#listening?.length ?? 0) > 0;
+    return isListening || this.opening !== undefined || this.#session.inFlight > 0;
   }
 
   receive(message: Message, reply: Reply | undefined): Underway | undefined {
@@ -72,15 +78,6 @@ export class HttpSession implements Outlet {
   }
 
   // --- replies -----------------------------------------------------------------------------
-
-  opened(reply: OpenReply): void {
-    this.#replies ??= new Set();
-    this.#replies.add(reply);
-  }
-
-  finished(reply: OpenReply): void {
-    this.#replies?.delete(reply);
-  }
 
   /** A response to a POST becomes a stream. */
   postTrack(res: ServerResponse): Track {
@@ -96,14 +93,20 @@ export class HttpSession implements Outlet {
     track.end();
   }
 
+  /** The client has cancelled what was answered there: nobody comes back for it. */
+  abandon(track: Track): void {
+    this.#events?.forget(track.name);
+    this.finish(track);
+  }
+
   // --- listening ---------------------------------------------------------------------------
 
-  /** What belongs to no request. */
-  send(frame: Frame): void {
+  /** What belongs to no request; `kind` as in `Reply`. */
+  send(frame: Frame, kind?: string): void {
     if (this.#isClosed) return;
     const track = this.#listening?.findLast(({ isOpen }) => isOpen);
-    if (track === undefined) this.#keptEvents.keep(undefined, 0, frame);
-    else track.say(frame);
+    if (track === undefined) this.#keptEvents.wait(frame, kind);
+    else track.say(frame, kind);
   }
 
   /** The client listens on a new stream, and gets what has waited for one. */
@@ -142,9 +145,10 @@ export class HttpSession implements Outlet {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // What is under way ends with it, and each reply is told.
     this.#session.close();
-    for (const reply of [...(this.#replies ?? [])]) reply.sessionEnded();
-    this.#replies?.clear();
+    this.opening?.sessionEnded();
+    this.opening = undefined;
     for (const track of [...(this.#tracks?.values() ?? [])]) track.end();
     this.#tracks?.clear();
     this.forget();
@@ -167,7 +171,10 @@ export class HttpSession implements Outlet {
 
   /** A connection for a track, or only for what is left of one. */
   #connect(track: Track | undefined, res: ServerResponse): EventStream {
-    const stream = new EventStream(res, this.#edge, [], (gone) => track?.detach(gone));
+    const stream = new EventStream(res, this.#edge, [], (gone) => {
+      track?.detach(gone);
+      if (gone.isSpent) track?.spent?.();
+    });
     track?.attach(stream);
     return stream;
   }
@@ -192,6 +199,8 @@ export class HttpSession implements Outlet {
     const at = this.#listening?.indexOf(track) ?? -1;
     if (at >= 0) this.#listening?.splice(at, 1);
     this.#house.used(this);
+    // What was held for its client waits for the next one.
+    for (const [kind, frame] of stream.held) this.send(frame, kind);
   }
 }
 

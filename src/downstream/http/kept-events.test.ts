@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { KeptEvents, Purse } from './kept-events.ts';
+import { KeptEvents, Purse, slotBytes } from './kept-events.ts';
 
 const plenty = () => new Purse(Number.MAX_SAFE_INTEGER, () => undefined);
 const texts = (events: readonly { readonly frame: readonly (string | Buffer)[] }[]) =>
   events.map(({ frame }) => frame.join(''));
 
-function kept(keptEvents = 10, keptBytes = 1000, purse = plenty()) {
+function kept(keptEvents = 10, keptBytes = 100_000, purse = plenty()) {
   return new KeptEvents({ keptEvents, keptBytes }, purse);
 }
 
@@ -30,22 +30,23 @@ describe('kept events', () => {
   });
 
   it('are bounded in bytes, but the newest stays whatever its size', () => {
-    const events = kept(10, 10);
+    const events = kept(10, 2 * slotBytes + 9);
     events.keep('p1', 1, ['12345']);
     events.keep('p1', 2, ['12345']);
     events.keep('p1', 3, ['1']);
     expect(texts(events.after('p1', 0))).toEqual(['12345', '1']);
-    events.keep('p1', 4, ['x'.repeat(50)]);
-    expect(texts(events.after('p1', 0))).toEqual(['x'.repeat(50)]);
+    const long = 'x'.repeat(3 * slotBytes);
+    events.keep('p1', 4, [long]);
+    expect(texts(events.after('p1', 0))).toEqual([long]);
     events.keep('p1', 5, ['1']);
     expect(texts(events.after('p1', 0))).toEqual(['1']);
   });
 
   it('wait for a stream, and are taken out once', () => {
     const events = kept();
-    events.keep(undefined, 0, ['a']);
+    events.wait(['a']);
     events.keep('p1', 1, ['b']);
-    events.keep(undefined, 0, ['c']);
+    events.wait(['c']);
     expect(events.takeWaiting().map(String)).toEqual(['a', 'c']);
     expect(events.takeWaiting()).toEqual([]);
     expect(texts(events.after('p1', 0))).toEqual(['b']);
@@ -62,24 +63,57 @@ describe('kept events', () => {
     expect((piece as Buffer).buffer.byteLength).toBeLessThan(100);
   });
 
-  it('are paid from one purse, and given back', () => {
-    let isRelieved = false;
-    const purse = new Purse(10, () => {
-      isRelieved = true;
+  it('wait once where one of a kind is enough, however often it is said', () => {
+    const purse = plenty();
+    const events = kept(10, 100_000, purse);
+    events.wait(['before']);
+    for (let n = 0; n < 300; n += 1) {
+      events.wait(['tools changed'], 'tools');
+      events.wait(['prompts changed'], 'prompts');
+    }
+    expect(purse.bytes).toBeLessThan(4 * slotBytes);
+    expect(events.takeWaiting().map(String)).toEqual([
+      'before',
+      'tools changed',
+      'prompts changed',
+    ]);
+    events.wait(['tools changed'], 'tools');
+    expect(events.takeWaiting().map(String)).toEqual(['tools changed']);
+    expect(purse.bytes).toBe(0);
+  });
+
+  it('share the text that many keep, instead of a copy each', () => {
+    const frame = ['{"method":"notifications/tools/list_changed"}'];
+    const events = kept();
+    events.wait(frame);
+    expect(events.takeWaiting()[0]).toBe(frame);
+  });
+
+  it('of one stream can be forgotten alone', () => {
+    const purse = plenty();
+    const events = kept(10, 100_000, purse);
+    events.keep('p1', 1, ['a']);
+    events.keep('p2', 1, ['b']);
+    events.forget('p1');
+    expect([events.has('p1'), events.has('p2'), purse.bytes]).toEqual([false, true, slotBytes + 1]);
+  });
+
+  it('are paid from one purse, with what keeping costs, and given back', () => {
+    let grown = 0;
+    const purse = new Purse(2 * slotBytes + 10, () => {
+      grown += 1;
     });
-    const [one, other] = [kept(10, 1000, purse), kept(2, 1000, purse)];
+    const [one, other] = [kept(10, 100_000, purse), kept(2, 100_000, purse)];
     one.keep('p1', 1, ['12345']);
     other.keep('p1', 1, ['12345']);
-    expect(isRelieved).toBe(false);
+    expect(purse.isOverdrawn).toBe(false);
     other.keep('p1', 2, ['1']);
-    expect(isRelieved).toBe(true);
-    expect(purse.isOverdrawn).toBe(true);
+    expect([grown, purse.isOverdrawn]).toEqual([3, true]);
     one.clear();
     expect(purse.isOverdrawn).toBe(false);
-    other.keep(undefined, 0, ['1234']);
+    other.wait(['1234']);
     other.takeWaiting();
     other.clear();
-    one.keep('p1', 2, ['1234567890']);
-    expect(purse.isOverdrawn).toBe(false);
+    expect(purse.bytes).toBe(0);
   });
 });

@@ -1,21 +1,26 @@
 // What a legacy session has said lately, kept for a client whose connection broke: it comes back
 // with the id of the last event it saw, and is given what followed on the same stream. What is said
 // while no stream is open waits here too, for the first one that opens. The memory is bounded in
-// number and bytes; the oldest goes first, but the newest message is always kept, whatever its size,
-// because it may be the answer somebody comes back for. All sessions share one purse of bytes.
+// number and bytes, counted with what keeping costs; the oldest goes first, but the newest message is
+// always kept, whatever its size, because it may be the answer somebody comes back for. All sessions
+// share one purse of bytes.
 
 import type { Frame } from '../contract.ts';
 import { byteLength, ownCopy } from './frame-bytes.ts';
 
-/** The bytes that all sessions keep together. When they are too many, somebody has to give some up. */
+/** The bytes that all sessions keep together. Whenever they grow, it is asked whether they are too many. */
 export class Purse {
   readonly #maxBytes: number;
-  readonly #relieve: () => void;
+  readonly #grown: () => void;
   #bytes = 0;
 
-  constructor(maxBytes: number, relieve: () => void) {
+  constructor(maxBytes: number, grown: () => void) {
     this.#maxBytes = maxBytes;
-    this.#relieve = relieve;
+    this.#grown = grown;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get isOverdrawn(): boolean {
@@ -24,7 +29,7 @@ export class Purse {
 
   add(bytes: number): void {
     this.#bytes += bytes;
-    if (bytes > 0 && this.isOverdrawn) this.#relieve();
+    if (bytes > 0) this.#grown();
   }
 }
 
@@ -38,7 +43,12 @@ export interface KeptEvent {
 
 interface Slot extends KeptEvent {
   readonly bytes: number;
+  /** Of those that wait, one of a kind is enough. */
+  readonly kind: string | undefined;
 }
+
+/** What a kept message takes beside its bytes. */
+export const slotBytes = 256;
 
 export interface KeptEventsPolicy {
   readonly keptEvents: number;
@@ -56,9 +66,20 @@ export class KeptEvents {
     this.#purse = purse;
   }
 
-  keep(stream: string | undefined, place: number, frame: Frame): void {
-    const bytes = byteLength(frame);
-    this.#slots.push({ stream, place, frame: ownCopy(frame, bytes), bytes });
+  keep(stream: string, place: number, frame: Frame): void {
+    this.#add(stream, place, frame, undefined);
+  }
+
+  /** Keeps what waits for a stream to open; of messages of one kind one. */
+  wait(frame: Frame, kind?: string): void {
+    if (kind !== undefined && this.#slots.some((slot) => slot.kind === kind)) return;
+    this.#add(undefined, 0, frame, kind);
+  }
+
+  #add(stream: string | undefined, place: number, frame: Frame, kind: string | undefined): void {
+    const length = byteLength(frame);
+    const bytes = length + slotBytes;
+    this.#slots.push({ stream, place, frame: ownCopy(frame, length), bytes, kind });
     this.#count(bytes);
     while (this.#slots.length > 1 && this.#isFull) {
       const oldest = this.#slots.shift();
@@ -83,6 +104,12 @@ export class KeptEvents {
     this.#slots = this.#slots.filter(({ stream }) => stream !== undefined);
     for (const { bytes } of waiting) this.#count(-bytes);
     return waiting.map(({ frame }) => frame);
+  }
+
+  /** Nobody comes back for what was said on this stream. */
+  forget(stream: string): void {
+    for (const slot of this.#slots) if (slot.stream === stream) this.#count(-slot.bytes);
+    this.#slots = this.#slots.filter((slot) => slot.stream !== stream);
   }
 
   clear(): void {

@@ -43,7 +43,8 @@ export class LegacyEndpoint {
       session.receive(message, undefined);
       return accept(res);
     }
-    this.#answer(session, [message], false, req, res);
+    const reply = this.#reply(session, 1, false, req, res);
+    reply.taken(session.receive(message, reply));
   }
 
   /** The elements of a batch. */
@@ -58,11 +59,20 @@ export class LegacyEndpoint {
     const session = this.#sessionOf(req, res, principal);
     if (session === undefined) return;
     if (session.protocolVersion !== batchRevision) return refuse(res, 400, noBatches);
-    if (!messages.some(({ kind }) => kind === 'request')) {
+    const requests = messages.filter(({ kind }) => kind === 'request').length;
+    if (requests === 0) {
       for (const message of messages) session.receive(message, undefined);
       return accept(res);
     }
-    this.#answer(session, messages, true, req, res);
+    const reply = this.#reply(session, requests, true, req, res);
+    const underway = messages.map((message) =>
+      session.receive(message, message.kind === 'request' ? reply : undefined),
+    );
+    reply.taken({
+      cancel: () => {
+        for (const one of underway) one?.cancel();
+      },
+    });
   }
 
   /** A stream for what the server says unasked, or the rest of one that broke. */
@@ -96,26 +106,16 @@ export class LegacyEndpoint {
     session.receive(message, reply);
   }
 
-  #answer(
+  #reply(
     session: HttpSession,
-    messages: readonly Message[],
+    expected: number,
     isBatch: boolean,
     req: IncomingMessage,
     res: ServerResponse,
-  ): void {
-    const expected = isBatch ? messages.filter(({ kind }) => kind === 'request').length : 1;
-    const reply = new LegacyReply({
-      res,
-      edge: this.#edge,
-      session,
-      readsEvents: readsEvents(req.headers.accept),
-      expected,
-      isBatch,
-    });
-    for (const message of messages) {
-      session.receive(message, message.kind === 'request' ? reply : undefined);
-    }
-    reply.taken();
+  ): LegacyReply {
+    const edge = this.#edge;
+    const doesRead = readsEvents(req.headers.accept);
+    return new LegacyReply({ res, edge, session, readsEvents: doesRead, expected, isBatch });
   }
 
   /** The session that a request names, or the answer that there is none. */

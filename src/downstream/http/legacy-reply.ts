@@ -7,10 +7,10 @@
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../kernel/contain.ts';
-import type { Frame, Reply } from '../contract.ts';
-import { answerJson, type HeaderList, refuse, sessionNotFoundCode } from './answers.ts';
+import type { Frame, Reply, Underway } from '../contract.ts';
+import { accept, answerJson, type HeaderList, refuse, sessionNotFoundCode } from './answers.ts';
 import type { Edge } from './edge.ts';
-import type { HttpSession, OpenReply } from './http-session.ts';
+import type { HttpSession, Opening } from './http-session.ts';
 import type { Track } from './track.ts';
 
 export interface LegacyReplyParts {
@@ -23,21 +23,23 @@ export interface LegacyReplyParts {
   readonly isBatch: boolean;
 }
 
-export class LegacyReply implements Reply, OpenReply {
+export class LegacyReply implements Reply {
   readonly #parts: LegacyReplyParts;
   #answers: Frame[] | undefined;
   #left: number;
+  #isCut = false;
+  #underway: Underway | undefined;
   #track: Track | undefined;
   #patience: Disposable | undefined;
 
   constructor(parts: LegacyReplyParts) {
     this.#parts = parts;
     this.#left = parts.expected;
-    parts.session.opened(this);
   }
 
   /** Everything has been handed to the gateway; some of it may be answered already. */
-  taken(): void {
+  taken(underway: Underway | undefined): void {
+    this.#underway = underway;
     const { edge, session, readsEvents } = this.#parts;
     if (this.#left === 0 || this.#track !== undefined || !readsEvents) return;
     const { primeMs, heartbeatMs } = edge.limits;
@@ -45,12 +47,12 @@ export class LegacyReply implements Reply, OpenReply {
     this.#patience = edge.deadlines.after(patienceMs, () => this.#stream());
   }
 
-  send(frame: Frame): void {
+  send(frame: Frame, kind?: string): void {
     const { session, readsEvents } = this.#parts;
     if (this.#left === 0) return;
     // A client that cannot read a stream here may still listen on one of its own.
-    if (readsEvents) this.#stream()?.say(frame);
-    else session.send(frame);
+    if (readsEvents) this.#stream()?.say(frame, kind);
+    else session.send(frame, kind);
   }
 
   answer(frame: Frame): void {
@@ -65,8 +67,21 @@ export class LegacyReply implements Reply, OpenReply {
     if (this.#left === 0) this.#finish();
   }
 
-  sessionEnded(): void {
+  /** The client has cancelled a request, or its session has ended: nobody waits for its answer. */
+  withdrawn(): void {
     if (this.#left === 0) return;
+    if (this.#parts.session.isClosed) return this.#sessionEnded();
+    this.#left -= 1;
+    this.#isCut = true;
+    if (this.#left === 0) this.#finish();
+  }
+
+  /** The client does not read what it asked for: the servers are told that nobody waits. */
+  #giveUp(): void {
+    this.#underway?.cancel();
+  }
+
+  #sessionEnded(): void {
     this.#left = 0;
     this.#patience?.[Symbol.dispose]();
     const { res } = this.#parts;
@@ -80,6 +95,7 @@ export class LegacyReply implements Reply, OpenReply {
     const { session, res } = this.#parts;
     if (res.closed) return undefined;
     this.#track = session.postTrack(res);
+    this.#track.spent = () => this.#giveUp();
     for (const answer of this.#answers ?? []) this.#track.say(answer);
     this.#answers = undefined;
     return this.#track;
@@ -88,12 +104,15 @@ export class LegacyReply implements Reply, OpenReply {
   #finish(): void {
     const { session, res, edge, isBatch } = this.#parts;
     this.#patience?.[Symbol.dispose]();
-    session.finished(this);
-    if (this.#track !== undefined) return session.finish(this.#track);
+    if (this.#track !== undefined) {
+      // On the stream of a batch there may be answers that the client still comes back for.
+      return this.#isCut && !isBatch ? session.abandon(this.#track) : session.finish(this.#track);
+    }
     if (res.closed) return;
     const answers = this.#answers ?? [];
+    if (answers.length === 0) return accept(res);
     const whole = isBatch ? listOf(answers) : (answers[0] ?? []);
-    answerJson(res, 200, whole, edge.limits);
+    answerJson(res, 200, whole, edge);
   }
 }
 
@@ -101,7 +120,7 @@ export class LegacyReply implements Reply, OpenReply {
  * The answer to `initialize`: one that is good brings the id of the session; an error, or a client
  * that does not wait for it, ends the session before it began.
  */
-export class OpeningReply implements Reply, OpenReply {
+export class OpeningReply implements Reply, Opening {
   readonly #res: ServerResponse;
   readonly #edge: Edge;
   readonly #session: HttpSession;
@@ -113,7 +132,7 @@ export class OpeningReply implements Reply, OpenReply {
     this.#edge = edge;
     this.#session = session;
     this.#failed = failed;
-    session.opened(this);
+    session.opening = this;
     const { front } = edge;
     res.on('close', () =>
       contain(
@@ -124,17 +143,17 @@ export class OpeningReply implements Reply, OpenReply {
   }
 
   /** Nothing belongs to a handshake; what is said during it is for the session. */
-  send(frame: Frame): void {
-    this.#session.send(frame);
+  send(frame: Frame, kind?: string): void {
+    this.#session.send(frame, kind);
   }
 
   answer(frame: Frame, code?: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#session.finished(this);
+    this.#session.opening = undefined;
     const isOpen = code === undefined;
     const more: HeaderList = isOpen ? ['Mcp-Session-Id', this.#session.id] : [];
-    answerJson(this.#res, 200, frame, this.#edge.limits, more);
+    answerJson(this.#res, 200, frame, this.#edge, more);
     if (!isOpen) this.#failed();
   }
 
@@ -147,7 +166,7 @@ export class OpeningReply implements Reply, OpenReply {
   #abandoned(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#session.finished(this);
+    this.#session.opening = undefined;
     this.#failed();
   }
 }

@@ -37,8 +37,8 @@ export interface HttpLimits {
   readonly primeMs: number;
   /** After how long a client should come back to a stream that ended. */
   readonly retryMs: number;
-  /** How long requests under way may take to end when the listener closes. */
-  readonly drainMs: number;
+  /** How long responses may take to be read when the listener closes. */
+  readonly closeMs: number;
 }
 
 export const defaultLimits: HttpLimits = {
@@ -59,8 +59,8 @@ export const defaultLimits: HttpLimits = {
   streamsPerSession: 4,
   keptEvents: 256,
   keptBytes: 8_388_608,
-  keptBytesOfAll: 67_108_864,
+  keptBytesOfAll: 33_554_432,
   primeMs: 25,
   retryMs: 1_000,
-  drainMs: 5_000,
+  closeMs: 1_000,
 };

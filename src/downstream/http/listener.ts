@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import type { Front } from '../contract.ts';
+import { OutgoingBudget } from '../outgoing-budget.ts';
 import { assertGuarded, type ListenAddress, listenAddress, listenFault, urlOf } from './address.ts';
 import { refuseHttp } from './answers.ts';
 import type { Edge } from './edge.ts';
@@ -39,6 +40,8 @@ export interface HttpOptions {
   /** One line for the operator. */
   readonly report: (line: string) => void;
   readonly limits?: Partial<HttpLimits>;
+  /** Shared with other transports of this process. */
+  readonly outgoing?: OutgoingBudget;
   /** What /readyz says while the listener is open. */
   readonly isReady?: () => boolean;
 }
@@ -47,6 +50,8 @@ export interface HttpFront {
   /** The address of MCP, for a client on this machine. */
   readonly url: string;
   readonly address: ListenAddress;
+  /** The end is near: connections are not kept for a next request, and streams without an end end. */
+  drain(): void;
   /** Resolves when nothing is open any more. A second call joins the first. */
   close(): Promise<void>;
 }
@@ -80,6 +85,7 @@ class HttpListener implements HttpFront {
   #connections = 0;
   #underWay = 0;
   #quiet: (() => void) | undefined;
+  #isDraining = false;
   #ending: Promise<void> | undefined;
   #address: ListenAddress = { host: '', port: 0 };
 
@@ -88,7 +94,8 @@ class HttpListener implements HttpFront {
     const limits = { ...defaultLimits, ...options.limits };
     if (config.auth === 'token' && tokens === undefined)
       throw new TypeError('no tokens were given');
-    this.#edge = { front, limits, clock, report, deadlines: new Deadlines(clock) };
+    const { outgoing = new OutgoingBudget(clock, report) } = options;
+    this.#edge = { front, limits, clock, report, deadlines: new Deadlines(clock), outgoing };
     this.#sessions = new Sessions(this.#edge);
     this.#old = new OldTransport(this.#edge, this.#sessions);
     const legacy = new LegacyEndpoint(this.#edge, this.#sessions);
@@ -128,6 +135,13 @@ class HttpListener implements HttpFront {
     });
   }
 
+  drain(): void {
+    this.#isDraining = true;
+    this.#mcp.endStreams();
+    this.#sessions.endStreams();
+    this.#server.closeIdleConnections();
+  }
+
   close(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -138,14 +152,13 @@ class HttpListener implements HttpFront {
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
-    this.#mcp.endStreams();
-    this.#sessions.endStreams();
+    this.drain();
     this.#old.endAll();
     const quiet = new Promise<void>((resolve) => {
       if (this.#underWay === 0) resolve();
       else this.#quiet = resolve;
     });
-    await within(this.#edge.clock, this.#edge.limits.drainMs, quiet);
+    await within(this.#edge.clock, this.#edge.limits.closeMs, quiet);
     this.#sessions.endAll();
     server.closeAllConnections();
     await closed;
@@ -184,6 +197,7 @@ class HttpListener implements HttpFront {
     if (this.#ending !== undefined) {
       return refuseHttp(res, 503, 'Service Unavailable: the gateway is going down', lastWords);
     }
+    if (this.#isDraining) res.shouldKeepAlive = false;
     if (this.#beyond.size > 0 && this.#beyond.has(req.socket)) {
       if (this.#connections > this.#edge.limits.connections) {
         const message = `Service Unavailable: ${this.#edge.limits.connections} connections are open`;

@@ -42,16 +42,17 @@ export class ModernReply implements Reply {
     this.#patience = deadlines.after(limits.heartbeatMs, () => this.#open().raw(': working\n\n'));
   }
 
-  send(frame: Frame): void {
+  send(frame: Frame, kind?: string): void {
     if (this.#isOver || !this.#readsEvents) return;
-    this.#open().message(frame);
+    const stream = this.#open();
+    if (!stream.holds(kind, frame)) stream.message(frame);
   }
 
   answer(frame: Frame, code?: number): void {
     if (this.#isOver) return;
     this.#over();
     if (this.#stream === undefined) {
-      answerJson(this.#res, statusOf(code), frame, this.#edge.limits);
+      answerJson(this.#res, statusOf(code), frame, this.#edge);
     } else {
       this.#stream.message(frame);
       this.#stream.end();
@@ -64,6 +65,14 @@ export class ModernReply implements Reply {
     this.#over();
     this.#stream?.end();
     this.#underway?.cancel();
+  }
+
+  /** The gateway has given the request up: there is nothing left to wait for. */
+  withdrawn(): void {
+    if (this.#isOver) return;
+    this.#over();
+    if (this.#stream === undefined) this.#res.destroy();
+    else this.#stream.end();
   }
 
   #open(): EventStream {

@@ -92,8 +92,8 @@ class OldClient implements Outlet, Reply {
     this.#session.receive(message, message.kind === 'request' ? this : undefined);
   }
 
-  send(frame: Frame): void {
-    this.#stream.message(frame);
+  send(frame: Frame, kind?: string): void {
+    if (!this.#stream.holds(kind, frame)) this.#stream.message(frame);
   }
 
   answer(frame: Frame): void {

@@ -5,6 +5,7 @@ import { FakeFront, note } from '../../../test/support/fake-front.ts';
 import { manualClock } from '../../../test/support/manual-clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { localUser } from '../../policy/principal.ts';
+import { OutgoingBudget } from '../outgoing-budget.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import { Sessions } from './sessions.ts';
 
@@ -20,6 +21,7 @@ function table(limits: Partial<HttpLimits> = {}) {
     clock,
     limits: { ...defaultLimits, ...limits },
     deadlines: new Deadlines(clock),
+    outgoing: new OutgoingBudget(clock),
     report: (line) => reports.push(line),
   });
   const open = () => {
@@ -114,6 +116,19 @@ describe('the table of sessions', () => {
     open();
     sessions.endAll();
     expect(clock.pending).toBe(0);
+  });
+
+  it('needs no second timer for sessions that stay in use', () => {
+    const { clock, sessions, open } = table();
+    const cores = [open(), open(), open()].map(({ core }) => core);
+    for (const core of cores) core.inFlight = 1;
+    for (let n = 0; n < 20; n += 1) {
+      clock.advance(idle);
+      expect(clock.pending).toBe(1);
+    }
+    for (const core of cores) core.inFlight = 0;
+    clock.advance(idle);
+    expect([sessions.size, clock.pending]).toEqual([0, 0]);
   });
 
   it('gives up the session idle longest when it is full', () => {

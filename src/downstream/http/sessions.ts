@@ -4,6 +4,7 @@
 // the credential it was given to: in other hands it names nothing.
 
 import { randomBytes } from 'node:crypto';
+import { UseOrder } from '../../kernel/use-order.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Edge } from './edge.ts';
 import { type House, HttpSession } from './http-session.ts';
@@ -14,11 +15,19 @@ export class Sessions implements House {
   readonly #edge: Edge;
   /** By id, until they end or expire; at most `limits.sessions`. */
   readonly #sessions = new Map<string, HttpSession>();
+  readonly #order = new UseOrder<HttpSession>();
   #timer: Disposable | undefined;
 
   constructor(edge: Edge) {
     this.#edge = edge;
-    this.purse = new Purse(edge.limits.keptBytesOfAll, () => this.#economise());
+    this.purse = new Purse(edge.limits.keptBytesOfAll, () => this.#relieve());
+    const { purse } = this;
+    edge.outgoing.addSavings({
+      get bytes() {
+        return purse.bytes;
+      },
+      giveUp: (bytes) => this.#economise(purse.bytes - bytes),
+    });
   }
 
   get size(): number {
@@ -29,8 +38,10 @@ export class Sessions implements House {
   open(principal: Principal): HttpSession | undefined {
     if (this.#sessions.size >= this.#edge.limits.sessions && !this.#giveUpOne()) return undefined;
     const session = new HttpSession(newSessionId(), principal, this.#edge, this);
+    session.lastUsedAt = this.#edge.clock.now();
+    session.place = this.#order.add(session);
     this.#sessions.set(session.id, session);
-    this.used(session);
+    if (this.#timer === undefined) this.#expireLater();
     return session;
   }
 
@@ -43,14 +54,15 @@ export class Sessions implements House {
   }
 
   used(session: HttpSession): void {
-    if (!this.#sessions.delete(session.id)) return;
+    if (session.place === undefined) return;
     session.lastUsedAt = this.#edge.clock.now();
-    this.#sessions.set(session.id, session);
-    if (this.#timer === undefined) this.#expireLater(session);
+    this.#order.used(session.place);
   }
 
   end(session: HttpSession): void {
     this.#sessions.delete(session.id);
+    if (session.place !== undefined) this.#order.remove(session.place);
+    session.place = undefined;
     session.close();
     if (this.#sessions.size === 0) this.#stopTimer();
   }
@@ -64,7 +76,10 @@ export class Sessions implements House {
     for (const session of [...this.#sessions.values()]) this.end(session);
   }
 
-  #expireLater(first: HttpSession): void {
+  /** One timer for all: for whoever is first then, whatever is used meanwhile. */
+  #expireLater(): void {
+    const { first } = this.#order;
+    if (first === undefined) return;
     const { clock, limits } = this.#edge;
     const inMs = first.lastUsedAt + limits.sessionIdleMs - clock.now();
     this.#timer = clock.after(Math.max(0, inMs), () => this.#expire(), true);
@@ -74,17 +89,19 @@ export class Sessions implements House {
     this.#timer = undefined;
     const { clock, limits } = this.#edge;
     const latest = clock.now() - limits.sessionIdleMs;
-    for (const session of this.#sessions.values()) {
-      if (session.lastUsedAt > latest) return this.#expireLater(session);
+    let { first } = this.#order;
+    while (first && first.lastUsedAt <= latest) {
       // Using one puts it last, with the time of now, so this ends.
-      if (session.isBusy) this.used(session);
-      else this.end(session);
+      if (first.isBusy) this.used(first);
+      else this.end(first);
+      first = this.#order.first;
     }
+    this.#expireLater();
   }
 
   /** Makes room by ending the session that has been idle longest. */
   #giveUpOne(): boolean {
-    for (const session of this.#sessions.values()) {
+    for (const session of this.#order) {
       if (session.isBusy) continue;
       this.#edge.report(
         `http: ${this.#sessions.size} sessions are open; the one idle longest was ended to make room`,
@@ -95,10 +112,16 @@ export class Sessions implements House {
     return false;
   }
 
-  /** What sessions keep is too much: those idle longest forget first. */
-  #economise(): void {
-    for (const session of this.#sessions.values()) {
-      if (!this.purse.isOverdrawn) return;
+  /** More was kept: it may be too much for us, or for all that waits. */
+  #relieve(): void {
+    if (this.purse.isOverdrawn) this.#economise(this.#edge.limits.keptBytesOfAll);
+    this.#edge.outgoing.check();
+  }
+
+  /** Until they keep no more than this, sessions forget what they said, those idle longest first. */
+  #economise(bytes: number): void {
+    for (const session of this.#order) {
+      if (this.purse.bytes <= bytes) return;
       session.forget();
     }
   }

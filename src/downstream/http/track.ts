@@ -11,6 +11,8 @@ export type TrackKind = 'post' | 'listen';
 
 export class Track {
   readonly name: string;
+  /** Its client has spent its share of what may wait: it is not told any more of what it asked. */
+  spent: (() => void) | undefined;
   readonly #events: KeptEvents;
   #stream: EventStream | undefined;
   #place = 0;
@@ -28,6 +30,7 @@ export class Track {
   attach(stream: EventStream): void {
     const former = this.#stream;
     this.#stream = stream;
+    stream.released = (frame) => this.say(frame);
     former?.end();
   }
 
@@ -41,7 +44,9 @@ export class Track {
     this.#stream?.raw(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`);
   }
 
-  say(frame: Frame): void {
+  /** `kind` as in `Reply`. */
+  say(frame: Frame, kind?: string): void {
+    if (this.#stream?.holds(kind, frame)) return;
     this.#place += 1;
     this.#events.keep(this.name, this.#place, frame);
     this.#stream?.message(frame, eventId(this.name, this.#place));

@@ -1,0 +1,65 @@
+// Things in the order in which they were last used, the longest unused first. Each has a place in a
+// linked list that it keeps for life, so that using one moves two or three pointers and makes no
+// garbage: a Map whose keys are taken out and put in again on every call does both (see churn-table).
+
+export class UsePlace<T> {
+  readonly thing: T;
+  before: UsePlace<T> | undefined;
+  after: UsePlace<T> | undefined;
+
+  constructor(thing: T) {
+    this.thing = thing;
+  }
+}
+
+export class UseOrder<T> {
+  #first: UsePlace<T> | undefined;
+  #last: UsePlace<T> | undefined;
+
+  /** The one that has not been used for longest. */
+  get first(): T | undefined {
+    return this.#first?.thing;
+  }
+
+  /** Puts it last; it counts as used now. */
+  add(thing: T): UsePlace<T> {
+    const place = new UsePlace(thing);
+    this.#append(place);
+    return place;
+  }
+
+  /** It is used now, and goes last. */
+  used(place: UsePlace<T>): void {
+    if (place === this.#last) return;
+    this.remove(place);
+    this.#append(place);
+  }
+
+  /** A place that has been left must not be used again, nor lead to anybody. */
+  remove(place: UsePlace<T>): void {
+    const { before, after } = place;
+    if (before) before.after = after;
+    else if (this.#first === place) this.#first = after;
+    if (after) after.before = before;
+    else if (this.#last === place) this.#last = before;
+    place.before = undefined;
+    place.after = undefined;
+  }
+
+  /** The longest unused first. The one that is given out may be removed meanwhile. */
+  *[Symbol.iterator](): Generator<T, void, void> {
+    let place = this.#first;
+    while (place) {
+      const next: UsePlace<T> | undefined = place.after;
+      yield place.thing;
+      place = next;
+    }
+  }
+
+  #append(place: UsePlace<T>): void {
+    place.before = this.#last;
+    if (this.#last) this.#last.after = place;
+    else this.#first = place;
+    this.#last = place;
+  }
+}

@@ -4,12 +4,12 @@
 
 import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { GatewayHome, type Served } from '../support/gateway-home.ts';
 import { nodeOf, type RealClient, type Transport } from './client-table.ts';
 import { clientsFolder } from './installation.ts';
+import { officialServer } from './official-servers.ts';
 
 export const steps = ['connect', 'list', 'call', 'isError', 'unknown', 'again'] as const;
 export type StepName = (typeof steps)[number];
@@ -28,8 +28,6 @@ export interface ClientResult {
   readonly failure: string | undefined;
 }
 
-const { resolve } = createRequire(import.meta.url);
-
 export async function runClients(
   clients: readonly RealClient[],
   clientMs: number,
@@ -39,8 +37,8 @@ export async function runClients(
   await mkdir(home.file('files'));
   await home.configure({
     mcpServers: {
-      everything: official('server-everything', 'stdio'),
-      files: official('server-filesystem', home.file('files')),
+      everything: officialServer('everything', home.file('files')),
+      files: officialServer('filesystem', home.file('files')),
     },
     http: { auth: 'token' },
   });
@@ -54,11 +52,6 @@ export async function runClients(
     }
   }
   return results;
-}
-
-function official(name: string, ...args: readonly string[]): object {
-  const folder = dirname(resolve(`@modelcontextprotocol/${name}/package.json`));
-  return { command: process.execPath, args: [join(folder, 'dist/index.js'), ...args] };
 }
 
 async function runOne(

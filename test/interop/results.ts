@@ -4,17 +4,17 @@ import { atLeast, exactly, type Figure, fact, type Report } from '../proof/repor
 import type { ClientResult, StepName } from './client-proof.ts';
 import { packageOf, type RealClient, type Transport } from './client-table.ts';
 import { type List, type ListKind, listKinds, type Reading } from './reading.ts';
-import { type Comparison, type KindName, kindNames, type ServerResult } from './server-proof.ts';
+import {
+  type Comparison,
+  type KindName,
+  kindNames,
+  type ServerResult,
+  type Through,
+} from './server-proof.ts';
 import { type RealServer, versionOf } from './server-table.ts';
 
 const leastServers = 30;
 const leastClients = 8;
-
-interface Through {
-  readonly comparisons: readonly Comparison[];
-  /** Servers that ran although their lists were kept. */
-  readonly started: readonly string[];
-}
 
 export function serverReport(
   results: readonly ServerResult[],

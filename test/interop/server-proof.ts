@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { compare, type Differences } from './comparison.ts';
+import { explained, statusOf } from './gateway-status.ts';
 import { HttpPeer } from './peers/http-peer.ts';
 import type { ClientKind, Peer } from './peers/peer.ts';
 import { type Launch, StdioPeer } from './peers/stdio-peer.ts';
@@ -113,15 +114,63 @@ async function readSettled(peer: Peer, kind: ClientKind): Promise<Reading> {
   }
 }
 
-/** Through one gateway with all of them: fresh, then kept. */
+/**
+ * Through one gateway with all of them. A server that shows clients of different kinds different
+ * things has a gateway of its own for each kind: until a kind has used a server it may be shown what
+ * another was.
+ */
 export async function readThrough(
   candidates: readonly Candidate[],
   results: readonly ServerResult[],
+  limits: Limits,
+  progress: (text: string) => void,
+): Promise<Through> {
+  const readable = results.filter(({ bare }) => bare !== undefined);
+  const varying = readable.filter(isVarying);
+  const groups = [
+    { members: readable.filter((one) => !varying.includes(one)), kinds: kindNames },
+    ...kindNames.map((kind) => ({ members: varying, kinds: [kind] })),
+  ];
+  const found: Through[] = [];
+  for (const { members, kinds } of groups) {
+    const chosen = candidates.filter(({ name }) => members.some((one) => one.name === name));
+    if (chosen.length === 0) continue;
+    progress(`through the gateway: ${chosen.length} servers`);
+    found.push(await readGroup(chosen, members, kinds, limits, progress));
+  }
+  return merged(found);
+}
+
+export interface Through {
+  readonly comparisons: readonly Comparison[];
+  /** Servers that ran although their lists were kept. */
+  readonly started: readonly string[];
+}
+
+function isVarying({ bare }: ServerResult): boolean {
+  const shown = [...(bare?.values() ?? [])].map(({ lists }) => JSON.stringify(lists));
+  return new Set(shown).size > 1;
+}
+
+/** One comparison for each kind of client and each of fresh and kept. */
+function merged(found: readonly Through[]): Through {
+  const all = found.flatMap(({ comparisons }) => comparisons);
+  const comparisons = (['fresh', 'kept'] as const).flatMap((when) =>
+    kindNames.map((kind) => {
+      const own = all.filter((one) => one.when === when && one.kind === kind);
+      return { when, kind, differences: new Map(own.flatMap((one) => [...one.differences])) };
+    }),
+  );
+  return { comparisons, started: found.flatMap(({ started }) => started) };
+}
+
+async function readGroup(
+  chosen: readonly Candidate[],
+  members: readonly ServerResult[],
+  kinds: readonly KindName[],
   { freshMs }: Limits,
   progress: (text: string) => void,
-): Promise<{ readonly comparisons: readonly Comparison[]; readonly started: readonly string[] }> {
-  const readable = results.filter(({ bare }) => bare !== undefined);
-  const chosen = candidates.filter(({ name }) => readable.some((one) => one.name === name));
+): Promise<Through> {
   const entries = chosen.map(({ name, launch }) => [name, { ...launch, startTimeoutMs: freshMs }]);
   await using home = await GatewayHome.create({ mcpServers: Object.fromEntries(entries) });
   await mkdir(home.file('root'));
@@ -129,10 +178,9 @@ export async function readThrough(
   const comparisons: Comparison[] = [];
   {
     await using gateway = await home.serve();
-    for (const kind of kindNames) {
+    for (const kind of kinds) {
       progress(`fresh, ${kind}`);
-      const bare = bareOf(readable, kind);
-      const differences = await readUntilEqual(gateway.url, kind, rootUri, bare, freshMs);
+      const differences = await readUntilEqual(gateway.url, kind, rootUri, members, freshMs);
       comparisons.push({
         kind,
         when: 'fresh',
@@ -141,18 +189,25 @@ export async function readThrough(
     }
   }
   await using again = await home.serve();
-  for (const kind of kindNames) {
+  for (const kind of kinds) {
     progress(`kept, ${kind}`);
     await using peer = new HttpPeer(again.url, clientKinds[kind], rootUri);
     const reading = await read(peer, await greet(peer, clientKinds[kind]));
-    comparisons.push({ kind, when: 'kept', differences: compare(bareOf(readable, kind), reading) });
+    comparisons.push({ kind, when: 'kept', differences: compare(bareOf(members, kind), reading) });
   }
-  // What a server refused to list cannot be kept, and is asked again.
-  const complete = readable.filter(({ bare }) => ![...(bare?.values() ?? [])].some(hasRefusal));
-  const started = (await statusOf(again.url)).filter(
+  return { comparisons, started: await needlesslyStarted(again.url, members) };
+}
+
+/** What a server refused to list cannot be kept, and is asked again: that is no fault. */
+async function needlesslyStarted(
+  url: string,
+  members: readonly ServerResult[],
+): Promise<readonly string[]> {
+  const complete = members.filter(({ bare }) => ![...(bare?.values() ?? [])].some(hasRefusal));
+  const running = (await statusOf(url)).filter(
     ({ name, state }) => state !== 'idle' && complete.some((one) => one.name === name),
   );
-  return { comparisons, started: started.map(({ name, state }) => `${name} is ${state}`) };
+  return running.map(({ name, state }) => `${name} is ${state}`);
 }
 
 function hasRefusal({ lists }: Reading): boolean {
@@ -173,10 +228,11 @@ async function readUntilEqual(
   url: string,
   kindName: KindName,
   rootUri: string,
-  bare: ReadonlyMap<string, Reading>,
+  members: readonly ServerResult[],
   freshMs: number,
 ): Promise<Differences> {
   const kind = clientKinds[kindName];
+  const bare = bareOf(members, kindName);
   const until = performance.now() + freshMs;
   let [last, since] = ['', performance.now()];
   for (;;) {
@@ -193,40 +249,6 @@ async function readUntilEqual(
     if (differences.size === 0 || now > until || now - since > steadyMs) return differences;
     await changed;
   }
-}
-
-interface Status {
-  readonly name: string;
-  readonly state: string;
-  readonly cause: string | null;
-  readonly lastFault: { readonly detail: string } | null;
-}
-
-async function statusOf(url: string): Promise<readonly Status[]> {
-  const kind = { era: 'legacy', capabilities: {} } as const;
-  await using peer = new HttpPeer(url, kind, '');
-  await greet(peer, kind);
-  const params = {
-    name: 'holdfast__health_snapshot',
-    arguments: { render: 'json', detail: 'full' },
-  };
-  const result = JSON.parse(await peer.ask('tools/call', params)) as {
-    structuredContent: { status: { servers: readonly Status[] } };
-  };
-  return result.structuredContent.status.servers;
-}
-
-/** With what the gateway says about each server that differs. */
-async function explained(url: string, differences: Differences): Promise<Differences> {
-  if (differences.size === 0) return differences;
-  const statuses = new Map((await statusOf(url)).map((status) => [status.name, status]));
-  return new Map(
-    [...differences].map(([server, lines]) => {
-      const { state, lastFault, cause } = statuses.get(server) ?? {};
-      const why = lastFault?.detail ?? cause;
-      return [server, why ? [...lines, `the gateway says: ${state}, ${why}`] : lines];
-    }),
-  );
 }
 
 /** True if it happens within the time. */

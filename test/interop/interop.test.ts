@@ -1,14 +1,19 @@
-// The short form of `npm run interop`: what it compares with and by itself, and the official clients
-// that the project's own dependencies hold, over every transport they have.
+// The short form of `npm run interop`: the reference servers and the official clients that the
+// project's own dependencies hold, over every transport they have, and what the proof compares with.
 
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScenarioResult } from '../conformance/run-suite.ts';
 import { runClients } from './client-proof.ts';
 import { realClients } from './client-table.ts';
 import { compare } from './comparison.ts';
 import { lostChecks } from './conformance.ts';
+import { officialServer } from './official-servers.ts';
 import { elementsOf, membersOf, withMember } from './raw-json.ts';
 import type { List, ListKind, Reading } from './reading.ts';
+import { type Comparison, kindNames, readBare, readThrough } from './server-proof.ts';
 
 describe('the official clients of either generation #gateway-eras #interop', () => {
   const clients = realClients.filter(({ script }) => script === 'sdk-1' || script === 'sdk-2');
@@ -29,6 +34,38 @@ describe('the official clients of either generation #gateway-eras #interop', () 
       ['sdk-2-auto, stdio', undefined],
     ]);
   }, 120_000);
+});
+
+describe('the reference servers, bare and through the gateway #interop', () => {
+  const limits = { freshMs: 60_000, bareMs: 60_000, atOnce: 1 };
+  let folder: string;
+  let comparisons: readonly Comparison[] = [];
+  let started: readonly string[] = [];
+
+  beforeAll(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-interop-')));
+    const candidates = [
+      { name: 'everything', launch: officialServer('everything', folder) },
+      { name: 'files', launch: officialServer('filesystem', folder) },
+      { name: 'memory', launch: officialServer('memory', folder) },
+    ];
+    const results = await readBare(candidates, folder, limits, () => {});
+    expect(results.map(({ failure }) => failure)).toEqual([undefined, undefined, undefined]);
+    ({ comparisons, started } = await readThrough(candidates, results, limits, () => {}));
+  }, 240_000);
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  describe.each(kindNames)('a client that is %s', (kind) => {
+    it.each(['fresh', 'kept'] as const)('reads the same when the lists are %s', (when) => {
+      const found = comparisons.find((one) => one.kind === kind && one.when === when);
+      expect([...(found?.differences ?? [['', 'not read']])]).toEqual([]);
+    });
+  });
+
+  it('are not started for lists that are kept', () => {
+    expect(started).toEqual([]);
+  });
 });
 
 describe('raw JSON', () => {

@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: [
-            'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,controls,proof}/**/*.test.ts',
+            'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,interop,controls,proof}/**/*.test.ts',
           ],
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -33,7 +33,11 @@ const revisions: readonly Revision[] = ['2026-07-28', '2025-11-25'];
 /** Not scored: whether a server closes a stream in the middle of a call is its own choice. */
 const ownChoice = 'server-sse-polling';
 
+/** Its older tools push their questions, and on a modern connection nobody can be asked. */
+const pushOnly = ['--push-only'];
+
 let fixture: Endpoint;
+let pushing: Endpoint;
 let folder: string;
 const bare = new Map<Revision, readonly ScenarioResult[]>();
 
@@ -41,11 +45,13 @@ beforeAll(async () => {
   await installSuite();
   folder = await mkdtemp(join(tmpdir(), 'holdfast-bystanders-'));
   fixture = await startFixture();
+  pushing = await startFixture(pushOnly);
   for (const revision of revisions) bare.set(revision, await runServerSuite(fixture.url, revision));
 }, 2 * suiteMs);
 
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
+  await pushing[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -64,7 +70,27 @@ describe('the gateway in front of the fixture on HTTP #conformance', () => {
 });
 
 describe('the gateway in front of the fixture on stdio', () => {
-  behavesAsBare(() => ({ fixture: fixtureOnStdio }));
+  behavesAsBare(() => ({ fixture: fixtureOnStdio() }));
+});
+
+describe('a server of both eras that can ask on legacy connections only', () => {
+  it.each(revisions)(
+    'passes the same of %s by itself',
+    async (revision) => {
+      const results = await runServerSuite(pushing.url, revision);
+      expect(complaints(results)).toEqual([]);
+      expect(countsOf(results)).toEqual(countsOf(bare.get(revision) ?? []));
+    },
+    suiteMs,
+  );
+
+  describe('behind the gateway, on HTTP #conformance', () => {
+    behavesAsBare(() => ({ fixture: { type: 'http', url: pushing.url } }));
+  });
+
+  describe('behind the gateway, on stdio #conformance', () => {
+    behavesAsBare(() => ({ fixture: fixtureOnStdio(pushOnly) }));
+  });
 });
 
 describe('the gateway with three more servers behind it #conformance', () => {

@@ -20,15 +20,14 @@ export type ServerEntry = Readonly<Record<string, unknown>>;
 const fixtureProgram = fileURLToPath(new URL('fixture/main.mjs', import.meta.url));
 const require = createRequire(import.meta.url);
 
-export async function startFixture(): Promise<Endpoint> {
-  const child = start([fixtureProgram], {});
+export async function startFixture(options: readonly string[] = []): Promise<Endpoint> {
+  const child = start([fixtureProgram, ...options], {});
   return { url: await urlOf(child), [Symbol.asyncDispose]: () => end(child) };
 }
 
-export const fixtureOnStdio: ServerEntry = {
-  command: process.execPath,
-  args: [fixtureProgram, '--stdio'],
-};
+export function fixtureOnStdio(options: readonly string[] = []): ServerEntry {
+  return { command: process.execPath, args: [fixtureProgram, '--stdio', ...options] };
+}
 
 const skillsProgram = fileURLToPath(
   new URL('../fixtures/servers/skills/main.mjs', import.meta.url),

@@ -1,5 +1,5 @@
 // All proofs in one table: for the terminal, and for docs/proof.md, where it stands between two marks
-// and nothing else is touched.
+// and nothing else is touched. Other pages with figures are written in the same way.
 
 import { type Figure, type Report, spelled } from './report.ts';
 import type { Step } from './steps.ts';
@@ -12,7 +12,13 @@ export interface Taken {
   readonly isPassed: boolean;
 }
 
-const begin = '<!-- figures: written by npm run proof -- --write -->';
+/** A page of docs/ with figures in it, and the npm script that writes them. */
+export interface Page {
+  readonly file: string;
+  readonly command: string;
+}
+
+const ownPage: Page = { file: 'docs/proof.md', command: 'proof' };
 const end = '<!-- end of figures -->';
 
 export function summaryOf(all: readonly Taken[]): string {
@@ -55,10 +61,11 @@ export function markdownOf(all: readonly Taken[], machine: string): string {
 }
 
 /** The document with the figures between the marks replaced. */
-export function inDocument(text: string, figures: string): string {
+export function inDocument(text: string, figures: string, { file, command } = ownPage): string {
+  const begin = `<!-- figures: written by npm run ${command} -- --write -->`;
   const from = text.indexOf(begin);
   const to = text.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`docs/proof.md has lost its marks: ${begin} … ${end}`);
+  if (from < 0 || to < from) throw new Error(`${file} has lost its marks: ${begin} … ${end}`);
   return `${text.slice(0, from + begin.length)}\n${figures}\n${text.slice(to)}`;
 }
 

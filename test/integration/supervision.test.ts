@@ -189,7 +189,7 @@ describe('starting', () => {
       restartsLeft: 0,
     });
     expect((await faultOf(running.call('box', 'echo', {}))).message).toContain(
-      'holdfast reload box',
+      "call host.reload('box')",
     );
     await running.reload('box');
     expect(statusOf(running, 'box')).toMatchObject({

@@ -101,6 +101,7 @@ export class Relay {
     if (this.#parts.isAccepting()) return this.#carry(incoming, to, follow, 0);
     const { traffic } = this.#parts;
     const fault = drainingFault(to.server);
+    to.settled?.();
     traffic.began();
     traffic.failed(to.operationKey, fault, 0);
     this.#deliverFault(incoming, to, fault);

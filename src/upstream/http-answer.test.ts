@@ -1,15 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { HttpAnswer } from './http-answer.ts';
 
-function newAnswer(limitBytes = 1_000) {
+function newAnswer(limitBytes = 1_000, isStream = false) {
   const heard: string[] = [];
-  const answer = new HttpAnswer('docs', limitBytes, {
-    sent: () => heard.push('sent'),
-    headers: (status, headers) => heard.push(`${status} ${headers.get('x') ?? ''}`),
-    message: ({ kind }) => heard.push(kind),
-    over: (fault) => heard.push(`over ${fault?.code ?? 'well'}`),
-    broken: (error) => heard.push(`broken ${error.name}`),
-  });
+  const answer = new HttpAnswer(
+    'docs',
+    limitBytes,
+    {
+      sent: () => heard.push('sent'),
+      headers: (status, headers) => heard.push(`${status} ${headers.get('x') ?? ''}`),
+      message: ({ kind }) => heard.push(kind),
+      over: (fault) => heard.push(`over ${fault?.code ?? 'well'}`),
+      broken: (error) => heard.push(`broken ${error.name}`),
+    },
+    isStream,
+  );
   const respond = (status: number, headers: Record<string, string>) =>
     answer.response(status, new Map(Object.entries(headers)));
   return { answer, heard, respond };
@@ -67,5 +72,32 @@ describe('what comes back for a POST', () => {
     answer.failed(new TypeError());
     answer.ended();
     expect(heard.slice(1)).toEqual(['broken TypeError']);
+  });
+});
+
+describe('an answer that is a stream by its nature', () => {
+  const note = '{"jsonrpc":"2.0","method":"notifications/x"}';
+  const json = {
+    get: (name: string) => (name === 'content-type' ? 'application/json' : undefined),
+  };
+
+  it('is read line by line where it comes as JSON without an end #both-eras', () => {
+    const { answer, heard } = newAnswer(1_000, true);
+    answer.response(200, json as never);
+    answer.data(Buffer.from(`${note}\n${note.slice(0, 9)}`));
+    expect(heard.filter((word) => word === 'notification')).toHaveLength(1);
+    answer.data(Buffer.from(`${note.slice(9)}\r\n\n{"jsonrpc":"2.0",\n`));
+    answer.data(Buffer.from('"method":"notifications/y"}\n'));
+    expect(heard.filter((word) => word === 'notification')).toHaveLength(3);
+    answer.ended();
+    expect(heard.at(-1)).toBe('over well');
+  });
+
+  it('is one message at its end where it is one object', () => {
+    const { answer, heard } = newAnswer(1_000, true);
+    answer.response(200, json as never);
+    answer.data(Buffer.from('{"jsonrpc":"2.0","id":1,\n"result":{}}'));
+    answer.ended();
+    expect(heard.slice(-2)).toEqual(['result', 'over well']);
   });
 });

@@ -1,5 +1,7 @@
 // Reading what came back for one POST: a JSON body or a stream of events, in either case messages;
-// or a status that says why there are none. The limit is kept while the bytes arrive.
+// or a status that says why there are none. The limit is kept while the bytes arrive. An answer that is
+// a stream by its nature (`subscriptions/listen`) comes from some servers as JSON without an end, one
+// message on a line: then each is read when its line is there.
 
 import { Fault } from '../kernel/fault.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
@@ -26,6 +28,7 @@ export interface StreamPlace {
 
 type Body =
   | { readonly kind: 'none' }
+  /** At most the limit of bytes. */
   | { readonly kind: 'json'; readonly chunks: Buffer[]; bytes: number }
   | { readonly kind: 'events'; readonly reader: EventStreamReader };
 
@@ -33,11 +36,14 @@ export class HttpAnswer implements HttpListener {
   readonly #server: string;
   readonly #limitBytes: number;
   readonly #listener: AnswerListener;
+  readonly #isStream: boolean;
   #body: Body = { kind: 'none' };
   #refusal: Fault | undefined;
   #isOver = false;
 
-  constructor(server: string, limitBytes: number, listener: AnswerListener) {
+  /** `isStream`: more than one message may come, over a long time. */
+  constructor(server: string, limitBytes: number, listener: AnswerListener, isStream = false) {
+    this.#isStream = isStream;
     this.#server = server;
     this.#limitBytes = limitBytes;
     this.#listener = listener;
@@ -85,15 +91,32 @@ export class HttpAnswer implements HttpListener {
     if (body.kind === 'events') return body.reader.push(chunk);
     if (body.kind === 'none') return;
     body.bytes += chunk.length;
-    if (body.bytes > this.#limitBytes) this.#finish(this.#tooLarge());
-    else body.chunks.push(chunk);
+    if (body.bytes > this.#limitBytes) return this.#finish(this.#tooLarge());
+    body.chunks.push(chunk);
+    if (this.#isStream && chunk.includes(lineFeed)) this.#lines(body);
   }
 
   ended(): void {
     if (this.#isOver) return;
     const body = this.#body;
-    if (body.kind === 'json' && body.bytes > 0) this.#message(Buffer.concat(body.chunks));
+    const rest = body.kind === 'json' ? Buffer.concat(body.chunks) : undefined;
+    if (rest && !isBlank(rest)) this.#message(rest);
     this.#finish(this.#refusal);
+  }
+
+  /** Whole lines that are messages are told; a message may also stand on several lines. */
+  #lines(body: Body & { readonly kind: 'json' }): void {
+    const bytes = Buffer.concat(body.chunks);
+    let start = 0;
+    for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, end + 1)) {
+      const message = messageIn(bytes.subarray(start, end));
+      if (!message) continue;
+      start = end + 1;
+      this.#listener.message(message);
+    }
+    const rest = bytes.subarray(start);
+    body.chunks.splice(0, body.chunks.length, rest);
+    body.bytes = rest.length;
   }
 
   failed(error: Error): void {
@@ -160,4 +183,19 @@ function hasControl(text: string): boolean {
     if (code < 0x20 || code === 0x7f) return true;
   }
   return false;
+}
+
+const lineFeed = 0x0a;
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
+}
+
+function messageIn(bytes: Buffer): Message | undefined {
+  try {
+    return isBlank(bytes) ? undefined : scanMessage(bytes);
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
 }

@@ -196,27 +196,33 @@ class HttpConnection implements Connection {
       ...(era === 'modern' ? { 'mcp-method': method } : {}),
       ...(era === 'modern' ? options?.headers : {}),
     };
-    const answer = new HttpAnswer(this.#parts.server, this.#parts.frameBytes, {
-      sent: () => {
-        exchange.dispatched = 'maybe';
+    const { server, frameBytes } = this.#parts;
+    const answer = new HttpAnswer(
+      server,
+      frameBytes,
+      {
+        sent: () => {
+          exchange.dispatched = 'maybe';
+        },
+        headers: (status, received) => {
+          if (session !== undefined && status === 404) this.#sessionLost(exchange);
+          else this.#answerHeaders(method, status, received);
+        },
+        message: (message) => this.#message(message, exchange),
+        over: (fault) => {
+          const place = fault ? undefined : resumable();
+          if (place) this.#resume(exchange, place);
+          else this.#over(exchange, fault);
+        },
+        broken: (error) => {
+          // An error without a code is one of our own: coming back would not mend it.
+          const place = 'code' in error ? resumable() : undefined;
+          if (place) this.#resume(exchange, place);
+          else this.#broken(exchange, error);
+        },
       },
-      headers: (status, received) => {
-        if (session !== undefined && status === 404) this.#sessionLost(exchange);
-        else this.#answerHeaders(method, status, received);
-      },
-      message: (message) => this.#message(message, exchange),
-      over: (fault) => {
-        const place = fault ? undefined : resumable();
-        if (place) this.#resume(exchange, place);
-        else this.#over(exchange, fault);
-      },
-      broken: (error) => {
-        // An error without a code is one of our own: coming back would not mend it.
-        const place = 'code' in error ? resumable() : undefined;
-        if (place) this.#resume(exchange, place);
-        else this.#broken(exchange, error);
-      },
-    });
+      method === 'subscriptions/listen',
+    );
     const resumable = () => (era === 'legacy' && !exchange.isSettled ? answer.place : undefined);
     const { url, http } = this.#parts;
     // Of several calls that meet the end of one session each is told so, not only the first.

@@ -9,33 +9,41 @@ import type { HttpCommand } from './http-subject.ts';
 import { leanServer } from './lean-server.ts';
 import type { StdioCommand } from './stdio-subject.ts';
 
-const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const builtHere = fileURLToPath(new URL('../../dist', import.meta.url));
 const prefix = 'lean__';
 
-export function holdfastOnStdio(folder: string): StdioCommand {
+export function holdfastOnStdio(folder: string, build = builtHere): StdioCommand {
   const { config, env } = home(join(folder, 'stdio'), 'none');
   return {
     name: 'holdfast',
-    args: [program, 'serve', '--stdio', '--config', config],
+    args: [programOf(build), 'serve', '--stdio', '--config', config],
     env,
     prefix,
   };
 }
 
-export function holdfastOnHttp(folder: string, auth: 'none' | 'token'): HttpCommand {
+export function holdfastOnHttp(
+  folder: string,
+  auth: 'none' | 'token',
+  build = builtHere,
+): HttpCommand {
   const name = auth === 'none' ? 'holdfast' : 'holdfast, token';
-  return { ...served(join(folder, auth), auth), name, dialect: 'modern' };
+  return { ...served(join(folder, auth), auth, build), name, dialect: 'modern' };
 }
 
 /** The same for clients of the older era: all calls belong to one session. */
-export function holdfastInSession(folder: string): HttpCommand {
+export function holdfastInSession(folder: string, build = builtHere): HttpCommand {
   const name = 'holdfast, session';
-  return { ...served(join(folder, 'session'), 'none'), name, dialect: 'session' };
+  return { ...served(join(folder, 'session'), 'none', build), name, dialect: 'session' };
 }
 
-function served(folder: string, auth: 'none' | 'token') {
+function programOf(build: string): string {
+  return join(build, 'cli', 'main.js');
+}
+
+function served(folder: string, auth: 'none' | 'token', build: string) {
   const { config, env } = home(folder, auth);
-  const args = [program, 'serve', '--config', config, '--listen', '127.0.0.1:0', '--json'];
+  const args = [programOf(build), 'serve', '--config', config, '--listen', '127.0.0.1:0', '--json'];
   return { args, env, prefix };
 }
 

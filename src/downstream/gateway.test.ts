@@ -8,6 +8,7 @@ import {
   tool,
 } from '../../test/support/scripted-server.ts';
 import { classOf } from '../host/client-class.ts';
+import type { Principal } from '../policy/principal.ts';
 
 const script: Script = { tools: [tool('ask')], on: { 'tools/call': () => undefined } };
 const call = (who: string) => ({ name: 's__ask', arguments: { who } });
@@ -108,6 +109,34 @@ describe('two clients on one shared legacy server', () => {
     world.servers.s.child.note('notifications/message', { level: 'error', data: 'ann’s secret' });
     await settled();
     expect([...calls.flatMap(({ sent }) => sent), ...ann.heard, ...bob.heard]).toEqual([]);
+  });
+});
+
+describe('one call under way on a legacy server that several clients have used', () => {
+  const twoCalls = async (world: ReturnType<typeof newWorld>, principal?: Principal) => {
+    const [ann, bob] = [world.legacy({ sampling: {} }), world.legacy({ sampling: {} }, principal)];
+    ann.request('tools/call', call('ann'));
+    await settled();
+    const { child } = world.servers.s;
+    child.answer(child.last('tools/call'), text('done'));
+    await settled();
+    const reply = bob.request('tools/call', call('bob'));
+    await settled();
+    child.ask('q', 'sampling/createMessage', { n: 1 });
+    await settled();
+    return { reply, child };
+  };
+
+  it('is the one that is asked, if all of them are the same person #asked-client', async () => {
+    const { reply } = await twoCalls(newWorld());
+    expect(reply.messages).toMatchObject([{ method: 'sampling/createMessage' }]);
+  });
+
+  it('is not asked if one of them is somebody else', async () => {
+    const world = newWorld();
+    world.host.setGuard(() => ({ allow: true }));
+    const { reply, child } = await twoCalls(world, { id: 'token:x', role: null });
+    expect([reply.messages, child.answerTo('q').error !== undefined]).toEqual([[], true]);
   });
 });
 

@@ -82,7 +82,7 @@ export class Questions {
   asked(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
     // What belongs to a task is for whoever began the task.
     const byTask = this.#parts.tasks.ownerOf(message, from);
-    const owner = byTask ?? this.#owner(seat, about, from);
+    const owner = byTask ?? this.#owner(seat, about, from) ?? this.#onlyCallOf(seat, from);
     if (message.method === 'roots/list') {
       const waiting = owner ? undefined : seat.onlyClientWaitingFor(from);
       const roots = owner ?? (waiting && { client: waiting, caller: seat.oldestCaller(waiting) });
@@ -200,6 +200,12 @@ export class Questions {
     const caller = seat.onlyCallerThat((one) =>
       method === 'notifications/message' ? one.logLevel !== undefined : true,
     );
+    return caller && { client: caller.client, caller };
+  }
+
+  /** Where all who have used the connection are the same person, the one call that is under way is meant. */
+  #onlyCallOf(seat: Seat, from: Connection): Owner | undefined {
+    const caller = seat.isOnePersons(from) ? seat.onlyCaller : undefined;
     return caller && { client: caller.client, caller };
   }
 

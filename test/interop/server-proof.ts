@@ -193,7 +193,11 @@ async function readGroup(
     progress(`kept, ${kind}`);
     await using peer = new HttpPeer(again.url, clientKinds[kind], rootUri);
     const reading = await read(peer, await greet(peer, clientKinds[kind]));
-    comparisons.push({ kind, when: 'kept', differences: compare(bareOf(members, kind), reading) });
+    comparisons.push({
+      kind,
+      when: 'kept',
+      differences: compare(bareOf(members, kind), reading, clientKinds[kind].era),
+    });
   }
   return { comparisons, started: await needlesslyStarted(again.url, members) };
 }
@@ -242,7 +246,7 @@ async function readUntilEqual(
     peer.onListChanged(() => news.dispatchEvent(new Event('changed')));
     const greeting = await greet(peer, kind);
     const changed = eventWithin(settleMs, news);
-    const differences = compare(bare, await read(peer, greeting));
+    const differences = compare(bare, await read(peer, greeting), kind.era);
     const now = performance.now();
     const shown = JSON.stringify([...differences]);
     if (shown !== last) [last, since] = [shown, now];

@@ -1,9 +1,11 @@
 // Is what a client reads through the gateway what it reads from each server alone? Every item of
 // every server has to be there, in the server's order, with every character as the server wrote it,
-// but for the name of a tool or prompt, which begins with the server's; and nothing else may be there
-// but the gateway's own tools. Pure: readings in, lines about differences out.
+// but for what docs/envelope.md lists: the name of a tool or prompt begins with the server's, the
+// later of two equal addresses is changed, and so is what a tool says about tasks. Nothing else may be
+// there but the gateway's own tools. Pure: readings in, lines about differences out.
 
-import { membersOf, withMember } from './raw-json.ts';
+import type { Era } from './peers/peer.ts';
+import { membersOf, withMember, withoutMember } from './raw-json.ts';
 import { type ListKind, listKinds, type Reading } from './reading.ts';
 
 /** The gateway gives each server this much room; a longer text is cut there (README, docs). */
@@ -19,11 +21,15 @@ const keys = {
 /** Differences by server; those that belong to none are under the empty name. */
 export type Differences = ReadonlyMap<string, readonly string[]>;
 
-export function compare(bare: ReadonlyMap<string, Reading>, through: Reading): Differences {
+export function compare(
+  bare: ReadonlyMap<string, Reading>,
+  through: Reading,
+  era: Era,
+): Differences {
   const found = new Map<string, string[]>();
   const note = (server: string, line: string) =>
     found.set(server, [...(found.get(server) ?? []), line]);
-  for (const kind of listKinds) compareList(kind, bare, through, note);
+  for (const kind of listKinds) compareList(kind, bare, through, era, note);
   for (const [server, { instructions }] of bare) {
     const line = compareInstructions(server, instructions, through.instructions);
     if (line !== undefined) note(server, line);
@@ -35,6 +41,7 @@ function compareList(
   kind: ListKind,
   bare: ReadonlyMap<string, Reading>,
   through: Reading,
+  era: Era,
   note: (server: string, line: string) => void,
 ): void {
   const { items, refusal } = through.lists[kind];
@@ -44,7 +51,7 @@ function compareList(
   for (const [server, reading] of bare) {
     let last = -1;
     for (const item of reading.lists[kind].items) {
-      const wanted = asListed(server, kind, item, taken);
+      const wanted = asListed(server, kind, era, item, taken);
       const place = [...left].find(([, text]) => text === wanted)?.[0];
       if (place === undefined) {
         note(server, missing(kind, wanted, left));
@@ -63,14 +70,33 @@ function compareList(
   }
 }
 
-/** An item as the gateway should list it. Of an address that two servers claim the later one's is changed. */
-function asListed(server: string, kind: ListKind, item: string, taken: Set<string>): string {
+/** An item as the gateway should list it. */
+function asListed(
+  server: string,
+  kind: ListKind,
+  era: Era,
+  item: string,
+  taken: Set<string>,
+): string {
   const key = keys[kind];
   const text = membersOf(item).get(key) ?? '""';
-  if (key === 'name') return withMember(item, key, `"${server}__${text.slice(1)}`);
+  if (key === 'name') {
+    const named = withMember(item, key, `"${server}__${text.slice(1)}`);
+    return kind === 'tools' ? withTaskSupport(named, era) : named;
+  }
   const isTaken = taken.has(text);
   taken.add(text);
   return isTaken ? withMember(item, key, `"holdfast:${server}:${text.slice(1)}`) : item;
+}
+
+/** The modern era has no such word; for a legacy client the gateway follows a task by itself. */
+function withTaskSupport(tool: string, era: Era): string {
+  if (era === 'modern') return withoutMember(tool, 'execution');
+  const execution = membersOf(tool).get('execution');
+  if (execution === undefined) return tool;
+  const isRequired = membersOf(execution).get('taskSupport') === '"required"';
+  if (!isRequired) return tool;
+  return withMember(tool, 'execution', withMember(execution, 'taskSupport', '"optional"'));
 }
 
 /** Says how an item of the same name differs, if there is one. */

@@ -11,7 +11,7 @@ import { realClients } from './client-table.ts';
 import { compare } from './comparison.ts';
 import { lostChecks } from './conformance.ts';
 import { officialServer } from './official-servers.ts';
-import { elementsOf, membersOf, withMember } from './raw-json.ts';
+import { elementsOf, membersOf, withMember, withoutMember } from './raw-json.ts';
 import type { List, ListKind, Reading } from './reading.ts';
 import { type Comparison, kindNames, readBare, readThrough } from './server-proof.ts';
 
@@ -88,6 +88,14 @@ describe('raw JSON', () => {
     expect(withMember(text, 'name', '"b"')).toBe('{"deep":{"name":"a"}, "name" : "b","n":1.0}');
     expect(withMember(text, 'other', '1')).toBe(text);
   });
+
+  it('takes one member out with one comma', () => {
+    expect(withoutMember('{"a":1,"b":[2, 3] ,"c":3}', 'a')).toBe('{"b":[2, 3] ,"c":3}');
+    expect(withoutMember('{"a":1,"b":[2, 3] ,"c":3}', 'b')).toBe('{"a":1,"c":3}');
+    expect(withoutMember('{"a":1,"b":[2, 3]}', 'b')).toBe('{"a":1}');
+    expect(withoutMember('{"a":1}', 'a')).toBe('{}');
+    expect(withoutMember('{"a":1}', 'b')).toBe('{"a":1}');
+  });
 });
 
 describe('the comparison', () => {
@@ -109,11 +117,21 @@ describe('the comparison', () => {
   };
   const instructions = '## two\n\nBe kind.';
   const found = (change: Partial<typeof through>, said: string | undefined = instructions) => [
-    ...compare(bare, reading({ ...through, ...change }, said)),
+    ...compare(bare, reading({ ...through, ...change }, said), 'legacy'),
   ];
 
   it('finds nothing where only names are prefixed, and an address that two claim is changed', () => {
     expect(found({})).toEqual([]);
+  });
+
+  it('finds nothing where a tool says about tasks what its client can use', () => {
+    const needsTask = '{"name":"x","execution":{"taskSupport":"required"},"n":1}';
+    const servers = new Map([['one', reading({ tools: [needsTask] })]]);
+    const followed = '{"name":"one__x","execution":{"taskSupport":"optional"},"n":1}';
+    expect([...compare(servers, reading({ tools: [followed] }), 'legacy')]).toEqual([]);
+    const modern = '{"name":"one__x","n":1}';
+    expect([...compare(servers, reading({ tools: [modern] }), 'modern')]).toEqual([]);
+    expect([...compare(servers, reading({ tools: [modern] }), 'legacy')]).toHaveLength(1);
   });
 
   it('finds a character that has changed', () => {

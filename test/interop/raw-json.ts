@@ -37,6 +37,26 @@ export function withMember(object: string, key: string, value: string): string {
   return object;
 }
 
+/** The object without one member and one comma beside it, and every other character as it was. */
+export function withoutMember(object: string, key: string): string {
+  const walk = new Walk(object);
+  walk.open('{');
+  let from = walk.next();
+  while (!walk.closes('}')) {
+    const isFirst = object[from] !== ',';
+    const found = JSON.parse(walk.value()) as string;
+    walk.skip(':');
+    walk.value();
+    const to = walk.next();
+    if (found === key) {
+      const end = isFirst && object[to] === ',' ? to + 1 : to;
+      return object.slice(0, from) + object.slice(end);
+    }
+    from = to;
+  }
+  return object;
+}
+
 class Walk {
   readonly #text: string;
   #at = 0;

@@ -189,13 +189,19 @@ async function readGroup(
     }
   }
   await using again = await home.serve();
+  let started: readonly string[] | undefined;
   for (const kind of kinds) {
     progress(`kept, ${kind}`);
     await using peer = new HttpPeer(again.url, clientKinds[kind], rootUri);
     const reading = await read(peer, await greet(peer, clientKinds[kind]));
-    comparisons.push({ kind, when: 'kept', differences: compare(bareOf(members, kind), reading) });
+    const bare = bareOf(members, kind);
+    const differences = compare(bare, reading, clientKinds[kind].era);
+    comparisons.push({ kind, when: 'kept', differences });
+    // The first kind's lists were read for it; a later one may have been shown the same ones, and
+    // its own be still unknown.
+    started ??= await needlesslyStarted(again.url, members);
   }
-  return { comparisons, started: await needlesslyStarted(again.url, members) };
+  return { comparisons, started: started ?? [] };
 }
 
 /** What a server refused to list cannot be kept, and is asked again: that is no fault. */
@@ -242,7 +248,7 @@ async function readUntilEqual(
     peer.onListChanged(() => news.dispatchEvent(new Event('changed')));
     const greeting = await greet(peer, kind);
     const changed = eventWithin(settleMs, news);
-    const differences = compare(bare, await read(peer, greeting));
+    const differences = compare(bare, await read(peer, greeting), kind.era);
     const now = performance.now();
     const shown = JSON.stringify([...differences]);
     if (shown !== last) [last, since] = [shown, now];

@@ -41,7 +41,11 @@ export class Lane {
     const { client, hasGateway } = this.#row;
     // The keys of a gateway that has died are forgotten with it.
     const { key, ...without } = order;
-    if (key === undefined || hasGateway) return void (await client.call(without));
+    if (key === undefined || hasGateway) {
+      const seen = await client.call(without);
+      if (seen?.kind === 'result') this.#orders.heard(order.server);
+      return;
+    }
     await Promise.all([client.call(order), client.call(order)]);
     // Not when it is over: its client may be leaving, and waits for nothing that begins then.
     if (!this.#isOver.aborted) await client.call(order);

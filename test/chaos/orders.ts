@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import type { Dice } from '../support/dice.ts';
-import { type OrderedFault, someFault, stopReading } from './faults.ts';
+import { type OrderedFault, someFault, stopReading, takingName } from './faults.ts';
 import type { Order } from './order.ts';
 import type { ServerSpec } from './servers.ts';
 
@@ -21,6 +21,8 @@ export class Orders {
   readonly #dice: Dice;
   readonly #name: string;
   readonly #claims: string;
+  /** Servers that have answered: their names have been given. */
+  readonly #named = new Set<string>();
   #made = 0;
 
   /** `claims`: the folder in which faults that may happen only once leave a file. */
@@ -44,6 +46,11 @@ export class Orders {
     if (this.#dice.chance(0.02)) return { ...order, cancelAfterMs: this.#dice.between(0, 600) };
     if (this.#dice.chance(0.004)) return this.#slowlyRead(spec);
     return order;
+  }
+
+  /** A server has answered a call of this line. */
+  heard(server: string): void {
+    this.#named.add(server);
   }
 
   /** Makes it stop reading. */
@@ -71,7 +78,12 @@ export class Orders {
   }
 
   /** Half of them spare whoever comes second: a call that is sent once more gets through then. */
-  #fault({ transport }: ServerSpec): OrderedFault {
+  #fault({ name, transport }: ServerSpec): OrderedFault {
+    const named = [...this.#named].filter((other) => other !== name);
+    if (named.length > 0 && this.#dice.chance(0.08)) {
+      const { tool } = this.#dice.weighed(tools);
+      return takingName(`${this.#dice.pick(named)}__${tool}`);
+    }
     const ordered = someFault(transport === 'stdio' ? 'stdio' : 'http', this.#dice);
     if (this.#dice.chance(0.5)) return ordered;
     const once = join(this.#claims, `call-${this.#name}-${this.#made}`);

@@ -115,6 +115,9 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
   };
 }
 
+/** The tools of the fixture that are called. */
+export const toolNames = ['echo', 'get', 'set', 'add', 'append', 'slow'] as const;
+
 /** What the checker has to know of it. */
 export function factsOf(spec: ServerSpec): object {
   const { name, transport, concurrency, queue, isTrusted } = spec;

@@ -129,5 +129,13 @@ export function factsOf(spec: ServerSpec): object {
     append: { isSafe: false },
     slow: { isSafe: false },
   };
-  return { name, transport: transport === 'stdio' ? 'stdio' : 'http', concurrency, queue, tools };
+  return {
+    name,
+    transport: transport === 'stdio' ? 'stdio' : 'http',
+    concurrency,
+    queue,
+    tools,
+    // Clients of both eras and of several classes are in front of those that are shared.
+    hasSeveral: sharedServers.includes(spec),
+  };
 }

@@ -23,13 +23,14 @@ export interface Fleet {
   readonly read: HostParts['readEntry'];
 }
 
-/** Nobody calls it: lists alone start it. */
+/** Nobody calls it: lists alone start it, so it is there only where clients ask for lists. */
 export const listedOnly = 'listed';
 
 export function drawFleet(dice: Dice): Fleet {
   const policies = new Map<string, Readonly<Record<string, unknown>>>();
   const names = ['modern', 'legacy', 'pinned', 'remote', 'sessions', 'stream'] as const;
-  const all = [...names, listedOnly] as const;
+  const hasClients = dice.chance(0.25);
+  const all = hasClients ? [...names, listedOnly] : names;
   for (const name of all) policies.set(name, drawPolicy(dice, name));
   const isDual = dice.chance(0.5);
   const entry = (name: string, variant: number) => ({
@@ -38,7 +39,7 @@ export function drawFleet(dice: Dice): Fleet {
   });
   const mcpServers = Object.fromEntries(all.map((name) => [name, entry(name, 1)]));
   const { config } = loaded({ mcpServers, maxIdle: dice.pick([1, 3, 16]) });
-  return { names, config, entry, hasClients: dice.chance(0.25), read: entryReader() };
+  return { names, config, entry, hasClients, read: entryReader() };
 }
 
 /** The config's own rules for an entry. They are the same every time, and so is what they give. */

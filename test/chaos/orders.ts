@@ -21,8 +21,6 @@ export class Orders {
   readonly #dice: Dice;
   readonly #name: string;
   readonly #claims: string;
-  /** Servers that have answered: their names have been given. */
-  readonly #named = new Set<string>();
   #made = 0;
 
   /** `claims`: the folder in which faults that may happen only once leave a file. */
@@ -48,9 +46,9 @@ export class Orders {
     return order;
   }
 
-  /** A server has answered a call of this line. */
-  heard(server: string): void {
-    this.#named.add(server);
+  /** Makes it come for a name. */
+  taking({ name: server }: ServerSpec, name: string): Order {
+    return { server, tool: 'echo', args: {}, fault: takingName(name) };
   }
 
   /** Makes it stop reading. */
@@ -78,12 +76,7 @@ export class Orders {
   }
 
   /** Half of them spare whoever comes second: a call that is sent once more gets through then. */
-  #fault({ name, transport }: ServerSpec): OrderedFault {
-    const named = [...this.#named].filter((other) => other !== name);
-    if (named.length > 0 && this.#dice.chance(0.08)) {
-      const { tool } = this.#dice.weighed(tools);
-      return takingName(`${this.#dice.pick(named)}__${tool}`);
-    }
+  #fault({ transport }: ServerSpec): OrderedFault {
     const ordered = someFault(transport === 'stdio' ? 'stdio' : 'http', this.#dice);
     if (this.#dice.chance(0.5)) return ordered;
     const once = join(this.#claims, `call-${this.#name}-${this.#made}`);

@@ -68,6 +68,39 @@ describe.each(names)('a server that says %s', (name) => {
   });
 });
 
+it.each([
+  'notifications/message',
+  'notifications/tasks/status',
+  'notifications/tools/list_changed',
+  'notifications/progress',
+  'constructor',
+])(
+  'a server that says %s before its greeting is served like any other #one-bad-neighbour',
+  async (method) => {
+    const params = { level: 'info', data: 'starting', taskId: '1', status: 'working' };
+    const early: Script = {
+      ...script,
+      on: {
+        ...script.on,
+        initialize: (_heard, child) => {
+          child.note(method, params);
+          return {
+            protocolVersion: '2025-11-25',
+            capabilities: { tools: {} },
+            serverInfo: { name: 'early', version: '1' },
+          };
+        },
+      },
+    };
+    const { host, events, legacy } = newGateway({ s: early });
+    const called = legacy().request('tools/call', { name: 's__t' });
+    await settled();
+    expect(called.result).toMatchObject({ content: [{ text: 'done' }] });
+    expect(events.filter(({ kind }) => kind === 'defect')).toEqual([]);
+    expect(host.status().internalErrors).toBe(0);
+  },
+);
+
 describe.each(names)('a client that says %s', (name) => {
   it('anywhere in a message is answered like any other #one-bad-neighbour', async () => {
     const { legacy, modern, events } = newGateway({ s: script, other: script });

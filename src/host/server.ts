@@ -279,7 +279,11 @@ export class Server {
       lastWords: (stderr) => {
         this.#lastStderr = stderr;
       },
-      notification: (message, about, from) => this.#notified(seat, message, about, from),
+      // Before the greeting is over there is no call that a word of the server could belong to.
+      notification: (message, about, from) =>
+        connection
+          ? this.#notified(seat, message, about, from)
+          : this.#countNoise('unowned-notification'),
       asked: (message, about, from) => this.questions.asked(seat, message, about, from),
       noise: (noise) => this.#countNoise(noise),
     };

@@ -71,12 +71,6 @@ describe('meeting a server over HTTP', () => {
     ],
     ['HTTP 404', (probe) => probe.status(404)],
     ['HTTP 405', (probe) => probe.status(405)],
-    [
-      'a page for people',
-      (probe) => probe.sent().respond(200, { 'content-type': 'text/html' }).data('<html>').end(),
-    ],
-    ['garbage', (probe) => probe.json('}{')],
-    ['a stream that ends at once', (probe) => probe.stream().end()],
   ];
 
   it.each(legacyBehaviours)('is legacy after %s; that is remembered', async (_name, answer) => {
@@ -92,6 +86,25 @@ describe('meeting a server over HTTP', () => {
     ]);
     expect(world.lost).toEqual([]);
   });
+
+  const saidNothing: readonly (readonly [string, (probe: FakeRequest) => void])[] = [
+    [
+      'a page for people',
+      (probe) => probe.sent().respond(200, { 'content-type': 'text/html' }).data('<html>').end(),
+    ],
+    ['garbage', (probe) => probe.json('}{')],
+    ['a stream that ends at once', (probe) => probe.stream().end()],
+  ];
+
+  it.each(saidNothing)(
+    'is met in the other era after %s, and asked again next time',
+    async (_name, answer) => {
+      const world = await begin();
+      answer(world.http.last);
+      expect(await beLegacy(world)).toBe('legacy');
+      expect(world.eras()).toEqual({ legacy: true });
+    },
+  );
 
   it('is legacy after three seconds of silence, and the probe is let go', async () => {
     const world = await begin();

@@ -163,6 +163,15 @@ describe('meeting a server', () => {
     expect(world.learnt().modern).toBe(true);
   });
 
+  it('leaves no timer behind when initialize is answered right after a late answer to the probe', async () => {
+    const world = meet();
+    await world.clock.advanceAsync(3_000);
+    await world.talk.answer(discovered, 0);
+    await world.talk.answer(`"result":${initialized}`, 1);
+    expect(await world.meeting).toMatchObject({ era: 'legacy' });
+    expect([world.clock.pending, world.learnt().modern]).toEqual([0, true]);
+  });
+
   it('is modern when a late answer to the probe is all that comes', async () => {
     const world = meet();
     await world.clock.advanceAsync(8_000);

@@ -125,7 +125,7 @@ async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
     learn({ modern: true });
     return modernGreeting(verdict.discovery);
   }
-  learn({ modern: false });
+  if (isAnswer(outcome)) learn({ modern: false });
   const meeting = await initialize(talk, opening);
   if (meeting instanceof Refused) throw meeting.fault;
   return accepted(meeting, opening);
@@ -187,6 +187,11 @@ async function decided(
   if (verdict.kind !== 'modern') throw first.fault;
   learn({ legacy: false, modern: true });
   return modernGreeting(verdict.discovery);
+}
+
+/** A response that began well and then broke off, or was no MCP, has said nothing about the era. */
+function isAnswer(outcome: ProbeOutcome): boolean {
+  return outcome.kind !== 'http-status' || outcome.status >= 400;
 }
 
 type ModernVerdict = Extract<ProbeVerdict, { readonly kind: 'modern' }>;

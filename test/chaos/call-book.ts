@@ -2,7 +2,7 @@
 // history and the tally; how bytes travel is left to the clients.
 
 import type { Era } from './dialects.ts';
-import { requestFrame } from './dialects.ts';
+import { ability, requestFrame } from './dialects.ts';
 import { type AnswerSeen, type History, monotonicMs } from './history.ts';
 import type { Order } from './order.ts';
 import { type Message, seenIn } from './seen.ts';
@@ -24,6 +24,7 @@ interface Entry {
 }
 
 export class CallBook {
+  readonly #ability: object;
   readonly #history: History;
   readonly #tally: Tally;
   readonly #era: Era;
@@ -32,7 +33,8 @@ export class CallBook {
   readonly #nonces = new Map<number, string>();
   #lastId = 0;
 
-  constructor(history: History, tally: Tally, era: Era) {
+  constructor(history: History, tally: Tally, era: Era, capabilities: object = {}) {
+    this.#ability = era === 'modern' ? ability(capabilities) : {};
     this.#history = history;
     this.#tally = tally;
     this.#era = era;
@@ -54,7 +56,7 @@ export class CallBook {
     const said = { ...args, ...keyed, nonce, ...ordered };
     const params = { name: `${server}__${tool}`, arguments: said };
     const meta = key === undefined ? {} : { 'holdfast/idempotencyKey': key };
-    const frame = requestFrame(this.#era, id, 'tools/call', params, meta);
+    const frame = requestFrame(this.#era, id, 'tools/call', params, { ...this.#ability, ...meta });
     const bytes = Buffer.byteLength(frame);
     const argumentBytes = Buffer.byteLength(JSON.stringify(said));
     const { settled, settle } = withResolvers();

@@ -51,6 +51,11 @@ describe('twenty seconds of chaos', () => {
     expect(figure('defects of our own (internal)')).toBe(0);
   });
 
+  it('meet no defect of our own, not even a contained one #one-bad-neighbour', () => {
+    expect(figure('contained defects of our own (events)')).toBe(0);
+    expect(figure('contained defects of our own (status)')).toBe(0);
+  });
+
   it('have really been chaos', () => {
     expect(figure('faults')).toBeGreaterThan(33);
     expect(figure('kinds of faults')).toBeGreaterThanOrEqual(14);

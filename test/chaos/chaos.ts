@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Figure, hasPassed, type Report } from '../proof/report.ts';
 import { Dice } from '../support/dice.ts';
 import { judge } from './checking.ts';
+import { defectsIn, newsOf } from './defects.ts';
 import { figuresOf } from './figures.ts';
 import { Fleet } from './fleet.ts';
 import { complaints, type GatewayHome } from './gateway.ts';
@@ -37,6 +38,8 @@ export interface Evidence {
   readonly before: IdlePoint;
   readonly after: IdlePoint;
   readonly orphans: readonly string[];
+  /** Events that tell of an error of our own. */
+  readonly defects: readonly string[];
 }
 
 /** The share of the time that warms up: compiled code goes on growing for a minute of such traffic. */
@@ -102,13 +105,18 @@ async function run(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
     tally.countOrdered(ledgersIn(folder));
     tally.countClaims(fleet.claims);
     const verdict = await judge(folder);
-    const own = figuresOf({ seconds, tally, before, after, orphans });
+    const defects = defectsIn(folder);
+    const own = figuresOf({ seconds, tally, before, after, orphans, defects });
     const said = [fleet.gateway.complaints, complaints(home)].join('\n').split('\n');
+    const isNews = newsOf(fleet.servers.map(({ name }) => name));
     const findings = [
       ...fleet.findings,
       ...orphans.map((one) => `[no-orphans] it outlived the gateway: ${one}`),
       ...[...before.zombies, ...after.zombies].map((one) => `a zombie: ${one}`),
-      ...said.filter((line) => line !== '').map((line) => `a gateway complained: ${line}`),
+      ...defects.map((one) => `[one-bad-neighbour] a defect of ours: ${one}`),
+      ...said
+        .filter((line) => line !== '' && !isNews(line))
+        .map((line) => `a gateway complained: ${line}`),
       ...verdict.findings,
     ];
     return { figures: [...own, ...verdict.figures], findings };

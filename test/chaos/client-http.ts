@@ -23,6 +23,8 @@ export interface HttpClientOptions {
   readonly era: Era;
   readonly history: History;
   readonly tally: Tally;
+  /** What it says that it can do. */
+  readonly capabilities?: object;
 }
 
 interface Sent {
@@ -36,20 +38,23 @@ export class HttpClient implements Client {
   readonly #era: Era;
   readonly #tally: Tally;
   readonly #book: CallBook;
+  readonly #capabilities: object;
   readonly #requests = new Set<ClientRequest>();
   #agent = new Agent({ keepAlive: true });
   #session: string | undefined;
 
-  constructor({ url, era, history, tally }: HttpClientOptions) {
+  constructor({ url, era, history, tally, capabilities = {} }: HttpClientOptions) {
     this.#url = url;
     this.#era = era;
     this.#tally = tally;
-    this.#book = new CallBook(history, tally, era);
+    this.#capabilities = capabilities;
+    this.#book = new CallBook(history, tally, era, capabilities);
   }
 
   async open(): Promise<void> {
     if (this.#era === 'modern') return;
-    const body = requestFrame('legacy', 0, 'initialize', helloParams);
+    const params = { ...helloParams, capabilities: this.#capabilities };
+    const body = requestFrame('legacy', 0, 'initialize', params);
     const response = await this.#ask({ headers: legacyHeaders(), body });
     this.#session = String(response.headers['mcp-session-id']);
     await this.#tell('notifications/initialized');

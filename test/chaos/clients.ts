@@ -1,9 +1,10 @@
-// The clients of one storm: over HTTP in both eras, all of them at one gateway, and over stdio, each
-// with a gateway of its own.
+// The clients of one storm: over HTTP in both eras and of several classes, all of them at one gateway,
+// and over stdio, each with a gateway of its own.
 
 import type { Client } from './client.ts';
 import { HttpClient } from './client-http.ts';
 import { StdioClient } from './client-stdio.ts';
+import { classes } from './dialects.ts';
 import type { Fleet } from './fleet.ts';
 import { startStdio } from './gateway.ts';
 import { History } from './history.ts';
@@ -63,9 +64,10 @@ function httpClients(storm: string, fleet: Fleet, tally: Tally): readonly Client
     (['modern', 'legacy'] as const).map((era) => {
       const name = `${storm}-${era}-${at + 1}`;
       const history = new History(fleet.folder, name);
+      const capabilities = classes[at % classes.length] ?? {};
       return {
         name,
-        client: new HttpClient({ url, era, history, tally }),
+        client: new HttpClient({ url, era, history, tally, capabilities }),
         hasGateway: false,
         servers: sharedServers,
       };

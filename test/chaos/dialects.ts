@@ -16,6 +16,14 @@ const envelope = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
+/** Clients of several classes: a server may be told to offer each of them something else. */
+export const classes = [{}, { sampling: {}, elicitation: {} }, { roots: { listChanged: true } }];
+
+/** What a modern request carries that says what its client can do. */
+export function ability(capabilities: object): object {
+  return { 'io.modelcontextprotocol/clientCapabilities': capabilities };
+}
+
 export function requestFrame(
   era: Era,
   id: number | string,

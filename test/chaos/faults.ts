@@ -30,8 +30,19 @@ function plain(kind: FaultKind, weight: number, shows: Phase): Row {
   return { weight, shows, make: () => ({ kind }) as Misbehaviour };
 }
 
+/** What every object inherits: no table of ours may know them. */
+const inheritedNames = Object.getOwnPropertyNames(Object.prototype) as [string, ...string[]];
+
 /** On any wire. */
 const everywhere: readonly Row[] = [
+  {
+    weight: 4,
+    shows: 'received',
+    make: (dice) => ({
+      kind: 'strange-notification',
+      method: `${dice.pick(['', 'notifications/'])}${dice.pick(inheritedNames)}`,
+    }),
+  },
   {
     weight: 6,
     shows: 'received',
@@ -132,6 +143,21 @@ const ofProcesses: readonly Row[] = [
     shows: 'received',
     make: (dice) => ({ kind: 'banner', lines: dice.between(1, 40) }),
   },
+  {
+    weight: 4,
+    shows: 'done',
+    make: (dice) => ({
+      kind: 'log-lines',
+      before: dice.pick([30, 1000, 1500, 2000]),
+      after: dice.pick([0, 30, 1500]),
+    }),
+  },
+  // Without end: until the process is ended by something else.
+  {
+    weight: 2,
+    shows: 'received',
+    make: (dice) => ({ kind: 'banner', lines: 1_000_000, perSecond: dice.pick([20, 500]) }),
+  },
   plain('close-stdout', 2, 'received'),
   plain('stop-reading', 2, 'received'),
   {
@@ -185,6 +211,11 @@ const ofHttp: readonly Row[] = [
     make: (dice) => ({ kind: 'refuse-connections', ms: dice.between(100, 1500) }),
   },
 ];
+
+/** It comes for a name that another server has: nobody's calls may go astray. */
+export function takingName(name: string): OrderedFault {
+  return { fault: { kind: 'new-tool', name }, shows: 'received' };
+}
 
 /** One fault that means something on this wire. */
 export function someFault(transport: 'stdio' | 'http', dice: Dice): OrderedFault {

@@ -8,7 +8,7 @@ import { byCount, quantile } from './tally.ts';
 export const fullSeconds = 180;
 
 export function figuresOf(evidence: Evidence): readonly Figure[] {
-  const { seconds, tally, before, after, orphans } = evidence;
+  const { seconds, tally, before, after, orphans, defects } = evidence;
   const share = Math.min(1, seconds / fullSeconds);
   const { calls, latenciesMs, answers, faults, faultCount } = tally;
   const internal = [...answers].filter(([code]) => code.startsWith('internal '));
@@ -22,6 +22,8 @@ export function figuresOf(evidence: Evidence): readonly Figure[] {
     fact('p50 of all calls, ms', quantile(latenciesMs, 0.5)),
     fact('p99 of all calls, ms', quantile(latenciesMs, 0.99)),
     exactly('defects of our own (internal)', internal.length, 0),
+    exactly('contained defects of our own (events)', defects.length, 0),
+    exactly('contained defects of our own (status)', after.internalErrors, 0),
     exactly('orphans', orphans.length, 0),
     exactly('zombies', before.zombies.length + after.zombies.length, 0),
     atMost('descriptor growth', after.descriptors.length - before.descriptors.length, 5),

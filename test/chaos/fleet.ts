@@ -8,7 +8,14 @@ import type { Dice } from '../support/dice.ts';
 import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
 import { configure, Gateway, type GatewayHome } from './gateway.ts';
 import { pipeBytes } from './pipe.ts';
-import { entryOf, factsOf, ownServers, type ServerSpec, sharedServers } from './servers.ts';
+import {
+  entryOf,
+  factsOf,
+  ownServers,
+  type ServerSpec,
+  sharedServers,
+  toolNames,
+} from './servers.ts';
 import { WebServer } from './web-server.ts';
 
 export interface FleetOptions {
@@ -26,7 +33,10 @@ export interface Own {
   readonly servers: readonly ServerSpec[];
 }
 
-/** The second has a machine without `unshare`: nothing but the reaper ends what a killed gateway leaves. */
+/**
+ * The second has a machine without `unshare`: nothing but the reaper ends what a killed gateway leaves.
+ * Its names are transparent, so that a server can come for the name of another.
+ */
 const stdioClients = [
   { name: 'p1', isPoor: false },
   { name: 'p2', isPoor: true },
@@ -62,7 +72,10 @@ export class Fleet {
     const poorPath = pathWithoutUnshare(join(home.folder, 'bin'));
     const own = stdioClients.map(({ name, isPoor }) => {
       const servers = ownServers(name);
-      const configFile = configure(home, name, entries(home, servers, []));
+      const plain = entries(home, servers, []);
+      const configFile = isPoor
+        ? configure(home, name, underOwnNames(plain), { naming: 'transparent' })
+        : configure(home, name, plain);
       return { name, servers, configFile, path: isPoor ? poorPath : (process.env['PATH'] ?? '') };
     });
     const remote = sharedServers.filter(({ transport }) => transport !== 'stdio');
@@ -111,11 +124,23 @@ export class Fleet {
   }
 }
 
+/** The same names as clients see elsewhere, each given to its tool by the operator. */
+function underOwnNames(servers: Readonly<Record<string, object>>): object {
+  const renamed = (server: string, entry: object) => {
+    const { tools } = entry as { readonly tools: Readonly<Record<string, object>> };
+    const named = toolNames.map((tool) => [tool, { ...tools[tool], as: `${server}__${tool}` }]);
+    return { ...entry, tools: Object.fromEntries(named) };
+  };
+  return Object.fromEntries(
+    Object.entries(servers).map(([server, entry]) => [server, renamed(server, entry)]),
+  );
+}
+
 function entries(
   { folder }: GatewayHome,
   specs: readonly ServerSpec[],
   webServers: readonly WebServer[],
-): object {
+): Readonly<Record<string, object>> {
   const urls = new Map(webServers.map(({ name, url }) => [name, url]));
   return Object.fromEntries(
     specs.map((spec) => [spec.name, entryOf(spec, folder, urls.get(spec.name))]),

@@ -21,13 +21,19 @@ export interface GatewayHome {
 
 const stopMs = 20_000;
 
-/** Writes the config of one gateway; the file. */
-export function configure(home: GatewayHome, name: string, mcpServers: object): string {
+/** Writes the config of one gateway; the file. `settings` are more keys of it. */
+export function configure(
+  home: GatewayHome,
+  name: string,
+  mcpServers: object,
+  settings: object = {},
+): string {
   const folder = join(home.folder, name);
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'holdfast.json');
   // Far below the default, so that the log is rotated in every run.
-  const config = { http: { auth: 'none' }, telemetry: { maxBytes: 1_000_000 }, mcpServers };
+  const telemetry = { maxBytes: 1_000_000 };
+  const config = { http: { auth: 'none' }, telemetry, ...settings, mcpServers };
   writeFileSync(file, JSON.stringify(config, null, 2));
   return file;
 }

@@ -128,5 +128,6 @@ const startFaults: readonly Misbehaviour[] = [
   { kind: 'ignore-eof' },
   { kind: 'endless-cursor' },
   { kind: 'many-tools' },
+  { kind: 'wide-list' },
   { kind: 'changed-definition' },
 ];

@@ -24,6 +24,8 @@ export interface IdlePoint {
   readonly heapBytes: number;
   readonly bufferBytes: number;
   readonly zombies: readonly string[];
+  /** Errors of our own, as the gateway counts them. */
+  readonly internalErrors: number;
 }
 
 const healMs = 60_000;
@@ -62,7 +64,9 @@ export async function idlePoint(options: IdlePointOptions): Promise<IdlePoint> {
   if (options.hasSnapshot) {
     writeFileSync(join(folder, `${name}.heapsnapshot`), await heapSnapshot(gateway.inspector));
   }
-  return { descriptors, heapBytes, bufferBytes, zombies };
+  const { status } = await health(url, 'full');
+  const internalErrors = status?.internalErrors ?? Number.NaN;
+  return { descriptors, heapBytes, bufferBytes, zombies, internalErrors };
 }
 
 /** No more faults; each server is called until it answers again, unless it is ejected for good. */
@@ -91,7 +95,10 @@ async function isAtRest(url: string): Promise<boolean> {
 interface Health {
   readonly servers: Readonly<Record<string, number>>;
   /** Only if asked for. */
-  readonly status?: { readonly servers: readonly { readonly state: string }[] };
+  readonly status?: {
+    readonly servers: readonly { readonly state: string }[];
+    readonly internalErrors: number;
+  };
 }
 
 /** Asked on a connection of its own, which is gone with the answer. */

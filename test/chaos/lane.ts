@@ -1,6 +1,6 @@
 // One line of calls of a client: the next is sent some time after the last was answered. A client has
-// several, so that it has several calls open at once. Two special lines bring a server to where frames
-// wait in our own queue, or calls for their turn.
+// several, so that it has several calls open at once. Special lines bring a server to where frames
+// wait in our own queue, or calls for their turn, or let it come for another's name.
 
 import { once } from 'node:events';
 import type { Dice } from '../support/dice.ts';
@@ -80,6 +80,21 @@ export class Lane {
       await pauseMs(spec.callTimeoutMs + this.#dice.between(-1000, 1500));
       signal(pid, 'SIGCONT');
       await Promise.all(large);
+    });
+  }
+
+  /** The first server comes for a name that another has given already, and says that its list changed. */
+  async takeNames(): Promise<void> {
+    const { client, servers } = this.#row;
+    const [taker, ...others] = servers;
+    if (taker === undefined) return;
+    await this.#again(300, 1500, async () => {
+      const plain = { server: this.#dice.pick(others).name, tool: 'echo', args: {} } as const;
+      const before = await client.call(plain);
+      // Only then it has the name for certain.
+      if (before?.kind !== 'result') return;
+      await client.call(this.#orders.taking(taker, `${plain.server}__${plain.tool}`));
+      await client.call(plain);
     });
   }
 

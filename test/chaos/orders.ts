@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import type { Dice } from '../support/dice.ts';
-import { type OrderedFault, someFault, stopReading } from './faults.ts';
+import { type OrderedFault, someFault, stopReading, takingName } from './faults.ts';
 import type { Order } from './order.ts';
 import type { ServerSpec } from './servers.ts';
 
@@ -44,6 +44,11 @@ export class Orders {
     if (this.#dice.chance(0.02)) return { ...order, cancelAfterMs: this.#dice.between(0, 600) };
     if (this.#dice.chance(0.004)) return this.#slowlyRead(spec);
     return order;
+  }
+
+  /** Makes it come for a name. */
+  taking({ name: server }: ServerSpec, name: string): Order {
+    return { server, tool: 'echo', args: {}, fault: takingName(name) };
   }
 
   /** Makes it stop reading. */

@@ -115,6 +115,9 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
   };
 }
 
+/** The tools of the fixture that are called. */
+export const toolNames = ['echo', 'get', 'set', 'add', 'append', 'slow'] as const;
+
 /** What the checker has to know of it. */
 export function factsOf(spec: ServerSpec): object {
   const { name, transport, concurrency, queue, isTrusted } = spec;
@@ -126,5 +129,13 @@ export function factsOf(spec: ServerSpec): object {
     append: { isSafe: false },
     slow: { isSafe: false },
   };
-  return { name, transport: transport === 'stdio' ? 'stdio' : 'http', concurrency, queue, tools };
+  return {
+    name,
+    transport: transport === 'stdio' ? 'stdio' : 'http',
+    concurrency,
+    queue,
+    tools,
+    // Clients of both eras and of several classes are in front of those that are shared.
+    hasSeveral: sharedServers.includes(spec),
+  };
 }

@@ -43,6 +43,9 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
     special(first, 'deafen').deafen(),
     special(second, 'flood').flood(),
     special(second, 'stall').stall(folder, tally),
+    ...clients.rows
+      .filter(({ hasGateway }) => hasGateway)
+      .map((row) => special(row, `${row.name}-names`).takeNames()),
   ]);
   await clients.leave(patienceMs);
 }

@@ -1,4 +1,4 @@
-// npm run controls: twelve bugs, one at a time in a copy of the built code, and each must be found by
+// npm run controls: planted bugs, one at a time in a copy of the built code, and each must be found by
 // the proof it belongs to. Before that the same proofs look at a copy without a bug, in the same size,
 // and must find nothing: otherwise what they find in the others would mean nothing.
 

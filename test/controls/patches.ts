@@ -1,4 +1,4 @@
-// Twelve bugs that must be found, as data. Each is the smallest change that a tired engineer could
+// Bugs that must be found, as data. Each is the smallest change that a tired engineer could
 // make, and breaks a promise of docs/promises.md. A proof that does not see its bug proves nothing;
 // so every one of them is planted in a copy of the built code (scratch-build.ts), never in the code
 // that is shipped, and looked for by the proofs as they are.
@@ -183,5 +183,149 @@ export const patches: readonly Patch[] = [
     foundBy: 'chaos',
     promise: 'no-orphans',
     edits: [{ find: 'reaper.start(),', replace: '' }],
+  },
+  {
+    id: 'charged-shortage',
+    breaks:
+      'A start that failed because the machine has no more files or processes is charged to the server.',
+    file: 'src/supervise/life.ts',
+    foundBy: 'simulation',
+    promise: 'restart-budget',
+    edits: [{ find: `isShortage = fault.code === 'overloaded'`, replace: 'isShortage = false' }],
+  },
+  {
+    id: 'inherited-method',
+    breaks:
+      'The method of a notification is looked up in a plain object, which also knows `constructor` and all that objects inherit.',
+    file: 'src/host/server.ts',
+    foundBy: 'simulation',
+    promise: 'one-bad-neighbour',
+    edits: [
+      { find: 'changedLists.get(method)', replace: 'Object.fromEntries(changedLists)[method]' },
+    ],
+  },
+  {
+    id: 'early-word',
+    breaks:
+      'A notification that comes before the greeting is over is handled like one of a server that has been met.',
+    file: 'src/host/server.ts',
+    foundBy: 'simulation',
+    promise: 'one-bad-neighbour',
+    edits: [
+      {
+        find: `: this.#countNoise('unowned-notification'),`,
+        replace: ': this.#notified(seat, message, about, from),',
+      },
+    ],
+  },
+  {
+id: 'noise-ends',
+    breaks: 'A thousand lines that are not MCP end a server at once, whether or not it still answers.',
+    file: 'src/upstream/noise-machine.ts',
+    foundBy: 'simulation',
+    promise: 'noise',
+    edits: [
+      { find: 'quietMs: 30_000', replace: 'quietMs: 0' },
+      {
+        find: `return [{ kind: 'probing', lines: next.lines }, 'probe'];`,
+        replace: `return [{ kind: 'probing', lines: next.lines }, 'end'];`,
+      },
+    ],
+  },
+  {
+    id: 'dropped-rest',
+    breaks:
+      'What follows a thousand log lines in the same chunk is dropped when reading pauses for other work.',
+    file: 'src/upstream/stdout-reader.ts',
+    foundBy: 'simulation',
+    promise: 'one-answer',
+    edits: [{ find: 'this.#waiting.unshift(chunk.subarray(readBytes));', replace: ';' }],
+  },
+  {
+    id: 'broken-off-verdict',
+    breaks:
+      'A probe whose response broke off is remembered as if the server had said that it speaks the older era only.',
+    file: 'src/upstream/negotiate.ts',
+    foundBy: 'simulation',
+    promise: 'eras',
+    edits: [{ find: 'if (isAnswer(outcome))', replace: '' }],
+  },
+  {
+    id: 'silent-verdict',
+    breaks:
+      'Silence to the probe is remembered as a verdict also where the server may not have read it before what it answered.',
+    file: 'src/upstream/negotiate.ts',
+    foundBy: 'simulation',
+    promise: 'eras',
+    edits: [
+      { find: 'if (talk.isOrdered && !probing.isSettled)', replace: 'if (!probing.isSettled)' },
+    ],
+  },
+  {
+    id: 'old-catalogue',
+    breaks: 'A process is shown with what another one of its name had listed before.',
+    file: 'src/host/server.ts',
+    foundBy: 'simulation',
+    promise: 'generations',
+    edits: [{ find: 'if (seat.catalogue && seat.supervisor.connection)', replace: 'if (false)' }],
+  },
+  {
+    id: 'taken-name',
+    breaks:
+      'A server that comes earlier in the config takes the name of another when it changes its list.',
+    file: 'src/catalog/naming.ts',
+    foundBy: 'chaos',
+    promise: 'name-owner',
+    rules: ['misrouted'],
+    edits: [{ find: 'book.enter(server, items.filter(isOwner));', replace: '' }],
+  },
+  {
+    id: 'unsaved-record',
+    breaks: 'What is put into the store is acknowledged before it is on the disk.',
+    file: 'src/store/files.ts',
+    foundBy: 'simulation',
+    promise: 'durable',
+    rules: ['kept-records'],
+    edits: [
+      {
+        find: 'await this.#inTurn(() => this.#save(file, change));',
+        replace: 'void this.#inTurn(() => this.#save(file, change));',
+      },
+    ],
+  },
+  {
+    id: 'expired-hit',
+    breaks: 'A cached result is served after its time.',
+    file: 'src/cache/cache.ts',
+    foundBy: 'simulation',
+    promise: 'cache-rules',
+    edits: [{ find: 'this.#clock.now() < entry.expiresAt', replace: 'entry.expiresAt > 0' }],
+  },
+  {
+    id: 'queued-ghost',
+    breaks:
+      'A caller that gives up in the queue is answered, but keeps its turn, and the place it gets then is lost.',
+    file: 'src/supervise/admission.ts',
+    foundBy: 'simulation',
+    promise: 'leases',
+    rules: ['leases', 'one-answer', 'liveness'],
+    edits: [{ find: 'if (this.#remove(client, waiting))', replace: '' }],
+  },
+  {
+    id: 'flat-backoff',
+    breaks: 'The delay between starts does not grow with the failures in a row.',
+    file: 'src/supervise/restart-machine.ts',
+    foundBy: 'simulation',
+    promise: 'backoff',
+    edits: [{ find: 'state.streak + 1', replace: '1' }],
+  },
+  {
+    id: 'reused-key',
+    breaks:
+      'An idempotency key that was used with another request gives the answer of that request.',
+    file: 'src/policy/idempotency.ts',
+    foundBy: 'simulation',
+    promise: 'right-answer',
+    edits: [{ find: 'if (found.fingerprint !== fingerprint) {', replace: 'if (false) {' }],
   },
 ];

@@ -10,6 +10,8 @@ import type { Shipped } from './shipped.ts';
 import { CataloguesSubject } from './subjects/catalogues.ts';
 import { EventLogSubject } from './subjects/event-log.ts';
 import { ageLeftovers, InstancesSubject, leftoversIn } from './subjects/instances.ts';
+import { NamesSubject } from './subjects/names.ts';
+import { StartsSubject } from './subjects/starts.ts';
 import { type Subject, type Violation, wrongs } from './subjects/subject.ts';
 import { TokensSubject } from './subjects/tokens.ts';
 import { VerdictsSubject } from './subjects/verdicts.ts';
@@ -66,6 +68,8 @@ class Lane {
       new InstancesSubject(home),
       new CataloguesSubject(home, shipped),
       new VerdictsSubject(home, shipped),
+      new StartsSubject(home, shipped),
+      new NamesSubject(home, shipped),
       new EventLogSubject(home),
     ];
     home.onWipe = (part) => {

@@ -48,7 +48,18 @@ const members: readonly [string, ...string[]] = [
   ...inheritedNames,
 ];
 
-const values: readonly [string, ...string[]] = ['1', '2', '"1"', '{}', 'null', ...inheritedTexts];
+const values: readonly [string, ...string[]] = [
+  '1',
+  '2',
+  '"1"',
+  '{}',
+  'null',
+  '"skill://"',
+  '"skill://index.json"',
+  '"skill://a/SKILL.md"',
+  '"skill://holdfast+strange/a/SKILL.md"',
+  ...inheritedTexts,
+];
 
 const messagesPerRound = 60;
 /** A document that is longer is for the scanner alone. */

@@ -17,6 +17,9 @@ const longest = { drainMs: 5_000, ladderMs: 6_000, sweepMs: 100, storeMs: 6_000,
 const listMs = 10_000;
 const mostAttempts = 3;
 
+/** Longer than anything that was printed takes to be read. */
+const deliveryMs = 1_000;
+
 export class CallRules {
   readonly #book: CallBook;
   readonly #ledger: Ledger;
@@ -108,6 +111,7 @@ export class CallRules {
     const received = this.#ledger.count(plan.nonce, 'received');
     const says = `${describe(record)} ended in ${fault.code}, dispatched ${fault.dispatched} (${fault.detail})`;
     if (fault.code === 'internal') this.#violated('typed-faults', says);
+    if (fault.code === 'timeout') this.#judgeWaited(record, says);
     if (fault.dispatched === 'no') this.#judgeNo(record, says);
     if (fault.dispatched === 'yes' && received === 0) {
       this.#violated('true-dispatched', `${says}, but no server has seen it`);
@@ -119,6 +123,19 @@ export class CallRules {
       this.#violated('never-twice', `${says}, although the operator allows to repeat it`);
     }
     if (fault.retryable && fault.dispatched !== 'no') this.#violated('true-dispatched', says);
+  }
+
+  /** It ran into its deadline, so its answer was not there, whatever was printed around it. */
+  #judgeWaited({ plan, ended }: CallRecord, says: string): void {
+    const runs = this.#ledger.of(plan.nonce).filter(({ phase }) => phase === 'received');
+    const [only] = runs;
+    if (only === undefined || runs.length > 1 || plan.isShared || plan.key !== undefined) return;
+    const config = this.#config.mcpServers[plan.server];
+    // What may be repeated waits for another connection when its own has gone, answered or not.
+    if (config && isSafe(plan.server, config, plan.tool)) return;
+    const answeredAt = this.#ledger.answeredAt.get(only.call.run) ?? Infinity;
+    if (answeredAt + deliveryMs >= (ended?.at ?? 0)) return;
+    this.#violated('one-answer', `${says}, but it was answered at ${answeredAt}`);
   }
 
   /** An earlier use of the same nonce, under a key, may have been received; this one must not be. */

@@ -1,6 +1,6 @@
 // The servers of a run and the policy of each, drawn from the seed: processes of both eras, one of
-// them kept from the start, and remote servers on all three transports, all but one with a restart
-// budget. Times are short and limits low, so that minutes are enough for everything to happen. Also the
+// them kept from the start, one that nobody calls and clients only list, and remote servers on all
+// three transports, all but one with a restart budget. Times are short and limits low, so that minutes are enough for everything to happen. Also the
 // host around them: the shipped one on the shipped store, given nothing but the world's five edges.
 
 import { configFromObject } from '../../src/config/load.ts';
@@ -18,22 +18,28 @@ export interface Fleet {
   readonly config: LoadedConfig['config'];
   /** What a server's entry is, to register it again with another spec. */
   entry(name: string, variant: number): Readonly<Record<string, unknown>>;
-  /** Do clients stand behind the host, as behind a gateway's? Then it keeps what servers list. */
+  /** Do clients stand behind the host, as behind a gateway's? Then it keeps what servers list, and clients ask for lists. */
   readonly hasClients: boolean;
   readonly read: HostParts['readEntry'];
 }
 
+/** Nobody calls it: lists alone start it, so it is there only where clients ask for lists. */
+export const listedOnly = 'listed';
+
 export function drawFleet(dice: Dice): Fleet {
   const policies = new Map<string, Readonly<Record<string, unknown>>>();
   const names = ['modern', 'legacy', 'pinned', 'remote', 'sessions', 'stream'] as const;
-  for (const name of names) policies.set(name, drawPolicy(dice, name));
+  const hasClients = dice.chance(0.25);
+  const all = hasClients ? [...names, listedOnly] : names;
+  for (const name of all) policies.set(name, drawPolicy(dice, name));
+  const isDual = dice.chance(0.5);
   const entry = (name: string, variant: number) => ({
-    ...places[name as keyof typeof places](variant),
+    ...places[name as keyof typeof places](variant, isDual),
     ...policies.get(name),
   });
-  const mcpServers = Object.fromEntries(names.map((name) => [name, entry(name, 1)]));
+  const mcpServers = Object.fromEntries(all.map((name) => [name, entry(name, 1)]));
   const { config } = loaded({ mcpServers, maxIdle: dice.pick([1, 3, 16]) });
-  return { names, config, entry, hasClients: dice.chance(0.25), read: entryReader() };
+  return { names, config, entry, hasClients, read: entryReader() };
 }
 
 /** The config's own rules for an entry. They are the same every time, and so is what they give. */
@@ -55,9 +61,12 @@ const places = {
   modern: (variant: number) => ({ command: 'sim', args: ['modern', `v${variant}`] }),
   legacy: (variant: number) => ({ command: 'sim', args: ['legacy', `v${variant}`] }),
   pinned: (variant: number) => ({ command: 'sim', args: ['both', `v${variant}`], lazy: false }),
-  remote: (variant: number) => ({ url: `http://remote-${variant}.sim/modern` }),
+  remote: (variant: number, isDual: boolean) => ({
+    url: `http://remote-${variant}.sim/${isDual ? 'both' : 'modern'}`,
+  }),
   sessions: (variant: number) => ({ url: `http://sessions-${variant}.sim/legacy` }),
   stream: (variant: number) => ({ type: 'sse', url: `http://stream-${variant}.sim/sse` }),
+  listed: () => ({ command: 'sim', args: ['both'] }),
 } as const;
 
 function drawPolicy(dice: Dice, name: string): Readonly<Record<string, unknown>> {

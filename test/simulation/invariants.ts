@@ -72,7 +72,7 @@ export class Judge implements Watcher {
   lifeBegins(tether: Tether): void {
     this.#tether = tether;
     this.#memory = new MemoryRules(this.book, this.#world.ledger, this.#config, this.#violated);
-    this.servers = new ServerRules(this.#config, this.#violated);
+    this.servers = new ServerRules(this.#config, this.#world, this.#violated);
     this.#probes = new ProbeRules(this.#config, this.#violated);
     this.#lives.clear();
     this.#passages.clear();
@@ -191,7 +191,8 @@ export class Judge implements Watcher {
   callBegan(record: CallRecord, circuit: Circuit): void {
     const { server, isShared, key } = record.plan;
     const hasAsked = !isShared && key === undefined;
-    const passage = this.passes(`call ${record.number}`, server, circuit, { hasAsked });
+    const isLook = key !== undefined;
+    const passage = this.passes(`call ${record.number}`, server, circuit, { hasAsked, isLook });
     if (passage) this.#passages.set(record, passage);
   }
 
@@ -206,7 +207,9 @@ export class Judge implements Watcher {
     this.policy.ended(record);
     const run = runOf(ending);
     if (run !== undefined) this.#memory.answered(record, run);
-    this.passed(this.#passages.get(record), code);
+    // Under a key the execution goes on when its caller has given up, and may prove the server alive.
+    const goesOn = plan.key !== undefined && code === 'cancelled';
+    if (!goesOn) this.passed(this.#passages.get(record), code);
     this.#passages.delete(record);
   }
 
@@ -229,6 +232,13 @@ export class Judge implements Watcher {
     const { hasAsked = false, isLook = false } = manner;
     const begunAt = this.#world.clock.now();
     return this.#probes.began({ what, server, hasAsked, isLook, begunAt, begunStep: this.step });
+  }
+
+  /** Clients ask for lists as long as this host lives: a reading may come to the gate at any time. */
+  listsAreRead(): void {
+    for (const server of Object.keys(this.#config.mcpServers)) {
+      this.passes('a list', server, 'half_open', { isLook: true });
+    }
   }
 
   passed(passage: Passage | undefined, code: FaultCode | undefined): void {

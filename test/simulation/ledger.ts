@@ -40,6 +40,8 @@ export class Ledger {
   readonly #noted: (line: LedgerLine) => void;
   /** By run. */
   readonly outcomes = new Map<number, Outcome>();
+  /** When a process had printed the whole answer of a run. */
+  readonly answeredAt = new Map<number, number>();
   #size = 0;
   #lastRun = 0;
 

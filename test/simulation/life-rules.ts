@@ -6,7 +6,8 @@
 // The budget, exactly: with `max` M and `windowMs` W, no start begins while more than M failures
 // (failed starts and lost connections) are younger than or as old as W since the last forgiveness
 // (reload, stop or registration); failure M + 1 ejects the server in the same moment, and then
-// nothing starts before a forgiveness. Every start but the first follows a failure or an orderly
+// nothing starts before a forgiveness. A start that failed for want of something of the machine's
+// (`overloaded`) is no failure of the server: it spends nothing, and is only tried again later. Every start but the first follows a failure or an orderly
 // end, so the starts in a window are at most M + 1 and one for each orderly end in it. A start
 // spawns one process, and a second only if the first one ended before it had answered the probe.
 
@@ -18,6 +19,8 @@ import type { SimChild } from './sim-child.ts';
 const healthyMs = 60_000;
 /** Jitter shortens a delay by this much at most; rounding by less than a millisecond. */
 const jitterShare = 0.2;
+/** Of a remote server without a budget. */
+const remoteDelays = { minDelayMs: 500, maxDelayMs: 300_000 };
 
 export class LifeRules {
   readonly #name: string;
@@ -26,6 +29,7 @@ export class LifeRules {
   #phase: 'idle' | 'starting' | 'ready' | 'stopping' | 'ejected' = 'idle';
   #generation = 0;
   #failures: number[] = [];
+  #shortages: number[] = [];
   #streak = 0;
   #readySince = 0;
   #notBefore = 0;
@@ -41,6 +45,7 @@ export class LifeRules {
   /** Forgiveness: a reload or a stop, before its effects are heard. */
   forgiven(): void {
     this.#failures = [];
+    this.#shortages = [];
     this.#streak = 0;
     this.#notBefore = 0;
     this.#mustEject = false;
@@ -59,7 +64,7 @@ export class LifeRules {
       case 'start-failed':
         this.#expect(event, ['starting']);
         this.#phase = 'idle';
-        return this.#failed(at, 0);
+        return event.code === 'overloaded' ? this.#short(at) : this.#failed(at, 0);
       case 'lost':
         this.#expect(event, ['ready']);
         this.#phase = 'idle';
@@ -75,12 +80,39 @@ export class LifeRules {
         this.#phase = 'ejected';
         return;
       case 'cooling':
+        this.#judgeBudget(event.restartsLeft, at);
+        return this.#judgeEjection();
       case 'idle':
-        if (this.#mustEject) {
-          this.#violated('restart-budget', `${this.#name} spent its budget and was not ejected`);
-        }
-        return;
+        return this.#judgeEjection();
     }
+  }
+
+  #judgeEjection(): void {
+    if (this.#mustEject) {
+      this.#violated('restart-budget', `${this.#name} spent its budget and was not ejected`);
+    }
+  }
+
+  #judgeBudget(left: number | null, at: number): void {
+    const { restart } = this.#config;
+    if (!restart) return;
+    const counted = this.#failures.filter((failedAt) => at - failedAt <= restart.windowMs).length;
+    const due = Math.max(0, restart.max - counted);
+    if (left === due) return;
+    this.#violated('restart-budget', `${this.#name} has ${left} restarts left, and not ${due}`);
+  }
+
+  /** For want of something of the machine's: it waits longer each time, and spends nothing. */
+  #short(at: number): void {
+    const { windowMs } = this.#config.restart ?? { windowMs: 300_000 };
+    this.#shortages = [...this.#shortages, at].filter((shortAt) => at - shortAt <= windowMs);
+    this.#mustWait(at, this.#shortages.length);
+  }
+
+  #mustWait(at: number, times: number): void {
+    const { minDelayMs, maxDelayMs } = this.#config.restart ?? remoteDelays;
+    const delayMs = Math.min(minDelayMs * 2 ** Math.min(times - 1, 30), maxDelayMs);
+    this.#notBefore = at + delayMs * (1 - jitterShare) - 1;
   }
 
   #starting(generation: number, at: number): void {
@@ -112,9 +144,7 @@ export class LifeRules {
     this.#failures = [...this.#failures, at].filter((failedAt) => at - failedAt <= windowMs);
     this.#mustEject = restart !== null && this.#failures.length > max;
     this.#streak = readyMs >= healthyMs ? 1 : this.#streak + 1;
-    const { minDelayMs, maxDelayMs } = restart ?? { minDelayMs: 500, maxDelayMs: 300_000 };
-    const delayMs = Math.min(minDelayMs * 2 ** Math.min(this.#streak - 1, 30), maxDelayMs);
-    this.#notBefore = at + delayMs * (1 - jitterShare) - 1;
+    this.#mustWait(at, this.#streak);
   }
 
   #expect(event: Extract<HostEvent, { generation: number }>, phases: readonly string[]): void {

@@ -60,10 +60,14 @@ export class MemoryRules {
     return first ? record.begunStep <= first.step : this.#askers(record, outcome).length > 0;
   }
 
-  /** The answer of a key goes to those who use the key, and to nobody else. */
+  /**
+   * The answer of a key goes to those who use the key, and to nobody else. Whoever asked first may have
+   * given up since: what may have reached the server goes on, and its answer is kept.
+   */
   #judgeKeyed(record: CallRecord, outcome: Outcome): void {
     const { key } = record.plan;
-    const isMade = this.#askers(record, outcome).some(({ plan }) => plan.key === key);
+    const users = this.#begunBefore(record, outcome);
+    const isMade = users.some(({ plan }) => plan.key === key);
     if (isMade) return;
     this.#violated('idempotency-key', `${describe(record)} got an answer that is not its key's`);
   }
@@ -97,12 +101,18 @@ export class MemoryRules {
   }
 
   /** Calls of the same principal for the same thing that were open when the answer was made. */
-  #askers({ plan }: CallRecord, { at }: Outcome): readonly CallRecord[] {
+  #askers(record: CallRecord, outcome: Outcome): readonly CallRecord[] {
+    return this.#begunBefore(record, outcome).filter(
+      ({ ended }) => (ended?.at ?? Infinity) >= outcome.at,
+    );
+  }
+
+  #begunBefore({ plan }: CallRecord, { at }: Outcome): readonly CallRecord[] {
     return this.#book
       .of(plan.nonce)
       .filter((other) => other.plan.principal.id === plan.principal.id)
       .filter((other) => other.plan.server === plan.server && other.plan.tool === plan.tool)
-      .filter(({ begunAt, ended }) => begunAt <= at && (ended?.at ?? Infinity) >= at);
+      .filter(({ begunAt }) => begunAt <= at);
   }
 
   #keptMs(outcome: Outcome): number {

@@ -52,7 +52,8 @@ export class Operators {
     if (kind < 30) return this.reload(name);
     if (kind < 43) return this.spawn(name);
     if (kind < 75) return this.#lease(name);
-    if (kind < 81) return this.#discover();
+    // It asks all, also those that only lists may start where there are clients.
+    if (kind < 81) return this.#reign.fleet.hasClients ? this.#tools(name) : this.#discover();
     if (kind < 85) return this.#search(name);
     if (kind < 93) return this.#tools(name);
     this.#readStatus();

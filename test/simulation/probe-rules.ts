@@ -11,7 +11,7 @@ import type { Violated } from './call-rules.ts';
 export interface Manner {
   /** False if an answer from memory is possible, so that the gate may not have been asked. */
   readonly hasAsked: boolean;
-  /** It asks several servers, and ends with the last of them. */
+  /** What it began may go on when it is over: a look asks several servers, a key keeps its execution. */
   readonly isLook: boolean;
 }
 
@@ -115,7 +115,8 @@ export class ProbeRules {
   ended(passage: Passage, step: number, code: FaultCode | undefined): void {
     passage.endedStep = step;
     if (isProof(code)) this.#proven.add(passage.server);
-    if (code === 'unavailable' && passage.begunStep === step) {
+    const isLeftAlone = code === 'unavailable' || code === 'overloaded';
+    if (isLeftAlone && passage.begunStep === step) {
       // A server that is left alone for long is not asked for: nothing fails as fast as that.
       this.#holders.delete(passage);
     } else if (code === 'circuit_open') {

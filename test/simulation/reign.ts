@@ -7,6 +7,7 @@ import { Host } from '../../src/host/host.ts';
 import { type Fleet, partsFor } from './fleet.ts';
 import type { Judge } from './invariants.ts';
 import { Keepers } from './keepers.ts';
+import { ListReaders } from './list-readers.ts';
 import { Operators } from './operators.ts';
 import type { People } from './people.ts';
 import type { Dice } from './random.ts';
@@ -35,6 +36,7 @@ export class Reign {
   readonly operators: Operators;
   readonly #keepers: Keepers;
   readonly #edges: HostEdges;
+  readonly #dice: Dice;
   isClosing = false;
 
   constructor({ world, fleet, people, judge, nonces }: Realm, dice: Dice) {
@@ -42,6 +44,7 @@ export class Reign {
     this.fleet = fleet;
     this.people = people;
     this.judge = judge;
+    this.#dice = dice;
     this.#edges = world.edges();
     this.tether = this.#edges.tether;
     judge.lifeBegins(this.tether);
@@ -59,7 +62,7 @@ export class Reign {
     this.operators.begin();
     this.#keepers.begin();
     // A gateway reads what an earlier life has kept before it shows its first list.
-    if (this.fleet.hasClients) for (const server of this.host.servers()) void server.recall();
+    if (this.fleet.hasClients) new ListReaders(this, this.#dice.fork(4)).begin();
   }
 
   close(): Promise<void> {

@@ -1,6 +1,8 @@
 // The rules about what the host knows and keeps of each server: that it holds a server as long as
 // anybody needs it, starts it for nobody, never sleeps while someone waits, and knows of a process
-// only what it has read from that process. Read from the state that `status` is made from.
+// only what it has read from that process. Noise alone never ends a process that still answers; a
+// server's silence is never taken for a word about its era; and lists alone never spend its restart
+// budget. Read from the state that `status` is made from.
 
 import type { Config } from '../../src/config/schema.ts';
 import type { Host } from '../../src/host/host.ts';
@@ -8,16 +10,23 @@ import type { Server } from '../../src/host/server.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
 import type { Violated } from './call-rules.ts';
 import type { CallRecord } from './calls.ts';
+import { listedOnly } from './fleet.ts';
 import type { ServedCall } from './ledger.ts';
+import type { World } from './world.ts';
 
 /** A call on a connection that was retired goes on by itself: for so long nobody else is needed. */
 const retiredMs = 60_000;
 /** A reload waits until what it ended is gone, and those who wait for the server wait with it. */
 const reloadMs = 15_000;
+/** A process that said something valid in this time is not ended for noise. */
+const quietMs = 30_000;
+/** What was printed is read by then, and its end is told. */
+const readMs = 1_000;
 
 export class ServerRules {
   readonly #config: Config;
   readonly #violated: Violated;
+  readonly #world: World;
   readonly #servers = new Map<string, Server>();
   readonly #asleepSince = new Map<Server, number>();
   /** The newest definition of a server's tools that was ever listed. */
@@ -30,8 +39,9 @@ export class ServerRules {
   readonly #retired = new Map<number, number>();
   #host: Host | undefined;
 
-  constructor(config: Config, violated: Violated) {
+  constructor(config: Config, world: World, violated: Violated) {
     this.#config = config;
+    this.#world = world;
     this.#violated = violated;
   }
 
@@ -87,7 +97,14 @@ export class ServerRules {
       case 'starting':
         return this.#judgeStart(event.server);
       case 'ready':
+        this.#judgeEras(event.server);
         return void this.#pids.set(event.server, event.pid);
+      case 'lost':
+        return this.#judgeNoise(event.server);
+      case 'ejected':
+        return this.#judgeEjected(event.server);
+      case 'defect':
+        return this.#violated('one-bad-neighbour', `${event.server}: ${event.detail}`);
       case 'stopping':
         this.#retire(event.server, step);
         return event.reason === 'idle' ? this.#judgeUnused(event.server) : undefined;
@@ -101,6 +118,42 @@ export class ServerRules {
   #judgeStart(name: string): void {
     if (this.server(name)?.supervisor.leases.isWanted === false) {
       this.#violated('lazy', `${name} is started although nobody needs it`);
+    }
+  }
+
+  /** Lines that are not MCP end a process only if it says nothing else, and leaves a probe unanswered. */
+  #judgeNoise(name: string): void {
+    const fault = this.server(name)?.supervisor.lastFault?.fault;
+    const pid = this.#pids.get(name);
+    const child = [...this.#world.left].find((one) => one.pid === pid);
+    if (fault?.code !== 'protocol_violation' || child === undefined) return;
+    const now = this.#world.clock.now();
+    const { saidAt, owesProbe } = child.program;
+    const quiet = now - saidAt;
+    if (quiet > readMs && quiet < quietMs - readMs) {
+      this.#violated('noise', `${name} ${pid} is ended, and said something ${quiet} ms ago`);
+    } else if (!owesProbe && !child.isDeaf) {
+      this.#violated('noise', `${name} ${pid} is ended, and owes no answer to a probe`);
+    }
+  }
+
+  #judgeEjected(name: string): void {
+    if (name === listedOnly) this.#violated('restart-budget', `${name} is ejected by lists alone`);
+  }
+
+  /** What is known of a server's eras is what it has said: silence says nothing. */
+  #judgeEras(name: string): void {
+    const server = this.server(name);
+    if (server === undefined) return;
+    const { config, eras } = server;
+    const spoken = config.type === 'stdio' ? config.args[0] : new URL(config.url).pathname.slice(1);
+    const isBoth = spoken === 'both';
+    if (config.type === 'stdio' && isBoth && eras.now.legacy === false) {
+      this.#violated('eras', `${name} is known not to speak the legacy era, which it does`);
+    }
+    const isDenied = config.type === 'stdio' || this.#world.deniedModern.has(name);
+    if ((isBoth || spoken === 'modern') && !isDenied && eras.now.modern === false) {
+      this.#violated('eras', `${name} is known not to speak the modern era, and never said so`);
     }
   }
 
@@ -191,6 +244,10 @@ export class ServerRules {
   }
 
   closed(): void {
+    const { internalErrors = 0 } = this.#host?.status() ?? {};
+    if (internalErrors > 0) {
+      this.#violated('one-bad-neighbour', `${internalErrors} errors of our own are counted`);
+    }
     for (const [name, { supervisor, admission }] of this.#servers) {
       const { held, owners } = supervisor.leases;
       const counts = [held - owners.length, admission.inside, admission.queued];

@@ -12,6 +12,10 @@ export interface Program {
   /** Called once, when the process runs. */
   begin(process: SimChild): void;
   line(text: string): void;
+  /** When it last printed a message that is valid; 0 if never. */
+  readonly saidAt: number;
+  /** Has it been asked whether it lives, and not answered? */
+  readonly owesProbe: boolean;
 }
 
 const reaperMs = 2_000;
@@ -73,6 +77,16 @@ export class SimChild implements Child {
 
   get isAlive(): boolean {
     return this.#isAlive;
+  }
+
+  /** What runs in it. */
+  get program(): Program {
+    return this.#program;
+  }
+
+  /** Nothing that is written to it arrives. */
+  get isDeaf(): boolean {
+    return !this.#isReading || this.#isStdinBroken;
   }
 
   /** The host has begun to end it. */
@@ -174,9 +188,9 @@ export class SimChild implements Child {
     for (const line of lines) if (this.#isAlive) this.#program.line(line);
   }
 
-  /** Writes to stdout, cut into pieces where the weather cuts. */
-  print(text: string): void {
-    if (!this.#isAlive || this.#isStdoutClosed) return;
+  /** Writes to stdout, cut into pieces where the weather cuts. False if it is closed. */
+  print(text: string): boolean {
+    if (!this.#isAlive || this.#isStdoutClosed) return false;
     const { dice, weather } = this.#world;
     const bytes = Buffer.from(text);
     let start = 0;
@@ -188,6 +202,7 @@ export class SimChild implements Child {
       }
     }
     this.#deliver(bytes.subarray(start));
+    return true;
   }
 
   complain(text: string): void {

@@ -1,6 +1,7 @@
 // A simulated MCP server on its pipes: an ordinary server of either era until the weather strikes.
 // At every step of the protocol it can die, hang, freeze, talk nonsense, answer twice, late, with a
-// foreign id or with half a line. Frames arrive as the shipped code has really written them.
+// foreign id or with half a line; it can print log lines around an answer, or garbage for minutes.
+// Frames arrive as the shipped code has really written them.
 
 import type { Program, SimChild } from './sim-child.ts';
 import {
@@ -21,7 +22,13 @@ import type { World } from './world.ts';
 
 /** Ids that the host has never given out. */
 const inventedId = 1_000_000;
-const floodLines = 1_100;
+/** A flood is so many lines, every second or two, for so long. */
+const floodLines = 400;
+const longestFloodMs = 120_000;
+/** More than are read before other work gets its turn. */
+const mostLogLines = 1_500;
+/** What every object inherits: no table of ours may know these methods. */
+const inheritedNames = Object.getOwnPropertyNames(Object.prototype) as [string, ...string[]];
 const rememberedProcesses = 12;
 
 export class SimProgram implements Program {
@@ -34,11 +41,14 @@ export class SimProgram implements Program {
   readonly #waiting: string[] = [];
   /** Requests of any kind that it has read and not answered. */
   readonly #unanswered = new Set<unknown>();
+  /** Of those: whether it lives. */
+  readonly #probes = new Set<unknown>();
   #lastId = 0;
   #child: SimChild | undefined;
   #isReady = false;
   #isFrozen = false;
   #hasGreeted = false;
+  #saidAt = 0;
 
   constructor(world: World, model: ServerModel, definition: number, frameBytes: number) {
     this.#world = world;
@@ -47,6 +57,14 @@ export class SimProgram implements Program {
     this.#frameBytes = frameBytes;
     world.unanswered.push(this.#unanswered);
     if (world.unanswered.length > rememberedProcesses) world.unanswered.shift();
+  }
+
+  get saidAt(): number {
+    return this.#saidAt;
+  }
+
+  get owesProbe(): boolean {
+    return this.#isFrozen || this.#probes.size > 0;
   }
 
   begin(process: SimChild): void {
@@ -75,9 +93,18 @@ export class SimProgram implements Program {
       if (weather.strikes('close-stdout')) this.#child.closeStdout();
       if (weather.strikes('list-changed')) this.#notify('notifications/tools/list_changed', {});
       if (weather.strikes('server-request')) this.#ask();
-      if (weather.strikes('garbage-flood')) this.#print('what\n'.repeat(floodLines));
+      if (weather.strikes('strange-notification')) this.#notify(dice.pick(inheritedNames), {});
+      if (weather.strikes('garbage-flood')) this.#flood(clock.now() + longestFloodMs);
       this.#idle();
     });
+  }
+
+  /** Garbage without end, while it goes on with its work. */
+  #flood(until: number): void {
+    const { clock, dice } = this.#world;
+    if (!this.#isUp || clock.now() > until) return;
+    this.#print('what\n'.repeat(floodLines));
+    clock.later(dice.between(500, 2_500), () => this.#flood(until));
   }
 
   line(text: string): void {
@@ -91,6 +118,7 @@ export class SimProgram implements Program {
     if (method === 'notifications/initialized') return this.#initialized();
     if (id === undefined || method === undefined) return;
     this.#unanswered.add(id);
+    if (method === 'ping' || method === 'server/discover') this.#probes.add(id);
     this.#lastId = Math.max(this.#lastId, Number(id));
     switch (method) {
       case 'server/discover':
@@ -106,7 +134,7 @@ export class SimProgram implements Program {
       case 'subscriptions/listen':
         return; // stays open
       default:
-        return this.#answer(id, noSuchMethod);
+        this.#answer(id, noSuchMethod);
     }
   }
 
@@ -136,7 +164,7 @@ export class SimProgram implements Program {
   // --- calls -------------------------------------------------------------------------------
 
   #call(id: unknown, request: Request): void {
-    const { weather } = this.#world;
+    const { clock, ledger, weather } = this.#world;
     const call = received(this.#world, this.#model, request, {
       pid: this.#child?.pid ?? 0,
       definition: this.#definition,
@@ -149,7 +177,8 @@ export class SimProgram implements Program {
     execute(this.#world, call, isRunning, (answer) => {
       if (weather.strikes('exit-after-effect')) return this.#die();
       if (weather.strikes('hang-after-effect')) return;
-      if (this.#working.delete(id) || weather.strikes('late-answer')) this.#answer(id, answer);
+      if (!this.#working.delete(id) && !weather.strikes('late-answer')) return;
+      if (this.#answer(id, answer)) ledger.answeredAt.set(call.run, clock.now());
     });
   }
 
@@ -171,8 +200,8 @@ export class SimProgram implements Program {
 
   // --- saying something --------------------------------------------------------------------
 
-  /** The answer, or what the weather makes of it. */
-  #answer(id: unknown, answer: Answer): void {
+  /** The answer, or what the weather makes of it. True if it is printed whole. */
+  #answer(id: unknown, answer: Answer): boolean {
     const { dice, weather } = this.#world;
     if (weather.strikes('garbage-line')) this.#print('Listening on port 3000, have a nice day\n');
     if (weather.strikes('unknown-id')) this.#respond(inventedId + dice.between(0, 99), forged);
@@ -180,16 +209,26 @@ export class SimProgram implements Program {
     const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
     if (weather.strikes('half-line-death')) {
       this.#print(text.slice(0, dice.between(1, text.length - 1)));
-      return this.#die();
+      this.#die();
+      return false;
     }
-    if (weather.strikes('damaged-answer')) return this.#print(`${text.slice(0, -1)},\n`);
+    if (weather.strikes('damaged-answer')) return this.#print(`${text.slice(0, -1)},\n`) && false;
     if (weather.strikes('oversized-line')) {
       const padding = ' '.repeat(this.#frameBytes);
-      return this.#print(`${text.slice(0, -1)}${padding}}\n`);
+      return this.#print(`${text.slice(0, -1)}${padding}}\n`) && false;
     }
     this.#unanswered.delete(id);
-    this.#print(`${text}\n`);
+    this.#probes.delete(id);
+    const isPrinted = this.#print(`${this.#logLines()}${text}\n${this.#logLines()}`);
+    if (isPrinted) this.#saidAt = this.#world.clock.now();
     if (weather.strikes('duplicate-answer')) this.#respond(id, forged);
+    return isPrinted;
+  }
+
+  /** What a server logs around an answer; in one piece with it. */
+  #logLines(): string {
+    const { dice, weather } = this.#world;
+    return weather.strikes('log-lines') ? 'a log line\n'.repeat(dice.between(1, mostLogLines)) : '';
   }
 
   #respond(id: unknown, answer: Answer): void {
@@ -197,7 +236,8 @@ export class SimProgram implements Program {
   }
 
   #notify(method: string, params: object): void {
-    this.#print(`${JSON.stringify({ jsonrpc: '2.0', method, params })}\n`);
+    const isPrinted = this.#print(`${JSON.stringify({ jsonrpc: '2.0', method, params })}\n`);
+    if (isPrinted) this.#saidAt = this.#world.clock.now();
   }
 
   #ask(): void {
@@ -206,8 +246,8 @@ export class SimProgram implements Program {
     this.#print(`${JSON.stringify({ jsonrpc: '2.0', id: dice.between(0, 5), method })}\n`);
   }
 
-  #print(text: string): void {
-    if (this.#isUp) this.#child?.print(text);
+  #print(text: string): boolean {
+    return this.#isUp && this.#child?.print(text) === true;
   }
 
   #die(): void {

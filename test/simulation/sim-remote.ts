@@ -35,13 +35,19 @@ export class SimRemote implements RemoteServer {
   }
 
   receive(request: HttpRequest, reply: Reply): void {
-    if (this.#turnsAway(request, reply)) return;
+    if (this.#turnsAway(request, reply)) return this.#denies(request);
     if (request.method === 'GET') return this.#stream(reply);
     if (request.method === 'DELETE') return this.#goodbye(request, reply);
     const message = JSON.parse(String(request.body)) as Request;
     if (message.id === undefined) return this.#notified(reply);
     if (this.#world.weather.strikes('http-hang')) return;
     this.#answer(message, reply);
+  }
+
+  /** Whoever takes a status for an answer to the probe is right. */
+  #denies({ body }: HttpRequest): void {
+    const isProbe = String(body).includes('"server/discover"');
+    if (isProbe) this.#world.deniedModern.add(this.#model.name);
   }
 
   /** Decided by the status line alone, before the message is looked at. */
@@ -127,6 +133,7 @@ export class SimRemote implements RemoteServer {
 
   #greet(message: Request, reply: Reply): void {
     if (this.#world.weather.strikes('http-404')) {
+      this.#world.deniedModern.add(this.#model.name);
       reply.head(404);
       return reply.end();
     }
@@ -164,7 +171,9 @@ export class SimRemote implements RemoteServer {
     if (dice.chance(0.6)) {
       reply.head(200, { ...headers, ...json });
       const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
-      reply.data(weather.strikes('http-garbage') ? '<html>Gateway</html>' : text);
+      const isGarbage = weather.strikes('http-garbage');
+      if (isGarbage) this.#world.deniedModern.add(this.#model.name);
+      reply.data(isGarbage ? '<html>Gateway</html>' : text);
       return reply.end();
     }
     reply.head(200, { ...headers, ...events });

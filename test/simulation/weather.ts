@@ -12,6 +12,7 @@ const rates = {
   // The process and its pipes.
   'spawn-eagain': 0.04,
   'spawn-emfile': 0.04,
+  'spawn-refused': 0.04,
   'spawn-slow': 0.08,
   'exit-at-start': 0.08,
   'exit-before-greeting': 0.06,
@@ -46,7 +47,9 @@ const rates = {
   'garbage-line': 0.06,
   'damaged-answer': 0.02,
   'oversized-line': 0.02,
-  'garbage-flood': 0.005,
+  'garbage-flood': 0.01,
+  'log-lines': 0.04,
+  'strange-notification': 0.02,
   'server-request': 0.05,
   'list-changed': 0.05,
   'changed-definition': 0.25,

@@ -60,6 +60,8 @@ export class World {
   readonly unanswered: ReadonlySet<unknown>[] = [];
   /** Processes that are alive or have left something behind. */
   readonly left = new Set<SimChild>();
+  /** Remote servers that have answered a probe of the modern era with something else, for once. */
+  readonly deniedModern = new Set<string>();
   readonly #watcher: Watcher;
   readonly #jitter: Dice;
   readonly #remotes = new Map<string, RemoteServer>();
@@ -113,8 +115,10 @@ export class World {
     const { dice, weather } = this;
     const ms = weather.strikes('spawn-slow') ? dice.between(100, 3_000) : dice.between(0, 20);
     await tether.pause(ms);
-    if (weather.strikes('spawn-eagain')) throw cannotSpawn(spec, 'EAGAIN');
-    if (weather.strikes('spawn-emfile')) throw cannotSpawn(spec, 'EMFILE');
+    // The machine has no more of something: not the server's fault, and the real edge says so.
+    if (weather.strikes('spawn-eagain')) throw cannotSpawn(spec, 'overloaded', 'EAGAIN');
+    if (weather.strikes('spawn-emfile')) throw cannotSpawn(spec, 'overloaded', 'EMFILE');
+    if (weather.strikes('spawn-refused')) throw cannotSpawn(spec, 'unavailable', 'EACCES');
     const before = [...this.left].filter(({ name }) => name === spec.name);
     const child = this.#process(tether, spec, listener);
     this.left.add(child);
@@ -167,6 +171,11 @@ export class World {
 /** A correction, a time zone, a battery that was empty: the last is longer than a verdict is kept. */
 const jumpsMs = [1_500, 3_600_000, 10 * 86_400_000] as const;
 
-function cannotSpawn({ name }: ChildSpec, code: string): Fault {
-  return new Fault('unavailable', `${name} cannot be started: ${code}`, { server: name });
+function cannotSpawn(
+  { name: server }: ChildSpec,
+  kind: 'overloaded' | 'unavailable',
+  code: string,
+): Fault {
+  const detail = `${server} cannot be started: ${code}`;
+  return new Fault(kind, detail, { server, dispatched: 'no' });
 }

@@ -15,6 +15,8 @@ export interface ServerFacts {
   readonly tools: ReadonlySet<string>;
   /** May it answer a status that proves that nothing was read (401, 429, ...)? */
   readonly turnsAway: boolean;
+  /** May it have several processes at a time, for clients of several eras and classes? */
+  readonly hasSeveral: boolean;
 }
 
 export interface Facts {
@@ -53,7 +55,7 @@ function parsed(file: string, verdict: Verdict): JsonObject | undefined {
 }
 
 function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined {
-  const { name, transport, concurrency, tools, turnsAway } = isObject(value) ? value : {};
+  const { name, transport, concurrency, tools, turnsAway, hasSeveral } = isObject(value) ? value : {};
   const isWhole =
     typeof name === 'string' &&
     (transport === 'stdio' || transport === 'http') &&
@@ -72,6 +74,7 @@ function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined 
     tools: new Set(names),
     safeTools: new Set(names.filter(isSafe)),
     turnsAway: transport === 'http' && turnsAway !== false,
+    hasSeveral: hasSeveral === true,
   };
 }
 

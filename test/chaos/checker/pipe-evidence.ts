@@ -2,15 +2,16 @@
 // it was not received proves nothing, for a frame in the pipe of a process that dies is not received
 // either. So each rule here shows that the frame cannot have been in the pipe. They use what is
 // physical (order, room, places) and no durations; what they cannot show they leave alone. They take
-// from contract.md that one server has one process at a time (isolation "shared") and one write
-// outstanding per pipe, and from the fixture that it notes every call as it reads it, in order.
+// from contract.md that there is one write outstanding per pipe, and that a server which serves one
+// client has one process at a time (facts.json says which servers may have several), and from the
+// fixture that it notes every call as it reads it, in order.
 //
 // Order. A pipe is first in, first out. X was answered before a client sent Y, so X left before Y if it
 // left at all; a process that X would have gone to received Y and not X: X never left. A write cannot be
 // taken back, so this also holds for the one that was outstanding. Which process that is:
 //   - the one that the record's generation names. The generation of a process is known from the records
 //     of calls that it received. Only calls with one dispatch: for the others, `maybe` may mean another.
-//   - whatever the generation: a process that had got a call that was answered before X was sent, and
+//   - whatever the generation, where there is one process at a time: a process that had got a call that was answered before X was sent, and
 //     gets Y after X was answered, was the only one during the whole life of X.
 //
 // Places. A server with concurrency N carries N calls. All calls of one generation that end in
@@ -100,7 +101,9 @@ export class PipeEvidence {
 
   #judgeOrder(): void {
     for (const claim of this.#unread) {
-      const later = this.#processes.receivedLater(claim) ?? this.#ofItsGeneration(claim);
+      const { hasSeveral = false } = this.#facts.servers.get(claim.call.server) ?? {};
+      const ofTheOnlyOne = hasSeveral ? undefined : this.#processes.receivedLater(claim);
+      const later = ofTheOnlyOne ?? this.#ofItsGeneration(claim);
       if (later === undefined) continue;
       this.#verdict.adds(SHOWN);
       if (claim.fault.dispatched !== 'maybe') continue;

@@ -1,5 +1,7 @@
 // Era verdicts: once a call through a new server was answered, the gateway knows for good which era
 // that server speaks, and does not probe a legacy one again. Every life has a server it has never seen.
+// A gateway that is killed between two answers of a server has kept what the first one said: a record
+// may say less than the whole, but nothing that is not so.
 
 import { basename } from 'node:path';
 import type { Dice } from '../../support/dice.ts';
@@ -22,6 +24,8 @@ export class VerdictsSubject implements Subject {
   readonly #server: PaperServer;
   /** Verdicts that were acknowledged, by their file. */
   readonly #acknowledged = new Map<string, Era>();
+  /** What each server of this subject speaks, by the file of its verdict; all others are legacy. */
+  readonly #eras = new Map<string, Era>();
   #spec = 0;
   #era: Era = 'legacy';
 
@@ -41,6 +45,7 @@ export class VerdictsSubject implements Subject {
     this.#spec += 1;
     this.#era = dice.pick(['legacy', 'modern'] as const);
     this.#server.speak(this.#era);
+    this.#eras.set(this.#file, this.#era);
   }
 
   forget(part: string): void {
@@ -79,7 +84,7 @@ export class VerdictsSubject implements Subject {
       this.#acknowledged.delete(file);
     }
     for (const [file, value] of kept) {
-      if (speaks(value, 'legacy') || speaks(value, 'modern')) continue;
+      if (isTrueOf(value, this.#eras.get(file) ?? 'legacy')) continue;
       found.push({ wrong: 'phantom', text: `${file} holds the verdict ${JSON.stringify(value)}` });
     }
     return found;
@@ -99,6 +104,14 @@ export class VerdictsSubject implements Subject {
 /** Does a kept record say that the server speaks this era? */
 function speaks(record: unknown, era: Era): boolean {
   return typeof record === 'object' && record !== null && Reflect.get(record, era) === true;
+}
+
+/** Every member of it is so; all paper servers answer `initialize`, and none of them asks anybody. */
+function isTrueOf(record: unknown, era: Era): boolean {
+  if (typeof record !== 'object' || record === null) return false;
+  const facts = { legacy: true, modern: era === 'modern', classes: 'alike', asksAtStart: false };
+  const members = Object.entries(record);
+  return members.length > 0 && members.every(([name, value]) => Reflect.get(facts, name) === value);
 }
 
 function valuesOf(records: readonly KeptRecord[]): ReadonlyMap<string, unknown> {

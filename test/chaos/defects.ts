@@ -1,0 +1,22 @@
+// Errors of our own that were contained: no call shows them, but every gateway counts them and writes
+// them into its event log. And what a gateway says on stderr: that a server was lost is news, which it
+// is meant to tell; everything else is a complaint.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The lines about defects in the event logs of all gateways of a run. */
+export function defectsIn(folder: string): readonly string[] {
+  const states = readdirSync(folder).filter((name) => /^state(-|$)/.test(name));
+  return states.flatMap((state) =>
+    readdirSync(join(folder, state))
+      .filter((name) => name.startsWith('events.jsonl'))
+      .flatMap((name) => readFileSync(join(folder, state, name), 'utf8').split('\n'))
+      .filter((line) => line.includes('"kind":"defect"')),
+  );
+}
+
+/** Is a line of a gateway's stderr about what one of these servers did? */
+export function newsOf(servers: readonly string[]): (line: string) => boolean {
+  return (line) => servers.some((name) => line.startsWith(`holdfast: ${name} `));
+}

@@ -230,7 +230,8 @@ export class Gateway implements Front, AsyncDisposable {
     for (const { name, seats } of this.host.servers()) {
       const own = seats.usedOnlyBy(client);
       // The shared one may be another's; a client that has its own is heard there and nowhere else.
-      const meant = own.length === 0 && name === only ? [seats.current] : own;
+      const isShared = own.length === 0 && name === only && seats.current.owner === null;
+      const meant = isShared ? [seats.current] : own;
       for (const { supervisor } of meant) {
         const { connection } = supervisor;
         if (connection && (connection.era === 'legacy' || !isOwnAffair)) {

@@ -14,6 +14,8 @@ import { type ListKind, listDeadlineMs, listWords } from '../host/listings.ts';
 import type { Server } from '../host/server.ts';
 import { type Clock, within } from '../kernel/clock.ts';
 
+/** Lists of which it is remembered that they could not be read. */
+const maxAttempts = 1_000;
 /** How long a list waits for a server that says its list has changed. */
 const changedListMs = 2_000;
 /** Who has used up this share of the wait and has not listed, was late. */
@@ -37,7 +39,7 @@ export class KnownLists {
   readonly #missed = new Set<string>();
   /** Readings under way; at most one for each server and list. */
   readonly #readings = new Map<string, Reading>();
-  /** Lists that could not be read, and when that is tried again; at most one for each server and list. */
+  /** Lists that could not be read, by server, list and class, and when that is tried again; at most `maxAttempts`. */
   readonly #attempts = new Map<string, Attempts>();
   #isRecalled = false;
 
@@ -142,19 +144,21 @@ export class KnownLists {
     const key = isBorrowed ? `${mark} ${classOf(caller.capabilities).key}` : mark;
     const underWay = this.#readings.get(key);
     if (underWay) return underWay;
-    if (!this.#mayStart(server, mark)) return undefined;
+    if (!this.#mayStart(server, key, isBorrowed)) return undefined;
     const reading: Reading = { begunAt: undefined, ended: Promise.resolve() };
-    reading.ended = this.#readInTurn(server, kind, caller, reading).finally(() =>
+    reading.ended = this.#readInTurn(server, kind, caller, reading, key).finally(() =>
       this.#readings.delete(key),
     );
     this.#readings.set(key, reading);
     return reading;
   }
 
-  #mayStart({ supervisor, config }: Server, mark: string): boolean {
-    if (supervisor.connection || supervisor.phase.kind === 'starting') return true;
+  /** `isFurther`: a connection for another class of clients is needed, whatever runs already. */
+  #mayStart({ supervisor, config }: Server, key: string, isFurther: boolean): boolean {
+    const isRunning = supervisor.connection || supervisor.phase.kind === 'starting';
+    if (isRunning && !isFurther) return true;
     const budget = { left: supervisor.restartsLeft, max: config.restart?.max ?? null };
-    return mayTry(this.#attempts.get(mark) ?? noAttempts, this.#clock.now(), budget);
+    return mayTry(this.#attempts.get(key) ?? noAttempts, this.#clock.now(), budget);
   }
 
   async #readInTurn(
@@ -162,14 +166,20 @@ export class KnownLists {
     kind: ListKind,
     caller: Caller | undefined,
     reading: Reading,
+    key: string,
   ): Promise<void> {
-    using _place = await this.#host.places.enter(server);
+    using _place = await this.#host.places.enter(server, server.isBorrowedFor(caller));
     reading.begunAt = this.#clock.now();
-    await this.#read(server, kind, caller);
+    await this.#read(server, kind, caller, key);
   }
 
   /** Ends when the list is read or cannot be read: it is shown as it was last known, or not. */
-  async #read(server: Server, kind: ListKind, caller: Caller | undefined): Promise<void> {
+  async #read(
+    server: Server,
+    kind: ListKind,
+    caller: Caller | undefined,
+    key = markOf(server.name, kind),
+  ): Promise<void> {
     const mark = markOf(server.name, kind);
     const deadlineMs = server.config.startTimeoutMs + listDeadlineMs;
     try {
@@ -179,12 +189,13 @@ export class KnownLists {
     }
     const isKnown = server.offerings.definitions(kind) !== undefined;
     if (isKnown && !server.isBorrowedFor(caller)) {
-      this.#attempts.delete(mark);
+      this.#attempts.delete(key);
       return;
     }
     const now = this.#clock.now();
     this.#waitedUntil.set(mark, now);
-    this.#attempts.set(mark, failedAttempt(this.#attempts.get(mark) ?? noAttempts, now));
+    if (this.#attempts.size >= maxAttempts) this.#attempts.clear();
+    this.#attempts.set(key, failedAttempt(this.#attempts.get(key) ?? noAttempts, now));
   }
 }
 

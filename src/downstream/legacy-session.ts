@@ -75,6 +75,10 @@ export class LegacySession implements Session, Client {
     return this.#protocolVersion;
   }
 
+  get isGone(): boolean {
+    return this.#isClosed;
+  }
+
   get inFlight(): number {
     return this.#requests.size;
   }

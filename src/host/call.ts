@@ -114,7 +114,7 @@ async function carry(
     if (isInside) {
       leases.release();
       if (!isWait) admission.leave();
-      if (seat.isDuplicate) server.seats.settle(seat);
+      if (seat.isDuplicate || seat.isSpent) server.seats.settle(seat);
       parts.pool.settle();
     }
   }

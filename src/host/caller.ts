@@ -12,6 +12,8 @@ export interface Client {
   readonly key: string;
   /** It is asked only inside one of its calls, never between them (modern). */
   readonly isAskedInCalls: boolean;
+  /** It has left for good: nothing new is begun for it. */
+  readonly isGone?: boolean;
   /** Does it have roots that a server may ask for, in this call if it is asked in calls? */
   hasRoots(caller: Caller | undefined): boolean;
   /** Carries a server's request to it. Never rejects. */

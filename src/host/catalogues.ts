@@ -20,18 +20,25 @@ export interface ClassCatalogue {
   isRead: boolean;
 }
 
-/** Classes that are told apart; beyond that the one that was made first is given up. */
+/** Classes that are told apart; beyond that those are given up that no connection is for, the oldest first. */
 const maxClasses = 8;
 
 export class Catalogues {
   readonly #make: (own: () => ClassCatalogue) => Catalogue;
   readonly #facts: () => Facts;
+  readonly #isHeld: (catalogue: Catalogue) => boolean;
   /** Bounded by maxClasses. */
   #entries: ClassCatalogue[] = [];
 
-  constructor(make: (own: () => ClassCatalogue) => Catalogue, facts: () => Facts) {
+  /** `isHeld`: is there a connection that this catalogue is read on? */
+  constructor(
+    make: (own: () => ClassCatalogue) => Catalogue,
+    facts: () => Facts,
+    isHeld: (catalogue: Catalogue) => boolean,
+  ) {
     this.#make = make;
     this.#facts = facts;
+    this.#isHeld = isHeld;
   }
 
   all(): readonly ClassCatalogue[] {
@@ -47,11 +54,24 @@ export class Catalogues {
   nearest(aim: Aim): ClassCatalogue {
     const exact = this.#exact(aim);
     if (exact && isKnown(exact)) return exact;
-    const known = this.#entries.filter(isKnown);
-    const apart = ({ aim: other }: ClassCatalogue) =>
-      distance(other.clients, aim.clients) + (other.era === aim.era ? 0 : 1_000);
-    const [nearest] = known.toSorted((a, b) => apart(a) - apart(b));
-    return nearest ?? exact ?? this.#add(aim);
+    return nearestOf(this.#entries, aim) ?? exact ?? this.#nothing(aim);
+  }
+
+  /** What the clients of this one were shown before it was read. */
+  nearestTo(entry: ClassCatalogue): ClassCatalogue | undefined {
+    const others = this.#entries.filter((other) => other !== entry);
+    return nearestOf(others, entry.aim);
+  }
+
+  /** Shown while nothing is known; whoever looks leaves nothing behind. */
+  #nothing(aim: Aim): ClassCatalogue {
+    const entry: ClassCatalogue = {
+      aim,
+      catalogue: this.#make(() => entry),
+      greeting: undefined,
+      isRead: false,
+    };
+    return entry;
   }
 
   /** Are these clients shown what others are offered, because nothing was read for them? */
@@ -69,14 +89,16 @@ export class Catalogues {
   }
 
   #add(aim: Aim): ClassCatalogue {
-    const entry: ClassCatalogue = {
-      aim,
-      catalogue: this.#make(() => entry),
-      greeting: undefined,
-      isRead: false,
-    };
-    this.#entries = [...this.#entries, entry].slice(-maxClasses);
+    const entry = this.#nothing(aim);
+    if (this.#entries.length >= maxClasses) this.#giveOneUp();
+    this.#entries = [...this.#entries, entry];
     return entry;
+  }
+
+  #giveOneUp(): void {
+    const unused = this.#entries.filter(({ catalogue }) => !this.#isHeld(catalogue));
+    const gone = unused.find(({ isRead }) => !isRead) ?? unused[0];
+    this.#entries = this.#entries.filter((entry) => entry !== gone);
   }
 
   /** All that any class is offered, each name once. */
@@ -112,6 +134,13 @@ export class Catalogues {
       (entry) => entry === latest || entry.aim.era !== latest.aim.era,
     );
   }
+}
+
+function nearestOf(entries: readonly ClassCatalogue[], aim: Aim): ClassCatalogue | undefined {
+  const apart = ({ aim: other }: ClassCatalogue) =>
+    distance(other.clients, aim.clients) + (other.era === aim.era ? 0 : 1_000);
+  const [nearest] = entries.filter(isKnown).toSorted((a, b) => apart(a) - apart(b));
+  return nearest;
 }
 
 function isKnown({ catalogue }: ClassCatalogue): boolean {

@@ -73,6 +73,7 @@ export async function freshen(
   kind: ListKind,
   { caller, deadlineMs, asksAgain }: Freshening,
 ): Promise<void> {
+  if (caller?.client.isGone) throw new Fault('cancelled', 'the client is gone');
   const shown = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller);
   const seat = (shown && server.seatOf(shown)) ?? server.seats.for(caller);
   const { supervisor } = seat;

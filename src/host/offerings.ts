@@ -29,6 +29,8 @@ export interface OfferingsParts {
   readonly asks: () => boolean;
   /** The tools were read: how many, how many were left out, and which are not what they were. */
   readonly toolsRead: (tools: number, invalid: number, changed: readonly string[]) => void;
+  /** Is there a connection that this is read on? */
+  readonly isHeld: (catalogue: Catalogue) => boolean;
   /** An error that nobody expected while something was written down. */
   readonly caught: (error: unknown) => void;
   /** A list was read. */
@@ -50,7 +52,7 @@ export class Offerings {
         listed: parts.toolsRead,
         read: (kind, change) => this.#read(own(), kind, change),
       });
-    this.#catalogues = new Catalogues(make, () => parts.facts.now);
+    this.#catalogues = new Catalogues(make, () => parts.facts.now, parts.isHeld);
   }
 
   /** What a connection made for these clients fills. */
@@ -121,14 +123,9 @@ export class Offerings {
 
   /** Until now these clients have been shown what another class is offered. */
   #newsOfFirst(entry: ClassCatalogue, kind: ListKind): 'first' | 'new' | 'same' {
-    const others = this.#catalogues.all().filter((other) => other !== entry);
-    const shown = others.flatMap(({ catalogue }) => {
-      const definitions = catalogue.definitions(kind);
-      return definitions ? [definitions] : [];
-    });
-    if (shown.length === 0) return 'first';
-    const own = entry.catalogue.definitions(kind) ?? [];
-    return shown.some((definitions) => isSameList(definitions, own)) ? 'same' : 'new';
+    const shown = this.#catalogues.nearestTo(entry)?.catalogue.definitions(kind);
+    if (shown === undefined) return 'first';
+    return isSameList(shown, entry.catalogue.definitions(kind) ?? []) ? 'same' : 'new';
   }
 
   // --- what is kept beyond this run --------------------------------------------------------

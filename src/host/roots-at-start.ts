@@ -5,6 +5,7 @@
 // asked before anybody was there is told, by the first client, that there are roots now.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Caller } from './caller.ts';
 import { hasRoots } from './client-class.ts';
@@ -30,6 +31,8 @@ export class RootsAtStart {
   readonly #clock: Clock;
   /** Of connections whose first question is awaited, until it is answered or its time is over. */
   readonly #turns = new Map<Connection, Turn>();
+  /** When each connection was made; gone with the connection. */
+  readonly #madeAt = new WeakMap<Connection, number>();
 
   constructor(facts: ServerFacts, clock: Clock) {
     this.#facts = facts;
@@ -39,10 +42,12 @@ export class RootsAtStart {
   /** A connection was made; its server may ask now. */
   connected(seat: Seat, connection: Connection): void {
     if (connection.era !== 'legacy' || !hasRoots(seat.aim.clients)) return;
+    this.#madeAt.set(connection, this.#clock.now());
     const { asksAtStart } = this.#facts.now;
     // Nobody is there yet who could answer, or nobody will be asked.
     if (asksAtStart === false || !seat.onlyClientWaitingFor(connection)) return;
-    this.#begin(connection, asksAtStart ? answerMs : findOutMs);
+    const learnNot = () => this.#facts.learn({ asksAtStart: false });
+    this.#begin(connection, asksAtStart ? answerMs : findOutMs, learnNot);
   }
 
   /** What a call has to wait for; undefined if there is nothing. */
@@ -54,19 +59,24 @@ export class RootsAtStart {
     if (!mustTell || !client.hasRoots(undefined)) return undefined;
     seat.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
-    return this.#begin(connection, answerMs).over;
+    // That it does not ask again says nothing about what it does at its start.
+    return this.#begin(connection, answerMs, ignored).over;
   }
 
+  /** What is asked later, in the middle of calls, has nothing to do with the start. */
   asked(connection: Connection): void {
-    this.#facts.learn({ asksAtStart: true });
-    this.#turns.get(connection)?.asked();
+    const turn = this.#turns.get(connection);
+    const madeAt = this.#madeAt.get(connection) ?? this.#clock.now();
+    if (turn || this.#clock.now() - madeAt < answerMs) this.#facts.learn({ asksAtStart: true });
+    turn?.asked();
   }
 
   answered(connection: Connection): void {
     this.#turns.get(connection)?.answered();
   }
 
-  #begin(connection: Connection, waitMs: number): Turn {
+  /** `unasked` is told when the whole time has passed and nothing was asked. */
+  #begin(connection: Connection, waitMs: number, unasked: () => void): Turn {
     let resolve!: () => void;
     const over = new Promise<void>((done) => {
       resolve = done;
@@ -77,9 +87,7 @@ export class RootsAtStart {
       resolve();
     };
     const giveUp = () => {
-      const { asksAtStart } = this.#facts.now;
-      if (asksAtStart === undefined && !connection.isLost)
-        this.#facts.learn({ asksAtStart: false });
+      if (!connection.isLost) unasked();
       end();
     };
     let timer = this.#clock.after(waitMs, giveUp);

@@ -28,6 +28,8 @@ export class Seat {
   catalogue: Catalogue | undefined;
   /** Another connection serves its clients as well: it ends as soon as nobody uses it. */
   isDuplicate = false;
+  /** It was the own connection of a client that is gone: nobody else may use what it was told. */
+  isSpent = false;
   readonly supervisor: Supervisor<Connection>;
   readonly subscriptions: Subscriptions;
   /** The calls it carries, in the order they came, and the time each has; few, and never a Map (see churn-table). */

@@ -7,8 +7,10 @@
 // runs at the same time, so that a question belongs to exactly one.
 
 import type { ServerConfig } from '../config/schema.ts';
+import { Fault } from '../kernel/fault.ts';
 import type { Era } from '../wire/eras.ts';
 import type { Caller, Client } from './caller.ts';
+import type { Catalogue } from './catalogue.ts';
 import {
   bareClass,
   type ClientClass,
@@ -78,9 +80,12 @@ export class Seats {
 
   /** Where this call goes. */
   for(caller: Caller | undefined): Seat {
-    if (caller === undefined) return this.#asks ? this.#forNobody() : this.current;
+    if (caller === undefined)
+      return this.#own.size > 0 || this.#asks ? this.#forNobody() : this.current;
     if (this.#parts.isolation === 'shared') return this.current;
     const { client } = caller;
+    // What is still done for a client that is gone must not make a connection for it.
+    if (client.isGone) return this.#forNobody();
     const era = this.#eraFor(client);
     const seat = this.#isApart(era)
       ? this.#ownSeat(client, { era, clients: classOf(caller.capabilities) })
@@ -91,7 +96,7 @@ export class Seats {
 
   /** Who cannot be asked must not use the connection of a client that is: a question would have no owner. */
   #forNobody(): Seat {
-    const open = this.#open;
+    const open = this.#open.filter(({ isSpent }) => !isSpent);
     return open.find(({ supervisor }) => supervisor.connection) ?? open[0] ?? this.current;
   }
 
@@ -111,7 +116,7 @@ export class Seats {
   // --- shared by clients of a class --------------------------------------------------------
 
   #chosen(era: Era, capabilities: string): Seat {
-    const key = `${era} ${capabilities}`;
+    const key = era === 'modern' ? era : classOf(capabilities).key;
     const known = this.#choices.get(key);
     if (known) return known;
     const seat = this.#choose({ era, clients: classOf(capabilities) });
@@ -125,7 +130,7 @@ export class Seats {
     const isConnected = ({ supervisor }: Seat) => supervisor.connection !== undefined;
     const inUse = sameEra.filter((seat) => !seat.isFree);
     const [first] = [...inUse.filter(isConnected), ...inUse].filter(
-      (seat) => !seat.isDuplicate && this.#serves(seat, aim.clients),
+      (seat) => !seat.isDuplicate && !seat.isSpent && this.#serves(seat, aim.clients),
     );
     if (first) return first;
     const isAlike = aim.era === 'legacy' && this.#parts.facts().classes === 'alike';
@@ -150,6 +155,7 @@ export class Seats {
     const free = this.#open.find((seat) => seat.isFree);
     if (free) {
       free.aim = aim;
+      free.isDuplicate = false;
       this.#choices.clear();
       return free;
     }
@@ -172,11 +178,21 @@ export class Seats {
   recall(clients: ClientClass): void {
     const [first] = this.#shared;
     if (first?.isFree && this.#parts.isolation !== 'shared') first.aim = { ...first.aim, clients };
+    this.#choices.clear();
+  }
+
+  /** Is there a connection, or one on its way, that this catalogue is read on? */
+  isHeld(catalogue: Catalogue): boolean {
+    for (const seat of this.all()) {
+      if (seat.catalogue === catalogue && seat.supervisor.phase.kind !== 'idle') return true;
+    }
+    return false;
   }
 
   /** A connection was made: another one may no longer be needed. */
   connected(seat: Seat): void {
     seat.isDuplicate = false;
+    seat.isSpent = false;
     this.changed();
   }
 
@@ -201,7 +217,7 @@ export class Seats {
 
   /** A call has left: a connection that was kept only for it ends. */
   settle(seat: Seat): void {
-    if (!seat.isDuplicate) return;
+    if (!seat.isDuplicate && !seat.isSpent) return;
     const { leases } = seat.supervisor;
     if (this.#isPinned && leases.isPinned) this.#movePin(seat);
     if (!leases.isWanted) seat.supervisor.evict();
@@ -282,7 +298,9 @@ export class Seats {
     for (const seat of this.#shared) {
       if (seat.owner !== key) continue;
       seat.owner = null;
-      seat.supervisor.evict();
+      // It has been told of this client: it serves nobody else.
+      seat.isSpent = seat.supervisor.connection !== undefined;
+      this.settle(seat);
     }
     const seats = this.#own.get(key) ?? [];
     this.#own.delete(key);
@@ -302,6 +320,7 @@ export class Seats {
    */
   async watch(caller: Caller, uri: string): Promise<() => void> {
     const { key } = caller.client;
+    if (caller.client.isGone) throw new Fault('cancelled', 'the client is gone');
     const aim = this.aimOf(caller);
     const seat = this.#isApart(aim.era)
       ? (this.#seatsOf(key)[0] ?? this.#add(key, aim))

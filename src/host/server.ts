@@ -124,6 +124,7 @@ export class Server {
       facts: this.eras,
       isKept: hasClients,
       asks: () => this.seats.asks,
+      isHeld: (catalogue) => this.seats.isHeld(catalogue),
       toolsRead: (tools, invalid, changed) => {
         events.emit({ kind: 'tools', server: name, tools, invalid });
         if (changed.length > 0) parts.toolsChanged(name, changed);

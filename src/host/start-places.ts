@@ -32,6 +32,8 @@ export function expectedMs({ startMs, late }: StartFacts, startTimeoutMs: number
 
 interface Entry {
   readonly server: Server;
+  /** The server itself, or an object of its own for a further connection. */
+  readonly key: object;
   readonly granted: Promise<void>;
   readonly grant: () => void;
   /** Those who are waiting for this server, or reading from it. */
@@ -43,8 +45,8 @@ interface Entry {
 export class StartPlaces {
   readonly #clock: Clock;
   readonly #places: number;
-  /** At most one for each server. */
-  readonly #entries = new Map<Server, Entry>();
+  /** At most one for each server, and one for each start of a further connection. */
+  readonly #entries = new Map<object, Entry>();
   #held = 0;
 
   constructor(clock: Clock, places: number) {
@@ -52,9 +54,13 @@ export class StartPlaces {
     this.#places = places;
   }
 
-  /** Resolves when this server may be started; those who come for the same one share its place. */
-  async enter(server: Server): Promise<Disposable> {
-    const entry = this.#entries.get(server) ?? this.#add(server);
+  /**
+   * Resolves when this server may be started; those who come for the same one share its place. A further
+   * connection of a server that runs already (`isFurther`) needs a place of its own.
+   */
+  async enter(server: Server, isFurther = false): Promise<Disposable> {
+    const key = isFurther ? {} : server;
+    const entry = this.#entries.get(key) ?? this.#add(server, key);
     entry.users += 1;
     this.#grantNext();
     await entry.granted;
@@ -71,19 +77,21 @@ export class StartPlaces {
   /** Some server is connected: whoever waited for it needs no place any more, or gives one up. */
   connected(): void {
     for (const entry of this.#entries.values()) {
-      if (!needsPlace(entry.server)) this.#free(entry);
+      if (entry.key === entry.server && !needsPlace(entry.server)) this.#free(entry);
     }
     this.#grantNext();
   }
 
-  #add(server: Server): Entry {
+  #add(server: Server, key: object): Entry {
     let grant: () => void = () => {};
     const granted = new Promise<void>((resolve) => {
       grant = resolve;
     });
-    const entry: Entry = { server, granted, grant, users: 0, state: 'waiting', timer: undefined };
-    this.#entries.set(server, entry);
-    if (!needsPlace(server)) this.#free(entry);
+    const waiting = { users: 0, state: 'waiting', timer: undefined } as const;
+    const entry: Entry = { key, server, granted, grant, ...waiting };
+    this.#entries.set(key, entry);
+    const isFree = key === server ? !needsPlace(server) : server.config.type !== 'stdio';
+    if (isFree) this.#free(entry);
     return entry;
   }
 
@@ -91,7 +99,7 @@ export class StartPlaces {
     entry.users -= 1;
     if (entry.users > 0) return;
     this.#free(entry);
-    this.#entries.delete(entry.server);
+    this.#entries.delete(entry.key);
     this.#grantNext();
   }
 

@@ -91,10 +91,16 @@ function expected(issue: z.core.$ZodIssue): string {
     case 'invalid_union':
       return '"stdio", "http" or "sse"';
     case 'invalid_format':
-      return '"NAME" or "PREFIX_*"';
+      return formatOf(issue.path);
     default:
       return 'something else';
   }
+}
+
+function formatOf(path: readonly PropertyKey[]): string {
+  if (path.includes('listen')) return '"HOST:PORT", such as "127.0.0.1:4100"';
+  if (path.includes('inheritEnv')) return '"NAME" or "PREFIX_*"';
+  return 'letters, digits, "_", "." and "-"';
 }
 
 const secretive: ReadonlySet<string | number> = new Set(['env', 'headers', 'args', 'url']);

@@ -108,7 +108,6 @@ export class Gateway implements Front, AsyncDisposable {
       seal,
       parking: this.#parking,
       tasks: new TaskResults(this.handles, host.tasks),
-      isAccepting: () => this.isAccepting,
       exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
       caught: (error) => this.caught(error),
     });

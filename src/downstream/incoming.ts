@@ -42,6 +42,8 @@ export class Incoming implements Caller, Underway {
   isCarried = false;
   /** We go down, and do not wait for it any longer. */
   isDismissed = false;
+  /** It came when nothing new was taken on any more. */
+  isLate = false;
   readonly #reply: Reply;
   readonly #over: ((incoming: Incoming) => void) | undefined;
   #isOver = false;

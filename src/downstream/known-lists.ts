@@ -87,6 +87,9 @@ export class KnownLists {
     });
     if (old.length === 0) return;
     await Promise.all(old.map((server) => this.#await(server, kind, caller)));
+    // Somebody else's reading, shared while nothing was known, may have been for other clients.
+    const borrowed = old.filter((server) => server.isBorrowedFor(caller));
+    await Promise.all(borrowed.map((server) => this.#await(server, kind, caller)));
     for (const server of old) {
       const isFresh = server.catalogueFor(caller).lists.isFresh(kind);
       if (!isFresh) this.#missed.add(markOf(server.name, kind));

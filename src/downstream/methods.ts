@@ -85,8 +85,9 @@ export function answerRequest(
   session: LegacySession | undefined,
 ): void {
   const { method = '' } = incoming.message;
+  incoming.isLate = !gateway.isAccepting;
   // Our own tools answer to the end; calls of others are refused on their way.
-  if (!gateway.isAccepting && method !== 'tools/call') {
+  if (incoming.isLate && method !== 'tools/call') {
     return gateway.count(incoming, method, () => {
       throw drainingFault();
     });
@@ -96,7 +97,8 @@ export function answerRequest(
   const ofEra = incoming.isModern ? modernOnly : legacyOnly;
   const handler = ownValue(bothEras, method) ?? ownValue(ofEra, method);
   if (handler) return attempt(handler, gateway, incoming, session);
-  if (incoming.isModern && removed.has(method)) return incoming.error(methodNotFound(method));
+  const isOfOtherEra = incoming.isModern ? removed.has(method) : Object.hasOwn(modernOnly, method);
+  if (isOfOtherEra) return incoming.error(methodNotFound(method));
   attempt(custom, gateway, incoming, session);
 }
 
@@ -145,7 +147,7 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
   if (callOwnTool(gateway, incoming, name)) return;
   const route = gateway.view.tools.route(name, incoming.principal);
   if (route) gateway.relay.carry(incoming, route);
-  else if (!gateway.isAccepting) gateway.failToolCall(incoming, drainingFault());
+  else if (incoming.isLate) gateway.failToolCall(incoming, drainingFault());
   else return callUnlisted(gateway, incoming, name);
 }
 

@@ -48,8 +48,6 @@ export interface RelayParts {
   readonly seal: Seal;
   readonly parking: Parking;
   readonly tasks: TaskResults;
-  /** False when we go down: nothing new is carried. */
-  readonly isAccepting: () => boolean;
   /** A result as the client may see it: addresses that two servers claim are told apart. */
   readonly exposed: (server: string, answer: Answer) => Answer;
   /** An error that nobody expected on the way back. */
@@ -98,7 +96,7 @@ export class Relay {
   carry(incoming: Incoming, to: Destination): void {
     const follow = this.#followUp(incoming, to);
     if (follow === 'taken') return;
-    if (this.#parts.isAccepting()) return this.#carry(incoming, to, follow, 0);
+    if (!incoming.isLate) return this.#carry(incoming, to, follow, 0);
     const { traffic } = this.#parts;
     const fault = drainingFault(to.server);
     to.settled?.();

@@ -40,7 +40,7 @@ export function cancelledFault(server: string): Fault {
 export function timeoutFault(server: string, limitMs: number): Fault {
   return new Fault(
     'timeout',
-    `${server} did not answer within ${limitMs} ms; if the call needs longer, raise callTimeoutMs or the tool's timeoutMs`,
+    `${server} did not answer within ${limitMs} ms; it may have run all the same; if the call needs longer, raise callTimeoutMs or the tool's timeoutMs`,
     { server },
   );
 }

@@ -41,12 +41,15 @@ export class ServerFacts implements EraMemory {
 
   /** Reads what an earlier run learnt, once. What was learnt since counts more. */
   recall(): Promise<void> {
-    this.#recalling ??= this.#collection.get(this.#specHash).then((record) => {
-      const before = factsIn(record);
-      if (Object.keys(before).length === 0) return;
-      this.#facts = { ...before, ...this.#facts };
-      this.#changed(this.#facts);
-    });
+    // A record that cannot be read is as good as none: the server is asked again.
+    this.#recalling ??= this.#collection
+      .get(this.#specHash)
+      .then(factsIn, () => ({}))
+      .then((before) => {
+        if (Object.keys(before).length === 0) return;
+        this.#facts = { ...before, ...this.#facts };
+        this.#changed(this.#facts);
+      });
     return this.#recalling;
   }
 

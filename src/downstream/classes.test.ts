@@ -139,3 +139,51 @@ describe('a server that asks for roots only inside calls', () => {
     expect(host.find('s').eras.now.asksAtStart).toBe(false);
   });
 });
+
+describe('modern clients of one principal in front of a legacy server that asks', () => {
+  const rooted: Script = {
+    tools: [tool('a')],
+    on: {
+      'notifications/initialized': (_heard, child) => child.ask('start', 'roots/list'),
+      'notifications/roots/list_changed': (_heard, child) => child.ask('later', 'roots/list'),
+      'tools/call': (_heard, child) => {
+        const known = child.heard.some(({ result }) =>
+          JSON.stringify(result ?? {}).includes('file'),
+        );
+        return text(known ? 'known' : 'unknown');
+      },
+    },
+  };
+
+  it('are asked inside their calls, never in a list, and get every answer #roots #one-answer', async () => {
+    const { modern, clock } = newGateway({ s: rooted });
+    const peer = modern({ roots: {} });
+    const list = peer.request('tools/list');
+    await clock.advanceAsync(3_000);
+    expect(list.result['resultType']).toBe('complete');
+    const call = peer.request('tools/call', { name: 's__a' });
+    await clock.advanceAsync(100);
+    expect(call.result).toMatchObject({ resultType: 'input_required' });
+    const [[key]] = Object.entries(call.result['inputRequests'] as object) as [[string, unknown]];
+    const again = peer.request('tools/call', {
+      name: 's__a',
+      inputResponses: { [key]: { roots: [{ uri: 'file:///x' }] } },
+      requestState: call.result['requestState'],
+    });
+    await clock.advanceAsync(3_000);
+    expect(again.result).toMatchObject(text('known'));
+  });
+
+  it('that can do different things do not use each other’s connections #classes', async () => {
+    const { modern, servers, host, clock } = newGateway({ s: choosy });
+    host.find('s').eras.learn({ modern: false, legacy: true });
+    host.find('s').seats.foundAsking();
+    const [plain, rich] = [modern(), modern({ sampling: {} })];
+    plain.request('tools/call', { name: 's__a' });
+    await clock.advanceAsync(3_000);
+    const call = rich.request('tools/call', { name: 's__b' });
+    await clock.advanceAsync(3_000);
+    expect(call.result).toMatchObject(text('done'));
+    expect(servers.s.children.filter((child) => can(child, 'sampling')).length).toBeGreaterThan(0);
+  });
+});

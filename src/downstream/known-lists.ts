@@ -35,6 +35,8 @@ export class KnownLists {
   readonly #recalling: Promise<void>;
   /** Until when a server is waited for that has never given a list; one for each server and list. */
   readonly #waitedUntil = new Map<string, number>();
+  /** Until when a server is waited for that has given its list to others; at most `maxAttempts`. */
+  readonly #ownUntil = new Map<string, number>();
   /** Servers without which a list was answered; at most one for each server and list. */
   readonly #missed = new Set<string>();
   /** Readings under way; at most one for each server and list. */
@@ -108,7 +110,8 @@ export class KnownLists {
       const isUnknown = shown.definitions(kind) === undefined && mayHave(server, kind, caller);
       // Somebody calls it by its name: it is started like for any call.
       if (isCandidate(server)) {
-        return shown.lists.isFresh(kind) ? [] : [this.#read(server, kind, caller)];
+        const isRead = shown.lists.isFresh(kind) && !server.isBorrowedFor(caller);
+        return isRead ? [] : [this.#read(server, kind, caller)];
       }
       return isUnknown ? [this.#await(server, kind, caller)] : [];
     });
@@ -117,11 +120,23 @@ export class KnownLists {
 
   /** Waits for one server as long as it may be waited for. */
   async #await(server: Server, kind: ListKind, caller: Caller | undefined): Promise<void> {
-    const waitMs = this.#waitMs(server, kind);
+    const waitMs = server.isBorrowedFor(caller)
+      ? this.#waitForOwnMs(server, caller)
+      : this.#waitMs(server, kind);
     const reading = this.#reading(server, kind, caller);
     if (reading === undefined || waitMs === 0) return;
     await within(this.#clock, waitMs, reading.ended);
     if (server.offerings.definitions(kind) === undefined) this.#noteLate(server, kind, reading);
+  }
+
+  /** What others are offered is shown at once or after a short time, but that time is waited only once. */
+  #waitForOwnMs({ name }: Server, caller: Caller | undefined): number {
+    const mark = `${name} ${caller ? classOf(caller.capabilities).key : ''}`;
+    const now = this.#clock.now();
+    const until = this.#ownUntil.get(mark) ?? now + changedListMs;
+    if (this.#ownUntil.size >= maxAttempts) this.#ownUntil.clear();
+    this.#ownUntil.set(mark, until);
+    return Math.max(0, until - now);
   }
 
   #waitMs({ offerings, name, history }: Server, kind: ListKind): number {

@@ -34,14 +34,14 @@ export class ModernClient implements Client {
   }
 
   hasRoots(caller: Caller | undefined): boolean {
-    return caller instanceof Incoming && capabilitiesOf(caller).hasRoots;
+    return caller instanceof Incoming && mayBeAsked(caller) && capabilitiesOf(caller).hasRoots;
   }
 
   ask(question: Question): Promise<ClientAnswer> {
     const { caller, message } = question;
     const { method = '', params, bytes } = message;
     const embedded = params && bytes.subarray(params.start, params.end);
-    const isPossible = caller instanceof Incoming && embeddable.has(method);
+    const isPossible = caller instanceof Incoming && mayBeAsked(caller) && embeddable.has(method);
     if (!isPossible || !capabilitiesOf(caller).allows(method, embedded)) {
       return Promise.resolve(cannotBeAsked(method));
     }
@@ -54,6 +54,13 @@ export class ModernClient implements Client {
     // It follows no task of a legacy server: what it hears belongs to its call.
     caller.send(carriedFrame(asTheClientKnowsIt(message, () => undefined)));
   }
+}
+
+/** Only these may be answered with a question (2026-07-28). */
+const askable: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+function mayBeAsked({ message }: Incoming): boolean {
+  return askable.has(message.method ?? '');
 }
 
 function capabilitiesOf(caller: Incoming): ClientCapabilities {

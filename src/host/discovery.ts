@@ -84,7 +84,9 @@ export async function freshen(
       ? undefined
       : parts.clock.after(deadlineMs, () => interruption.raise(slowFault(server, deadlineMs)));
   supervisor.leases.hold();
-  seat.enter(caller);
+  // A client that is asked in calls cannot be asked in a list: its call will be, when it is on its way.
+  const asked = caller?.client.isAskedInCalls ? undefined : caller;
+  seat.enter(asked);
   try {
     const earlier = supervisor.connection;
     const connection = earlier ?? (await interruption.of(supervisor.acquire()));
@@ -100,7 +102,7 @@ export async function freshen(
     supervisor.breaker.withdrawn(pass);
     throw faultFrom(thrown).with({ server: server.name });
   } finally {
-    seat.leave(caller);
+    seat.leave(asked);
     supervisor.leases.release();
     server.seats.settle(seat);
   }

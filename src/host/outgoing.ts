@@ -44,7 +44,7 @@ export function requestOptions(
   offered: OfferedTool | undefined,
   patience: Patience,
 ): RequestOptions {
-  const capabilities = capabilitiesFor(connection, operation, caller?.capabilities);
+  const capabilities = capabilitiesFor(connection, operation, caller);
   const options: RequestOptions = caller
     ? { progress: patience, owner: caller, capabilities, logLevel: caller.logLevel }
     : { progress: patience, capabilities };
@@ -53,13 +53,18 @@ export function requestOptions(
   return { ...options, headers: mirrored(operation, offered) };
 }
 
-/** A modern server may make a task of any tool call: where the caller cannot follow it, the host does. */
+/**
+ * A modern server may make a task of any tool call: where the caller cannot follow it, the host does. A
+ * modern client speaks for itself: what it has not declared, the server answers as it must.
+ */
 function capabilitiesFor(
   { era, greeting }: Connection,
   { kind }: Operation,
-  own: string | undefined,
+  caller: CallRequest['caller'],
 ): string | undefined {
+  const own = caller?.capabilities;
   if (kind !== 'tool' || era !== 'modern' || !hasTasksExtension(greeting)) return own;
+  if (caller?.client.isAskedInCalls) return own;
   if (own?.includes(tasksExtension)) return own;
   const { extensions, ...rest } = JSON.parse(own ?? '{}') as { extensions?: object };
   return JSON.stringify({ ...rest, extensions: { ...extensions, [tasksExtension]: {} } });

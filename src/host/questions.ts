@@ -84,9 +84,10 @@ export class Questions {
     const byTask = this.#parts.tasks.ownerOf(message, from);
     const owner = byTask ?? this.#owner(seat, about, from) ?? this.#onlyCallOf(seat, from);
     if (message.method === 'roots/list') {
-      const waiting = owner ? undefined : seat.onlyClientWaitingFor(from);
-      const roots = owner ?? (waiting && { client: waiting, caller: seat.oldestCaller(waiting) });
-      return this.#rootsAsked(seat, message, roots, from);
+      // Its call may still be waiting for this very question to be answered.
+      const client = owner?.client ?? seat.onlyClientWaitingFor(from);
+      const caller = owner?.caller ?? (client && seat.oldestCaller(client));
+      return this.#rootsAsked(seat, message, client && { client, caller }, from);
     }
     this.#parts.asked();
     if (!owner) return this.#refuse(seat, message, from);

@@ -51,12 +51,12 @@ export class RootsAtStart {
   }
 
   /** What a call has to wait for; undefined if there is nothing. */
-  before(seat: Seat, connection: Connection, { client }: Caller): Promise<void> | undefined {
+  before(seat: Seat, connection: Connection, caller: Caller): Promise<void> | undefined {
     const turn = this.#turns.get(connection);
     if (turn) return turn.over;
-    const mustTell =
-      this.#facts.now.asksAtStart === true && seat.isUnused(connection) && !client.isAskedInCalls;
-    if (!mustTell || !client.hasRoots(undefined)) return undefined;
+    const { client } = caller;
+    const mustTell = this.#facts.now.asksAtStart === true && seat.isUnused(connection);
+    if (!mustTell || !client.hasRoots(caller)) return undefined;
     seat.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
     // That it does not ask again says nothing about what it does at its start.

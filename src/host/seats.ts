@@ -265,11 +265,20 @@ export class Seats {
 
   #ownSeat(client: Client, aim: Aim): Seat {
     const { key, isAskedInCalls } = client;
-    const seats = this.#seatsOf(key);
-    if (!isAskedInCalls || aim.era === 'modern') return seats[0] ?? this.#add(key, aim);
+    const all = this.#seatsOf(key);
+    if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
+    // The calls of one principal may come from programs that can do different things.
+    const seats = all.filter((seat) => seat.aim.era === aim.era && this.#serves(seat, aim.clients));
+    const [first] = seats;
+    if (aim.era === 'modern' && first) return first;
     const free = seats.find((seat) => seat.inFlight === 0);
     if (free) return free;
-    return seats.length < maxPerClient ? this.#add(key, aim) : (seats[0] ?? this.current);
+    const unused = all.find((seat) => seat.isFree);
+    if (unused) {
+      unused.aim = aim;
+      return unused;
+    }
+    return all.length < maxPerClient ? this.#add(key, aim) : (first ?? all[0] ?? this.current);
   }
 
   #seatsOf(key: string): readonly Seat[] {

@@ -48,25 +48,24 @@ const working = { status: 'working' };
 const done = { status: 'completed', result: { content: [], n: 1 } };
 
 describe('a call that a modern server makes a task', () => {
-  it.each(['legacy', 'modern'] as const)(
-    'is followed for a %s client without the extension: it gets the result',
-    async (era) => {
-      const script = taskServer((_heard, count) => (count < 3 ? working : done));
-      const { legacy, modern, servers, clock } = newGateway({ a: script });
-      const peer = era === 'legacy' ? legacy() : modern({ roots: {} });
-      const call = peer.request('tools/call', { name: 'a__t' });
-      await settled();
-      expect(call.answers).toEqual([]);
-      await clock.advanceAsync(2_000);
-      expect(call.result).toEqual({
-        content: [],
-        n: 1,
-        ...(era === 'modern' ? { resultType: 'complete' } : {}),
-      });
-      expect(servers.a.heard('tools/call')).toHaveLength(1);
-      expect(servers.a.heard('tasks/get')).toHaveLength(3);
-    },
-  );
+  it('is followed for a legacy client: it gets the result', async () => {
+    const script = taskServer((_heard, count) => (count < 3 ? working : done));
+    const { legacy, servers, clock } = newGateway({ a: script });
+    const call = legacy().request('tools/call', { name: 'a__t' });
+    await settled();
+    expect(call.answers).toEqual([]);
+    await clock.advanceAsync(2_000);
+    expect(call.result).toEqual({ content: [], n: 1 });
+    expect(servers.a.heard('tools/call')).toHaveLength(1);
+    expect(servers.a.heard('tasks/get')).toHaveLength(3);
+  });
+
+  it('is refused by the server itself to a modern client that has not declared the extension', async () => {
+    const { modern } = newGateway({ a: taskServer(() => done) });
+    const call = modern({ roots: {} }).request('tools/call', { name: 'a__t' });
+    await settled();
+    expect(call.answered.error).toMatchObject({ code: -32021 });
+  });
 
   it('is shown to a client with the extension, under a handle of its own', async () => {
     const { modern, servers } = newGateway({ a: taskServer(() => done) });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newGateway, settled } from '../../../test/support/fake-gateway.ts';
+import { newGateway, newHost, settled } from '../../../test/support/fake-gateway.ts';
 import {
   ErrorAnswer,
   type Heard,
@@ -148,6 +148,43 @@ describe('a call that a modern server makes a task', () => {
     const { length } = servers.a.heard('tasks/get');
     await clock.advanceAsync(5_000);
     expect(servers.a.heard('tasks/get')).toHaveLength(length);
+  });
+
+  it('is not sent again if its server ends between two questions about the task', async () => {
+    const { legacy, servers, clock } = newGateway({ a: taskServer(() => working) });
+    const call = legacy().request('tools/call', { name: 'a__t' });
+    await settled();
+    servers.a.child.exit();
+    await clock.advanceAsync(10_000);
+    expect(servers.a.heard('tools/call')).toHaveLength(1);
+    expect(call.result).toMatchObject({
+      _meta: { 'holdfast/fault': { code: 'outcome_unknown', dispatched: 'yes', attempts: 1 } },
+    });
+  });
+
+  it('is not sent again under its idempotency key after its time was over between two questions', async () => {
+    const config = { a: { callTimeoutMs: 1_000, maxCallMs: 10_200 } };
+    const { host, servers, clock } = newHost({ a: taskServer(() => working) }, { config });
+    const run = () => host.call('a', 't', {}, { idempotencyKey: 'k' }).catch((fault) => fault);
+    const first = run();
+    await clock.advanceAsync(20_000);
+    expect((await first).record).toMatchObject({ code: 'timeout', dispatched: 'yes' });
+    const second = run();
+    await clock.advanceAsync(20_000);
+    expect((await second).record.dispatched).not.toBe('no');
+    expect(servers.a.heard('tools/call')).toHaveLength(1);
+  });
+
+  it('that we dismiss between two questions is not said to be unsent', async () => {
+    const { legacy, gateway, clock } = newGateway({ a: taskServer(() => working) });
+    const call = legacy().request('tools/call', { name: 'a__t' });
+    await settled();
+    const drained = gateway.drain(100);
+    await clock.advanceAsync(200);
+    await drained;
+    expect(call.result).toMatchObject({
+      _meta: { 'holdfast/fault': { code: 'outcome_unknown', dispatched: 'yes' } },
+    });
   });
 
   it('keeps its server until the result was fetched', async () => {

@@ -4,6 +4,7 @@ import {
   ErrorAnswer,
   type Heard,
   type Script,
+  type ScriptedChild,
   tool,
 } from '../../../test/support/scripted-server.ts';
 
@@ -200,6 +201,89 @@ describe('a call that a modern server makes a task', () => {
     peer.request('tasks/get', { taskId: call.result['taskId'] });
     await clock.advanceAsync(20_000);
     expect(servers.a.child.isGone).toBe(true);
+  });
+});
+
+/** Each process numbers its tasks from one, and says whose result it gives. */
+function carelessServer(): Script {
+  const legacyOnes = new Set<ScriptedChild>();
+  const processes: ScriptedChild[] = [];
+  const capabilities = {
+    tools: {},
+    tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    extensions: { [extension]: {} },
+  };
+  const serverInfo = { name: 's', version: '1' };
+  const task = { taskId: 'task-1', status: 'working', ...times };
+  return {
+    era: 'both',
+    capabilities,
+    tools: [tool('t', { execution: { taskSupport: 'optional' } })],
+    on: {
+      initialize: (_heard, child) => {
+        legacyOnes.add(child);
+        return { protocolVersion: '2025-11-25', capabilities, serverInfo };
+      },
+      'tools/call': (_heard, child) => {
+        processes.push(child);
+        return legacyOnes.has(child) ? { task } : { resultType: 'task', ...task };
+      },
+      'tasks/get': (_heard, child) => ({
+        resultType: 'complete',
+        taskId: 'task-1',
+        ...times,
+        status: 'completed',
+        result: { content: [], process: processes.indexOf(child) },
+      }),
+    },
+  };
+}
+
+describe('a modern task with the id of another process’s task', () => {
+  it('is asked for where it was begun, not where a legacy client began its own', async () => {
+    const { legacy, modern, clock, host } = newGateway({ a: carelessServer() });
+    const session = legacy();
+    const first = session.request('tools/call', { name: 'a__t', task: { ttl: 60_000 } });
+    await clock.advanceAsync(1_000);
+    expect(first.result).toHaveProperty('task');
+    const peer = modern(declaring);
+    const call = peer.call('a__t');
+    await clock.advanceAsync(1_000);
+    const get = peer.request('tasks/get', { taskId: call.result['taskId'] });
+    await settled();
+    expect(get.result).toMatchObject({ status: 'completed', result: { process: 1 } });
+    expect(host.tasks.get(1)).toMatchObject({ era: 'legacy', isOver: false });
+  });
+
+  it('is asked for, and told of, where its own principal began it', async () => {
+    const config = { a: { isolation: 'client' } };
+    const script = { ...carelessServer(), era: 'modern' as const };
+    const { modern, clock, servers, host } = newGateway({ a: script }, { config });
+    host.setGuard(() => ({ allow: true }));
+    const peers = ['x', 'y'].map((key) =>
+      modern(declaring, { principal: { id: `token:${key}`, role: null }, key }),
+    );
+    const handles: unknown[] = [];
+    for (const peer of peers) {
+      const call = peer.call('a__t');
+      await clock.advanceAsync(1_000);
+      handles.push(call.result['taskId']);
+    }
+    const listening = peers.map((peer, at) =>
+      peer.request('subscriptions/listen', { notifications: { taskIds: [handles[at]] } }),
+    );
+    await settled();
+    const used = servers.a.children.filter((child) => child.heardAs('tools/call').length > 0);
+    expect(used).toHaveLength(2);
+    used[1]?.note('notifications/tasks', { taskId: 'task-1', ...times, status: 'working' });
+    await settled();
+    expect(listening.map(({ messages }) => messages.length)).toEqual([1, 2]);
+    const gets = peers.map((peer, at) => peer.request('tasks/get', { taskId: handles[at] }));
+    await settled();
+    expect(gets.map(({ result }) => result['result'])).toMatchObject([
+      { process: 0 },
+      { process: 1 },
+    ]);
   });
 });
 

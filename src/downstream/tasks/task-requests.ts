@@ -52,7 +52,7 @@ export function modernTaskRequest(gateway: Gateway, incoming: Incoming): void {
     operationKey: incoming.message.method ?? '',
     changes: { taskId: JSON.stringify(taskId) },
     // Another process of the same server may know nothing of it.
-    seat: host.tasks.find(server, taskId)?.place.seat,
+    seat: host.tasks.find(server, taskId, incoming)?.place.seat,
   });
 }
 

@@ -28,6 +28,8 @@ const maxInAll = 4_096;
 const longestLifeMs = 86_400_000;
 /** Clocks differ, and an answer may be on its way. */
 const graceMs = 60_000;
+/** How long a server may take to say that it has heard of a cancellation. */
+const cancelMs = 30_000;
 /** A description beyond this is not kept for lists. */
 const maxDescription = 16_384;
 
@@ -302,5 +304,6 @@ export class BegunTasks {
 export function cancelTask(connection: Connection, taskId: string, options?: RequestOptions): void {
   if (connection.isLost) return;
   const params = { members: `"taskId":${JSON.stringify(taskId)}` };
-  connection.request('tasks/cancel', params, options).answer.catch(ignored);
+  const limited = { ...options, deadlineMs: cancelMs };
+  connection.request('tasks/cancel', params, limited).answer.catch(ignored);
 }

@@ -333,6 +333,16 @@ describe('what becomes of a modern task', () => {
     expect(child.heardAs('notifications/cancelled')).toHaveLength(1);
   });
 
+  it('is not told to a client that listens for more tasks than it may', async () => {
+    const { modern } = newGateway({ a: taskServer(() => working) });
+    const taskIds = Array.from({ length: 1_001 }, (_, at) => `made-up-${at}`);
+    const listening = modern(declaring).request('subscriptions/listen', {
+      notifications: { taskIds },
+    });
+    await settled();
+    expect(listening.answered.error).toMatchObject({ data: { code: 'overloaded' } });
+  });
+
   it('is not told to a client that did not declare the extension', async () => {
     const { modern } = newGateway({ a: taskServer(() => working) });
     const listening = modern().request('subscriptions/listen', {

@@ -137,6 +137,41 @@ describe('a call that a modern server makes a task', () => {
     expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
   });
 
+  it('withdraws what it has asked the client when its caller gives up', async () => {
+    const question = { method: 'elicitation/create', params: { message: 'who?' } };
+    const asking = { status: 'input_required', inputRequests: { who: question } };
+    const { legacy, servers, clock } = newGateway({ a: taskServer(() => asking) });
+    const peer = legacy({ elicitation: {} });
+    const call = peer.request('tools/call', { name: 'a__t' }, 'c');
+    await clock.advanceAsync(600);
+    const [asked] = call.messages as { id: unknown }[];
+    peer.note('notifications/cancelled', { requestId: 'c' });
+    await settled();
+    expect([...call.messages, ...peer.messages]).toContainEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: expect.objectContaining({ requestId: asked?.id }),
+    });
+    expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
+  });
+
+  it.each([
+    ['params that are no object', { who: { method: 'elicitation/create', params: 'x' } }],
+    ['no method', { who: { params: {} } }],
+    ['a notification', { who: { method: 'notifications/x' } }],
+    ['a list of questions', []],
+  ])('ends, and the task with it, if it asks with %s', async (_what, inputRequests) => {
+    const script = taskServer(() => ({ status: 'input_required', inputRequests }));
+    const { legacy, servers, clock } = newGateway({ a: script });
+    const call = legacy({ elicitation: {} }).request('tools/call', { name: 'a__t' });
+    await clock.advanceAsync(2_000);
+    expect(call.messages).toEqual([]);
+    expect(call.result).toMatchObject({
+      _meta: { 'holdfast/fault': { code: 'protocol_violation', dispatched: 'yes' } },
+    });
+    expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
+  });
+
   it('is cancelled when its caller gives up', async () => {
     const { legacy, servers, clock } = newGateway({ a: taskServer(() => working) });
     const peer = legacy();

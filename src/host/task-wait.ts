@@ -57,7 +57,8 @@ export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<M
     if (connection.era === 'legacy') return withoutRelatedTask(await ask('tasks/result'));
     return await followed(wait, task, ask);
   } catch (thrown) {
-    if (thrown instanceof Fault && givingUp.has(thrown.code)) cancelTask(connection, task.taskId, options);
+    if (thrown instanceof Fault && givingUp.has(thrown.code))
+      cancelTask(connection, task.taskId, options);
     throw thrown;
   }
 }

@@ -186,7 +186,7 @@ describe('a call that a modern server makes a task', () => {
     expect(servers.a.heard('tasks/get')).toHaveLength(length);
   });
 
-  it('is not sent again if its server ends between two questions about the task', async () => {
+  it('is not sent again if its server ends between two questions about the task #never-twice', async () => {
     const { legacy, servers, clock } = newGateway({ a: taskServer(() => working) });
     const call = legacy().request('tools/call', { name: 'a__t' });
     await settled();
@@ -198,7 +198,7 @@ describe('a call that a modern server makes a task', () => {
     });
   });
 
-  it('is not sent again under its idempotency key after its time was over between two questions', async () => {
+  it('is not sent again under its idempotency key after its time was over between two questions #never-twice', async () => {
     const config = { a: { callTimeoutMs: 1_000, maxCallMs: 10_200 } };
     const { host, servers, clock } = newHost({ a: taskServer(() => working) }, { config });
     const run = () => host.call('a', 't', {}, { idempotencyKey: 'k' }).catch((fault) => fault);
@@ -275,7 +275,7 @@ function carelessServer(): Script {
 }
 
 describe('a modern task with the id of another process’s task', () => {
-  it('is asked for where it was begun, not where a legacy client began its own', async () => {
+  it('is asked for where it was begun, not where a legacy client began its own #tasks', async () => {
     const { legacy, modern, clock, host } = newGateway({ a: carelessServer() });
     const session = legacy();
     const first = session.request('tools/call', { name: 'a__t', task: { ttl: 60_000 } });
@@ -290,7 +290,7 @@ describe('a modern task with the id of another process’s task', () => {
     expect(host.tasks.get(1)).toMatchObject({ era: 'legacy', isOver: false });
   });
 
-  it('is asked for, and told of, where its own principal began it', async () => {
+  it('is asked for, and told of, where its own principal began it #tasks', async () => {
     const config = { a: { isolation: 'client' } };
     const script = { ...carelessServer(), era: 'modern' as const };
     const { modern, clock, servers, host } = newGateway({ a: script }, { config });

@@ -59,7 +59,8 @@ async function watchAt(
   const server = host.find(name);
   const [first] = tasks;
   const seat =
-    (first && host.tasks.find(name, first.taskId, incoming)?.place.seat) ?? server.seats.for(incoming);
+    (first && host.tasks.find(name, first.taskId, incoming)?.place.seat) ??
+    server.seats.for(incoming);
   const { supervisor } = seat;
   supervisor.leases.hold();
   try {

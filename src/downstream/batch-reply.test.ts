@@ -43,6 +43,18 @@ describe('the answers to a batch', () => {
     expect(waiting).toBe(0);
   });
 
+  it('are one for each request, whatever comes after it', () => {
+    const written: string[] = [];
+    const batch = new BatchReply(2, (frame) => written.push(frameText(frame)), unheard);
+    const [first, second] = [batch.reply(), batch.reply()];
+    first.answer(['{"id":1}']);
+    first.withdrawn?.();
+    first.answer(['{"id":1}']);
+    expect(written).toEqual([]);
+    second.answer(['{"id":2}']);
+    expect(written).toEqual(['[{"id":1},{"id":2}]']);
+  });
+
   it('are none if nothing was asked', () => {
     const written: string[] = [];
     new BatchReply(0, (frame) => written.push(frameText(frame)), unheard);

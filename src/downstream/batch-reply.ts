@@ -24,13 +24,15 @@ export class BatchReply {
     this.#listener = listener;
   }
 
-  /** The place of one request's answer. */
+  /** The place of one request's answer; the first that is put there is the one. */
   reply(): Reply {
-    return {
-      send: this.#write,
-      answer: (frame) => this.#ended(frame),
-      withdrawn: () => this.#ended(undefined),
+    let isOpen = true;
+    const end = (answer: Frame | undefined) => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#ended(answer);
     };
+    return { send: this.#write, answer: end, withdrawn: () => end(undefined) };
   }
 
   #ended(answer: Frame | undefined): void {

@@ -3,6 +3,7 @@
 // when the client closes it or we go down.
 
 import { announcedAs, type ListKind } from '../host/listings.ts';
+import type { Connection } from '../upstream/connection.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { envelopeKeys } from '../wire/eras.ts';
 import { type MemberChanges, memberEdits } from '../wire/member-edits.ts';
@@ -84,8 +85,8 @@ export class Listening {
   }
 
   /** `shown` writes what the server said with the client's own handle and mark. */
-  task(server: string, taskId: string, shown: (own: MemberChanges) => Buffer): void {
-    const task = this.#tasks.find((one) => one.server === server && one.taskId === taskId);
+  task(from: Connection, taskId: string, shown: (own: MemberChanges) => Buffer): void {
+    const task = this.#tasks.find((one) => one.connection === from && one.taskId === taskId);
     if (!task) return;
     const params = shown({ taskId: JSON.stringify(task.handle), _meta: this.#mark });
     this.incoming.send(notificationFrame('notifications/tasks', params));

@@ -70,7 +70,7 @@ export interface Destination {
   readonly seat?: Seat | undefined;
   readonly task?: BegunTask;
   readonly timeoutMs?: number;
-  /** Told when the server's answer, or none, has come. */
+  /** Told when the server's answer, or none, has come, or nothing was sent; perhaps more than once. */
   readonly settled?: () => void;
 }
 
@@ -94,8 +94,17 @@ export class Relay {
 
   /** The answer, whatever it is, goes to the request itself. */
   carry(incoming: Incoming, to: Destination): void {
+    try {
+      this.#begin(incoming, to);
+    } catch (thrown) {
+      to.settled?.();
+      throw thrown;
+    }
+  }
+
+  #begin(incoming: Incoming, to: Destination): void {
     const follow = this.#followUp(incoming, to);
-    if (follow === 'taken') return;
+    if (follow === 'taken') return to.settled?.();
     if (!incoming.isLate) return this.#carry(incoming, to, follow, 0);
     const { traffic } = this.#parts;
     const fault = drainingFault(to.server);

@@ -189,6 +189,22 @@ describe('a connection on stdio', () => {
     expect(JSON.parse(lines()[2] ?? '')).toMatchObject({ error: { code: -32600 } });
     expect(lines().length).toBe(3);
   });
+
+  it('answers a whole batch although one of it meets an error of ours #one-bad-neighbour', async () => {
+    const { front, say, messages } = newStdio();
+    await say(initialize('2025-03-26'));
+    front.onAsked = ({ method }) => {
+      if (method === 'b') throw new Error('planted');
+    };
+    await say([request(1, 'a'), request(2, 'b'), request(3, 'c')]);
+    front.last('c').reply.answer(result(3));
+    front.last('a').reply.answer(result(1));
+    await settled();
+    expect(messages().slice(1)).toMatchObject([
+      [{ id: 2, error: { code: -32603 } }, { id: 3 }, { id: 1 }],
+    ]);
+    expect(front.defects).toHaveLength(1);
+  });
 });
 
 describe('a modern request on stdio', () => {

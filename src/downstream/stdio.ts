@@ -205,19 +205,37 @@ class StdioServer implements StdioFront {
   }
 
   #batch(bytes: Buffer): void {
+    const messages = this.#batchIn(bytes);
+    if (!messages) return;
+    if (messages.length === 0) return this.#refuse('null', emptyBatch);
+    const requests = messages.filter(({ kind }) => kind === 'request').length;
+    const batch = new BatchReply(requests, (frame) => this.#output.write(frame), {
+      gathered: (bytes) => this.#output.gathered(bytes),
+    });
+    for (const message of messages) this.#oneOfBatch(message, batch.reply());
+  }
+
+  /** Refuses what is not one. */
+  #batchIn(bytes: Buffer): readonly Message[] | undefined {
     try {
-      const messages = scanBatch(bytes).map((element) => scanMessage(element));
-      if (messages.length === 0) return this.#refuse('null', emptyBatch);
-      const requests = messages.filter(({ kind }) => kind === 'request').length;
-      const batch = new BatchReply(requests, (frame) => this.#output.write(frame), {
-        gathered: (bytes) => this.#output.gathered(bytes),
-      });
-      for (const message of messages) this.#session?.receive(message, batch.reply());
+      return scanBatch(bytes).map((element) => scanMessage(element));
     } catch (error) {
       if (!(error instanceof WireError)) this.#parts.front.caught(error);
       const isRefused = error instanceof WireError;
       this.#refuse('null', isRefused ? wireRefusal(error) : internalError);
+      return undefined;
     }
+  }
+
+  /** An error that nobody expected costs this one message: the others of the batch are answered. */
+  #oneOfBatch(message: Message, reply: Reply): void {
+    contain(
+      () => this.#session?.receive(message, reply),
+      (error) => {
+        this.#parts.front.caught(error);
+        if (message.kind === 'request') reply.answer(errorFrame(idText(message), internalError));
+      },
+    );
   }
 
   // --- out ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import { lacksTasks } from './tasks/task-requests.ts';
 import { declaresTasks } from './tasks/task-results.ts';
 import { watchTasks } from './tasks/task-watch.ts';
 
-/** Resources that one client may watch, in one session or in one request. */
+/** Resources, and tasks, that one client may watch, in one session or in one request. */
 export const maxWatched = 1_000;
 /** Requests of one client that stay open to listen. */
 export const maxListenings = 64;
@@ -68,6 +68,7 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   const hasRoom = () => gateway.listeningsOf(incoming.client.key) < maxListenings;
   assertRoom(hasRoom(), `${maxListenings} streams`);
   assertRoom(wishes.resourceSubscriptions.length <= maxWatched, `${maxWatched} resources`);
+  assertRoom(wishes.taskIds.length <= maxWatched, `${maxWatched} tasks`);
   if (wishes.taskIds.length > 0 && !declaresTasks(incoming)) return incoming.error(lacksTasks());
   const stops: (() => void)[] = [];
   const granted: string[] = [];

@@ -205,7 +205,10 @@ export class Attempts implements PatienceListener {
     return taskIn(era, bytes, resultObject);
   }
 
-  /** A task is accepted work: it may take as long as a call may take at all. */
+  /**
+   * A task is accepted work: it may take as long as a call may take at all. However following it ends,
+   * the call itself has run or may yet: what was not sent is only a question about the task.
+   */
   async #finished(
     connection: Connection,
     offered: OfferedTool | undefined,
@@ -222,6 +225,8 @@ export class Attempts implements PatienceListener {
       const message = await finishTask(wait, task);
       if (message.kind === 'error') throw rpcFault(connection, message);
       return message;
+    } catch (thrown) {
+      throw thrown instanceof Fault ? thrown.with({ dispatched: 'yes' }) : thrown;
     } finally {
       this.#patience.release();
     }

@@ -28,6 +28,8 @@ const maxInAll = 4_096;
 const longestLifeMs = 86_400_000;
 /** Clocks differ, and an answer may be on its way. */
 const graceMs = 60_000;
+/** How long a server may take to say that it has heard of a cancellation. */
+const cancelMs = 30_000;
 /** A description beyond this is not kept for lists. */
 const maxDescription = 16_384;
 
@@ -73,6 +75,16 @@ export interface TaskNews {
   readonly message: Message;
   /** Undefined for a modern task that was begun on an earlier connection. */
   readonly task: BegunTask | undefined;
+  /** Where it was said: the same id may be another task on another connection. */
+  readonly from: Connection;
+}
+
+/** Who asks for a task: a modern one is its principal's, one of 2025-11-25 its session's. */
+export type Asker = Pick<Beginning, 'era' | 'principal' | 'client'>;
+
+function isOf({ era, principal, client }: BegunTask, asker: Asker): boolean {
+  if (era !== asker.era) return false;
+  return era === 'modern' ? principal.id === asker.principal.id : client.key === asker.client.key;
 }
 
 export class BegunTasks {
@@ -113,7 +125,7 @@ export class BegunTasks {
   }
 
   begin(beginning: Beginning, { taskId, status, livesMs, ...text }: DescribedTask): BegunTask {
-    const known = this.find(beginning.server, taskId, beginning.place.connection);
+    const known = this.#at(beginning.place.connection, taskId);
     if (known) return known;
     const task: Entry = {
       ...beginning,
@@ -132,6 +144,8 @@ export class BegunTasks {
     beginning.place.seat.supervisor.leases.hold();
     this.#ownersAt(beginning.place.connection).set(taskId, { client: beginning.client });
     this.heard(task, { taskId, status, livesMs, ...text });
+    // A connection that takes no more may still have carried this answer.
+    if (beginning.place.connection.isLost) this.lost(beginning.place.connection);
     return task;
   }
 
@@ -146,10 +160,10 @@ export class BegunTasks {
     return [...this.#tasks.values()].filter(({ client }) => client.key === key);
   }
 
-  find(server: string, taskId: string, connection?: Connection): BegunTask | undefined {
+  /** The asker's own: two processes of a server may use the same id for tasks of different clients. */
+  find(server: string, taskId: string, asker: Asker): BegunTask | undefined {
     for (const task of this.#tasks.values()) {
-      const isThere = connection === undefined || task.place.connection === connection;
-      if (task.taskId === taskId && task.server === server && isThere) return task;
+      if (task.taskId === taskId && task.server === server && isOf(task, asker)) return task;
     }
     return undefined;
   }
@@ -253,10 +267,9 @@ export class BegunTasks {
     const said = described(bytes, paramsObject);
     if (!said) return true;
     const { taskId } = said;
-    const isModern = from.era === 'modern';
-    const task = isModern ? this.find(server, taskId) : this.#at(from, taskId);
+    const task = this.#at(from, taskId);
     if (task) this.heard(task, said);
-    if (task || isModern) this.#tell({ server, taskId, message, task });
+    if (task || from.era === 'modern') this.#tell({ server, taskId, message, task, from });
     return true;
   }
 
@@ -267,7 +280,7 @@ export class BegunTasks {
     for (const task of this.#tasks.values()) {
       if (task.token !== token || task.place.connection !== from) continue;
       const { taskId } = task;
-      if (task.progressToken) this.#tell({ server, taskId, message, task });
+      if (task.progressToken) this.#tell({ server, taskId, message, task, from });
       return true;
     }
     return false;
@@ -291,5 +304,6 @@ export class BegunTasks {
 export function cancelTask(connection: Connection, taskId: string, options?: RequestOptions): void {
   if (connection.isLost) return;
   const params = { members: `"taskId":${JSON.stringify(taskId)}` };
-  connection.request('tasks/cancel', params, options).answer.catch(ignored);
+  const limited = { ...options, deadlineMs: cancelMs };
+  connection.request('tasks/cancel', params, limited).answer.catch(ignored);
 }

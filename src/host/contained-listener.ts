@@ -15,6 +15,7 @@ export function containedListener(
     contain(work, (error) => caught('a message of the server', error));
   return {
     lost: (cause) => guard(() => listener.lost(cause)),
+    ended: (from) => guard(() => listener.ended(from)),
     lastWords: (stderr) => guard(() => listener.lastWords(stderr)),
     notification: (message, about, from) =>
       guard(() => listener.notification(message, about, from)),

@@ -272,10 +272,10 @@ export class Server {
     const startedAt = this.#parts.clock.now();
     let connection: Connection | undefined;
     const listener: ConnectionListener = {
-      lost: (cause) => {
-        if (connection) this.questions.lost(connection);
-        if (connection) this.#parts.tasks.lost(connection);
-        lost(cause);
+      lost,
+      ended: (from) => {
+        this.#parts.tasks.lost(from);
+        this.questions.lost(from);
       },
       lastWords: (stderr) => {
         this.#lastStderr = stderr;

@@ -2,26 +2,34 @@
 // caller gets the result of the call as if there had been none. A task of 2025-11-25 is waited for
 // with `tasks/result`; one of the modern extension is asked for again and again, and what it needs
 // to know is asked of the caller's client. The call itself went out once; nothing here runs it again.
-// If the caller gives up, or its time is over, the task is cancelled.
+// If the caller gives up, or its time is over, or the server breaks the protocol, the task is cancelled.
 
 import type { Clock } from '../kernel/clock.ts';
-import { Fault } from '../kernel/fault.ts';
+import { Fault, type FaultCode } from '../kernel/fault.ts';
 import { Withdrawal } from '../kernel/withdrawal.ts';
 import type { Connection, RequestOptions } from '../upstream/connection.ts';
 import { headerValue } from '../upstream/mirror-headers.ts';
-import { numberOf, textOf } from '../wire/decode.ts';
+import { numberOf } from '../wire/decode.ts';
 import { memberEdits } from '../wire/member-edits.ts';
-import { objectAt } from '../wire/parts.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
-import { keyOf, type ObjectSpan, type Span } from '../wire/span.ts';
+import type { Span } from '../wire/span.ts';
 import { splice } from '../wire/splice.ts';
 import { type BegunTasks, cancelTask } from './begun-tasks.ts';
-import type { Caller, ClientAnswer } from './caller.ts';
+import type { Caller } from './caller.ts';
+import {
+  askForInput,
+  type InputRequest,
+  type InputResponse,
+  readInputRequests,
+} from './input-requests.ts';
 import type { Interruption } from './interruption.ts';
 import { type DescribedTask, described } from './task-result.ts';
 
 /** How often a modern task is asked for, whatever its server suggests. */
 const pollMs = { least: 50, usual: 1_000, most: 30_000 };
+
+/** Ends of a call after which nobody follows its task, though the server may still work on it. */
+const givingUp: ReadonlySet<FaultCode> = new Set(['cancelled', 'timeout', 'protocol_violation']);
 
 export interface TaskWait {
   readonly server: string;
@@ -49,9 +57,8 @@ export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<M
     if (connection.era === 'legacy') return withoutRelatedTask(await ask('tasks/result'));
     return await followed(wait, task, ask);
   } catch (thrown) {
-    const isGivenUp =
-      thrown instanceof Fault && (thrown.code === 'cancelled' || thrown.code === 'timeout');
-    if (isGivenUp) cancelTask(connection, task.taskId, options);
+    if (thrown instanceof Fault && givingUp.has(thrown.code))
+      cancelTask(connection, task.taskId, options);
     throw thrown;
   }
 }
@@ -138,15 +145,10 @@ async function answerQuestions(
   answered: Set<string>,
   ask: Ask,
 ): Promise<Message | undefined> {
-  const span = object.find('inputRequests');
-  const requests = span && objectAt(bytes, span);
-  const open = (requests?.members() ?? []).filter((one) => !answered.has(keyOf(bytes, one)));
+  const requests = readInputRequests(wait.server, bytes, object);
+  const open = requests.filter(({ key }) => !answered.has(key));
   if (open.length === 0) return undefined;
-  const asking = open.map(async (member) => {
-    const request = objectAt(bytes, member);
-    return { key: keyOf(bytes, member), given: await answerTo(wait, bytes, request) };
-  });
-  const answers = await wait.interruption.of(Promise.all(asking));
+  const answers = await answersOf(wait, open);
   for (const { key } of answers) answered.add(key);
   const refusal = answers.find(({ given }) => given.kind === 'error')?.given;
   if (refusal) {
@@ -159,25 +161,22 @@ async function answerQuestions(
   return updated.kind === 'error' ? updated : undefined;
 }
 
-async function answerTo(
-  { caller, server }: TaskWait,
-  bytes: Buffer,
-  request: ObjectSpan | undefined,
-): Promise<ClientAnswer> {
-  const named = request?.find('method');
-  const params = request?.find('params');
-  const method = (named && textOf(bytes, named)) ?? '';
-  const about = params ? bytes.toString('utf8', params.start, params.end) : '{}';
-  const text = `{"jsonrpc":"2.0","id":0,"method":${JSON.stringify(method)},"params":${about}}`;
-  if (caller === undefined) {
-    const message = `nobody can be asked for ${method}`;
-    return { kind: 'error', json: JSON.stringify({ code: -32601, message }) };
+/** What the client was asked is withdrawn if the call ends before it has answered. */
+async function answersOf(
+  { caller, server, interruption }: TaskWait,
+  requests: readonly InputRequest[],
+): Promise<readonly InputResponse[]> {
+  if (caller === undefined) return requests.map(unasked);
+  const withdrawn = new Withdrawal();
+  try {
+    return await interruption.of(askForInput(caller, server, requests, withdrawn));
+  } catch (thrown) {
+    withdrawn.abort();
+    throw thrown;
   }
-  return caller.client.ask({
-    server,
-    message: scanMessage(Buffer.from(text)),
-    caller,
-    withdrawn: new Withdrawal(),
-    tellServer: () => {},
-  });
+}
+
+function unasked({ key, message }: InputRequest): InputResponse {
+  const error = { code: -32601, message: `nobody can be asked for ${message.method}` };
+  return { key, given: { kind: 'error', json: JSON.stringify(error) } };
 }

@@ -66,8 +66,10 @@ export interface Connection extends Described {
 
 /** Told what the server says on its own account. */
 export interface ConnectionListener {
-  /** The end of a connection that had been made. */
+  /** The end of a connection that had been made and that we did not close. */
   lost(cause: Fault): void;
+  /** It carries nothing any more, whoever has ended it; told before `lost`, and perhaps once more when it is closed. */
+  ended(from: Connection): void;
   /** The last lines of a process that is gone, also of one that never became a connection. */
   lastWords(stderr: readonly string[]): void;
   /** `about` is the exchange it belongs to, where the transport shows that. */

@@ -369,6 +369,7 @@ class HttpConnection implements Connection {
   #lose(cause: Fault): void {
     if (this.isLost) return;
     this.isLost = true;
+    this.#listener.ended(this);
     if (this.#greeting) this.#listener.lost(cause);
   }
 
@@ -386,6 +387,7 @@ class HttpConnection implements Connection {
     this.#isClosed = true;
     this.#stream?.[Symbol.dispose]();
     this.#conversation.failAll(this.#fault('was stopped'));
+    this.#listener.ended(this);
     for (const inFlight of this.#inFlight.values()) inFlight.abort();
     this.#inFlight.clear();
     if (this.#session !== undefined) await this.#sayGoodbye();

@@ -267,6 +267,7 @@ class SseConnection implements Connection {
     this.#stopAll();
     this.#opened?.reject(cause);
     this.#conversation.failAll(cause);
+    this.#listener.ended(this);
     if (this.#greeting) this.#listener.lost(cause);
   }
 
@@ -274,6 +275,7 @@ class SseConnection implements Connection {
     this.isLost = true;
     this.#stopAll();
     this.#conversation.failAll(this.#fault('was stopped'));
+    this.#listener.ended(this);
     return 0;
   }
 

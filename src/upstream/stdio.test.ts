@@ -42,6 +42,7 @@ function connecting(
   };
   return connectStdio(parts, 1, signal, {
     lost,
+    ended: () => {},
     lastWords: () => {},
     notification: () => {},
     asked: () => {},

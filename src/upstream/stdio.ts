@@ -355,6 +355,7 @@ class StdioConnection implements Connection {
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.close();
     this.#conversation.failAll(cause);
+    this.#listener.ended(this);
     // Before the greeting it is a failed start, which whoever starts it hears as a rejection.
     if (this.#greeting) this.#listener.lost(cause);
   }
@@ -372,6 +373,7 @@ class StdioConnection implements Connection {
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.finish();
     this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));
+    this.#listener.ended(this);
     if (!this.#child) return 0;
     const stop = stopChild(this.#child, this.#exited, clock, politeStop);
     if (reason === 'hung') stop.hurry();

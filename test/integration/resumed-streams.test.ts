@@ -103,7 +103,7 @@ async function connected(url: URL) {
     {
       lost: (cause) => lost.push(cause),
       notification: (message) => notifications.push(message),
-      ...{ lastWords: () => {}, asked: () => {}, noise: () => {} },
+      ...{ ended: () => {}, lastWords: () => {}, asked: () => {}, noise: () => {} },
     },
   );
   cleanups.push(async () => {

@@ -48,6 +48,7 @@ export function remoteServer(
   const abort = new AbortController();
   const connecting = transport(parts, 1, abort.signal, {
     lost: (cause) => lost.push(cause),
+    ended: () => {},
     lastWords: () => {},
     notification: (message) => notifications.push(message),
     asked: (message) => asked.push(message),

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { newGateway, settled } from '../../../test/support/fake-gateway.ts';
+import { newGateway, newHost, settled } from '../../../test/support/fake-gateway.ts';
 import {
   ErrorAnswer,
   type Heard,
   type Script,
+  type ScriptedChild,
   tool,
 } from '../../../test/support/scripted-server.ts';
 
@@ -135,6 +136,41 @@ describe('a call that a modern server makes a task', () => {
     expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
   });
 
+  it('withdraws what it has asked the client when its caller gives up', async () => {
+    const question = { method: 'elicitation/create', params: { message: 'who?' } };
+    const asking = { status: 'input_required', inputRequests: { who: question } };
+    const { legacy, servers, clock } = newGateway({ a: taskServer(() => asking) });
+    const peer = legacy({ elicitation: {} });
+    const call = peer.request('tools/call', { name: 'a__t' }, 'c');
+    await clock.advanceAsync(600);
+    const [asked] = call.messages as { id: unknown }[];
+    peer.note('notifications/cancelled', { requestId: 'c' });
+    await settled();
+    expect([...call.messages, ...peer.messages]).toContainEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: expect.objectContaining({ requestId: asked?.id }),
+    });
+    expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
+  });
+
+  it.each([
+    ['params that are no object', { who: { method: 'elicitation/create', params: 'x' } }],
+    ['no method', { who: { params: {} } }],
+    ['a notification', { who: { method: 'notifications/x' } }],
+    ['a list of questions', []],
+  ])('ends, and the task with it, if it asks with %s', async (_what, inputRequests) => {
+    const script = taskServer(() => ({ status: 'input_required', inputRequests }));
+    const { legacy, servers, clock } = newGateway({ a: script });
+    const call = legacy({ elicitation: {} }).request('tools/call', { name: 'a__t' });
+    await clock.advanceAsync(2_000);
+    expect(call.messages).toEqual([]);
+    expect(call.result).toMatchObject({
+      _meta: { 'holdfast/fault': { code: 'protocol_violation', dispatched: 'yes' } },
+    });
+    expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
+  });
+
   it('is cancelled when its caller gives up', async () => {
     const { legacy, servers, clock } = newGateway({ a: taskServer(() => working) });
     const peer = legacy();
@@ -147,6 +183,43 @@ describe('a call that a modern server makes a task', () => {
     const { length } = servers.a.heard('tasks/get');
     await clock.advanceAsync(5_000);
     expect(servers.a.heard('tasks/get')).toHaveLength(length);
+  });
+
+  it('is not sent again if its server ends between two questions about the task #never-twice', async () => {
+    const { legacy, servers, clock } = newGateway({ a: taskServer(() => working) });
+    const call = legacy().request('tools/call', { name: 'a__t' });
+    await settled();
+    servers.a.child.exit();
+    await clock.advanceAsync(10_000);
+    expect(servers.a.heard('tools/call')).toHaveLength(1);
+    expect(call.result).toMatchObject({
+      _meta: { 'holdfast/fault': { code: 'outcome_unknown', dispatched: 'yes', attempts: 1 } },
+    });
+  });
+
+  it('is not sent again under its idempotency key after its time was over between two questions #never-twice', async () => {
+    const config = { a: { callTimeoutMs: 1_000, maxCallMs: 10_200 } };
+    const { host, servers, clock } = newHost({ a: taskServer(() => working) }, { config });
+    const run = () => host.call('a', 't', {}, { idempotencyKey: 'k' }).catch((fault) => fault);
+    const first = run();
+    await clock.advanceAsync(20_000);
+    expect((await first).record).toMatchObject({ code: 'timeout', dispatched: 'yes' });
+    const second = run();
+    await clock.advanceAsync(20_000);
+    expect((await second).record.dispatched).not.toBe('no');
+    expect(servers.a.heard('tools/call')).toHaveLength(1);
+  });
+
+  it('that we dismiss between two questions is not said to be unsent', async () => {
+    const { legacy, gateway, clock } = newGateway({ a: taskServer(() => working) });
+    const call = legacy().request('tools/call', { name: 'a__t' });
+    await settled();
+    const drained = gateway.drain(100);
+    await clock.advanceAsync(200);
+    await drained;
+    expect(call.result).toMatchObject({
+      _meta: { 'holdfast/fault': { code: 'outcome_unknown', dispatched: 'yes' } },
+    });
   });
 
   it('keeps its server until the result was fetched', async () => {
@@ -162,6 +235,89 @@ describe('a call that a modern server makes a task', () => {
     peer.request('tasks/get', { taskId: call.result['taskId'] });
     await clock.advanceAsync(20_000);
     expect(servers.a.child.isGone).toBe(true);
+  });
+});
+
+/** Each process numbers its tasks from one, and says whose result it gives. */
+function carelessServer(): Script {
+  const legacyOnes = new Set<ScriptedChild>();
+  const processes: ScriptedChild[] = [];
+  const capabilities = {
+    tools: {},
+    tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    extensions: { [extension]: {} },
+  };
+  const serverInfo = { name: 's', version: '1' };
+  const task = { taskId: 'task-1', status: 'working', ...times };
+  return {
+    era: 'both',
+    capabilities,
+    tools: [tool('t', { execution: { taskSupport: 'optional' } })],
+    on: {
+      initialize: (_heard, child) => {
+        legacyOnes.add(child);
+        return { protocolVersion: '2025-11-25', capabilities, serverInfo };
+      },
+      'tools/call': (_heard, child) => {
+        processes.push(child);
+        return legacyOnes.has(child) ? { task } : { resultType: 'task', ...task };
+      },
+      'tasks/get': (_heard, child) => ({
+        resultType: 'complete',
+        taskId: 'task-1',
+        ...times,
+        status: 'completed',
+        result: { content: [], process: processes.indexOf(child) },
+      }),
+    },
+  };
+}
+
+describe('a modern task with the id of another process’s task', () => {
+  it('is asked for where it was begun, not where a legacy client began its own #tasks', async () => {
+    const { legacy, modern, clock, host } = newGateway({ a: carelessServer() });
+    const session = legacy();
+    const first = session.request('tools/call', { name: 'a__t', task: { ttl: 60_000 } });
+    await clock.advanceAsync(1_000);
+    expect(first.result).toHaveProperty('task');
+    const peer = modern(declaring);
+    const call = peer.call('a__t');
+    await clock.advanceAsync(1_000);
+    const get = peer.request('tasks/get', { taskId: call.result['taskId'] });
+    await settled();
+    expect(get.result).toMatchObject({ status: 'completed', result: { process: 1 } });
+    expect(host.tasks.get(1)).toMatchObject({ era: 'legacy', isOver: false });
+  });
+
+  it('is asked for, and told of, where its own principal began it #tasks', async () => {
+    const config = { a: { isolation: 'client' } };
+    const script = { ...carelessServer(), era: 'modern' as const };
+    const { modern, clock, servers, host } = newGateway({ a: script }, { config });
+    host.setGuard(() => ({ allow: true }));
+    const peers = ['x', 'y'].map((key) =>
+      modern(declaring, { principal: { id: `token:${key}`, role: null }, key }),
+    );
+    const handles: unknown[] = [];
+    for (const peer of peers) {
+      const call = peer.call('a__t');
+      await clock.advanceAsync(1_000);
+      handles.push(call.result['taskId']);
+    }
+    const listening = peers.map((peer, at) =>
+      peer.request('subscriptions/listen', { notifications: { taskIds: [handles[at]] } }),
+    );
+    await settled();
+    const used = servers.a.children.filter((child) => child.heardAs('tools/call').length > 0);
+    expect(used).toHaveLength(2);
+    used[1]?.note('notifications/tasks', { taskId: 'task-1', ...times, status: 'working' });
+    await settled();
+    expect(listening.map(({ messages }) => messages.length)).toEqual([1, 2]);
+    const gets = peers.map((peer, at) => peer.request('tasks/get', { taskId: handles[at] }));
+    await settled();
+    expect(gets.map(({ result }) => result['result'])).toMatchObject([
+      { process: 0 },
+      { process: 1 },
+    ]);
   });
 });
 
@@ -209,6 +365,16 @@ describe('what becomes of a modern task', () => {
     listening.underway?.cancel();
     await settled();
     expect(child.heardAs('notifications/cancelled')).toHaveLength(1);
+  });
+
+  it('is not told to a client that listens for more tasks than it may', async () => {
+    const { modern } = newGateway({ a: taskServer(() => working) });
+    const taskIds = Array.from({ length: 1_001 }, (_, at) => `made-up-${at}`);
+    const listening = modern(declaring).request('subscriptions/listen', {
+      notifications: { taskIds },
+    });
+    await settled();
+    expect(listening.answered.error).toMatchObject({ data: { code: 'overloaded' } });
   });
 
   it('is not told to a client that did not declare the extension', async () => {

@@ -272,6 +272,34 @@ describe('a task of 2025-11-25', () => {
     expect(servers.a.child.last('tasks/cancel').params).toEqual({ taskId: 'task-1' });
   });
 
+  it('is cancelled with a deadline: a server that never answers that keeps nothing open', async () => {
+    const script = taskServer();
+    const on = { ...script.on, 'tasks/cancel': () => undefined };
+    const { legacy, servers, clock } = newGateway({ a: { ...script, on } });
+    const peer = legacy();
+    await begun(peer);
+    peer.session.close();
+    await clock.advanceAsync(60_000);
+    const { child } = servers.a;
+    expect(child.heardAs('notifications/cancelled')).toMatchObject([
+      { params: { requestId: child.last('tasks/cancel').id } },
+    ]);
+  });
+
+  it('can be waited for after requests for its result that were refused', async () => {
+    const { legacy, servers } = newGateway({ a: taskServer() });
+    const peer = legacy();
+    const taskId = await begun(peer);
+    for (let count = 0; count < 20; count += 1) {
+      const refused = peer.request('tasks/result', { taskId, requestState: 'made-up' });
+      await settled();
+      expect(refused.answered.error).toMatchObject({ code: -32602 });
+    }
+    peer.request('tasks/result', { taskId });
+    await settled();
+    expect(servers.a.heard('tasks/result')).toHaveLength(1);
+  });
+
   it('says nothing about the health of its server while it is waited for', async () => {
     const config = { a: { circuit: { threshold: 1 }, concurrency: 1, queue: 0 } };
     const { legacy, servers, clock, host } = newGateway({ a: taskServer() }, { config });

@@ -17,7 +17,7 @@ export function tellOfTask(
   sessions: Iterable<LegacySession>,
   listenings: Iterable<Listening>,
 ): void {
-  const { task, message, server, taskId } = news;
+  const { task, message, taskId, from } = news;
   const { method = '', paramsObject, bytes } = message;
   if (!paramsObject) return;
   const { start, end } = paramsObject;
@@ -30,7 +30,7 @@ export function tellOfTask(
     return oneLine(splice(bytes.subarray(start, end), edits));
   };
   if (method === 'notifications/tasks') {
-    for (const listening of listenings) listening.task(server, taskId, (own) => shown(own));
+    for (const listening of listenings) listening.task(from, taskId, shown);
     return;
   }
   if (task?.era !== 'legacy') return;

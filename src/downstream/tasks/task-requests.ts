@@ -52,7 +52,7 @@ export function modernTaskRequest(gateway: Gateway, incoming: Incoming): void {
     operationKey: incoming.message.method ?? '',
     changes: { taskId: JSON.stringify(taskId) },
     // Another process of the same server may know nothing of it.
-    seat: host.tasks.find(server, taskId)?.place.seat,
+    seat: host.tasks.find(server, taskId, incoming)?.place.seat,
   });
 }
 
@@ -65,8 +65,9 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
   if (!task) return incoming.error(invalidParams('unknown task'));
   const isWait = method === 'tasks/result';
   if (isWait && waitingFor(task) >= maxWaiting) throw tooManyWait(task.server);
-  task.asking.add(incoming);
   const { server, taskId, place } = task;
+  const { callTimeoutMs } = host.find(server).config;
+  task.asking.add(incoming);
   gateway.relay.carry(incoming, {
     server,
     kind: 'other',
@@ -75,9 +76,7 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
     changes: { taskId: JSON.stringify(taskId) },
     seat: place.seat,
     task,
-    ...(isWait
-      ? { timeoutMs: Math.max(task.leftMs(), host.find(server).config.callTimeoutMs) }
-      : {}),
+    ...(isWait ? { timeoutMs: Math.max(task.leftMs(), callTimeoutMs) } : {}),
     settled: () => task.asking.delete(incoming),
   });
 }

@@ -117,7 +117,7 @@ export class TaskResults {
           },
           described,
         )
-      : this.#tasks.find(server, described.taskId);
+      : this.#tasks.find(server, described.taskId, incoming);
     const isOwn = task?.client.key === client.key;
     if (era === 'legacy' && !isOwn) throw unknownTask(server);
     return this.#renamed(incoming, to, answer, described, task);
@@ -141,7 +141,7 @@ export class TaskResults {
   #asked(incoming: Incoming, to: Destination, answer: Answer): Answer {
     const said = described(answer.frame, answer.object);
     if (!said) return answer;
-    const task = this.#tasks.find(to.server, said.taskId);
+    const task = this.#tasks.find(to.server, said.taskId, incoming);
     if (task) this.#tasks.heard(task, said);
     if (task && said.status === 'completed') this.#tasks.fetched(task);
     return this.#renamed(incoming, to, answer, said, task);

@@ -5,12 +5,18 @@
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { authorize } from '../../policy/guard.ts';
+import type { Connection } from '../../upstream/connection.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
 import type { TaskOwner } from './task-handles.ts';
 
-export interface WatchedTask extends TaskOwner {
+interface WishedTask extends TaskOwner {
   readonly handle: string;
+}
+
+export interface WatchedTask extends WishedTask {
+  /** What is said of it comes from here: the same id may be another task elsewhere. */
+  readonly connection: Connection;
 }
 
 export interface TaskWatch {
@@ -23,7 +29,7 @@ export async function watchTasks(
   incoming: Incoming,
   handles: readonly string[],
 ): Promise<TaskWatch> {
-  const byServer = new Map<string, WatchedTask[]>();
+  const byServer = new Map<string, WishedTask[]>();
   for (const handle of new Set(handles)) {
     const owner = gateway.handles.ownerOf(handle, incoming.principal);
     if (!owner) continue;
@@ -31,12 +37,12 @@ export async function watchTasks(
   }
   const watching = [...byServer].map(async ([server, tasks]) => {
     // What cannot be watched is not granted; the client can still ask.
-    const stop = await watchAt(gateway, incoming, server, tasks).catch(() => undefined);
-    return stop ? [{ tasks, stop }] : [];
+    const watch = await watchAt(gateway, incoming, server, tasks).catch(() => undefined);
+    return watch ?? [];
   });
   const watched = (await Promise.all(watching)).flat();
   return {
-    granted: watched.flatMap(({ tasks }) => tasks),
+    granted: watched.flatMap(({ granted }) => granted),
     stop: () => {
       for (const { stop } of watched) stop();
     },
@@ -47,13 +53,14 @@ async function watchAt(
   { host }: Gateway,
   incoming: Incoming,
   name: string,
-  tasks: readonly WatchedTask[],
-): Promise<(() => void) | undefined> {
+  tasks: readonly WishedTask[],
+): Promise<TaskWatch> {
   authorize(host.guard, incoming.principal, name, null, 'subscribe', 'other');
   const server = host.find(name);
   const [first] = tasks;
   const seat =
-    (first && host.tasks.find(name, first.taskId)?.place.seat) ?? server.seats.for(incoming);
+    (first && host.tasks.find(name, first.taskId, incoming)?.place.seat) ??
+    server.seats.for(incoming);
   const { supervisor } = seat;
   supervisor.leases.hold();
   try {
@@ -67,10 +74,11 @@ async function watchAt(
     );
     // Its end is no news: the client can still ask.
     listening.answer.catch(ignored);
-    return () => {
+    const stop = () => {
       listening.cancel(new Fault('cancelled', 'nobody listens any more', { server: name }));
       supervisor.leases.release();
     };
+    return { granted: tasks.map((task) => ({ ...task, connection })), stop };
   } catch (error) {
     supervisor.leases.release();
     throw error;

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { type Script, tool } from '../../test/support/scripted-server.ts';
+
+const times = { createdAt: 'x', lastUpdatedAt: 'x', ttl: null, pollInterval: 500 };
+const taskServer: Script = {
+  capabilities: { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
+  tools: [tool('work', { execution: { taskSupport: 'optional' } })],
+  on: {
+    'tools/call': () => ({ task: { taskId: 'task-1', status: 'working', ...times } }),
+    'tasks/get': () => ({ taskId: 'task-1', status: 'working', ...times }),
+  },
+};
+const askingServer: Script = {
+  tools: [tool('t')],
+  on: {
+    'tools/call': (_heard, child) => {
+      child.ask('q', 'elicitation/create', { message: 'who?', requestedSchema: {} });
+      return undefined;
+    },
+  },
+};
+
+describe('a connection that we close ourselves', () => {
+  it.each(['reload', 'stop'] as const)('by %s takes its tasks with it', async (how) => {
+    const config = { a: { keepAliveMs: 1_000 } };
+    const { legacy, servers, clock, host } = newGateway({ a: taskServer }, { config });
+    const peer = legacy();
+    const call = peer.request('tools/call', { name: 'a__work', task: { ttl: 60_000 } });
+    await settled();
+    const { task } = call.result as { task: { taskId: string } };
+    const closed = host[how]('a');
+    await clock.advanceAsync(30_000);
+    await closed;
+    const heldBy = [...host.find('a').seats.all()].map(({ supervisor }) => supervisor.leases.held);
+    expect(heldBy.every((held) => held === 0)).toBe(true);
+    const get = peer.request('tasks/get', { taskId: task.taskId });
+    const list = peer.request('tasks/list');
+    await settled();
+    expect(get.answered.error).toMatchObject({ data: { code: 'outcome_unknown' } });
+    expect(list.result).toEqual({ tasks: [] });
+    await clock.advanceAsync(30_000);
+    expect(servers.a.child.isGone).toBe(true);
+  });
+
+  it('withdraws what its server has asked', async () => {
+    const { legacy, clock, host } = newGateway({ a: askingServer });
+    const peer = legacy({ elicitation: {} });
+    const call = peer.request('tools/call', { name: 'a__t' });
+    await clock.advanceAsync(600);
+    const [asked] = call.messages as { id: unknown }[];
+    const closed = host.stop('a');
+    await clock.advanceAsync(10_000);
+    await closed;
+    expect([...call.messages, ...peer.messages]).toContainEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: expect.objectContaining({ requestId: asked?.id }),
+    });
+  });
+});

@@ -247,8 +247,7 @@ class StdioConnection implements Connection {
 
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    if (isHeld) this.#child?.pause();
-    else this.#child?.resume();
+    this.#stdout.hold(isHeld);
   }
 
   probe(): Promise<boolean> {

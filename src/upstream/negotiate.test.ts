@@ -182,6 +182,17 @@ describe('meeting a server', () => {
     expect(await world.meeting).toMatchObject({ era: 'modern' });
   });
 
+  it('stays modern when initialize is answered after the late answer to the probe has won #eras', async () => {
+    const world = meet();
+    await world.clock.advanceAsync(3_000);
+    await world.talk.answer(discovered, 0);
+    await world.clock.advanceAsync(1_000);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+    await world.talk.answer(`"result":${initialized}`, 1);
+    expect(world.talk.said).not.toContain('notifications/initialized');
+    expect([world.talk.cancelled, world.learnt()]).toEqual([[2], { modern: true }]);
+  });
+
   it('probes once more when initialize is refused after silence #eras', async () => {
     const world = meet();
     await world.clock.advanceAsync(3_000);

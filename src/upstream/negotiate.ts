@@ -6,17 +6,12 @@
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
-import {
-  type Era,
-  envelopeKeys,
-  latestLegacyVersion,
-  legacyVersions,
-  modernVersion,
-} from '../wire/eras.ts';
+import { type Era, envelopeKeys, modernVersion } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
 import { classifyProbe, isRecord, type ProbeOutcome, type ProbeVerdict } from './classify.ts';
 import { type Greeting, noParams, type Params, type RequestOptions } from './connection.ts';
 import type { Exchange } from './exchange.ts';
+import { accepted, answerTo, Refused, sendInitialize } from './initialize.ts';
 
 export interface Identity {
   readonly name: string;
@@ -101,8 +96,8 @@ export async function negotiate(talk: Talk, opening: Opening): Promise<Greeting>
 
 /** `initialize`; a server that refuses it is asked whether it speaks the modern era. */
 async function legacyFirst(talk: Talk, opening: Opening): Promise<Greeting> {
-  const meeting = await initialize(talk, opening);
-  if (!(meeting instanceof Refused)) return accepted(meeting, opening);
+  const meeting = await answerTo(talk, sendInitialize(talk, opening));
+  if (!(meeting instanceof Refused)) return accepted(talk, meeting, opening);
   const outcome = await answerWithin(talk, probe(talk), opening.clock, probeMs);
   const verdict = classifyProbe(outcome);
   if (verdict.kind !== 'modern') throw meeting.fault;
@@ -126,9 +121,9 @@ async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
     return modernGreeting(verdict.discovery);
   }
   if (isAnswer(outcome)) learn({ modern: false });
-  const meeting = await initialize(talk, opening);
+  const meeting = await answerTo(talk, sendInitialize(talk, opening));
   if (meeting instanceof Refused) throw meeting.fault;
-  return accepted(meeting, opening);
+  return accepted(talk, meeting, opening);
 }
 
 /**
@@ -168,25 +163,37 @@ async function decided(
   lateModern: Promise<ModernVerdict>,
 ): Promise<Greeting> {
   const { clock, learn } = opening;
-  const meeting = initialize(talk, opening).catch((error: unknown) => {
+  const initializing = sendInitialize(talk, opening);
+  const meeting = answerTo(talk, initializing).catch((error: unknown) => {
     // It read the probe late, and ended for it.
-    const isExit = error instanceof Fault && talk.outcomeOf(error).kind === 'exit';
-    throw isExit ? new ProbeEndedServer() : error;
+    throw isExit(talk, error) ? new ProbeEndedServer() : error;
   });
   const first = await Promise.race([meeting, lateModern]);
-  if ('kind' in first) return modernGreeting(first.discovery);
+  if ('kind' in first) {
+    // Nobody waits for it any more: what it says now must not make a legacy connection of this one.
+    initializing.cancel(otherEra());
+    return modernGreeting(first.discovery);
+  }
   if (!(first instanceof Refused)) {
     // It read the probe before `initialize` and answers only the latter: it does not know the probe.
     if (talk.isOrdered && !probing.isSettled) learn({ modern: false });
     // Elsewhere it holds a connection of its own, which must not stay open for nothing.
-    if (!talk.isOrdered) probing.cancel(new Fault('cancelled', 'the server speaks the other era'));
-    return accepted(first, opening);
+    if (!talk.isOrdered) probing.cancel(otherEra());
+    return accepted(talk, first, opening);
   }
   const again = answerWithin(talk, probe(talk), clock, knownModernProbeMs).then(classifyProbe);
   const verdict = await Promise.race([again, lateModern]);
   if (verdict.kind !== 'modern') throw first.fault;
   learn({ legacy: false, modern: true });
   return modernGreeting(verdict.discovery);
+}
+
+function isExit(talk: Talk, error: unknown): boolean {
+  return error instanceof Fault && talk.outcomeOf(error).kind === 'exit';
+}
+
+function otherEra(): Fault {
+  return new Fault('cancelled', 'the server speaks the other era');
 }
 
 /** A response that began well and then broke off, or was no MCP, has said nothing about the era. */
@@ -241,67 +248,4 @@ function modernGreeting(discovery: Readonly<Record<string, unknown>>): Greeting 
     instructions:
       typeof discovery['instructions'] === 'string' ? discovery['instructions'] : undefined,
   };
-}
-
-/** The server answered `initialize` with an error, or with a status that means as much. */
-class Refused {
-  readonly fault: Fault;
-
-  constructor(fault: Fault) {
-    this.fault = fault;
-  }
-}
-
-function accepted(greeting: Greeting, { learn }: Opening): Greeting {
-  learn({ legacy: true });
-  return greeting;
-}
-
-async function initialize(talk: Talk, opening: Opening): Promise<Greeting | Refused> {
-  const { capabilities, identity } = opening;
-  const members =
-    `"protocolVersion":${JSON.stringify(latestLegacyVersion)},"capabilities":${capabilities},` +
-    `"clientInfo":${JSON.stringify(identity)}`;
-  let message: Message;
-  try {
-    message = await talk.request('initialize', { members }, 'legacy').answer;
-  } catch (error) {
-    if (error instanceof Fault && isRefusal(talk.outcomeOf(error))) return new Refused(error);
-    throw error;
-  }
-  if (message.kind !== 'result' || !message.result) return new Refused(refusedFault(message));
-  const result = parsed(message.bytes, message.result);
-  const version = isRecord(result) ? result['protocolVersion'] : undefined;
-  if (!isRecord(result) || !isLegacyVersion(version)) {
-    throw new Fault(
-      'protocol_violation',
-      `the server answered initialize with protocol version ${JSON.stringify(version)}, which Holdfast does not speak`,
-      { dispatched: 'yes' },
-    );
-  }
-  await talk.notify('notifications/initialized', noParams);
-  return {
-    era: 'legacy',
-    protocolVersion: version,
-    serverInfo: result['serverInfo'],
-    capabilities: isRecord(result['capabilities']) ? result['capabilities'] : {},
-    instructions: typeof result['instructions'] === 'string' ? result['instructions'] : undefined,
-  };
-}
-
-/** A status that says something about the request, not about a login or a broken backend. */
-function isRefusal(outcome: ProbeOutcome): boolean {
-  return outcome.kind === 'http-status' && classifyProbe(outcome).kind === 'legacy';
-}
-
-function refusedFault(message: Message): Fault {
-  const error = message.error ? parsed(message.bytes, message.error) : undefined;
-  const text = isRecord(error) ? `${error['code']} ${error['message']}` : 'an unreadable error';
-  return new Fault('protocol_violation', `the server refused initialize: ${text}`, {
-    dispatched: 'yes',
-  });
-}
-
-function isLegacyVersion(version: unknown): version is string {
-  return (legacyVersions as readonly unknown[]).includes(version);
 }

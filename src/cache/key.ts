@@ -1,6 +1,7 @@
 // What makes two requests the same request. A key is made from the server, the shelf (a tool, or
-// a method of the catalogue) and the canonical text of the arguments, hashed; entries that belong
-// to one principal lie under the hash together with its id. Canonical text is the wire's art and
+// a method of the catalogue), the audience (the clients that the server answers alike) and the
+// canonical text of the arguments, hashed; entries that belong to one principal lie under the hash
+// together with its id. Canonical text is the wire's art and
 // comes in as a function: keys sorted, number spellings kept. Arguments it refuses (duplicate
 // keys, which two readers may read differently) have no key, and so are never cached or shared.
 
@@ -30,11 +31,13 @@ export function cacheKey(
   principalId: string,
   json: Uint8Array,
   canonical: Canonical,
+  audience = '',
 ): CacheKey | null {
   const text = canonical(json);
   if (text === null) return null;
-  // Lengths in front of the names, so that no two pairs of names run together into one text.
-  const subject = `${server.length}:${server}${shelf.length}:${shelf}${text}`;
+  // Lengths in front of the names, so that no two sets of names run together into one text.
+  const names = [server, shelf, audience].map((name) => `${name.length}:${name}`);
+  const subject = `${names.join('')}${text}`;
   const shared = hash('sha256', subject);
   return { server, shelf, shared, own: `${shared}:${principalId}` };
 }

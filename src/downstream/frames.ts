@@ -36,6 +36,12 @@ export const tooManyUnderWay: RpcError = {
   message: `Too many requests: ${maxUnderWay} are under way; wait for answers`,
 };
 
+/** A defect of ours, of which nothing is disclosed. */
+export const internalError: RpcError = {
+  code: rpcCodes.internalError,
+  message: 'Internal error',
+};
+
 export function errorFrame(id: string, { code, message, data }: RpcError): Frame {
   const head = `{"code":${code},"message":${JSON.stringify(message)}`;
   return carriedErrorFrame(id, data === undefined ? `${head}}` : `${head},"data":${data}}`);

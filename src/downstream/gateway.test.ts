@@ -387,6 +387,30 @@ describe('a server that speaks both eras', () => {
   });
 });
 
+describe('a server that speaks the modern era only', () => {
+  const answers = () => ({ resultType: 'complete', content: [] });
+
+  it('serves a legacy client though it is silent on initialize #eras', async () => {
+    const on = { 'tools/call': answers, initialize: () => undefined };
+    const world = newWorld('auto', { ...script, era: 'modern', on });
+    const reply = world.legacy().request('tools/call', call('old'));
+    await world.clock.advanceAsync(20_000);
+    expect(reply.result).toEqual({ content: [] });
+    expect(world.servers.s.children).toHaveLength(1);
+  });
+
+  it('serves a legacy client though it ends at initialize, once it has answered the probe #eras', async () => {
+    const ends = (_heard: Heard, child: ScriptedChild) => void child.exit();
+    const on = { 'tools/call': answers, initialize: ends };
+    const world = newWorld('auto', { ...script, era: 'modern', on });
+    world.modern().request('tools/call', call('young'));
+    await settled();
+    const reply = world.legacy().request('tools/call', call('old'));
+    await world.clock.advanceAsync(20_000);
+    expect(reply.result).toEqual({ content: [] });
+  });
+});
+
 describe('a server that does not care who its clients are', () => {
   it('has one process at rest, whatever classes have called it #classes', async () => {
     const world = newWorld('auto', { tools: [tool('ask')] });

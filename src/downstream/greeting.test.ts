@@ -47,6 +47,32 @@ describe('what the gateway says of itself', () => {
     expect(instructions).toBe(`## a\n\nBe kind.\n\n## b\n\n${'x'.repeat(4_000)}`);
   });
 
+  it('has nothing of a server that the principal may not use', async () => {
+    const capabilities = { tools: {}, extensions: { 'x/secret': {} }, tasks: {} };
+    const { host, legacy } = newGateway({
+      open: { instructions: 'Be kind.' },
+      closed: { instructions: 'The safe is behind the picture.', capabilities },
+    });
+    legacy().request('tools/list');
+    await settled();
+    host.setGuard(({ id }, server) =>
+      id === localUser.id || server === 'open' ? { allow: true } : { allow: false, reason: 'no' },
+    );
+    const guest = { ...client, principal: { id: 'token:x', role: null } };
+    const greetings = (to: Caller) => [
+      JSON.parse(`{${legacyGreeting(host, identity, to)}}`),
+      JSON.parse(discovery(host, identity, to)),
+    ];
+    for (const { instructions, capabilities: shown } of greetings(guest)) {
+      expect(instructions).toBe('## open\n\nBe kind.');
+      expect(shown.extensions).not.toHaveProperty(['x/secret']);
+    }
+    for (const { instructions, capabilities: shown } of greetings(client)) {
+      expect(instructions).toContain('## closed');
+      expect(shown.extensions).toHaveProperty(['x/secret']);
+    }
+  });
+
   it('has the extensions and experiments of its servers, the earlier one’s word first', async () => {
     const declared = (value: number) => ({
       tools: {},

@@ -8,6 +8,7 @@ import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import { skillsCapability, skillsExtension } from '../host/skills.ts';
 import { hasTaskCalls, tasksExtension } from '../host/task-result.ts';
+import { isAllowed } from '../policy/guard.ts';
 import type { Greeting } from '../upstream/connection.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { envelopeKeys, modernVersion } from '../wire/eras.ts';
@@ -54,9 +55,16 @@ function taskCapability(greetings: readonly NamedGreeting[]): { readonly tasks?:
   return isThere ? { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } } : {};
 }
 
-/** What servers say of themselves to clients like this one, in this run or an earlier one. */
+/**
+ * What servers say of themselves to clients like this one, in this run or an earlier one. Of a server
+ * that this principal may not use nothing is said, as in the lists.
+ */
 function greetingsTo(host: Host, client: Caller): readonly NamedGreeting[] {
-  return host.servers().map((server) => {
+  const { guard } = host;
+  const usable = host
+    .servers()
+    .filter(({ name }) => isAllowed(guard, client.principal, name, null));
+  return usable.map((server) => {
     return { name: server.name, greeting: server.greetingFor(client) };
   });
 }

@@ -6,10 +6,11 @@ import { Withdrawal } from '../kernel/withdrawal.ts';
 import { localUser } from '../policy/principal.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
 import type { Incoming } from './incoming.ts';
-import { LegacySession, watches } from './legacy-session.ts';
+import { LegacySession, type SessionHost, watches } from './legacy-session.ts';
 
 /** A session whose requests wait for the test. */
-function newSession() {
+function newSession(greeting: SessionHost['greeting'] = () => '"serverInfo":{"name":"g"}') {
+  const caught: unknown[] = [];
   const asked: Incoming[] = [];
   const notified: Message[] = [];
   const closed: LegacySession[] = [];
@@ -17,18 +18,18 @@ function newSession() {
   const peer = new LegacyPeer({
     openSession: (principal, outlet) => {
       session = new LegacySession('session-1', principal, outlet, {
-        greeting: () => '"capabilities":{},"serverInfo":{"name":"g"}',
+        greeting,
         answer: (incoming) => asked.push(incoming),
         notified: (message) => notified.push(message),
         settled: () => {},
-        caught: () => {},
+        caught: (error) => caught.push(error),
         closed: (own) => closed.push(own),
         tasks: () => ({ handleOf: () => undefined, idOf: () => undefined }),
       });
       return session;
     },
   });
-  return { peer, session, asked, notified, closed };
+  return { peer, session, asked, notified, closed, caught };
 }
 
 function greeted(capabilities: object = {}) {
@@ -48,6 +49,15 @@ function question(method: string, params: object = {}, caller?: Incoming) {
 }
 
 describe('a legacy client before initialize', () => {
+  it('is answered though the greeting cannot be written', async () => {
+    const defect = new Error('a defect');
+    const { peer, caught } = newSession(() => Promise.reject(defect));
+    const reply = peer.request('initialize', { protocolVersion: '2025-11-25', capabilities: {} });
+    await settled();
+    expect(reply.answered.error?.code).toBe(-32603);
+    expect([reply.codes, caught]).toEqual([[-32603], [defect]]);
+  });
+
   it('is told to begin with it, by -32002', () => {
     const { peer, asked } = newSession();
     const reply = peer.request('tools/list');

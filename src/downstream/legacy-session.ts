@@ -22,7 +22,14 @@ import {
   type Session,
   type Underway,
 } from './contract.ts';
-import { carriedFrame, errorFrame, idText, resultFrame, tooManyUnderWay } from './frames.ts';
+import {
+  carriedFrame,
+  errorFrame,
+  idText,
+  internalError,
+  resultFrame,
+  tooManyUnderWay,
+} from './frames.ts';
 import { Incoming } from './incoming.ts';
 import { asTheClientKnowsIt, asTheServerKnowsIt, type KnownTasks } from './tasks/related-task.ts';
 import { isWithin } from './watched-address.ts';
@@ -167,9 +174,13 @@ export class LegacySession implements Session, Client {
     const head = `{"protocolVersion":${JSON.stringify(this.#protocolVersion)},`;
     const answer = (greeting: string) =>
       reply.answer(resultFrame(idText(message), `${head}${greeting}}`));
+    const failed = (error: unknown) => {
+      this.#host.caught(error);
+      reply.answer(errorFrame(idText(message), internalError), internalError.code);
+    };
     const greeting = this.#host.greeting(this.#sender());
     if (typeof greeting === 'string') answer(greeting);
-    else greeting.then(answer).catch((error: unknown) => this.#host.caught(error));
+    else greeting.then(answer, failed).catch((error: unknown) => this.#host.caught(error));
   }
 
   #sender() {

@@ -83,6 +83,39 @@ describe('the search surface', () => {
     );
   });
 
+  it('shows a client the tools that clients like it are offered, and names what it called #classes', async () => {
+    const described = (description: string) => ({ description });
+    const classes: Script = {
+      on: {
+        'tools/list': (_heard, child) =>
+          child.last('initialize').text.includes('sampling')
+            ? { tools: [tool('plain', described('for models')), tool('ask', described('asks'))] }
+            : { tools: [tool('plain', described('for everybody'))] },
+        'tools/call': () => text('called'),
+      },
+    };
+    const { legacy } = newGateway({ a: classes }, { settings });
+    const surface = async (peer: ReturnType<typeof legacy>, name: string, args: object) => {
+      const reply = peer.request('tools/call', { name, arguments: args });
+      await until(() => reply.answers.length > 0, 'it is answered');
+      return reply.answered;
+    };
+    const sampling = legacy({ sampling: {} });
+    const found = await surface(sampling, 'search_tools', { query: 'asks' });
+    expect(JSON.stringify(found)).toContain('a__ask');
+    const bare = legacy();
+    const plain = await surface(bare, 'describe_tool', { name: 'a__plain' });
+    expect(JSON.stringify(plain)).toContain('for everybody');
+    const searched = await surface(bare, 'search_tools', { query: 'asks' });
+    expect(JSON.stringify(searched)).not.toContain('a__ask');
+    const unknown = { code: -32602, message: 'Unknown tool: a__ask' };
+    expect((await surface(bare, 'describe_tool', { name: 'a__ask' })).error).toEqual(unknown);
+    expect((await surface(bare, 'call_tool', { name: 'a__ask' })).error).toEqual(unknown);
+    expect(await surface(sampling, 'call_tool', { name: 'a__ask' })).toMatchObject({
+      result: text('called'),
+    });
+  });
+
   it('calls neither itself nor what is unknown', async () => {
     const { legacy } = newGateway(scripts, { settings });
     const peer = legacy();

@@ -112,7 +112,7 @@ async function look(
   const question = readDescribeTool(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
   const route = await gateway.view.tools.find(question.name, incoming);
-  const definition = route && gateway.view.toolDefinition(route);
+  const definition = route && (await gateway.view.toolDefinition(route, incoming));
   if (!route || !definition) return refuse(incoming, `Unknown tool: ${question.name}`);
   const exposed = gateway.view.tools.exposed(route) ?? question.name;
   answer(incoming, describedTool(definition.bytes, definition, exposed));
@@ -122,7 +122,7 @@ async function search(gateway: Gateway, incoming: Incoming): Promise<void> {
   const question = readSearchTools(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
   const { view } = gateway;
-  const served = await view.searchable(incoming.principal, question.server);
+  const served = await view.searchable(incoming, question.server);
   const { ToolSearch } = await import('../catalog/search.ts');
   const outcome = new ToolSearch(served).search(question.query, question.limit);
   const nameOf = (hit: { server: string; tool: string }) =>
@@ -146,7 +146,7 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
     if (fault) return gateway.failToolCall(incoming, fault);
     if (!route) return refuse(incoming, `Unknown tool: ${name}`);
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
-    gateway.relay.carry(incoming, { ...route, args, changes });
+    gateway.relay.carry(incoming, { ...route, calledAs: name, args, changes });
   };
   const caught = (error: unknown) => gateway.caught(error);
   const fail = (thrown: unknown) => {

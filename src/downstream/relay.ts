@@ -59,6 +59,8 @@ export interface Destination {
   readonly server: string;
   readonly kind: Operation['kind'];
   readonly name: string | null;
+  /** The name the client knows it by, where that is not the `name` of the request itself. */
+  readonly calledAs?: string;
   /** For counting: the method, or the tool. */
   readonly operationKey: string;
   /** What is written differently on the way to the server. */
@@ -208,13 +210,16 @@ export class Relay {
     }
     const named = this.#parts.tasks.shown(incoming, to, answer, sent);
     const shown = this.#parts.exposed(to.server, named);
-    incoming.result(resultFor(incoming.era, method, shown, () => this.#wrapsOutput(to)));
+    incoming.result(resultFor(incoming.era, method, shown, () => this.#wrapsOutput(incoming, to)));
   }
 
   /** Has a legacy client been told that this tool's output is inside an object? */
-  #wrapsOutput({ server, kind, name }: Destination): boolean {
+  #wrapsOutput(incoming: Incoming, { server, kind, name }: Destination): boolean {
     if (kind !== 'tool' || name === null) return false;
-    const tool = this.#parts.host.find(server).offerings.lastKnown(name);
+    const found = this.#parts.host.find(server);
+    // What others are offered counts only where this client called a tool that was not listed to it.
+    const listed = found.catalogueFor(incoming).lastKnown(name);
+    const tool = listed ?? found.offerings.lastKnown(name);
     return tool !== undefined && hasForeignOutput(tool);
   }
 
@@ -248,7 +253,7 @@ export class Relay {
     }
     if (to.kind !== 'tool') return incoming.error(faultError(fault, incoming.principal));
     if (fault.code === 'not_found' || fault.code === 'denied') {
-      return incoming.error(unknownName('tool', incoming));
+      return incoming.error(unknownName('tool', incoming, to.calledAs));
     }
     // Whoever asks for a task cannot read the result of a tool.
     if (asksForTask(incoming)) {
@@ -328,9 +333,10 @@ export function faultError(
 export function unknownName(
   what: 'tool' | 'prompt',
   { message }: Incoming,
+  calledAs?: string,
 ): { code: number; message: string } {
   const span = message.paramsObject?.find('name');
-  const name = span && textOf(message.bytes, span);
+  const name = calledAs ?? (span && textOf(message.bytes, span));
   const message_ =
     name === undefined ? `Invalid params: name is missing` : `Unknown ${what}: ${name}`;
   return { code: rpcCodes.invalidParams, message: message_ };

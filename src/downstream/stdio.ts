@@ -17,7 +17,7 @@ import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import { BatchReply } from './batch-reply.ts';
 import type { Front, Reply, Session, Underway } from './contract.ts';
-import { errorFrame, idText, type RpcError } from './frames.ts';
+import { errorFrame, idText, internalError, type RpcError } from './frames.ts';
 import { judgeEnvelope, missingEnvelope, unsupportedVersion } from './modern-envelope.ts';
 import type { OutgoingBudget } from './outgoing-budget.ts';
 import { StdioOutput } from './stdio-output.ts';
@@ -284,8 +284,6 @@ function isMessage(bytes: Buffer): boolean {
     throw error;
   }
 }
-
-const internalError: RpcError = { code: rpcCodes.internalError, message: 'Internal error' };
 
 function wireRefusal({ rpcCode, message }: WireError): RpcError {
   return { code: rpcCode, message };

@@ -214,9 +214,15 @@ export class View {
     return second ? undefined : first?.name;
   }
 
-  toolDefinition(of: { readonly server: string; readonly name: string }): Definition | undefined {
-    const { offerings } = this.#host.find(of.server);
-    return offerings.definitions('tools')?.find(({ key }) => key === of.name);
+  /** As clients like this one are offered it; undefined if they are not. */
+  async toolDefinition(
+    of: { readonly server: string; readonly name: string },
+    client: Caller,
+  ): Promise<Definition | undefined> {
+    const server = this.#host.find(of.server);
+    await this.#known.update([server], 'tools', client);
+    const offered = server.catalogueFor(client).definitions('tools');
+    return offered?.find(({ key }) => key === of.name);
   }
 
   /** Servers whose tools are not known, and why. */
@@ -230,15 +236,18 @@ export class View {
     });
   }
 
-  async searchable(principal: Principal, only: string | undefined): Promise<readonly ServedTool[]> {
+  /** The tools that clients like this one are offered. */
+  async searchable(client: Caller, only: string | undefined): Promise<readonly ServedTool[]> {
+    const { principal } = client;
     await this.#known.recalled();
-    await this.#known.update(this.#visible(principal), 'tools', undefined);
+    await this.#known.update(this.#visible(principal), 'tools', client);
     return this.#visible(principal)
       .filter(({ name }) => only === undefined || name === only)
       .flatMap((server) => {
-        const listed = server.offerings.definitions('tools') ?? [];
+        const catalogue = server.catalogueFor(client);
+        const listed = catalogue.definitions('tools') ?? [];
         return this.#allowed(server, listed, 'tools', principal).flatMap(({ key }) => {
-          const tool = server.offerings.lastKnown(key);
+          const tool = catalogue.lastKnown(key);
           return tool ? [{ server: server.name, tool }] : [];
         });
       });

@@ -1,5 +1,7 @@
 // The cache as the pipeline uses it: is this call one whose result may be kept, is one kept, and
-// may the one that came be kept? A call that cannot be cached costs two look-ups and no hashing.
+// may the one that came be kept? A call that cannot be cached costs two look-ups and no hashing. A
+// result is kept for clients that the server answers alike: what it says to a client that can be
+// asked may be something else than what it says to one that cannot.
 
 import type { CacheMark, ResponseCache } from '../cache/cache.ts';
 import { freshness, mayBeCached, type Subject } from '../cache/freshness.ts';
@@ -9,6 +11,8 @@ import { booleanOf, numberOf, textOf } from '../wire/decode.ts';
 import type { EnvelopeKey } from '../wire/envelope-keys.ts';
 import type { Message } from '../wire/scan.ts';
 import type { CallRequest } from './call-parts.ts';
+import type { Caller } from './caller.ts';
+import { classOf } from './client-class.ts';
 import type { Server } from './server.ts';
 
 export interface Cacheable {
@@ -24,23 +28,34 @@ export function lookUp(
   server: Server,
   request: CallRequest,
 ): Cacheable | undefined {
-  const { operation, principal } = request;
+  const { operation, principal, caller } = request;
   const { kind, name } = operation;
   if (kind !== 'tool' || name === null || operation.isFollowUp) return undefined;
-  const subject = subjectOf(server, name);
+  const subject = subjectOf(server, name, caller);
   if (subject === undefined) return undefined;
   const args = typeof operation.args === 'string' ? Buffer.from(operation.args) : operation.args;
   const canonical = (json: Uint8Array) => canonicalText(json as Buffer);
-  const key = cacheKey(server.name, `tool:${name}`, principal.id, args, canonical);
+  const audience = audienceOf(server, caller);
+  const key = cacheKey(server.name, `tool:${name}`, principal.id, args, canonical, audience);
   if (key === null) return undefined;
   return { key, subject, mark: cache.mark(), hit: cache.get(key) };
 }
 
-function subjectOf(server: Server, tool: string): Subject | undefined {
+/** The same text for callers to whom the server says the same. */
+function audienceOf(server: Server, caller: Caller | undefined): string {
+  if (caller === undefined) return '';
+  const { era, clients } = server.seats.aimOf(caller);
+  // There each request says what its client can do, whoever shares the connection.
+  if (era === 'modern') return `modern ${classOf(caller.capabilities).key}`;
+  return server.eras.now.classes === 'alike' ? 'legacy' : `legacy ${clients.key}`;
+}
+
+function subjectOf(server: Server, tool: string, caller: Caller | undefined): Subject | undefined {
   const { trusted } = server.config;
   const cacheMs = server.toolConfig(tool)?.cacheMs ?? null;
   if (!trusted && cacheMs === null) return undefined;
-  const offered = server.catalogue.find(tool);
+  // What other clients are offered says nothing about the tool that this one calls.
+  const offered = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller).find(tool);
   const readOnlyHint = offered?.tool.annotations.readOnlyHint === true;
   const subject: Subject = { kind: 'tool', readOnlyHint, trusted, cacheMs };
   return mayBeCached(subject, false) ? subject : undefined;

@@ -182,6 +182,17 @@ describe('meeting a server', () => {
     expect(await world.meeting).toMatchObject({ era: 'modern' });
   });
 
+  it('stays modern when initialize is answered after the late answer to the probe has won #eras', async () => {
+    const world = meet();
+    await world.clock.advanceAsync(3_000);
+    await world.talk.answer(discovered, 0);
+    await world.clock.advanceAsync(1_000);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+    await world.talk.answer(`"result":${initialized}`, 1);
+    expect(world.talk.said).not.toContain('notifications/initialized');
+    expect([world.talk.cancelled, world.learnt()]).toEqual([[2], { modern: true }]);
+  });
+
   it('probes once more when initialize is refused after silence #eras', async () => {
     const world = meet();
     await world.clock.advanceAsync(3_000);
@@ -266,6 +277,81 @@ describe('meeting a server for a legacy client', () => {
     await talk.fail(fault);
     await talk.answer(discovered);
     expect(await meeting).toMatchObject({ era: 'modern' });
+  });
+
+  it.each([
+    ['of which nothing is known', {}, 15_000],
+    ['that has answered the probe before', { modern: true }, 3_000],
+  ])('probes a server %s if it is silent on initialize #eras', async (_name, known, ms) => {
+    const world = meet(known, 'legacy');
+    await world.clock.advanceAsync(ms - 1);
+    expect(world.talk.said).toHaveLength(1);
+    await world.clock.advanceAsync(1);
+    await world.talk.answer(discovered);
+    await world.clock.advanceAsync(1_000);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+    expect(world.learnt()).toEqual({ legacy: false, modern: true });
+    expect([world.talk.cancelled, world.clock.pending]).toEqual([[1], 0]);
+    await world.talk.answer(`"result":${initialized}`, 0);
+    expect(world.talk.said).not.toContain('notifications/initialized');
+  });
+
+  it('is legacy when a slow server answers initialize after all, be it after the probe', async () => {
+    for (const answered of [[0], [1, 0]]) {
+      const world = meet({}, 'legacy');
+      await world.clock.advanceAsync(15_000);
+      for (const place of answered) {
+        await world.talk.answer(place === 0 ? `"result":${initialized}` : discovered, place);
+      }
+      expect(await world.meeting).toMatchObject({ era: 'legacy' });
+      expect(world.learnt().legacy).toBe(true);
+      expect([world.talk.cancelled, world.clock.pending]).toEqual([[], 0]);
+    }
+  });
+
+  it('takes a refusal after silence for what it is, if the probe is not answered either', async () => {
+    const { talk, meeting, clock } = meet({}, 'legacy');
+    await clock.advanceAsync(15_000);
+    await talk.answer(unknownMethod, 1);
+    await talk.answer('"error":{"code":-32603,"message":"out of order"}', 0);
+    await clock.advanceAsync(3_000);
+    await expect(meeting).rejects.toMatchObject({ code: 'protocol_violation' });
+  });
+
+  it('learns nothing of the legacy era from silence where requests have no order', async () => {
+    const world = meet({}, 'legacy');
+    world.talk.isOrdered = false;
+    await world.clock.advanceAsync(15_000);
+    await world.talk.answer(discovered);
+    await world.clock.advanceAsync(1_000);
+    expect(await world.meeting).toMatchObject({ era: 'modern' });
+    expect(world.learnt()).toEqual({ modern: true });
+  });
+
+  it.each([{ legacy: true }, { modern: false }])(
+    'waits for initialize alone with a server of which is known %o',
+    async (known) => {
+      const { talk, clock } = meet(known, 'legacy');
+      await clock.advanceAsync(60_000);
+      expect(talk.said).toHaveLength(1);
+    },
+  );
+
+  it('starts a server afresh that ended at initialize and has known the probe', async () => {
+    const exited = new Fault('unavailable', 'exited');
+    const modern = meet({ modern: true }, 'legacy');
+    await modern.talk.fail(exited);
+    await expect(modern.meeting).rejects.toMatchObject({ name: 'InitializeEndedServer' });
+    const unknown = meet({}, 'legacy');
+    await unknown.talk.fail(exited);
+    await expect(unknown.meeting).rejects.toMatchObject({ message: 'exited' });
+  });
+
+  it('starts a slow server afresh that ended for the probe', async () => {
+    const { talk, meeting, clock } = meet({}, 'legacy');
+    await clock.advanceAsync(15_000);
+    talk.exchanges[0]?.fail(new Fault('unavailable', 'exited'));
+    await expect(meeting).rejects.toThrow(ProbeEndedServer);
   });
 
   it('fails with what the server said to initialize when it does not know the probe either', async () => {

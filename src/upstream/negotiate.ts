@@ -5,18 +5,20 @@
 
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
-import { valueOf as parsed } from '../wire/decode.ts';
-import {
-  type Era,
-  envelopeKeys,
-  latestLegacyVersion,
-  legacyVersions,
-  modernVersion,
-} from '../wire/eras.ts';
-import type { Message } from '../wire/scan.ts';
-import { classifyProbe, isRecord, type ProbeOutcome, type ProbeVerdict } from './classify.ts';
-import { type Greeting, noParams, type Params, type RequestOptions } from './connection.ts';
+import { type Era, envelopeKeys, modernVersion } from '../wire/eras.ts';
+import { classifyProbe, type ProbeOutcome } from './classify.ts';
+import type { Greeting, Params, RequestOptions } from './connection.ts';
 import type { Exchange } from './exchange.ts';
+import { accepted, answerTo, Refused, sendInitialize } from './initialize.ts';
+import {
+  answerWithin,
+  type ModernVerdict,
+  modernAnswer,
+  modernGreeting,
+  orSilence,
+  probe,
+  silence,
+} from './probe.ts';
 
 export interface Identity {
   readonly name: string;
@@ -63,8 +65,15 @@ export interface Opening {
 const probeMs = 3_000;
 /** The same for a server that has answered the probe before: it is only slow to start. */
 const knownModernProbeMs = 15_000;
+/** After this long without an answer to `initialize`, a server of unknown era is probed as well. */
+const initializeMs = 15_000;
 /** How long a server that answered the probe late has for its answer to `initialize`. */
 const lateAnswerGraceMs = 1_000;
+
+/** Raised when the process has to be started again without `initialize`: it has known the probe. */
+export class InitializeEndedServer extends Error {
+  override readonly name = 'InitializeEndedServer';
+}
 
 /** Raised when the process has to be started again without the probe. */
 export class ProbeEndedServer extends Error {
@@ -99,15 +108,55 @@ export async function negotiate(talk: Talk, opening: Opening): Promise<Greeting>
 
 // --- legacy first --------------------------------------------------------------------------
 
-/** `initialize`; a server that refuses it is asked whether it speaks the modern era. */
+/** `initialize`; a server that refuses it, or is silent, is asked whether it speaks the modern era. */
 async function legacyFirst(talk: Talk, opening: Opening): Promise<Greeting> {
-  const meeting = await initialize(talk, opening);
-  if (!(meeting instanceof Refused)) return accepted(meeting, opening);
-  const outcome = await answerWithin(talk, probe(talk), opening.clock, probeMs);
+  const { clock, known, learn } = opening;
+  // One that has spoken this era before is only slow; one that does not know the probe may end for it.
+  const isInDoubt = known.legacy === undefined && known.modern !== false;
+  const isModern = isInDoubt && known.modern === true;
+  const initializing = sendInitialize(talk, opening);
+  const meeting = answerTo(talk, initializing).catch((error: unknown) => {
+    throw isModern && isExit(talk, error) ? new InitializeEndedServer() : error;
+  });
+  const waitMs = isModern ? probeMs : initializeMs;
+  const said = isInDoubt ? await orSilence(clock, waitMs, meeting) : await meeting;
+  if (said === silence) return afterSilentInitialize(talk, opening, initializing, meeting);
+  if (!(said instanceof Refused)) return accepted(talk, said, opening);
+  const outcome = await answerWithin(talk, probe(talk), clock, probeMs);
   const verdict = classifyProbe(outcome);
-  if (verdict.kind !== 'modern') throw meeting.fault;
-  opening.learn({ legacy: false, modern: true });
+  if (verdict.kind !== 'modern') throw said.fault;
+  learn({ legacy: false, modern: true });
   return modernGreeting(verdict.discovery);
+}
+
+/** The probe follows while `initialize` stays open; whatever is answered decides. */
+async function afterSilentInitialize(
+  talk: Talk,
+  opening: Opening,
+  initializing: Exchange,
+  meeting: Promise<Greeting | Refused>,
+): Promise<Greeting> {
+  const { clock, learn } = opening;
+  const probing = probe(talk);
+  const modern = modernAnswer(probing, learn);
+  const isProbed = await Promise.race([meeting.then(() => false), modern.then(() => true)]).catch(
+    (error: unknown) => {
+      // It was only slow, and ended for the probe.
+      throw isExit(talk, error) ? new ProbeEndedServer() : error;
+    },
+  );
+  const said = isProbed ? await orSilence(clock, lateAnswerGraceMs, meeting) : await meeting;
+  if (said !== silence && !(said instanceof Refused)) {
+    if (!talk.isOrdered) probing.cancel(otherEra());
+    return accepted(talk, said, opening);
+  }
+  if (said instanceof Refused && (await orSilence(clock, probeMs, modern)) === silence) {
+    throw said.fault;
+  }
+  // It refused `initialize`, or read it before the probe and answers only the latter.
+  if (said instanceof Refused || talk.isOrdered) learn({ legacy: false });
+  initializing.cancel(otherEra());
+  return modernGreeting((await modern).discovery);
 }
 
 // --- modern first --------------------------------------------------------------------------
@@ -126,9 +175,9 @@ async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
     return modernGreeting(verdict.discovery);
   }
   if (isAnswer(outcome)) learn({ modern: false });
-  const meeting = await initialize(talk, opening);
+  const meeting = await answerTo(talk, sendInitialize(talk, opening));
   if (meeting instanceof Refused) throw meeting.fault;
-  return accepted(meeting, opening);
+  return accepted(talk, meeting, opening);
 }
 
 /**
@@ -137,20 +186,13 @@ async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
  */
 async function afterSilence(talk: Talk, opening: Opening, probing: Exchange): Promise<Greeting> {
   const { clock, learn } = opening;
-  const late = probing.answer.then(
-    (message) => classifyProbe(outcomeOf(message)),
-    () => undefined,
-  );
   let grace: Disposable | undefined;
   let isOver = false;
   const lateModern = new Promise<ModernVerdict>((resolve, reject) => {
-    late
-      .then((verdict) => {
-        if (verdict?.kind !== 'modern') return;
-        learn({ modern: true });
-        if (!isOver) grace = clock.after(lateAnswerGraceMs, () => resolve(verdict));
-      })
-      .catch(reject);
+    const heard = (verdict: ModernVerdict) => {
+      if (!isOver) grace = clock.after(lateAnswerGraceMs, () => resolve(verdict));
+    };
+    modernAnswer(probing, learn).then(heard).catch(reject);
   });
   try {
     return await decided(talk, opening, probing, lateModern);
@@ -168,19 +210,23 @@ async function decided(
   lateModern: Promise<ModernVerdict>,
 ): Promise<Greeting> {
   const { clock, learn } = opening;
-  const meeting = initialize(talk, opening).catch((error: unknown) => {
+  const initializing = sendInitialize(talk, opening);
+  const meeting = answerTo(talk, initializing).catch((error: unknown) => {
     // It read the probe late, and ended for it.
-    const isExit = error instanceof Fault && talk.outcomeOf(error).kind === 'exit';
-    throw isExit ? new ProbeEndedServer() : error;
+    throw isExit(talk, error) ? new ProbeEndedServer() : error;
   });
   const first = await Promise.race([meeting, lateModern]);
-  if ('kind' in first) return modernGreeting(first.discovery);
+  if ('kind' in first) {
+    // Nobody waits for it any more: what it says now must not make a legacy connection of this one.
+    initializing.cancel(otherEra());
+    return modernGreeting(first.discovery);
+  }
   if (!(first instanceof Refused)) {
     // It read the probe before `initialize` and answers only the latter: it does not know the probe.
     if (talk.isOrdered && !probing.isSettled) learn({ modern: false });
     // Elsewhere it holds a connection of its own, which must not stay open for nothing.
-    if (!talk.isOrdered) probing.cancel(new Fault('cancelled', 'the server speaks the other era'));
-    return accepted(first, opening);
+    if (!talk.isOrdered) probing.cancel(otherEra());
+    return accepted(talk, first, opening);
   }
   const again = answerWithin(talk, probe(talk), clock, knownModernProbeMs).then(classifyProbe);
   const verdict = await Promise.race([again, lateModern]);
@@ -189,119 +235,15 @@ async function decided(
   return modernGreeting(verdict.discovery);
 }
 
+function isExit(talk: Talk, error: unknown): boolean {
+  return error instanceof Fault && talk.outcomeOf(error).kind === 'exit';
+}
+
+function otherEra(): Fault {
+  return new Fault('cancelled', 'the server speaks the other era');
+}
+
 /** A response that began well and then broke off, or was no MCP, has said nothing about the era. */
 function isAnswer(outcome: ProbeOutcome): boolean {
   return outcome.kind !== 'http-status' || outcome.status >= 400;
-}
-
-type ModernVerdict = Extract<ProbeVerdict, { readonly kind: 'modern' }>;
-
-/** It stays open when nobody waits for it any more, so that a late answer is still heard. */
-function probe(talk: Talk): Exchange {
-  return talk.request('server/discover', noParams, 'modern', { background: true });
-}
-
-async function answerWithin(
-  talk: Talk,
-  probing: Exchange,
-  clock: Clock,
-  waitMs: number,
-): Promise<ProbeOutcome> {
-  const answer = probing.answer.then(outcomeOf, (error: unknown) => {
-    if (error instanceof Fault) return talk.outcomeOf(error);
-    throw error;
-  });
-  let deadline: Disposable | undefined;
-  const silence = new Promise<ProbeOutcome>((resolve) => {
-    deadline = clock.after(waitMs, () => resolve({ kind: 'silence' }));
-  });
-  try {
-    return await Promise.race([answer, silence]);
-  } finally {
-    deadline?.[Symbol.dispose]();
-  }
-}
-
-function outcomeOf(message: Message): ProbeOutcome {
-  if (message.kind === 'result' && message.result) {
-    return { kind: 'result', result: parsed(message.bytes, message.result) };
-  }
-  const error = message.error ? parsed(message.bytes, message.error) : undefined;
-  const code = isRecord(error) && typeof error['code'] === 'number' ? error['code'] : 0;
-  return { kind: 'rpc-error', code, data: isRecord(error) ? error['data'] : undefined };
-}
-
-function modernGreeting(discovery: Readonly<Record<string, unknown>>): Greeting {
-  const meta = discovery['_meta'];
-  return {
-    era: 'modern',
-    protocolVersion: modernVersion,
-    serverInfo: isRecord(meta) ? meta[envelopeKeys.serverInfo] : undefined,
-    capabilities: isRecord(discovery['capabilities']) ? discovery['capabilities'] : {},
-    instructions:
-      typeof discovery['instructions'] === 'string' ? discovery['instructions'] : undefined,
-  };
-}
-
-/** The server answered `initialize` with an error, or with a status that means as much. */
-class Refused {
-  readonly fault: Fault;
-
-  constructor(fault: Fault) {
-    this.fault = fault;
-  }
-}
-
-function accepted(greeting: Greeting, { learn }: Opening): Greeting {
-  learn({ legacy: true });
-  return greeting;
-}
-
-async function initialize(talk: Talk, opening: Opening): Promise<Greeting | Refused> {
-  const { capabilities, identity } = opening;
-  const members =
-    `"protocolVersion":${JSON.stringify(latestLegacyVersion)},"capabilities":${capabilities},` +
-    `"clientInfo":${JSON.stringify(identity)}`;
-  let message: Message;
-  try {
-    message = await talk.request('initialize', { members }, 'legacy').answer;
-  } catch (error) {
-    if (error instanceof Fault && isRefusal(talk.outcomeOf(error))) return new Refused(error);
-    throw error;
-  }
-  if (message.kind !== 'result' || !message.result) return new Refused(refusedFault(message));
-  const result = parsed(message.bytes, message.result);
-  const version = isRecord(result) ? result['protocolVersion'] : undefined;
-  if (!isRecord(result) || !isLegacyVersion(version)) {
-    throw new Fault(
-      'protocol_violation',
-      `the server answered initialize with protocol version ${JSON.stringify(version)}, which Holdfast does not speak`,
-      { dispatched: 'yes' },
-    );
-  }
-  await talk.notify('notifications/initialized', noParams);
-  return {
-    era: 'legacy',
-    protocolVersion: version,
-    serverInfo: result['serverInfo'],
-    capabilities: isRecord(result['capabilities']) ? result['capabilities'] : {},
-    instructions: typeof result['instructions'] === 'string' ? result['instructions'] : undefined,
-  };
-}
-
-/** A status that says something about the request, not about a login or a broken backend. */
-function isRefusal(outcome: ProbeOutcome): boolean {
-  return outcome.kind === 'http-status' && classifyProbe(outcome).kind === 'legacy';
-}
-
-function refusedFault(message: Message): Fault {
-  const error = message.error ? parsed(message.bytes, message.error) : undefined;
-  const text = isRecord(error) ? `${error['code']} ${error['message']}` : 'an unreadable error';
-  return new Fault('protocol_violation', `the server refused initialize: ${text}`, {
-    dispatched: 'yes',
-  });
-}
-
-function isLegacyVersion(version: unknown): version is string {
-  return (legacyVersions as readonly unknown[]).includes(version);
 }

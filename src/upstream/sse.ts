@@ -97,7 +97,8 @@ class SseConnection implements Connection {
     };
     const { identity, capabilities } = this.#parts;
     // This transport has no modern era; which one the server speaks elsewhere is not learnt here.
-    const opening = { first: 'legacy', known: {}, learn: () => {}, identity } as const;
+    const known = { modern: false };
+    const opening = { first: 'legacy', known, learn: () => {}, identity } as const;
     return negotiate(talk, { ...opening, clock: this.#clock, capabilities });
   }
 

@@ -115,6 +115,19 @@ describe('a server on stdio that prints what is not MCP', () => {
     expect(lost[0]?.message).toMatch(/^files printed \d{4} lines to stdout that are not MCP/);
   });
 
+  it('is read no further while it is held back, whatever it has printed', async () => {
+    const { server, clock, connection, print } = await connected();
+    const pipe: string[] = [];
+    server.child.pause = () => pipe.push('pause');
+    server.child.resume = () => pipe.push('resume');
+    connection.hold?.(true);
+    print(1_500);
+    await clock.advanceAsync(1_000);
+    expect(pipe).not.toContain('resume');
+    connection.hold?.(false);
+    expect(pipe.at(-1)).toBe('resume');
+  });
+
   it('is left to the deadline of the call that it is busy with', async () => {
     const { server, clock, lost, connection, print } = await connected({
       'tools/call': () => undefined,

@@ -33,6 +33,7 @@ import {
   envelopeHead,
   fullEnvelope,
   type Identity,
+  InitializeEndedServer,
   modernEnvelope,
   negotiate,
   ProbeEndedServer,
@@ -96,6 +97,10 @@ async function open(
     // Only a process that the probe itself has ended is started once more, without the probe.
     if (error instanceof ProbeEndedServer) {
       return open(parts, generation, signal, listener, { modern: false });
+    }
+    // The same for one that has known the probe before, and ended for `initialize`.
+    if (error instanceof InitializeEndedServer) {
+      return open(parts, generation, signal, listener, { legacy: false, modern: true });
     }
     throw connection.explained(error);
   }
@@ -247,8 +252,7 @@ class StdioConnection implements Connection {
 
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    if (isHeld) this.#child?.pause();
-    else this.#child?.resume();
+    this.#stdout.hold(isHeld);
   }
 
   probe(): Promise<boolean> {

@@ -72,6 +72,26 @@ describe('a flood of lines that are not MCP', () => {
     expect([lines.length, child, clock.pending]).toEqual([1_000, ['pause', 'resume'], 0]);
   });
 
+  it('ends with the pipe still paused where it is held back, until it is let go', () => {
+    const { clock, reader, say, lines, child } = newReader();
+    say(`${'x\n'.repeat(1_500)}`);
+    reader.hold(true);
+    clock.advance(2);
+    expect([lines.length, child]).toEqual([1_500, ['pause', 'pause']]);
+    reader.hold(false);
+    expect(child).toEqual(['pause', 'pause', 'resume']);
+  });
+
+  it('keeps the pipe paused until its turn has come, though nobody holds it back any more', () => {
+    const { clock, reader, say, child } = newReader();
+    reader.hold(true);
+    say('x\n'.repeat(1_500));
+    reader.hold(false);
+    expect(child).toEqual(['pause', 'pause']);
+    clock.advance(2);
+    expect(child).toEqual(['pause', 'pause', 'resume']);
+  });
+
   it('ends a server that answers neither for a while nor a probe, and says how much it printed', async () => {
     const { clock, reader, say, broken, probes } = newReader();
     reader.greeted();

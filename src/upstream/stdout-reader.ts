@@ -42,6 +42,7 @@ export class StdoutReader {
   /** Read but not yet handled; bounded as the first paragraph says. */
   #waiting: Buffer[] = [];
   #pause: Disposable | undefined;
+  #isHeld = false;
   #isClosed = false;
 
   constructor(limitBytes: number, clock: Clock, listener: StdoutListener) {
@@ -57,7 +58,15 @@ export class StdoutReader {
   /** The child whose stdout this is: it can be made to wait. */
   attach(child: Pick<Child, 'pause' | 'resume'>): void {
     this.#child = child;
-    if (this.#pause) child.pause();
+    if (this.#pause || this.#isHeld) child.pause();
+  }
+
+  /** Those who get what is read are behind: the pipe stays paused until they say otherwise. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (this.#isClosed) return;
+    if (isHeld) this.#child?.pause();
+    else if (!this.#pause) this.#child?.resume();
   }
 
   push(chunk: Buffer): void {
@@ -98,7 +107,7 @@ export class StdoutReader {
     this.#isClosed = true;
     this.#waiting = [];
     // Whoever is being stopped must be able to write to the end of what it has to say.
-    if (this.#pause) this.#child?.resume();
+    if (this.#pause || this.#isHeld) this.#child?.resume();
     this.#endPause();
   }
 
@@ -176,7 +185,7 @@ export class StdoutReader {
     try {
       while (!this.#pause && !this.#isClosed) {
         const chunk = this.#waiting.shift();
-        if (chunk === undefined) return this.#child?.resume();
+        if (chunk === undefined) return this.#isHeld ? undefined : this.#child?.resume();
         this.#read(chunk);
       }
     } catch (error) {

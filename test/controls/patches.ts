@@ -219,8 +219,9 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
-id: 'noise-ends',
-    breaks: 'A thousand lines that are not MCP end a server at once, whether or not it still answers.',
+    id: 'noise-ends',
+    breaks:
+      'A thousand lines that are not MCP end a server at once, whether or not it still answers.',
     file: 'src/upstream/noise-machine.ts',
     foundBy: 'simulation',
     promise: 'noise',

@@ -55,7 +55,9 @@ function parsed(file: string, verdict: Verdict): JsonObject | undefined {
 }
 
 function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined {
-  const { name, transport, concurrency, tools, turnsAway, hasSeveral } = isObject(value) ? value : {};
+  const { name, transport, concurrency, tools, turnsAway, hasSeveral } = isObject(value)
+    ? value
+    : {};
   const isWhole =
     typeof name === 'string' &&
     (transport === 'stdio' || transport === 'http') &&

@@ -116,6 +116,13 @@ export class Seat {
     this.#client = client;
   }
 
+  /** The connection is gone for good: nothing of it is kept. */
+  ended(connection: Connection): void {
+    if (this.#connection !== connection) return;
+    this.#connection = undefined;
+    this.#client = undefined;
+  }
+
   /** Is there no process and nobody who needs one? Then it can be aimed at other clients. */
   get isFree(): boolean {
     const { phase, leases } = this.supervisor;

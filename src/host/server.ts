@@ -276,6 +276,7 @@ export class Server {
       ended: (from) => {
         this.#parts.tasks.lost(from);
         this.questions.lost(from);
+        seat.ended(from);
       },
       lastWords: (stderr) => {
         this.#lastStderr = stderr;

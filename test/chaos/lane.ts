@@ -94,6 +94,9 @@ export class Lane {
       // Only then it has the name for certain.
       if (before?.kind !== 'result') return;
       await client.call(this.#orders.taking(taker, `${plain.server}__${plain.tool}`));
+      // A list that was announced to have changed is read when somebody asks for it.
+      await client.list();
+      await pauseMs(this.#dice.between(0, 500));
       await client.call(plain);
     });
   }

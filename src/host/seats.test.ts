@@ -178,6 +178,15 @@ describe('a server that speaks both eras', () => {
     expect(running()).toEqual([old, young]);
   });
 
+  it('is not started twice while it turns out that it speaks the other era alone', () => {
+    const { seats, learn, made } = newSeats('auto');
+    const young = withCapabilities('young', declared.nothing, true);
+    const first = seats.for(young);
+    (first.supervisor as unknown as FakeSupervisor).phase = { kind: 'starting' };
+    learn({ modern: false });
+    expect([seats.for(young), made.length]).toEqual([first, 1]);
+  });
+
   it('that turns out to speak the other era alone serves both on one connection', () => {
     const { seats, connect, learn } = newSeats('auto');
     const first = seats.for(withCapabilities('young', declared.nothing, true));

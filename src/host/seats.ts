@@ -126,7 +126,7 @@ export class Seats {
   }
 
   #choose(aim: Aim): Seat {
-    const sameEra = this.#open.filter((seat) => seat.aim.era === aim.era);
+    const sameEra = this.#open.filter((seat) => this.#eraOf(seat) === aim.era);
     const isConnected = ({ supervisor }: Seat) => supervisor.connection !== undefined;
     const inUse = sameEra.filter((seat) => !seat.isFree);
     const [first] = [...inUse.filter(isConnected), ...inUse].filter(
@@ -138,6 +138,14 @@ export class Seats {
       ? unionOf([aim.clients, ...sameEra.map((seat) => seat.aim.clients)])
       : aim.clients;
     return this.#aimed({ era: aim.era, clients });
+  }
+
+  /** Of one that is being started, the era it will have to speak by what has become known meanwhile. */
+  #eraOf({ aim, supervisor }: Seat): Era {
+    if (supervisor.connection) return aim.era;
+    const { modern, legacy } = this.#parts.facts();
+    if (aim.era === 'modern') return modern === false ? 'legacy' : 'modern';
+    return legacy === false ? 'modern' : 'legacy';
   }
 
   get #open(): readonly Seat[] {

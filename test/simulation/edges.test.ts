@@ -108,6 +108,7 @@ describe('the simulation', () => {
     );
     expect([...taken].sort()).toEqual([
       '../../src/config/load.ts',
+      '../../src/downstream/known-lists.ts',
       '../../src/host/host.ts',
       '../../src/kernel/fault.ts',
       '../../src/observe/events.ts',

@@ -46,6 +46,11 @@ const sessionTasks = {
 export const impossible: readonly Impossible[] = [
   { feature: 'asks for a task, answers its question and fetches its result', ...sessionTasks },
   { feature: 'lists its tasks, cancels one, and is told when there is none', ...sessionTasks },
+  {
+    feature: 'is asked for, and gets, the result of a tool that its server runs as a task',
+    ...tasks,
+    between: [['modern', 'modern']],
+  },
   { feature: 'follows a task to its end', ...tasks },
   { feature: 'cancels a task, and is told when there is none', ...tasks },
   {

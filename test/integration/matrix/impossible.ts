@@ -47,7 +47,7 @@ export const impossible: readonly Impossible[] = [
   { feature: 'asks for a task, answers its question and fetches its result', ...sessionTasks },
   { feature: 'lists its tasks, cancels one, and is told when there is none', ...sessionTasks },
   {
-    feature: 'is asked for, and gets, the result of a tool that its server runs as a task',
+    feature: 'gets the result of a tool that its server runs as a task, and answers its question',
     ...tasks,
     between: [['modern', 'modern']],
   },

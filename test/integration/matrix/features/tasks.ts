@@ -12,7 +12,7 @@ const answer = { action: 'accept', content: { name: 'Ada' } };
 export const taskFeatures: readonly Feature[] = [
   {
     needs: 'sdk',
-    name: 'is asked for, and gets, the result of a tool that its server runs as a task',
+    name: 'gets the result of a tool that its server runs as a task, and answers its question',
     isOurs: true,
     exercise: async (cell) => {
       const { conversation } = cell.client;

@@ -2,14 +2,21 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** User and system time, with all threads; 0 for a process that is gone. */
+/** User and system time of the threads that it has now, to the nanosecond; 0 for a process that is gone. */
 export function cpuSeconds(pid: number): number {
-  const fields = statFields(pid);
-  return fields ? (Number(fields[11]) + Number(fields[12])) / ticksPerSecond : 0;
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.reduce((sum, thread) => sum + threadSeconds(pid, thread), 0);
+  } catch {
+    // It ended between being listed and being read.
+    return 0;
+  }
 }
 
-/** USER_HZ: 100 on every Linux that Node runs on, whatever the kernel's own tick. */
-const ticksPerSecond = 100;
+function threadSeconds(pid: number, thread: string): number {
+  const [nanoseconds] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+  return Number(nanoseconds) / 1e9;
+}
 
 export function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

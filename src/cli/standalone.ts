@@ -4,6 +4,7 @@
 
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { Host } from '../host/host.ts';
+import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
 import { eventText } from './render/timeline.ts';
 import { complain, remark, type Shell } from './shell.ts';
@@ -120,13 +121,12 @@ export async function orInterrupted<T>({ interrupt }: Shell, work: Promise<T>): 
 function listen(host: Host, shell: Shell, onEvent: ((event: HostEvent) => void) | undefined): void {
   const isLogged = shell.logs('info');
   if (!isLogged && onEvent === undefined) return;
-  const hear = async () => {
-    for await (const event of host.events()) {
-      onEvent?.(event);
-      if (isLogged && (event.kind !== 'call' || shell.logs('debug'))) {
-        complain(shell, `${event.server} ${eventText(event)}`);
-      }
+  const show = (event: HostEvent) => {
+    onEvent?.(event);
+    if (isLogged && (event.kind !== 'call' || shell.logs('debug'))) {
+      complain(shell, `${event.server} ${eventText(event)}`);
     }
   };
-  hear().catch((error: unknown) => remark(shell, `the events cannot be shown: ${error}`));
+  const caught = (error: unknown) => remark(shell, `an event cannot be shown: ${error}`);
+  host.onEvent((event) => contain(() => show(event), caught));
 }

@@ -30,7 +30,7 @@ import { hasForeignOutput } from './legacy-definitions.ts';
 import { fingerprintOf } from './parked-call.ts';
 import type { Parking } from './parking.ts';
 import { relayedParams } from './relayed-params.ts';
-import { changedResult, resultFor, resultTypeOf } from './results.ts';
+import { asksForInput, changedResult, resultFor } from './results.ts';
 import { askRound, isLegacyRound } from './rounds.ts';
 import type { Seal } from './seal.ts';
 import {
@@ -140,7 +140,11 @@ export class Relay {
       caller: incoming,
       onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
-      ...way.binding,
+      seat: to.seat,
+      task: to.task,
+      timeoutMs: to.timeoutMs,
+      takesTask: way.takesTask,
+      sentTo: way.sentTo,
     };
     const answered = (answer: Answer) => {
       to.settled?.();
@@ -204,8 +208,7 @@ export class Relay {
   #deliver(incoming: Incoming, to: Destination, answer: Answer, sent: Sent | undefined): void {
     if (incoming.isOver) return this.#parts.tasks.abandoned(incoming, answer, sent);
     const { method = '' } = incoming.message;
-    const type = resultTypeOf(answer);
-    if (type === 'input_required') {
+    if (asksForInput(answer)) {
       return incoming.result(this.#withSealedState(incoming, to, answer));
     }
     const named = this.#parts.tasks.shown(incoming, to, answer, sent);
@@ -308,7 +311,8 @@ function operationFor(
   const { kind, name } = to;
   const span = kind === 'tool' ? paramsObject?.find('arguments') : undefined;
   const args = to.args ?? (span ? bytes.subarray(span.start, span.end) : '{}');
-  const changes = { ...to.changes, ...followUp, ...withoutTask(incoming) };
+  const untasked = withoutTask(incoming);
+  const changes = followUp || untasked ? { ...to.changes, ...followUp, ...untasked } : to.changes;
   const params = relayedParams(message, changes, to.edits);
   const isFollowUp = followUp !== undefined || asksForTask(incoming);
   return { method, kind, name, args, params, isFollowUp };

@@ -7,6 +7,7 @@
 import type { Params } from '../upstream/connection.ts';
 import type { EnvelopeKey } from '../wire/envelope-keys.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
+import type { Piece } from '../wire/pieces.ts';
 import type { Message } from '../wire/scan.ts';
 import { type Member, type ObjectSpan, spells } from '../wire/span.ts';
 import { type Edit, oneLine, splice } from '../wire/splice.ts';
@@ -33,33 +34,54 @@ export function relayedParams(
 ): Params {
   const { bytes, paramsObject, meta } = message;
   if (paramsObject === undefined) return { members: '' };
-  const pieces: Buffer[] = [];
-  const add = (piece: Buffer) => {
-    if (pieces.length > 0) pieces.push(comma);
-    pieces.push(piece);
-  };
+  const members = new Members();
   const changed = Object.keys(changes) as EnvelopeKey[];
   for (const member of paramsObject.members()) {
     if (isNamed(bytes, member, '_meta')) continue;
     const key = changed.find((name) => isNamed(bytes, member, name));
-    if (key === undefined) add(carriedMember(bytes, member, edits));
-    else setMember(add, key, changes[key]);
+    if (key === undefined) members.carry(carriedMember(bytes, member, edits));
+    else members.set(key, changes[key]);
   }
   for (const key of changed) {
-    if (paramsObject.find(key) === undefined) setMember(add, key, changes[key]);
+    if (paramsObject.find(key) === undefined) members.set(key, changes[key]);
   }
+  const pieces = members.end();
   const metaMembers = meta && carriedMeta(bytes, meta);
   return metaMembers ? { members: pieces, meta: metaMembers } : { members: pieces };
 }
 
-function setMember(
-  add: (piece: Buffer) => void,
-  key: EnvelopeKey,
-  value: Buffer | string | null | undefined,
-): void {
-  if (value === null || value === undefined) return;
-  const name = Buffer.from(`${JSON.stringify(key)}:`);
-  add(Buffer.concat([name, typeof value === 'string' ? Buffer.from(value) : oneLine(value)]));
+/** The members of one object: what is carried stays in its bytes, and the text between is one piece. */
+class Members {
+  readonly #pieces: Piece[] = [];
+  #text = '';
+
+  carry(member: Buffer): void {
+    this.#next();
+    if (this.#text !== '') this.#pieces.push(this.#text);
+    this.#text = '';
+    this.#pieces.push(member);
+  }
+
+  set(key: EnvelopeKey, value: Buffer | string | null | undefined): void {
+    if (value === null || value === undefined) return;
+    this.#next();
+    this.#text += `"${key}":`;
+    if (typeof value === 'string') {
+      this.#text += value;
+    } else {
+      this.#pieces.push(this.#text, oneLine(value));
+      this.#text = '';
+    }
+  }
+
+  end(): readonly Piece[] {
+    if (this.#text !== '') this.#pieces.push(this.#text);
+    return this.#pieces;
+  }
+
+  #next(): void {
+    if (this.#pieces.length > 0 || this.#text !== '') this.#text += ',';
+  }
 }
 
 /** Key and value as they are written, on one line. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { answerIn, answerOf } from '../host/answer.ts';
 import type { Era } from '../wire/eras.ts';
 import { scanMessage } from '../wire/scan.ts';
-import { changedResult, resultFor, resultTypeOf } from './results.ts';
+import { asksForInput, changedResult, resultFor } from './results.ts';
 
 function shown(era: Era, result: string, method = 'tools/call', wraps = false): string {
   const message = scanMessage(Buffer.from(`{"jsonrpc":"2.0","result":${result},"id":1}`));
@@ -61,13 +61,16 @@ describe('a result for a client', () => {
   });
 });
 
-describe('the type of a result', () => {
-  it('is complete where it does not say', () => {
-    expect(resultTypeOf(answerOf(Buffer.from('{}')))).toBe('complete');
-    expect(resultTypeOf(answerOf(Buffer.from('{"resultType":5}')))).toBe('complete');
-    expect(resultTypeOf(answerOf(Buffer.from('{"resultType":"input_required"}')))).toBe(
-      'input_required',
-    );
+describe('a result that asks for input', () => {
+  it.each([
+    ['{}', false],
+    ['{"resultType":5}', false],
+    ['{"resultType":"complete"}', false],
+    ['{"resultType":"input_required"}', true],
+    ['{"resultType":"input\\u005frequired"}', true],
+    ['{"resultType":"input_required "}', false],
+  ])('%s: %s', (result, asks) => {
+    expect(asksForInput(answerOf(Buffer.from(result)))).toBe(asks);
   });
 });
 

@@ -5,7 +5,7 @@
 // are the server's.
 
 import type { Answer } from '../host/answer.ts';
-import { textOf } from '../wire/decode.ts';
+import { isText } from '../wire/decode.ts';
 import type { Era } from '../wire/eras.ts';
 import { type MemberChanges, memberEdits } from '../wire/member-edits.ts';
 import { type Edit, oneLine, splice } from '../wire/splice.ts';
@@ -40,10 +40,10 @@ export function editedResult({ frame, result }: Answer, edits: readonly Edit[]):
   return oneLine(splice(frame.subarray(result.start, result.end), shifted));
 }
 
-/** What kind of result it is; `complete` where it does not say, as from every legacy server. */
-export function resultTypeOf({ frame, object }: Answer): string {
-  const span = object?.find('resultType');
-  return (span && textOf(frame, span)) ?? 'complete';
+/** Does the server ask for more input instead of answering? A legacy one cannot, in a result. */
+export function asksForInput({ frame, object }: Answer): boolean {
+  const type = object?.find('resultType');
+  return type !== undefined && isText(frame, type, 'input_required');
 }
 
 /** Their results say how long they hold. */

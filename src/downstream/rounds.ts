@@ -18,7 +18,7 @@ import { rpcCodes } from '../wire/eras.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
 import { objectAt } from '../wire/parts.ts';
 import type { Incoming } from './incoming.ts';
-import { resultTypeOf } from './results.ts';
+import { asksForInput } from './results.ts';
 
 const maxRounds = 8;
 /** How long a client may think about a question. */
@@ -30,7 +30,7 @@ export type RoundOutcome =
   | { readonly kind: 'refused'; readonly error: string | Buffer; readonly code: number };
 
 export function isLegacyRound(incoming: Incoming, answer: Answer): boolean {
-  return !incoming.isModern && resultTypeOf(answer) === 'input_required';
+  return !incoming.isModern && asksForInput(answer);
 }
 
 /** Asks the client everything the server wants to know, all at once. */

@@ -4,7 +4,7 @@
 
 import type { Writable } from 'node:stream';
 import { type Caught, contain } from '../kernel/contain.ts';
-import { byteLengthOf, joinPieces } from '../wire/pieces.ts';
+import { byteLengthOf, joinPieces, type Piece, pushLine } from '../wire/pieces.ts';
 import type { Frame } from './contract.ts';
 import type { OutgoingBudget, Share, Waiter } from './outgoing-budget.ts';
 
@@ -29,7 +29,7 @@ export class StdioOutput implements Waiter {
   readonly #share: Share;
   /** Of each kind the last, while the client does not keep up; at most one for each of three kinds. */
   readonly #heldBack = new Map<string, Frame>();
-  #waiting: (string | Buffer)[] = [];
+  #waiting: Piece[] = [];
   /** What batches have gathered that are not complete. */
   #gatheredBytes = 0;
   #isHeld = false;
@@ -59,7 +59,7 @@ export class StdioOutput implements Waiter {
       this.#heldBack.set(kind, frame);
       return;
     }
-    this.#waiting.push(...frame, '\n');
+    pushLine(this.#waiting, frame);
     if (this.#isFlushing) return;
     this.#isFlushing = true;
     process.nextTick(() => contain(() => this.flush(), this.#parts.failed));
@@ -103,7 +103,7 @@ export class StdioOutput implements Waiter {
   }
 
   /** The output has not taken all of it at once. */
-  #fellBehind(pieces: readonly (string | Buffer)[]): void {
+  #fellBehind(pieces: readonly Piece[]): void {
     let bytes = 0;
     for (const piece of pieces) bytes += byteLengthOf(piece);
     this.#share.wrote(bytes);
@@ -124,10 +124,11 @@ export class StdioOutput implements Waiter {
 /** Many small pieces cost more than one copy; a large one is never copied. */
 const smallBytes = 16_384;
 
-function joinedSmall(pieces: readonly (string | Buffer)[]): readonly (string | Buffer)[] {
-  const joined: (string | Buffer)[] = [];
+function joinedSmall(pieces: readonly Piece[]): readonly Piece[] {
+  const joined: Piece[] = [];
   let from = 0;
-  for (const [at, piece] of pieces.entries()) {
+  for (let at = 0; at < pieces.length; at++) {
+    const piece = pieces[at] as Piece;
     if (piece.length <= smallBytes) continue;
     if (at > from) joined.push(joinPieces(pieces, from, at));
     joined.push(piece);

@@ -420,6 +420,11 @@ export class Host implements CallParts, AsyncDisposable {
     return this.#parts.events.stream(until);
   }
 
+  /** The same without a queue between: the listener is called at once, and must not throw. */
+  onEvent(listener: (event: HostEvent) => void): Disposable {
+    return this.#parts.events.subscribe(listener);
+  }
+
   // --- policy ------------------------------------------------------------------------------
 
   get guard(): Guard | null {

@@ -25,7 +25,7 @@ const task = Buffer.from(',"task":{}');
 /** A tool call's parameters are never empty: they begin with its name. */
 function withTask({ members, ...rest }: Params): Params {
   const pieces = typeof members === 'string' ? [Buffer.from(members)] : [members].flat();
-  return { members: [...pieces, task] as readonly Buffer[], ...rest };
+  return { members: [...pieces, task], ...rest };
 }
 
 /** The parameters as the caller gave them. */
@@ -63,9 +63,8 @@ function capabilitiesFor(
   caller: CallRequest['caller'],
 ): string | undefined {
   const own = caller?.capabilities;
-  if (kind !== 'tool' || era !== 'modern' || !hasTasksExtension(greeting)) return own;
-  if (caller?.client.isAskedInCalls) return own;
-  if (own?.includes(tasksExtension)) return own;
+  if (kind !== 'tool' || era !== 'modern' || caller?.client.isAskedInCalls) return own;
+  if (!hasTasksExtension(greeting) || own?.includes(tasksExtension)) return own;
   const { extensions, ...rest } = JSON.parse(own ?? '{}') as { extensions?: object };
   return JSON.stringify({ ...rest, extensions: { ...extensions, [tasksExtension]: {} } });
 }

@@ -57,7 +57,8 @@ export class Tally {
     this.#request += 1;
     if (!this.#events.isHeard) return;
     const { request, startedAt, attempts, replays, generation } = call;
-    this.#events.emit({
+    this.#events.tell({
+      at: this.#clock.wallNow(),
       kind: 'call',
       server: request.server,
       request: this.#request,

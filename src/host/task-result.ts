@@ -6,7 +6,7 @@
 import { ownValue } from '../kernel/own-value.ts';
 import { isRecord } from '../upstream/classify.ts';
 import type { Greeting } from '../upstream/connection.ts';
-import { numberOf, textOf } from '../wire/decode.ts';
+import { isText, numberOf, textOf } from '../wire/decode.ts';
 import type { Era } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
 import type { Message } from '../wire/scan.ts';
@@ -33,7 +33,7 @@ export function taskIn(
   if (result === undefined) return undefined;
   if (era === 'modern') {
     const type = result.find('resultType');
-    return type && textOf(bytes, type) === 'task' ? described(bytes, result) : undefined;
+    return type && isText(bytes, type, 'task') ? described(bytes, result) : undefined;
   }
   const task = result.find('task');
   // A tool's own result has content; whatever else stands beside it is the tool's business.

@@ -7,7 +7,7 @@
 const unruly =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e0fff}]/gu;
 
-const plain = /^[\x20-\x7e]*$/;
+const deleteCharacter = '\u007f';
 
 /** Text of any number of lines; tabs and line breaks stay. */
 export function printableText(text: string): string {
@@ -21,8 +21,8 @@ export function printableLine(text: string): string {
 
 /** JSON text with the same meaning: such characters are written as escapes, which JSON has for all. */
 export function printableJson(json: string): string {
-  // Nearly all of it is, and an event of every call passes here.
-  if (plain.test(json)) return json;
+  // Nearly all of it is ASCII, of which JSON itself escapes all but one; an event of every call passes here.
+  if (Buffer.byteLength(json) === json.length && !json.includes(deleteCharacter)) return json;
   return json.replace(unruly, (character) =>
     [...Array(character.length).keys()].map((at) => unitEscape(character, at)).join(''),
   );

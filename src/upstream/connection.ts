@@ -7,6 +7,7 @@ import type { Noise } from '../observe/events.ts';
 import type { Child } from '../supervise/child.ts';
 import type { Described } from '../supervise/supervisor.ts';
 import type { Era } from '../wire/eras.ts';
+import type { Piece } from '../wire/pieces.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Exchange, ExchangeOptions } from './exchange.ts';
 
@@ -19,8 +20,8 @@ export interface Greeting {
   readonly instructions: string | undefined;
 }
 
-/** JSON text that is carried: text, bytes, or bytes in several pieces. */
-export type Carried = string | Buffer | readonly Buffer[];
+/** JSON text that is carried: text, bytes, or several pieces of either. */
+export type Carried = string | Buffer | readonly Piece[];
 
 /**
  * The parameters of a request as JSON text, written into the frame as they are: the members

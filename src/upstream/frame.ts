@@ -2,11 +2,11 @@
 // carried is parsed or spelled anew; only the envelope is ours. What is carried as bytes is not copied
 // here either: a frame is a list of pieces until it is written.
 
-import { joinPieces } from '../wire/pieces.ts';
+import { joinPieces, type Piece, pushLine } from '../wire/pieces.ts';
 import type { Carried, Params } from './connection.ts';
 
 /** A frame before it is written: text, or pieces of text and bytes in their order. */
-export type Frame = string | readonly (string | Buffer)[];
+export type Frame = string | readonly Piece[];
 
 /** A request, without a line end. `envelope` holds the members of `_meta` that we add. */
 export function requestText(id: number, method: string, params: Params, envelope: string): Frame {
@@ -37,21 +37,28 @@ function around(head: string, { members, meta = '' }: Params, envelope: string):
 
 function join(before: string, carried: Carried, after: string): Frame {
   if (typeof carried === 'string') return before + carried + after;
-  return Buffer.isBuffer(carried) ? [before, carried, after] : [before, ...carried, after];
+  if (Buffer.isBuffer(carried)) return [before, carried, after];
+  // Each piece costs a copy of its own: text that follows text is one.
+  const pieces = [before, ...carried, after];
+  if (typeof carried[0] === 'string') pieces.splice(0, 2, before + carried[0]);
+  return pieces;
 }
 
 function isEmpty(carried: Carried): boolean {
   return carried.length === 0;
 }
 
-function piecesOf(frame: Frame): readonly (string | Buffer)[] {
+function piecesOf(frame: Frame): readonly Piece[] {
   return typeof frame === 'string' ? [frame] : frame;
 }
 
 /** The same frame as one line of a stream. */
 export function asLine(frame: Frame | Buffer): Frame {
   if (typeof frame === 'string') return `${frame}\n`;
-  return Buffer.isBuffer(frame) ? [frame, '\n'] : [...frame, '\n'];
+  if (Buffer.isBuffer(frame)) return [frame, '\n'];
+  const line: Piece[] = [];
+  pushLine(line, frame);
+  return line;
 }
 
 /** What is carried, in one piece. */

@@ -2,7 +2,7 @@
 // expects bytes that the scanner has accepted; a span of another kind than asked for gives
 // undefined, because a peer may put any value anywhere.
 
-import type { Span } from './span.ts';
+import { type Span, spells } from './span.ts';
 
 const quote = 0x22;
 const minus = 0x2d;
@@ -16,6 +16,13 @@ export function textOf(bytes: Buffer, span: Span): string | undefined {
   if (bytes[span.start] !== quote) return undefined;
   if (hasEscapes(bytes, span)) return valueOf(bytes, span) as string;
   return bytes.toString('utf8', span.start + 1, span.end - 1);
+}
+
+/** Is the value this string? Compared in place; a string is made only of one that is written with escapes. */
+export function isText(bytes: Buffer, span: Span, text: string): boolean {
+  if (bytes[span.start] !== quote) return false;
+  if (spells(bytes, span.start + 1, span.end - 1, text)) return true;
+  return hasEscapes(bytes, span) && valueOf(bytes, span) === text;
 }
 
 function hasEscapes(bytes: Buffer, span: Span): boolean {

@@ -16,6 +16,15 @@ export function joinPieces(pieces: readonly Piece[], from = 0, to = pieces.lengt
   return out;
 }
 
+/** Adds the pieces and a line end, which is a piece of its own only where it has to be. */
+export function pushLine(onto: Piece[], pieces: readonly Piece[]): void {
+  const last = pieces.length - 1;
+  for (let at = 0; at < last; at++) onto.push(pieces[at] as Piece);
+  const end = pieces[last] ?? '';
+  if (typeof end === 'string') onto.push(`${end}\n`);
+  else onto.push(end, '\n');
+}
+
 export function byteLengthOf(piece: Piece): number {
   return typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
 }

@@ -23,11 +23,13 @@ export interface Sent {
   readonly token: number;
 }
 
-export interface Way {
-  readonly binding: Pick<CallRequest, 'seat' | 'task' | 'timeoutMs' | 'takesTask' | 'sentTo'>;
-  /** Known when the answer has come, for whoever may get a task. */
+/** How a call is carried for a client that may get a task for it. */
+export interface Way extends Pick<CallRequest, 'takesTask' | 'sentTo'> {
+  /** Known when the answer has come. */
   readonly sent: Sent | undefined;
 }
+
+const withoutTasks: Way = { takesTask: undefined, sentTo: undefined, sent: undefined };
 
 /** Does the client ask for a task (2025-11-25)? */
 export function asksForTask({ era, message }: Incoming): boolean {
@@ -66,19 +68,18 @@ export class TaskResults {
     this.#tasks = tasks;
   }
 
-  /** What binds a request to a place, and where it went. Throws a Fault for one task too many. */
-  wayOf(incoming: Incoming, { kind, server, seat, task, timeoutMs }: Destination): Way {
+  /** Throws a Fault for one task too many. */
+  wayOf(incoming: Incoming, { kind, server }: Destination): Way {
     const takes = kind === 'tool' ? takesTask(incoming) : undefined;
+    if (takes === undefined) return withoutTasks;
     if (takes === 'legacy') this.#tasks.makeRoom(incoming.client.key, server);
-    const way: { sent: Sent | undefined; binding: Way['binding'] } = {
+    const way: Way & { sent: Sent | undefined } = {
+      takesTask: takes,
+      sentTo: (place, token) => {
+        way.sent = { place, token };
+      },
       sent: undefined,
-      binding: { seat, task, timeoutMs, takesTask: takes },
     };
-    if (takes === undefined) return way;
-    const sentTo = (place: Place, token: number) => {
-      way.sent = { place, token };
-    };
-    way.binding = { ...way.binding, sentTo };
     return way;
   }
 
@@ -100,9 +101,10 @@ export class TaskResults {
   }
 
   #begun(incoming: Incoming, to: Destination, answer: Answer, sent: Sent | undefined): Answer {
-    const { era, client, principal, progressToken } = incoming;
+    const { era, client, principal } = incoming;
     const described = taskIn(era, answer.frame, answer.object);
     if (!described) return answer;
+    const { progressToken } = incoming;
     const { server, name: tool } = to;
     const task = sent
       ? this.#tasks.begin(

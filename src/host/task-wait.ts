@@ -8,7 +8,6 @@ import type { Clock } from '../kernel/clock.ts';
 import { Fault, type FaultCode } from '../kernel/fault.ts';
 import { Withdrawal } from '../kernel/withdrawal.ts';
 import type { Connection, RequestOptions } from '../upstream/connection.ts';
-import { headerValue } from '../upstream/mirror-headers.ts';
 import { numberOf } from '../wire/decode.ts';
 import { memberEdits } from '../wire/member-edits.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
@@ -23,7 +22,7 @@ import {
   readInputRequests,
 } from './input-requests.ts';
 import type { Interruption } from './interruption.ts';
-import { type DescribedTask, described } from './task-result.ts';
+import { type DescribedTask, described, taskHeaders } from './task-result.ts';
 
 /** How often a modern task is asked for, whatever its server suggests. */
 const pollMs = { least: 50, usual: 1_000, most: 30_000 };
@@ -46,7 +45,7 @@ export interface TaskWait {
 export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<Message> {
   const { connection, tasks, caller } = wait;
   using _owner = tasks.following(connection, task.taskId, caller);
-  const options = { ...wait.options, headers: headersFor(connection, task.taskId) };
+  const options = { ...wait.options, headers: taskHeaders(connection, task.taskId) };
   const ask = (method: string, more = '') => {
     const members = `"taskId":${JSON.stringify(task.taskId)}${more}`;
     const exchange = connection.request(method, { members }, options);
@@ -61,11 +60,6 @@ export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<M
       cancelTask(connection, task.taskId, options);
     throw thrown;
   }
-}
-
-/** Only a modern remote server reads headers. */
-function headersFor({ child, era }: Connection, taskId: string): Record<string, string> {
-  return child === undefined && era === 'modern' ? { 'mcp-name': headerValue(taskId) } : {};
 }
 
 /** The caller knows of no task. */

@@ -6,7 +6,10 @@ import { printableLine } from '../../kernel/printable.ts';
 import type { Style } from './style.ts';
 
 export interface ConnectionPage {
+  /** For a client on this machine. */
   readonly url: string;
+  /** Where it really listens, as an URL. */
+  readonly listensOn: string;
   readonly auth: 'token' | 'none';
   /** Of a token that this start made. */
   readonly secret: string | null;
@@ -16,12 +19,22 @@ export interface ConnectionPage {
 }
 
 export function connectionPage(page: ConnectionPage, style: Style): readonly string[] {
-  const { url, servers } = page;
+  const { listensOn, servers } = page;
   return [
-    `${style('bold', `Holdfast ${ownIdentity().version}`)} listens on ${style('cyan', url)}`,
+    `${style('bold', `Holdfast ${ownIdentity().version}`)} listens on ${style('cyan', listensOn)}`,
+    ...everywhereLines(page, style),
     serversLine(servers),
     '',
     ...clientConfig(page, style),
+  ];
+}
+
+/** An address that stands for all is none that a client can use. */
+function everywhereLines({ url, listensOn }: ConnectionPage, style: Style): readonly string[] {
+  if (url === listensOn) return [];
+  return [
+    `That is every address of this machine. On this machine use ${style('cyan', url)}; on others use`,
+    'the address of this machine, or a name that is listed in "http.allowedHosts".',
   ];
 }
 

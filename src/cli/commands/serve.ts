@@ -166,7 +166,7 @@ function drainAfterSignal(gateway: Gateway, drainMs: number, shell: Shell): Prom
 
 async function serveHttp(
   gateway: Gateway,
-  { config }: LoadedConfig,
+  { config, file: configFile, disabled }: LoadedConfig,
   { shell, isJson }: Invocation,
   listen: string | undefined,
 ): Promise<void> {
@@ -195,7 +195,8 @@ async function serveHttp(
     const servers = gateway.host.servers().map(({ name }) => name);
     const tokenFolder = join(await ownStateDirectory(shell), 'store', 'tokens');
     const listensOn = `http://${at}/mcp`;
-    const page = { url, listensOn, auth: http.auth, secret, tokenFolder, servers };
+    const known = { servers, disabled: disabled.size, configFile };
+    const page = { url, listensOn, auth: http.auth, secret, tokenFolder, ...known };
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
   await interrupt.arrived;

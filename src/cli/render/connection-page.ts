@@ -1,6 +1,7 @@
 // What a person sees when the gateway listens: where it is, what stands behind it, and what to paste
 // into a client. A token that was just made is in there, because this is the only time it is shown.
 
+import { noServersText } from '../../config/no-servers.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { Style } from './style.ts';
@@ -16,14 +17,17 @@ export interface ConnectionPage {
   /** Where the hashes of tokens are kept. */
   readonly tokenFolder: string;
   readonly servers: readonly string[];
+  /** How many more there are that cannot run. */
+  readonly disabled: number;
+  readonly configFile: string | null;
 }
 
 export function connectionPage(page: ConnectionPage, style: Style): readonly string[] {
-  const { listensOn, servers } = page;
+  const { listensOn } = page;
   return [
     `${style('bold', `Holdfast ${ownIdentity().version}`)} listens on ${style('cyan', listensOn)}`,
     ...everywhereLines(page, style),
-    serversLine(servers),
+    serversLine(page),
     '',
     ...clientConfig(page, style),
   ];
@@ -38,8 +42,11 @@ function everywhereLines({ url, listensOn }: ConnectionPage, style: Style): read
   ];
 }
 
-function serversLine(servers: readonly string[]): string {
-  if (servers.length === 0) return 'There are no servers in the config yet.';
+function serversLine({ servers, disabled, configFile }: ConnectionPage): string {
+  if (servers.length === 0) {
+    if (disabled === 0) return printableLine(noServersText(configFile));
+    return `All servers of the config are disabled (${disabled}); see why with: holdfast status`;
+  }
   const names = servers.map((name) => printableLine(name)).join(', ');
   const word = servers.length === 1 ? 'server' : 'servers';
   return `${servers.length} ${word}, started when first used: ${names}`;

@@ -10,7 +10,7 @@ const signalNames = Object.keys(signalExitCodes) as SignalName[];
 
 export class Interrupt {
   readonly #controller = new AbortController();
-  #exitCode: number | undefined;
+  #name: SignalName | undefined;
 
   /** Takes the signals of the process over for the rest of its life. */
   listen(from: NodeJS.Process): void {
@@ -18,10 +18,11 @@ export class Interrupt {
       from.on(name, () => {
         if (this.signal.aborted) {
           // The terminal has just shown `^C`, maybe behind a line of ours.
-          if (from.stderr.isTTY) from.stderr.write('\n');
+          const lineBreak = from.stderr.isTTY ? '\n' : '';
+          from.stderr.write(`${lineBreak}holdfast: ended at once, without waiting any longer\n`);
           from.exit(signalExitCodes[name]);
         }
-        this.#exitCode = signalExitCodes[name];
+        this.#name = name;
         this.#controller.abort();
       });
     }
@@ -34,7 +35,12 @@ export class Interrupt {
 
   /** Undefined as long as there was no signal. */
   get exitCode(): number | undefined {
-    return this.#exitCode;
+    return this.#name && signalExitCodes[this.#name];
+  }
+
+  /** Did it come from a keyboard? */
+  get isByHand(): boolean {
+    return this.#name === 'SIGINT';
   }
 
   /** Resolves with the first signal; never without one. */

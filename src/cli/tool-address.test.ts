@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { partialAddress, toolAddress } from './tool-address.ts';
+import { namesNoTool, partialAddress } from './tool-address.ts';
 
 describe('the address of a tool', () => {
   it('is divided at its first slash only', () => {
-    expect(toolAddress('git/log/all')).toEqual({ server: 'git', tool: 'log/all' });
+    expect(partialAddress('git/log/all')).toEqual({ server: 'git', tool: 'log/all' });
   });
 
   it('may be a server alone where that will do', () => {
@@ -11,10 +11,10 @@ describe('the address of a tool', () => {
   });
 
   it('that lacks its tool says how to find one', () => {
-    expect(() => toolAddress('git')).toThrow('holdfast tools git');
+    expect(namesNoTool('git', 'git').message).toContain('holdfast tools git');
   });
 
   it.each(['/log', 'git/', '/', ''])('is refused where it is %j', (text) => {
-    expect(() => toolAddress(text)).toThrow('SERVER/TOOL');
+    expect(() => partialAddress(text)).toThrow('SERVER/TOOL');
   });
 });

@@ -13,16 +13,15 @@ export interface PartialAddress {
   readonly tool: string | undefined;
 }
 
-export function toolAddress(text: string): ToolAddress {
-  const { server, tool } = partialAddress(text);
-  if (tool !== undefined) return { server, tool };
-  throw new Fault(
+/** A server alone, where a tool is needed. */
+export function namesNoTool(word: string, server: string): Fault {
+  return new Fault(
     'invalid_request',
-    `'${text}' names no tool: write ${server}/TOOL; its tools are listed by: holdfast tools ${server}`,
+    `'${word}' names no tool: write ${server}/TOOL; its tools are listed by: holdfast tools ${server}`,
   );
 }
 
-/** The same where the server alone will do. */
+/** A tool, or a server alone. */
 export function partialAddress(text: string): PartialAddress {
   const slash = text.indexOf('/');
   const server = slash === -1 ? text : text.slice(0, slash);

@@ -27,7 +27,6 @@ describe('the text of a config file', () => {
     ['{ "a": 1', '1:9', '"}"'],
     ['{ } {}', '1:5', 'end of the file'],
     ['{ "a": yes }', '1:8', 'true, false'],
-    ['', '1:1', 'a value'],
   ])('with a syntax error in %j names the place and what is expected', (text, place, words) => {
     const fault = faultOf(text);
     expect(fault?.code).toBe('invalid_request');

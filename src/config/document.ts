@@ -11,6 +11,7 @@ import {
 } from 'jsonc-parser';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
+import { emptyFile } from './no-servers.ts';
 import { shownWord } from './shown-word.ts';
 
 export type Path = readonly (string | number)[];
@@ -66,6 +67,10 @@ export function parseDocument(text: string, file: string): Document {
     if (other !== undefined) {
       const remedy = 'Holdfast reads JSON: write its servers under "mcpServers" in a holdfast.json';
       throw new Fault('invalid_request', `${file}: this is ${other}; ${remedy}`);
+    }
+    // Blanks and comments alone; another format may have comments of its own.
+    if (root === undefined && error?.offset === text.length) {
+      throw new Fault('invalid_request', `${file}: ${emptyFile}`);
     }
     const reason =
       error === undefined ? undefined : ownValue(expectation, printParseErrorCode(error.error));

@@ -293,7 +293,6 @@ export class Gateway implements Front, AsyncDisposable {
 
   // --- counting ----------------------------------------------------------------------------
 
-  /** Counts what the gateway answers by itself; a fault becomes the answer. */
   /** A tool call that met a fault before it was known whose tool it is. */
   failToolCall(incoming: Incoming, fault: Fault): void {
     this.traffic.began();
@@ -301,6 +300,7 @@ export class Gateway implements Front, AsyncDisposable {
     incoming.result(faultResult(fault, incoming));
   }
 
+  /** Counts what the gateway answers by itself; a fault becomes the answer. */
   count(incoming: Incoming, operationKey: string, work: () => void | Promise<void>): void {
     const startedAt = this.clock.now();
     this.traffic.began();
@@ -338,6 +338,11 @@ export class Gateway implements Front, AsyncDisposable {
     this.#listenings.clear();
     this.#draining.within(ms);
     return this.#draining.done;
+  }
+
+  /** How many requests have no answer yet. */
+  get underWay(): number {
+    return this.#underWay().length;
   }
 
   #underWay(): readonly Incoming[] {

@@ -111,7 +111,9 @@ export class Attempts implements PatienceListener {
   }
 
   expired(): void {
-    this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs, this.#call.hasLeft));
+    const isSafe = this.#contract(this.#offered()).replay === 'safe';
+    const { hasLeft } = this.#call;
+    this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs, { hasLeft, isSafe }));
     // A timeout is not a death: only a probe that fails too will restart the server.
     const { generation } = this.#call;
     if (generation !== null) this.#seat.supervisor.suspect(generation);

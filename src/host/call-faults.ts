@@ -37,9 +37,14 @@ export function cancelledFault(server: string): Fault {
   return new Fault('cancelled', `the caller gave up on its call to ${server}`, { server });
 }
 
-/** `hasLeft`: may the server have heard of the call? */
-export function timeoutFault(server: string, limitMs: number, hasLeft: boolean): Fault {
-  const outcome = hasLeft ? 'the call may have run all the same' : 'the call was not sent';
+/** `hasLeft`: may the server have heard of the call? `isSafe`: may it run again without harm? */
+export function timeoutFault(
+  server: string,
+  limitMs: number,
+  { hasLeft, isSafe }: { readonly hasLeft: boolean; readonly isSafe: boolean },
+): Fault {
+  const care = isSafe ? '' : '; check its effect before you send it again';
+  const outcome = hasLeft ? `the call may have run all the same${care}` : 'the call was not sent';
   return new Fault(
     'timeout',
     `${server} did not answer within ${limitMs} ms; ${outcome}; if it needs longer, raise callTimeoutMs or the tool's timeoutMs`,

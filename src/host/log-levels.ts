@@ -3,6 +3,7 @@
 // to hear less is spared the rest where lines are handed out. On a pipe it hears the level before the
 // call; over HTTP two requests may pass each other, so the call waits for the answer.
 
+import { ignored } from '../kernel/contain.ts';
 import type { Connection } from '../upstream/connection.ts';
 import { isHeard } from './log-level.ts';
 
@@ -37,5 +38,3 @@ interface Told {
   /** While its answer is on the way, where that matters. */
   hearing: Promise<void> | undefined;
 }
-
-function ignored(): void {}

@@ -3,6 +3,7 @@
 // which name was probably meant.
 
 import { nearest } from '../catalog/nearest.ts';
+import { addFirstServer } from '../config/no-servers.ts';
 import type { ServerConfig } from '../config/schema.ts';
 import { Fault } from '../kernel/fault.ts';
 import { containedEdges } from './contained-edges.ts';
@@ -111,9 +112,12 @@ export class Registry {
   }
 
   #closest(name: string): string {
-    const known = nearest(name, this.#servers.keys());
-    if (known.length > 0) return `; did you mean ${known.join(' or ')}?`;
-    const all = [...this.#servers.keys()].sort();
-    return all.length > 0 ? `; there are: ${all.join(', ')}` : '; there are no servers';
+    const { disabled, configFile } = this.#parts;
+    const all = [...this.#servers.keys(), ...disabled.keys()];
+    const shown = (one: string) => (disabled.has(one) ? `${one} (disabled)` : one);
+    const known = nearest(name, all);
+    if (known.length > 0) return `; did you mean ${known.map(shown).join(' or ')}?`;
+    if (all.length === 0) return `; there are no servers${configFile ? `: ${addFirstServer}` : ''}`;
+    return `; there are: ${all.sort().map(shown).join(', ')}`;
   }
 }

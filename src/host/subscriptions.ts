@@ -5,6 +5,7 @@
 // because one that sleeps notices nothing.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Supervisor } from '../supervise/supervisor.ts';
 import type { Connection } from '../upstream/connection.ts';
@@ -57,6 +58,7 @@ export class Subscriptions {
     const { connection } = this.#supervisor();
     if (!connection || watched.count > 1) return;
     if (connection.era === 'modern') this.#listen(connection);
+    // Without it the list is simply read again when its time is over.
     else this.#subscribeOnce(connection, uri, watched).catch(ignored);
   }
 
@@ -129,6 +131,7 @@ export class Subscriptions {
         // A server that refuses would refuse every second.
         if (kind === 'result') this.#ended(connection, listening);
       };
+      // Without it the list is simply read again when its time is over; the connection tells its own end.
       listening.answer.then(over).catch(ignored);
     }
     before?.cancel(new Fault('cancelled', 'replaced by another subscription'));
@@ -192,6 +195,3 @@ function say(connection: Connection, method: string, uri: string): void {
 function uriParams(uri: string): { readonly members: string } {
   return { members: `"uri":${JSON.stringify(uri)}` };
 }
-
-/** Without it the list is simply read again when its time is over; the connection tells its own end. */
-function ignored(): void {}

@@ -15,5 +15,5 @@ export function contain(work: () => void, caught: Caught): void {
   }
 }
 
-/** The end of a promise whose failure needs no answer; the place where it stands says why. */
+/** For what needs no answer, such as the failure of a promise; the place where it stands says why. */
 export function ignored(): void {}

@@ -33,6 +33,7 @@ describe('what somebody hears of a fault', () => {
     'ejected',
     'outcome_unknown',
     'protocol_violation',
+    'auth_required',
     'internal',
   ] as const)('has no command in its detail: %s #stderr-guarded', (code) => {
     const { detail } = disclosedFault(faultOf(code), stranger).record;

@@ -40,7 +40,6 @@ const openCodes: ReadonlySet<FaultCode> = new Set([
   'cancelled',
   'frame_too_large',
   'quarantined',
-  'auth_required',
 ]);
 
 function openDetail(record: FaultRecord): string {
@@ -60,6 +59,8 @@ function openDetail(record: FaultRecord): string {
       return `${who}${tool === undefined ? '' : `/${tool}`} was sent and may have run, then no answer came; it was not repeated; check its effect before you send it again`;
     case 'protocol_violation':
       return `${who} answered with something that is not valid MCP`;
+    case 'auth_required':
+      return `${who} wants a login, which its operator has to set up`;
     case 'internal':
       return 'the gateway met a defect of its own';
     default:

@@ -4,8 +4,7 @@ import { HttpAnswer } from './http-answer.ts';
 function newAnswer(limitBytes = 1_000, isStream = false) {
   const heard: string[] = [];
   const answer = new HttpAnswer(
-    'docs',
-    limitBytes,
+    { server: 'docs', url: new URL('https://docs.example/mcp'), frameBytes: limitBytes },
     {
       sent: () => heard.push('sent'),
       headers: (status, headers) => heard.push(`${status} ${headers.get('x') ?? ''}`),

@@ -8,7 +8,8 @@ import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import { EventStreamReader, type StreamEvent } from './event-stream.ts';
 import type { HttpHeaders, HttpListener } from './http-client.ts';
-import { statusFault } from './http-status.ts';
+import { type Remote, statusFault } from './http-status.ts';
+import { mediaType } from './remote-words.ts';
 
 export interface AnswerListener {
   sent(): void;
@@ -18,6 +19,11 @@ export interface AnswerListener {
   over(fault: Fault | undefined): void;
   /** The network failed; the request may or may not have arrived. */
   broken(error: Error): void;
+}
+
+export interface AnswerSource extends Remote {
+  /** The largest message that is taken. */
+  readonly frameBytes: number;
 }
 
 export interface StreamPlace {
@@ -33,8 +39,7 @@ type Body =
   | { readonly kind: 'events'; readonly reader: EventStreamReader };
 
 export class HttpAnswer implements HttpListener {
-  readonly #server: string;
-  readonly #limitBytes: number;
+  readonly #remote: AnswerSource;
   readonly #listener: AnswerListener;
   readonly #isStream: boolean;
   #body: Body = { kind: 'none' };
@@ -42,10 +47,9 @@ export class HttpAnswer implements HttpListener {
   #isOver = false;
 
   /** `isStream`: more than one message may come, over a long time. */
-  constructor(server: string, limitBytes: number, listener: AnswerListener, isStream = false) {
+  constructor(remote: AnswerSource, listener: AnswerListener, isStream = false) {
     this.#isStream = isStream;
-    this.#server = server;
-    this.#limitBytes = limitBytes;
+    this.#remote = remote;
     this.#listener = listener;
   }
 
@@ -68,16 +72,11 @@ export class HttpAnswer implements HttpListener {
   response(status: number, headers: HttpHeaders): void {
     this.#listener.headers(status, headers);
     if (status < 200 || status >= 300) {
-      this.#refusal = statusFault(
-        this.#server,
-        status,
-        headers.get('retry-after'),
-        headers.get('location'),
-      );
+      this.#refusal = statusFault(this.#remote, status, headers);
       // Turned away unread: whatever the body says, it is not the answer.
       if (this.#refusal.dispatched === 'no') return;
     }
-    const type = headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
+    const type = mediaType(headers);
     if (type === 'text/event-stream') {
       this.#body = { kind: 'events', reader: this.#eventReader() };
     } else if (type === 'application/json') {
@@ -91,7 +90,7 @@ export class HttpAnswer implements HttpListener {
     if (body.kind === 'events') return body.reader.push(chunk);
     if (body.kind === 'none') return;
     body.bytes += chunk.length;
-    if (body.bytes > this.#limitBytes) return this.#finish(this.#tooLarge());
+    if (body.bytes > this.#remote.frameBytes) return this.#finish(this.#tooLarge());
     body.chunks.push(chunk);
     if (this.#isStream && chunk.includes(lineFeed)) this.#lines(body);
   }
@@ -126,7 +125,7 @@ export class HttpAnswer implements HttpListener {
   }
 
   #eventReader(): EventStreamReader {
-    return new EventStreamReader(this.#limitBytes, {
+    return new EventStreamReader(this.#remote.frameBytes, {
       event: (event: StreamEvent) => this.#message(event.data),
       oversized: () => this.#finish(this.#tooLarge()),
     });
@@ -139,13 +138,9 @@ export class HttpAnswer implements HttpListener {
       if (!(error instanceof WireError)) throw error;
       // A refusal may carry a page for people; only an answer must be a message.
       if (this.#refusal) return;
-      this.#finish(
-        new Fault(
-          'protocol_violation',
-          `${this.#server} sent an answer that is not valid MCP (${error.reason})`,
-          { server: this.#server, dispatched: 'yes' },
-        ),
-      );
+      const { server } = this.#remote;
+      const detail = `${server} sent an answer that is not valid MCP (${error.reason})`;
+      this.#finish(new Fault('protocol_violation', detail, { server, dispatched: 'yes' }));
     }
   }
 
@@ -156,10 +151,11 @@ export class HttpAnswer implements HttpListener {
   }
 
   #tooLarge(): Fault {
+    const { server, frameBytes } = this.#remote;
     return new Fault(
       'frame_too_large',
-      `${this.#server} answered with more than ${this.#limitBytes} bytes; the call did run. Raise limits.frameBytes to accept it`,
-      { server: this.#server, dispatched: 'yes' },
+      `${server} answered with more than ${frameBytes} bytes; the call did run. Raise limits.frameBytes to accept it`,
+      { server, dispatched: 'yes' },
     );
   }
 }

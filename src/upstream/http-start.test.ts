@@ -121,16 +121,26 @@ describe('meeting a server over HTTP', () => {
       'HTTP 401',
       (probe) => probe.status(401),
       'auth_required',
-      /docs answered HTTP 401.*headers.*config/,
+      /^docs: https:\/\/docs\.example\/mcp answers 401: it wants a login; set "headers"/,
     ],
-    ['HTTP 403', (probe) => probe.status(403), 'auth_required', /docs answered HTTP 403/],
-    ['HTTP 429', (probe) => probe.status(429), 'unavailable', /docs answered HTTP 429/],
-    ['HTTP 503', (probe) => probe.status(503), 'unavailable', /docs answered HTTP 503/],
+    [
+      'HTTP 403',
+      (probe) => probe.status(403),
+      'auth_required',
+      /answers 403: it wants other credentials/,
+    ],
+    ['HTTP 429', (probe) => probe.status(429), 'unavailable', /answers 429: too many requests/],
+    [
+      'HTTP 503',
+      (probe) => probe.status(503),
+      'unavailable',
+      /answers 503: the server there fails/,
+    ],
     [
       'no connection',
       (probe) => probe.break('ECONNREFUSED'),
       'unavailable',
-      /docs cannot be reached \(ECONNREFUSED\)/,
+      /^docs: .*cannot be reached: nothing listens there, .* \(ECONNREFUSED\); start the server/,
     ],
     [
       'a connection that breaks',
@@ -154,6 +164,21 @@ describe('meeting a server over HTTP', () => {
       message: expect.stringMatching(detail),
     });
     expect([http.methods.length, eras(), lost.length]).toEqual([1, {}, 0]);
+  });
+
+  it('says that a web page is there, if there is one in both eras', async () => {
+    const { http, connecting } = await begin();
+    const page = (request: FakeRequest) =>
+      request.sent().respond(200, { 'content-type': 'text/html; charset=utf-8' }).end();
+    page(http.last);
+    await settled();
+    page(http.find('initialize'));
+    await expect(connecting).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(
+        /^docs: .* answers 200 with a web page \(HTML\), not with MCP; /,
+      ),
+    });
   });
 
   it.each([404, 405])('finds no POST at the address of the 2024 transport (%i)', async (status) => {

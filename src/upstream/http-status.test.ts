@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { statusFault } from './http-status.ts';
 
+const docs = { server: 'docs', url: new URL('https://docs.example/mcp?key=hidden') };
+const headers = (values: Record<string, string> = {}) => new Map(Object.entries(values));
+
 describe('an HTTP status', () => {
   it.each([
     [301, 'protocol_violation', 'maybe'],
@@ -18,7 +21,7 @@ describe('an HTTP status', () => {
     [503, 'unavailable', 'maybe'],
     [504, 'unavailable', 'maybe'],
   ] as const)('%i is %s, dispatched %s (contract 4)', (status, code, dispatched) => {
-    const { record } = statusFault('docs', status, undefined, undefined);
+    const { record } = statusFault(docs, status, headers());
     expect(record).toMatchObject({ code, dispatched, server: 'docs' });
     expect(record.detail).toContain('docs');
   });
@@ -33,12 +36,31 @@ describe('an HTTP status', () => {
     ['soon', undefined],
     [undefined, undefined],
   ])('says when to come back if the server does: %j -> %j', (header, retryAfterMs) => {
-    expect(statusFault('docs', 429, header, undefined).record.retryAfterMs).toBe(retryAfterMs);
+    const received = headers(header === undefined ? {} : { 'retry-after': header });
+    expect(statusFault(docs, 429, received).record.retryAfterMs).toBe(retryAfterMs);
   });
 
   it('names the place a server has moved to, and what to do about it', () => {
-    const { message } = statusFault('docs', 308, undefined, 'https://elsewhere.example/mcp');
-    expect(message).toMatch(/https:\/\/elsewhere\.example\/mcp.*config/);
-    expect(statusFault('docs', 302, undefined, undefined).message).toContain('another place');
+    const location = 'https://elsewhere.example/mcp';
+    const { message } = statusFault(docs, 308, headers({ location }));
+    expect(message).toMatch(/https:\/\/elsewhere\.example\/mcp.*put the new address into "url"/);
+    expect(statusFault(docs, 302, headers()).message).toContain('another place');
+  });
+
+  it.each([
+    [
+      401,
+      /^docs: https:\/\/docs\.example\/mcp answers 401: it wants a login; set "headers" of 'docs'/,
+    ],
+    [
+      404,
+      /answers 404: there is nothing at this path; correct the path in "url" of 'docs'.*doctor$/,
+    ],
+    [502, /answers 502: the server there fails; .*; check with: holdfast doctor$/],
+    [400, /^docs answered HTTP 400; check with: holdfast doctor$/],
+  ])('%i is told in the words of the doctor, without the query', (status, words) => {
+    const { message } = statusFault(docs, status, headers());
+    expect(message).toMatch(words);
+    expect(message).not.toContain('hidden');
   });
 });

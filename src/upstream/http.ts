@@ -23,7 +23,7 @@ import type { Exchange } from './exchange.ts';
 import { joined, notificationText, requestText, withProgress } from './frame.ts';
 import { HttpAnswer, type StreamPlace } from './http-answer.ts';
 import type { HttpClient, HttpHeaders, HttpInFlight } from './http-client.ts';
-import { shortageFault } from './http-status.ts';
+import { pageFault, shortageFault, unreachableFault } from './http-status.ts';
 import { answersProbe } from './liveness.ts';
 import {
   type EraKnowledge,
@@ -196,10 +196,9 @@ class HttpConnection implements Connection {
       ...(era === 'modern' ? { 'mcp-method': method } : {}),
       ...(era === 'modern' ? options?.headers : {}),
     };
-    const { server, frameBytes } = this.#parts;
+    let page: Fault | undefined;
     const answer = new HttpAnswer(
-      server,
-      frameBytes,
+      this.#parts,
       {
         sent: () => {
           exchange.dispatched = 'maybe';
@@ -207,12 +206,14 @@ class HttpConnection implements Connection {
         headers: (status, received) => {
           if (session !== undefined && status === 404) this.#sessionLost(exchange);
           else this.#answerHeaders(method, status, received);
+          if (!this.#greeting && status === 200)
+            page = pageFault(this.#parts, this.generation, received);
         },
         message: (message) => this.#message(message, exchange),
         over: (fault) => {
           const place = fault ? undefined : resumable();
           if (place) this.#resume(exchange, place);
-          else this.#over(exchange, fault);
+          else this.#over(exchange, fault ?? page);
         },
         broken: (error) => {
           // An error without a code is one of our own: coming back would not mend it.
@@ -339,11 +340,10 @@ class HttpConnection implements Connection {
       return;
     }
     const code = (error as NodeJS.ErrnoException).code ?? error.name;
-    const fault = this.#fault(
+    const fault =
       exchange.dispatched === 'no'
-        ? `cannot be reached (${code})`
-        : `broke off the connection (${code})`,
-    );
+        ? unreachableFault(this.#parts, this.generation, error)
+        : this.#fault(`broke off the connection (${code})`);
     this.#lose(fault);
     this.#conversation.fail(exchange.id, fault);
   }

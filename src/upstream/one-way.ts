@@ -3,6 +3,7 @@
 // at its deadline, so that a server that never answers them cannot pile them up.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import type { HttpClient, HttpInFlight, HttpRequest } from './http-client.ts';
 
 /** How long a server may take to accept a message that wants no answer. */
@@ -37,7 +38,6 @@ export function sendOneWay(
     resolve();
   };
   const deadline = clock.after(deadlineMs, expire, true);
-  const ignored = () => {};
   const sent = http.send(request, {
     ...{ sent: ignored, response: ignored, data: ignored },
     ...{ ended: finish, failed: finish },

@@ -61,9 +61,9 @@ export class Resumption implements HttpInFlight {
   }
 
   #ask(): void {
-    const { url, http, server, frameBytes } = this.#parts;
+    const { url, http } = this.#parts;
     let status = 0;
-    const answer = new HttpAnswer(server, frameBytes, {
+    const answer = new HttpAnswer(this.#parts, {
       sent: () => {},
       headers: (received) => {
         status = received;

@@ -22,7 +22,7 @@ import type { Exchange } from './exchange.ts';
 import { joined, notificationText, requestText, withProgress } from './frame.ts';
 import type { HttpParts } from './http.ts';
 import type { HttpInFlight } from './http-client.ts';
-import { shortageFault, statusFault } from './http-status.ts';
+import { pageFault, shortageFault, statusFault, unreachableFault } from './http-status.ts';
 import { answersProbe } from './liveness.ts';
 import { negotiate } from './negotiate.ts';
 import { oneWayMs } from './one-way.ts';
@@ -103,7 +103,7 @@ class SseConnection implements Connection {
   }
 
   #open(): Promise<void> {
-    const { url, http, server, frameBytes } = this.#parts;
+    const { url, http, frameBytes } = this.#parts;
     const reader = new EventStreamReader(frameBytes, {
       event: (event) => this.#event(event),
       oversized: () => this.#end(this.#fault('sent an event beyond limits.frameBytes')),
@@ -115,8 +115,12 @@ class SseConnection implements Connection {
         { url, method: 'GET', headers, body: null },
         {
           sent: () => {},
-          response: (status) => {
-            if (status !== 200) this.#end(statusFault(server, status, undefined, undefined));
+          response: (status, received) => {
+            const problem =
+              status === 200
+                ? pageFault(this.#parts, this.generation, received)
+                : statusFault(this.#parts, status, received);
+            if (problem) this.#end(problem);
           },
           data: (chunk) => reader.push(chunk),
           ended: () => this.#end(this.#fault('ended its stream')),
@@ -182,7 +186,7 @@ class SseConnection implements Connection {
   }
 
   #post(body: string | Buffer, exchange: Exchange | undefined): Promise<void> {
-    const { http, server } = this.#parts;
+    const { http } = this.#parts;
     const url = this.#endpoint;
     if (this.isLost || !url) {
       if (exchange) this.#conversation.fail(exchange.id, this.#fault('is gone'));
@@ -216,7 +220,7 @@ class SseConnection implements Connection {
           response: (status, received) => {
             if (status === 404) this.#sessionLost(exchange);
             else if (status >= 300) {
-              failExchange(statusFault(server, status, received.get('retry-after'), undefined));
+              failExchange(statusFault(this.#parts, status, received));
             }
           },
           data: () => {},
@@ -292,8 +296,11 @@ class SseConnection implements Connection {
     if (shortage !== undefined) {
       return shortageFault(this.#parts.server, this.generation, shortage, error);
     }
+    const isOpening = exchange === undefined && this.#greeting === undefined;
+    if (isOpening || (exchange && isUnsent))
+      return unreachableFault(this.#parts, this.generation, error);
     const code = (error as NodeJS.ErrnoException).code ?? error.name;
-    return this.#fault(`cannot be reached (${code})`);
+    return this.#fault(`broke off the connection (${code})`);
   }
 
   #fault(what: string): Fault {

@@ -6,6 +6,7 @@
 import { type Clock, within } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Redactor } from '../kernel/redactor.ts';
+import { cutText } from '../kernel/text-cut.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../supervise/child.ts';
 import type { StopReason } from '../supervise/life-machine.ts';
@@ -121,6 +122,8 @@ class StdioConnection implements Connection {
   #greeting: Greeting | undefined;
   /** Modern: the members of `_meta` up to the client's capabilities. */
   #envelopeHead = '';
+  /** The first line on stdout before the greeting that is not MCP: often the usage text of the program. */
+  #stray: StderrRing | undefined;
   /** The beginning of a line beyond the limit whose id is yet to come. */
   #oversizedHead: Buffer | undefined;
   #closing: Promise<number> | undefined;
@@ -271,7 +274,7 @@ class StdioConnection implements Connection {
   #line(bytes: Buffer): void {
     if (this.isLost) return;
     // Most noise is a log line, and that is told by its first character.
-    if (bytes[skipSpace(bytes, 0)] !== openBrace) return this.#count('not-json');
+    if (bytes[skipSpace(bytes, 0)] !== openBrace) return this.#notJson(bytes);
     let message: Message;
     try {
       message = scanMessage(bytes);
@@ -285,10 +288,18 @@ class StdioConnection implements Connection {
   /** A banner is noise; a damaged answer ends the call it belongs to, if that can be read. */
   #unreadable(bytes: Buffer, error: WireError): void {
     const id = error.id ?? oversizedResponseId(bytes.subarray(0, 4096), bytes.subarray(-256));
-    if (typeof id !== 'number' || !this.#conversation.isOpen(id)) return this.#count('not-json');
+    if (typeof id !== 'number' || !this.#conversation.isOpen(id)) return this.#notJson(bytes);
     const what = `sent an answer that is not valid MCP (${error.reason})`;
     const isOurs = this.#conversation.damaged(id, this.#fault('protocol_violation', what));
     this.#count(isOurs ? 'invalid-message' : 'not-json');
+  }
+
+  #notJson(bytes: Buffer): void {
+    if (!this.#greeting && !this.#stray && skipSpace(bytes, 0) < bytes.length) {
+      this.#stray = new StderrRing(this.#parts.redactor);
+      this.#stray.push(bytes);
+    }
+    this.#count('not-json');
   }
 
   #oversized(head: Buffer): void {
@@ -410,9 +421,12 @@ class StdioConnection implements Connection {
 
   /** A start that failed, with what the server said about it. */
   explained(error: unknown): unknown {
-    const cause = error instanceof Fault ? causeIn(this.stderr) : undefined;
-    if (!(error instanceof Fault) || !cause || error.record.stderr !== undefined) return error;
-    const explained = error.with({ stderr: cause.excerpt });
+    if (!(error instanceof Fault)) return error;
+    const [stray] = this.#stray?.lines ?? [];
+    const told = stray === undefined ? error : error.because(strayText(stray));
+    const cause = causeIn(this.stderr);
+    if (!cause || error.record.stderr !== undefined) return told;
+    const explained = told.with({ stderr: cause.excerpt });
     return cause.isError ? explained.because(`its stderr says: ${cause.line}`) : explained;
   }
 
@@ -428,4 +442,11 @@ class StdioConnection implements Connection {
       ...(cause === undefined ? {} : { stderr: cause.excerpt }),
     });
   }
+}
+
+const longestStray = 200;
+
+/** The line has no secrets any more. */
+function strayText(line: string): string {
+  return `on stdout, where only MCP belongs, it printed: ${cutText(longestStray, line.trim())}`;
 }

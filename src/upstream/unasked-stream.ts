@@ -108,7 +108,7 @@ export class UnaskedStream implements Disposable {
   }
 
   #get(lastId: string | undefined, listener: GetListener): HttpInFlight {
-    const { url, http, server, frameBytes, clock } = this.#parts;
+    const { url, http, clock } = this.#parts;
     let status = 0;
     let openedAt: number | undefined;
     const over = () => {
@@ -116,7 +116,7 @@ export class UnaskedStream implements Disposable {
       const lastedMs = openedAt === undefined ? 0 : clock.now() - openedAt;
       listener.over(status, lastedMs, answer.retryMs);
     };
-    const answer = new HttpAnswer(server, frameBytes, {
+    const answer = new HttpAnswer(this.#parts, {
       sent: () => {},
       headers: (received) => {
         status = received;

@@ -41,6 +41,31 @@ describe('bad input', () => {
       /no server named 'flies' .*holdfast\.json; did you mean files\?/,
     ],
     ['an unknown tool', 'call files/ecko', 2, /files has no tool 'ecko'; did you mean echo\?/],
+    [
+      'the name that clients see',
+      'call files__echo',
+      2,
+      /'files__echo' is the name that MCP clients see; here write: holdfast call files\/echo\n/,
+    ],
+    [
+      'the name that clients see, in a list',
+      'tools files__echo',
+      2,
+      /'files__echo' is the name that MCP clients see; here write: holdfast tools files\/echo\n/,
+    ],
+    [
+      'what begins like a name that clients see',
+      'call files__nope',
+      2,
+      /'files__nope' names no tool: write files\/TOOL.*holdfast tools files\n/,
+    ],
+    [
+      'a server that is not there, without a tool',
+      'call somewhere',
+      2,
+      /no server named 'somewhere' .*there are: absent, .*off \(disabled\), token \(disabled\)/,
+    ],
+    ['nearly the name of a disabled server', 'call of/x', 2, /did you mean off \(disabled\)\?/],
     ['a server without a tool', 'call files', 2, /write files\/TOOL.*holdfast tools files/],
     [
       'a command that is missing',
@@ -161,6 +186,33 @@ describe('bad input', () => {
         expect(ended.stderr).toMatch(line);
         expect(ended.stderr).toMatch(/^holdfast: [^\n]*\n$/);
       }
+    });
+
+    it.each(['', ' \n', '// servers\n'])('an empty file says so: %j #config', async (text) => {
+      await using other = await commandLine();
+      await writeFile(other.file('holdfast.json'), text);
+      for (const verb of ['status', 'tools', 'search x', 'call a/b']) {
+        const ended = await other.run(verb.split(' '));
+        expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code: 2, stdout: '' });
+        expect(ended.stderr).toMatch(
+          /^holdfast: \S+holdfast\.json: the file is empty: write \{ "mcpServers": [^\n]*\n$/,
+        );
+      }
+    });
+
+    it('no servers is said with the file and the next step #config', async () => {
+      await using other = await commandLine();
+      await other.servers({});
+      const words =
+        /holdfast\.json[^\n]* no servers[^\n]*add one under "mcpServers", such as .*doctor/;
+      for (const verb of ['status', 'tools', 'search x', 'call a/b']) {
+        const { stdout, stderr } = await other.run(verb.split(' '));
+        expect(stdout + stderr, verb).toMatch(words);
+      }
+      const serving = other.start(['serve', '--listen', '127.0.0.1:0']);
+      await serving.printed('Ctrl-C');
+      serving.kill('SIGTERM');
+      expect((await serving.ended).stdout).toMatch(words);
     });
 
     it('a file that is not there says where was looked #config', async () => {

@@ -12,6 +12,7 @@ describe('holdfast call', () => {
     cli = await commandLine();
     await cli.servers({
       plain: faultyStdio(),
+      safe: { ...faultyStdio(), tools: { slow: { replay: 'safe' } } },
       counted: faultyStdio({ starts: cli.file('starts') }),
       dying: faultyStdio({
         faults: [{ kind: 'crash-after-effect', when: 'at-call', tool: 'add' }],
@@ -100,6 +101,16 @@ describe('holdfast call', () => {
     const { code, stderr } = await cli.run(['call', 'plain/slow', 'ms=60000', '--timeout', '200']);
     expect(code).toBe(3);
     expect(stderr).toMatch(/^holdfast: plain did not answer within 200 ms.*--timeout MS\n$/);
+    // Nobody has said that it may run twice.
+    expect(stderr).toContain(
+      'may have run all the same; check its effect before you send it again',
+    );
+  });
+
+  it('does not warn of a repeated call where the tool is safe to repeat #command-line', async () => {
+    const { code, stderr } = await cli.run(['call', 'safe/slow', 'ms=60000', '--timeout', '200']);
+    expect(code).toBe(3);
+    expect(stderr).toContain('may have run all the same; if it needs longer');
   });
 
   it('refuses arguments that are not JSON before anything is started #command-line', async () => {

@@ -1,12 +1,11 @@
 // holdfast doctor: what it says is true of a real start, in words, and nothing of it is left.
 
 import { stat } from 'node:fs/promises';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { commandLine } from '../support/command-line.ts';
 import { faultyHttp, faultyStdio } from '../support/faulty.ts';
 import { processesWith } from '../support/host.ts';
+import { statusServer } from '../support/status-server.ts';
 
 interface Check {
   readonly kind: 'ok' | 'note' | 'finding';
@@ -15,31 +14,10 @@ interface Check {
   readonly remedy?: string;
 }
 
-async function webServer(listener: RequestListener): Promise<AsyncDisposable & { port: number }> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-/** Answers the status of its path, with a page. */
-const statuses: RequestListener = (req, res) => {
-  const status = Number(req.url?.slice(1));
-  const location = { location: 'https://elsewhere.example/mcp' };
-  res.writeHead(status, { 'content-type': 'text/html', ...(status === 307 ? location : {}) });
-  res.end('<!doctype html><title>a page</title>');
-};
-
 describe('the doctor', () => {
   it('finds what only a real start shows, several at a time, and leaves nothing #command-line', async () => {
     await using cli = await commandLine();
-    await using web = await webServer(statuses);
+    await using web = await statusServer();
     await using remote = await faultyHttp();
     const address = (path: string) => ({ url: `http://127.0.0.1:${web.port}/${path}` });
     const mark = `doctor-${process.pid}-${web.port}`;
@@ -98,13 +76,14 @@ describe('the doctor', () => {
       });
       expect(of(name)?.remedy, name).toMatch(/\S/);
     }
-    expect(of('dying')?.remedy).toContain("node -e 'console.error");
+    // A relative path means nothing without the folder.
+    expect(of('dying')?.remedy).toContain(`by hand: cd ${cli.folder} && node -e 'console.error`);
     expect(processesWith(mark)).toEqual([]);
   });
 
   it('starts nothing with --no-start, and still looks at commands and addresses #command-line', async () => {
     await using cli = await commandLine();
-    await using web = await webServer(statuses);
+    await using web = await statusServer();
     const starts = cli.file('starts');
     const { command, args } = faultyStdio({ starts });
     await cli.servers({

@@ -205,6 +205,11 @@ describe('looking around', () => {
     });
   });
 
+  it('says of --timeout that progress extends it #command-line', async () => {
+    const { stdout } = await cli.run(['call', '--help']);
+    expect(stdout.replace(/\s+/g, ' ')).toContain('progress extends it, up to maxCallMs');
+  });
+
   it('answers --help of every command with an example #command-line', async () => {
     for (const verb of ['call', 'tools', 'search', 'status', 'doctor', 'demo']) {
       const { code, stdout, stderr } = await cli.run([verb, '--help']);

@@ -81,9 +81,33 @@ describe('the cause of a failing server', () => {
     expect(stderr).toMatch(/not ready within 1000 ms.*Error: the lock is held \[start_timeout\]/);
   });
 
+  it('may stand on stdout: its first line there is told, printable, cut and without secrets #failing-cause', async () => {
+    await using cli = await commandLine();
+    const usage = `console.log(); console.log('Usage: db \\u001b[2J --key ' + process.env.API_KEY + ' ' + 'x'.repeat(5000)); console.log('more');`;
+    const env = { API_KEY: secret };
+    await cli.servers({
+      db: { command: 'node', args: ['-e', `${usage} process.exit(1)`], env },
+      slow: {
+        command: 'node',
+        args: ['-e', `${usage} setInterval(() => {}, 1000)`],
+        env,
+        startTimeoutMs: 1_000,
+      },
+    });
+    const line = /it printed: Usage: db \\x1b\[2J --key \[env API_KEY\] x{50,200}…/;
+    for (const name of ['db', 'slow']) {
+      const { code, stderr } = await cli.run(['call', `${name}/x`]);
+      expect(code).toBe(3);
+      expect(stderr).toMatch(line);
+      expect(stderr).not.toMatch(/more|k3y/);
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    }
+    expect((await cli.run(['doctor'])).stdout.replace(/\s+/g, ' ')).toMatch(line);
+  });
+
   it('has no secret anywhere: not on a screen, not in JSON, not on disk #stderr-guarded', async () => {
     await using cli = await commandLine();
-    const printing = `console.error(process.argv[1], process.env.API_KEY, process.env.INHERITED, JSON.stringify(process.env.PEM)); process.exit(1)`;
+    const printing = `console.log(process.env.API_KEY); console.error(process.argv[1], process.env.API_KEY, process.env.INHERITED, JSON.stringify(process.env.PEM)); process.exit(1)`;
     await writeFile(cli.file('server.mjs'), printing);
     await cli.servers({
       db: {

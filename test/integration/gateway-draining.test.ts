@@ -110,6 +110,35 @@ describe('a gateway on HTTP that gets SIGTERM', () => {
     started.kill('SIGTERM');
     expect((await started.ended).code).toBe(143);
   });
+
+  it('by Ctrl-C says what it waits for, and that a second one ends it at once #drain', async () => {
+    const { home, slowCall } = patient;
+    const started = home.start(['--listen', '127.0.0.1:0', '--json']);
+    await started.printed('\n');
+    const { url } = JSON.parse(started.stdout);
+    using client = new HttpClient(url);
+    const both = [slowCall(600_000), slowCall(600_000)];
+    for (const { params } of both) {
+      client.begin(modernRequest('tools/call', params)).answered.catch(() => {});
+    }
+    await Promise.all(both.map(({ arrived }) => arrived()));
+    started.kill('SIGINT');
+    await until(() => started.stderr.includes('\n'), 'a word about the calls');
+    expect(started.stderr).toBe(
+      'holdfast: waiting for 2 calls to end, up to 30 s (drainMs); press Ctrl-C again to end at once\n',
+    );
+    started.kill('SIGINT');
+    const { code, stderr } = await started.ended;
+    expect(code).toBe(130);
+    expect(stderr.split('\n')[1]).toBe('holdfast: ended at once, without waiting any longer');
+  });
+
+  it('by Ctrl-C without calls under way says nothing of waiting #drain', async () => {
+    const started = patient.home.start(['--listen', '127.0.0.1:0', '--json']);
+    await started.printed('\n');
+    started.kill('SIGINT');
+    expect(await started.ended).toMatchObject({ code: 0, stderr: '' });
+  });
 });
 
 describe('a gateway on stdio whose client does not read', () => {

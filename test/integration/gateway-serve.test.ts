@@ -68,6 +68,34 @@ describe('the token', () => {
   });
 });
 
+describe('the address', () => {
+  it('is the real one; where it stands for all, the one for this machine is named too #command-line', async () => {
+    await using home = await GatewayHome.create(guarded);
+    const started = home.start(['--listen', '0.0.0.0:0']);
+    await started.printed('Ctrl-C');
+    const { stdout } = await started.stop();
+    const [, port] = /listens on http:\/\/0\.0\.0\.0:(\d+)\/mcp\n/.exec(stdout) ?? [];
+    expect(port, stdout).toBeDefined();
+    expect(stdout).toContain(`On this machine use http://127.0.0.1:${port}/mcp`);
+    expect(stdout).toContain(`"url": "http://127.0.0.1:${port}/mcp"`);
+    const other = home.start(['--listen', '0.0.0.0:0', '--json']);
+    await other.printed('\n');
+    await other.stop();
+    const { url, listen } = JSON.parse(other.stdout);
+    expect(listen).toMatch(/^0\.0\.0\.0:\d+$/);
+    expect(url).toBe(`http://${listen.replace('0.0.0.0', '127.0.0.1')}/mcp`);
+  });
+
+  it('is named once where it is that of one interface #command-line', async () => {
+    await using home = await GatewayHome.create();
+    const started = home.start(['--listen', '127.0.0.1:0']);
+    await started.printed('Ctrl-C');
+    const { stdout } = await started.stop();
+    expect(stdout).toMatch(/^Holdfast \S+ listens on http:\/\/127\.0\.0\.1:\d+\/mcp\n/);
+    expect(stdout).not.toContain('On this machine');
+  });
+});
+
 describe('a start that cannot be', () => {
   async function refusal(home: GatewayHome, args: readonly string[]) {
     const { code, stdout, stderr } = await home.start(args).ended;
@@ -88,15 +116,35 @@ describe('a start that cannot be', () => {
   });
 
   it('on a port that is in use says so #command-line', async () => {
-    const taken = createServer();
+    const taken = createServer((socket) => void socket.destroy());
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as { port: number };
     await using home = await GatewayHome.create();
     const { code, stderr } = await refusal(home, ['--listen', `127.0.0.1:${port}`]);
     expect(code).toBe(3);
-    expect(stderr).toContain(`127.0.0.1:${port}`);
-    expect(stderr).toContain('--listen');
+    expect(stderr).toContain(
+      `cannot listen on 127.0.0.1:${port}: port ${port} is in use by another`,
+    );
+    expect(stderr).toContain('holdfast serve --listen 127.0.0.1:0');
+    // What helps a server that does not start does not help here.
+    expect(stderr).not.toMatch(/doctor|by hand/);
     await new Promise((resolve) => taken.close(resolve));
+  });
+
+  it('on the port of another gateway says that it is one #command-line', async () => {
+    await using home = await GatewayHome.create();
+    await using served = await home.serve();
+    const { host } = new URL(served.url);
+    const { code, stderr } = await refusal(home, ['--listen', host]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/in use by another Holdfast gateway \(version \S+\); .*127\.0\.0\.1:0/);
+  });
+
+  it('on stdio and on a port at once is refused #command-line', async () => {
+    await using home = await GatewayHome.create();
+    const { code, stderr } = await refusal(home, ['--stdio', '--listen', '127.0.0.1:0']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/--stdio and --listen exclude each other.*holdfast serve --help/);
   });
 
   it.each([

@@ -71,7 +71,7 @@ describe('listening', () => {
     expect(fault).toBeInstanceOf(Fault);
     expect(fault.code).toBe('unavailable');
     expect(fault.message).toBe(
-      `cannot listen on ${listen}: the port is in use; end the program that uses it, or choose another with --listen HOST:PORT`,
+      `cannot listen on ${listen}: port ${listen.split(':')[1]} is in use by another program; choose another port, or take any free one: holdfast serve --listen 127.0.0.1:0`,
     );
   });
 

@@ -17,8 +17,9 @@ Example: npm run slowclients -- --clients 20 --rounds 1`;
 
 const wish = readWish();
 if (typeof wish === 'string') {
-  console.error(wish);
-  process.exitCode = wish === help ? 0 : 2;
+  const isAsked = wish === help;
+  (isAsked ? console.log : console.error)(wish);
+  process.exitCode = isAsked ? 0 : 2;
 } else {
   const progress = (text: string) => console.error(`slowclients: ${text}`);
   conclude(await slowClients({ ...wish, progress }), wish.jsonFile);
@@ -39,14 +40,18 @@ function readWish() {
     const [clients, sessions, rounds] = [values.clients, values.sessions, values.rounds].map(
       Number,
     );
-    if (!isCount(clients)) return `--clients ${values.clients} is no number above 0`;
-    if (!isCount(sessions)) return `--sessions ${values.sessions} is no number above 0`;
-    if (!isCount(rounds)) return `--rounds ${values.rounds} is no number above 0`;
+    if (!isCount(clients)) return withHelp(`--clients ${values.clients} is no number above 0`);
+    if (!isCount(sessions)) return withHelp(`--sessions ${values.sessions} is no number above 0`);
+    if (!isCount(rounds)) return withHelp(`--rounds ${values.rounds} is no number above 0`);
     return { clients, sessions, rounds, jsonFile: values.json };
   } catch (error) {
-    const [line] = String(error instanceof Error ? error.message : error).split('\n');
-    return `${line}; see npm run slowclients -- --help`;
+    const [line = ''] = String(error instanceof Error ? error.message : error).split('\n');
+    return withHelp(line);
   }
+}
+
+function withHelp(problem: string): string {
+  return `${problem}; see npm run slowclients -- --help`;
 }
 
 function isCount(value: number | undefined): value is number {

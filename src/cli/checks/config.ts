@@ -2,6 +2,7 @@
 // what it needs to run? One that its owner has switched off is as it should be.
 
 import type { LoadedConfig } from '../../config/loaded.ts';
+import { addFirstServer } from '../../config/no-servers.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { type DisabledServer, disabledServers } from '../disabled-servers.ts';
 import { type Check, finding, note, ok } from './check.ts';
@@ -31,7 +32,7 @@ function checksOf(loaded: LoadedConfig): Check[] {
   const count = Object.keys(config.mcpServers).length + disabled.length;
   const summary =
     count === 0
-      ? finding('config', `${file} has no servers`, 'add one under "mcpServers"')
+      ? finding('config', `${file} has no servers`, addFirstServer)
       : ok('config', `${file} · ${count} ${count === 1 ? 'server' : 'servers'}`);
   return [summary, ...notices.map((text) => note('config', text)), ...disabled.map(checkDisabled)];
 }

@@ -12,7 +12,8 @@ import type { Redactor } from '../../kernel/redactor.ts';
 import { resolveCommand } from '../../supervise/process/command.ts';
 import { childEnvironment, type Environment } from '../../supervise/process/environment.ts';
 import { createHttpClient, type HttpClient } from '../../upstream/http-client.ts';
-import { addressProblem, shownAddress } from './address.ts';
+import { shownAddress } from '../../upstream/remote-words.ts';
+import { addressProblem } from './address.ts';
 import { type Check, finding, ok } from './check.ts';
 
 export interface ServerChecks {
@@ -50,7 +51,7 @@ async function checkServer(
     return await checkHandshake(host, name, check.text, async () => ({ remedy: byHand(server) }));
   }
   const explain = () => addressProblem(name, server, http, clock);
-  const place = shownAddress(server.url);
+  const place = shownAddress(new URL(server.url));
   if (host !== null) return await checkHandshake(host, name, place, explain);
   const problem = await explain();
   return problem ? finding(name, problem.text, problem.remedy) : ok(name, `${place} is reachable`);
@@ -114,9 +115,10 @@ function greetingText(host: Host, name: string): string {
   return `MCP ${greeting?.protocolVersion} · ${tools === 1 ? '1 tool' : count}`;
 }
 
-function byHand({ command, args }: StdioServerConfig): string {
+/** The whole line: the folder decides what a relative path means. */
+function byHand({ command, args, cwd }: StdioServerConfig): string {
   const line = [command, ...args].map(shellWord).join(' ');
-  return `repair what it says, or try it by hand: ${line}`;
+  return `repair what it says, or try it by hand: cd ${shellWord(cwd)} && ${line}`;
 }
 
 function shellWord(word: string): string {

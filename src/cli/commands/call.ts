@@ -14,8 +14,8 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { durationText } from '../render/quantity.ts';
 import { complain, type Shell } from '../shell.ts';
-import { withHost } from '../standalone.ts';
-import { type ToolAddress, toolAddress } from '../tool-address.ts';
+import { type Standalone, withHost } from '../standalone.ts';
+import { namesNoTool, partialAddress, type ToolAddress } from '../tool-address.ts';
 import { type ArgumentSource, argumentSource } from '../tool-arguments.ts';
 
 const help = `
@@ -38,7 +38,11 @@ export function addCall(program: Command, perform: Perform): void {
     .description('Call a tool of a server and print what it answers.')
     .argument('<SERVER/TOOL>', 'the tool')
     .argument('[ARGUMENTS...]', "JSON, key=value pairs, or '-'")
-    .option('--timeout <MS>', 'how long the answer may take', milliseconds)
+    .option(
+      '--timeout <MS>',
+      'how long the answer may take; progress extends it, up to maxCallMs of the config',
+      milliseconds,
+    )
     .addHelpText('after', help)
     .action((address: string, words: string[], options: { timeout?: number }, command: Command) =>
       perform(command, (invocation) => call(invocation, address, words, options.timeout)),
@@ -58,7 +62,9 @@ async function call(
   timeoutMs: number | undefined,
 ): Promise<number> {
   const { shell, configFile, isJson } = invocation;
-  const address = toolAddress(addressText);
+  const named = partialAddress(addressText);
+  if (named.tool === undefined) return await withHost(shell, { configFile }, refuse(named.server));
+  const address = { server: named.server, tool: named.tool };
   const args = await argumentsFrom(shell, argumentSource(words), address);
   using live = new LiveLine(shell.err, shell.clock);
   const onEvent = (event: HostEvent) => live.show(waitText(event, address));
@@ -72,6 +78,17 @@ async function call(
     // Before the servers are stopped: some take their time to end.
     return isJson ? printRaw(shell, result) : await printShown(shell, result, address);
   });
+}
+
+/** For a word without a tool: says which tool was meant, if that can be told. */
+function refuse(word: string): (standalone: Standalone) => Promise<never> {
+  return async ({ host }) => {
+    const { refuseExposedName } = await import('../exposed-name.ts');
+    await refuseExposedName(host, 'call', word);
+    // Throws where there is no such server, with the names that there are.
+    host.find(word);
+    throw namesNoTool(word, word);
+  };
 }
 
 /** Checked here, so that what is wrong is said before anything is started. */

@@ -4,6 +4,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import type { SearchHit } from '../../catalog/search.ts';
+import { noServersText } from '../../config/no-servers.ts';
 import type { KeptMark, Searched } from '../../host/discovery.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { reportFaults } from '../fault-report.ts';
@@ -68,7 +69,9 @@ function search(
         errors,
       });
     } else {
-      printOutcome(shell, found, words);
+      const hasServers = servers.length + loaded.disabled.size > 0;
+      if (hasServers) printOutcome(shell, found, words);
+      else remark(shell, noServersText(loaded.file));
       reportFaults(shell, errors);
     }
     const isNobodyAsked = errors.length > 0 && errors.length === servers.length;

@@ -10,18 +10,20 @@ import type { Gateway } from '../../downstream/gateway.ts';
 import type { Host } from '../../host/host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { ignored } from '../../kernel/contain.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { FailureLines } from '../render/failure-lines.ts';
+import { durationText } from '../render/quantity.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig, openHost } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
 HTTP: MCP at /mcp (both eras), the 2024 transport at /sse, /healthz and /readyz.
-With --json it prints one line when it listens: {"url", "token", "pid"}; "token" is null unless
-this start made one. It ends on SIGINT or SIGTERM with exit code 0, after the calls under way have
+With --json it prints one line when it listens: {"url", "listen", "token", "pid"}; "url" is for
+clients on this machine, "listen" is the real HOST:PORT, "token" is null unless this start made one. It ends on SIGINT or SIGTERM with exit code 0, after the calls under way have
 been answered (drainMs in the config); a second signal ends it at once. With --stdio it also ends when
 its input has ended and everything it was asked has been answered.
 
@@ -50,6 +52,12 @@ export function addServe(program: Command, perform: Perform): void {
 
 async function serve(invocation: Invocation, options: ServeOptions): Promise<number> {
   const { shell, configFile } = invocation;
+  if (options.stdio === true && options.listen !== undefined) {
+    throw new Fault(
+      'invalid_request',
+      '--stdio and --listen exclude each other: with --stdio nothing listens; leave one out, see: holdfast serve --help',
+    );
+  }
   const code = await underInit(shell);
   if (code !== undefined) return code;
   const loaded = await loadedConfig(shell, configFile);
@@ -131,7 +139,7 @@ async function serveStreams(
   const front = startStdio(parts);
   await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
   const hurriedMs = Math.min(config.drainMs, stdioDrainMs);
-  interrupt.arrived.then(() => gateway.drain(hurriedMs)).catch(ignored);
+  interrupt.arrived.then(() => drainAfterSignal(gateway, hurriedMs, shell)).catch(ignored);
   const drainMs = interrupt.signal.aborted ? hurriedMs : config.drainMs;
   const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
   const [isRead] = await Promise.all([front.close(lastWordsMs), gateway.host.close()]);
@@ -139,13 +147,31 @@ async function serveStreams(
   return lost === 'not-reading' ? exitCodes.unavailable : exitCodes.ok;
 }
 
+/** Whoever pressed Ctrl-C is told what is waited for, and how to wait no longer. */
+function drainAfterSignal(gateway: Gateway, drainMs: number, shell: Shell): Promise<void> {
+  const drained = gateway.drain(drainMs);
+  const { err, interrupt } = shell;
+  const count = gateway.underWay;
+  if (interrupt.isByHand && count > 0) {
+    // The terminal has just shown `^C`.
+    if (err.isTerminal) err.line();
+    const calls = count === 1 ? '1 call' : `${count} calls`;
+    remark(
+      shell,
+      `waiting for ${calls} to end, up to ${durationText(drainMs)} (drainMs); press Ctrl-C again to end at once`,
+    );
+  }
+  return drained;
+}
+
 async function serveHttp(
   gateway: Gateway,
-  { config }: LoadedConfig,
+  { config, file: configFile, disabled }: LoadedConfig,
   { shell, isJson }: Invocation,
   listen: string | undefined,
 ): Promise<void> {
   const { startHttp } = await import('../../downstream/http/listener.ts');
+  const { addressText } = await import('../../downstream/http/address.ts');
   const { openTokens } = await import('../../downstream/http/tokens.ts');
   const { out, interrupt } = shell;
   const { clock } = gateway.host;
@@ -162,15 +188,19 @@ async function serveHttp(
     isReady: () => gateway.isAccepting,
   });
   const secret = opened?.secret ?? null;
-  if (isJson) out.json({ url: front.url, token: secret, pid: process.pid });
+  const { url } = front;
+  const at = addressText(front.address);
+  if (isJson) out.json({ url, listen: at, token: secret, pid: process.pid });
   else {
     const servers = gateway.host.servers().map(({ name }) => name);
     const tokenFolder = join(await ownStateDirectory(shell), 'store', 'tokens');
-    const page = { url: front.url, auth: http.auth, secret, tokenFolder, servers };
+    const listensOn = `http://${at}/mcp`;
+    const known = { servers, disabled: disabled.size, configFile };
+    const page = { url, listensOn, auth: http.auth, secret, tokenFolder, ...known };
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
   await interrupt.arrived;
-  const drained = gateway.drain(config.drainMs);
+  const drained = drainAfterSignal(gateway, config.drainMs, shell);
   front.drain();
   await drained;
   await Promise.all([front.close(), gateway.host.close()]);

@@ -59,6 +59,10 @@ function tools(
     using live = new LiveLine(shell.err, shell.clock);
     live.show(`asking ${server}`);
     const { host } = standalone;
+    if (tool === undefined) {
+      const { refuseExposedName } = await import('../exposed-name.ts');
+      await refuseExposedName(host, 'tools', server);
+    }
     let definitions = await orInterrupted(shell, host.tools(server, { kept }));
     const isMissing = tool !== undefined && !definitions.some(({ name }) => name === tool);
     // What is not in an old list may be in a new one.
@@ -100,7 +104,8 @@ async function allTools(
   if (!invocation.isJson) {
     for (const { name, cause } of disabled) remark(shell, `${name} is disabled: ${cause}`);
     if (servers.length + loaded.disabled.size === 0) {
-      remark(shell, `there are no servers in ${loaded.file}; add one under "mcpServers"`);
+      const { noServersText } = await import('../../config/no-servers.ts');
+      remark(shell, noServersText(loaded.file));
     }
   }
   if (servers.length > errors.length) return exitCodes.ok;

@@ -1,32 +1,52 @@
 // What a person sees when the gateway listens: where it is, what stands behind it, and what to paste
 // into a client. A token that was just made is in there, because this is the only time it is shown.
 
+import { noServersText } from '../../config/no-servers.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { Style } from './style.ts';
 
 export interface ConnectionPage {
+  /** For a client on this machine. */
   readonly url: string;
+  /** Where it really listens, as an URL. */
+  readonly listensOn: string;
   readonly auth: 'token' | 'none';
   /** Of a token that this start made. */
   readonly secret: string | null;
   /** Where the hashes of tokens are kept. */
   readonly tokenFolder: string;
   readonly servers: readonly string[];
+  /** How many more there are that cannot run. */
+  readonly disabled: number;
+  readonly configFile: string | null;
 }
 
 export function connectionPage(page: ConnectionPage, style: Style): readonly string[] {
-  const { url, servers } = page;
+  const { listensOn } = page;
   return [
-    `${style('bold', `Holdfast ${ownIdentity().version}`)} listens on ${style('cyan', url)}`,
-    serversLine(servers),
+    `${style('bold', `Holdfast ${ownIdentity().version}`)} listens on ${style('cyan', listensOn)}`,
+    ...everywhereLines(page, style),
+    serversLine(page),
     '',
     ...clientConfig(page, style),
   ];
 }
 
-function serversLine(servers: readonly string[]): string {
-  if (servers.length === 0) return 'There are no servers in the config yet.';
+/** An address that stands for all is none that a client can use. */
+function everywhereLines({ url, listensOn }: ConnectionPage, style: Style): readonly string[] {
+  if (url === listensOn) return [];
+  return [
+    `That is every address of this machine. On this machine use ${style('cyan', url)}; on others use`,
+    'the address of this machine, or a name that is listed in "http.allowedHosts".',
+  ];
+}
+
+function serversLine({ servers, disabled, configFile }: ConnectionPage): string {
+  if (servers.length === 0) {
+    if (disabled === 0) return printableLine(noServersText(configFile));
+    return `All servers of the config are disabled (${disabled}); see why with: holdfast status`;
+  }
   const names = servers.map((name) => printableLine(name)).join(', ');
   const word = servers.length === 1 ? 'server' : 'servers';
   return `${servers.length} ${word}, started when first used: ${names}`;

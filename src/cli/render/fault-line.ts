@@ -66,7 +66,7 @@ function nextStep({ code, server, tool }: FaultRecord): string | null {
     case 'repair':
       return server === '' ? null : 'holdfast doctor';
     case 'start':
-      return 'holdfast doctor, or try it by hand';
+      return server === '' ? null : 'holdfast doctor, or try it by hand';
     case 'patience':
       return 'allow it more with --timeout MS';
     case 'defect':

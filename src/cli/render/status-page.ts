@@ -1,6 +1,7 @@
 // The states of all servers as a table, and of one server as a page with its story. The states are
 // those of this moment; what happened before comes from the event log.
 
+import { noServersText } from '../../config/no-servers.ts';
 import type { HostStatus, ServerState, ServerStatus } from '../../host/status.ts';
 import { faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
@@ -46,7 +47,10 @@ export function limitsNote(style: Style, { columns }: Size): string[] {
 
 export function statusLines(view: StatusView, style: Style, size: Size): string[] {
   const { status } = view;
-  const table = status.servers.length === 0 ? [] : ['', ...serverTable(view, style, size)];
+  const table =
+    status.servers.length === 0
+      ? ['', printableLine(noServersText(status.config))]
+      : ['', ...serverTable(view, style, size)];
   return [headline(status, style), ...table];
 }
 

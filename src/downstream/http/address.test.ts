@@ -67,10 +67,11 @@ describe('an address to listen on', () => {
 });
 
 describe('why listening failed', () => {
-  const failure = (code: string) =>
+  const failure = (code: string, holder?: { version: string }) =>
     listenFault(
       { host: '127.0.0.1', port: 80 },
       Object.assign(new Error('anything'), { code, errno: -1 }),
+      holder,
     );
 
   it.each([
@@ -85,7 +86,16 @@ describe('why listening failed', () => {
     expect(fault.code).toBe(code);
     expect(fault.message).toContain('127.0.0.1:80');
     expect(fault.message).toContain(cause);
-    expect(fault.message).toContain('--listen HOST:PORT');
+    expect(fault.message).toMatch(/holdfast serve --listen (?:127\.0\.0\.1:\d+|HOST:PORT)$/);
     expect(fault.message).not.toContain('\n');
+  });
+
+  it('names the port, and another gateway that holds it', () => {
+    expect(failure('EADDRINUSE').message).toMatch(
+      /port 80 is in use by another program; .*holdfast serve --listen 127\.0\.0\.1:0$/,
+    );
+    expect(failure('EADDRINUSE', { version: '1.2.3' }).message).toMatch(
+      /port 80 is in use by another Holdfast gateway \(version 1\.2\.3\); .*--listen 127\.0\.0\.1:0$/,
+    );
   });
 });

@@ -61,36 +61,43 @@ export function assertGuarded(address: ListenAddress, auth: 'token' | 'none'): v
   );
 }
 
-/** Why listening failed, by its code. */
-export function listenFault(address: ListenAddress, error: unknown): Fault {
+/** Why listening failed, by its code. `holder`: the gateway that has the port already, if it is one. */
+export function listenFault(
+  address: ListenAddress,
+  error: unknown,
+  holder?: { readonly version: string },
+): Fault {
   const at = addressText(address);
+  const freePort = `holdfast serve --listen ${addressText({ ...address, port: 0 })}`;
   const code = errnoOf(error);
   switch (code) {
     case 'EADDRINUSE':
       return fault(
         'unavailable',
-        `cannot listen on ${at}: the port is in use; end the program that uses it, or choose another with --listen HOST:PORT`,
+        holder === undefined
+          ? `cannot listen on ${at}: port ${address.port} is in use by another program; choose another port, or take any free one: ${freePort}`
+          : `cannot listen on ${at}: port ${address.port} is in use by another Holdfast gateway (version ${holder.version}); let clients use that one, or take any free port: ${freePort}`,
       );
     case 'EACCES':
       return fault(
         'unavailable',
-        `cannot listen on ${at}: this user may not use that port; choose one above 1023 with --listen HOST:PORT`,
+        `cannot listen on ${at}: this user may not use that port; choose one above 1023, or take any free one: ${freePort}`,
       );
     case 'EADDRNOTAVAIL':
       return fault(
         'invalid_request',
-        `cannot listen on ${at}: this machine has no such address; choose one it has with --listen HOST:PORT`,
+        `cannot listen on ${at}: this machine has no such address; choose one it has, such as: holdfast serve --listen 127.0.0.1:${address.port}`,
       );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return fault(
         'invalid_request',
-        `cannot listen on ${at}: the name cannot be resolved; choose an address with --listen HOST:PORT`,
+        `cannot listen on ${at}: the name cannot be resolved; choose an address, such as: holdfast serve --listen 127.0.0.1:${address.port}`,
       );
     default:
       return fault(
         shortageOf(error) === undefined ? 'unavailable' : 'overloaded',
-        `cannot listen on ${at}: ${shortageOf(error) ?? code ?? 'unknown error'}; choose another address with --listen HOST:PORT`,
+        `cannot listen on ${at}: ${shortageOf(error) ?? code ?? 'unknown error'}; choose another address with: holdfast serve --listen HOST:PORT`,
       );
   }
 

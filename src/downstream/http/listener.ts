@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
+import { errnoOf } from '../../kernel/errno.ts';
 import type { Front } from '../contract.ts';
 import { OutgoingBudget } from '../outgoing-budget.ts';
 import { assertGuarded, type ListenAddress, listenAddress, listenFault, urlOf } from './address.ts';
@@ -18,6 +19,7 @@ import { LegacyEndpoint } from './legacy-endpoint.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
 import { OldTransport } from './old-transport.ts';
+import { portHolder } from './port-holder.ts';
 import { Sessions } from './sessions.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -62,7 +64,15 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const wanted = listenAddress(config.listen);
   assertGuarded(wanted, config.auth);
   const listener = new HttpListener(options, wanted.host);
-  await listener.listen(wanted);
+  try {
+    await listener.listen(wanted);
+  } catch (error) {
+    await listener.close();
+    const isTaken = errnoOf(error) === 'EADDRINUSE';
+    const { identity, clock } = options;
+    const holder = isTaken ? await portHolder(wanted, identity.name, clock) : undefined;
+    throw listenFault(wanted, error, holder);
+  }
   try {
     // A name may stand for another address than it seems to.
     assertGuarded(listener.address, config.auth);
@@ -124,7 +134,7 @@ class HttpListener implements HttpFront {
   listen(address: ListenAddress): Promise<void> {
     const server = this.#server;
     return new Promise((resolve, reject) => {
-      server.once('error', (error) => reject(listenFault(address, error)));
+      server.once('error', reject);
       server.listen(address.port, address.host, () => {
         server.removeAllListeners('error');
         server.on('error', (error) => this.#edge.report(`http: ${error.message}`));

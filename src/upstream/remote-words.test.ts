@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { networkWords } from './address.ts';
+import { networkWords } from './remote-words.ts';
 
 describe('a connection that fails', () => {
   it.each([

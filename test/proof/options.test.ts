@@ -1,0 +1,44 @@
+// The options of the proofs and the bench: help is printed, and a wrong word is one line that says where the
+// help is, without a stack trace. Nothing is measured here.
+
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+function run(file: string, args: readonly string[]) {
+  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    const tsx = ['--import', 'tsx', file, ...args];
+    execFile(process.execPath, tsx, { cwd: root }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+const programs = [
+  ['bench', 'bench/run.ts'],
+  ['slowclients', 'test/slow-clients/main.ts'],
+  ['interop', 'test/interop/main.ts'],
+] as const;
+
+describe.each(programs)('npm run %s', (name, file) => {
+  it('prints its help on standard output', async () => {
+    const { code, stdout, stderr } = await run(file, ['--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`^npm run ${name} -- \\[`));
+    expect(stdout).toContain(`Example: npm run ${name} -- `);
+  });
+
+  const wrong: Readonly<Record<string, readonly (readonly string[])[]>> = {
+    bench: [['nothing'], ['--rounds', 'many'], ['builds'], ['--base', '/nowhere'], ['--nonsense']],
+    slowclients: [['--clients', 'many'], ['extra'], ['--nonsense']],
+    interop: [['--servers', 'nobody'], ['--seconds', '0'], ['extra'], ['--nonsense']],
+  };
+
+  it.each((wrong[name] ?? []).map((args) => [args]))('answers %j in one line', async (args) => {
+    const { code, stdout, stderr } = await run(file, args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^[^\\n]*; see npm run ${name} -- --help\\n$`));
+  });
+});

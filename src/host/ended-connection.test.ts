@@ -43,6 +43,20 @@ describe('a connection that we close ourselves', () => {
     expect(servers.a.child.isGone).toBe(true);
   });
 
+  it.each(['reload', 'stop'] as const)('by %s is not kept by its seat #no-growth', async (how) => {
+    const { legacy, clock, host } = newGateway({ a: taskServer });
+    legacy().request('tools/call', { name: 'a__work' });
+    await settled();
+    const [seat] = host.find('a').seats.all();
+    const connection = seat?.supervisor.connection;
+    if (!seat || !connection) throw new Error('the server was not started');
+    expect(seat.isUnused(connection)).toBe(false);
+    const closed = host[how]('a');
+    await clock.advanceAsync(30_000);
+    await closed;
+    expect(seat.isUnused(connection)).toBe(true);
+  });
+
   it('withdraws what its server has asked', async () => {
     const { legacy, clock, host } = newGateway({ a: askingServer });
     const peer = legacy({ elicitation: {} });

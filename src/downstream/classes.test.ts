@@ -90,23 +90,140 @@ describe('two classes of clients', () => {
   });
 });
 
+describe('a class for which nothing was read', () => {
+  /** Offers `b` to whoever can do anything, and takes its time to greet those who fill in forms. */
+  const slowToForms = (open: (() => void)[]): Script => ({
+    on: {
+      initialize: (heard, child) => {
+        const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo };
+        if (!('elicitation' in (heard.params['capabilities'] as object))) return result;
+        open.push(() => child.answer(heard, result));
+        return undefined;
+      },
+      'tools/list': (_heard, child) => ({
+        tools:
+          can(child, 'sampling') || can(child, 'elicitation')
+            ? [tool('a'), tool('b')]
+            : [tool('a')],
+      }),
+    },
+  });
+  const serverInfo = { name: 's', version: '1' };
+
+  it('is told when its own list differs from what it was shown, though another has the same #classes', async () => {
+    const open: (() => void)[] = [];
+    const { legacy, clock } = newGateway({ s: slowToForms(open) });
+    for (const capabilities of [{}, { sampling: {}, roots: {} }]) {
+      legacy(capabilities).request('tools/list');
+      await clock.advanceAsync(1_000);
+    }
+    const forms = legacy({ elicitation: {} });
+    const borrowed = forms.request('tools/list');
+    await clock.advanceAsync(3_000);
+    expect([names(borrowed), forms.methods()]).toEqual([['s__a'], []]);
+    for (const answer of open) answer();
+    await clock.advanceAsync(1_000);
+    expect(forms.methods()).toEqual(['notifications/tools/list_changed']);
+    const own = forms.request('tools/list');
+    await settled();
+    expect(names(own)).toEqual(['s__a', 's__b']);
+  });
+
+  it('says nothing about whether the server treats classes alike #classes', async () => {
+    const open: (() => void)[] = [];
+    const { legacy, clock, host } = newGateway({ s: slowToForms(open) });
+    const { eras } = host.find('s');
+    legacy().request('tools/list');
+    await clock.advanceAsync(1_000);
+    const borrowed = legacy({ elicitation: {} }).request('tools/list');
+    await clock.advanceAsync(3_000);
+    expect([names(borrowed), eras.now.classes]).toEqual([['s__a'], undefined]);
+    for (const answer of open) answer();
+    await clock.advanceAsync(1_000);
+    expect(eras.now.classes).toBe('differ');
+  });
+
+  it('starts no more servers at a time for its lists than the first class does #first-list', async () => {
+    const scripts = Object.fromEntries(
+      Array.from({ length: 7 }, (_, at) => [`s${at}`, slowToForms([])]),
+    );
+    const { legacy, clock, servers } = newGateway(scripts);
+    const children = () => Object.values(servers).flatMap((server) => server.children);
+    legacy().request('tools/list');
+    await clock.advanceAsync(1_000);
+    expect(children()).toHaveLength(7);
+    legacy({ elicitation: {} }).request('tools/list');
+    await clock.advanceAsync(1_000);
+    // One processor has four places.
+    expect(children()).toHaveLength(7 + 4);
+  });
+});
+
+describe('a client that leaves while servers wait for their turn to start', () => {
+  const hangs: Script = { on: { initialize: () => undefined } };
+  const good: Script = { tools: [tool('a')] };
+  // Four places are taken by servers that hang; the fifth waits for one of them.
+  const scripts = { h1: hangs, h2: hangs, h3: hangs, h4: hangs, s: good };
+
+  it('does not take the list from another that waits for the same #first-list', async () => {
+    const { legacy, clock } = newGateway(scripts);
+    const leaves = legacy();
+    leaves.request('tools/list');
+    await settled();
+    const stays = legacy();
+    const list = stays.request('tools/list');
+    leaves.session.close();
+    await clock.advanceAsync(12_000);
+    expect(names(list)).toEqual(['s__a']);
+  });
+
+  it('starts nothing when their turn comes, and the next who asks is not told to wait #first-list', async () => {
+    const { legacy, clock, servers } = newGateway(scripts);
+    const leaves = legacy();
+    leaves.request('tools/list');
+    await settled();
+    leaves.session.close();
+    await clock.advanceAsync(12_000);
+    expect(servers.s.children).toEqual([]);
+    const list = legacy().request('tools/list');
+    await clock.advanceAsync(12_000);
+    expect(names(list)).toEqual(['s__a']);
+  });
+});
+
 describe('clients of a server that asks', () => {
-  it('that list and leave leave no process behind #classes', async () => {
+  it('that list and leave leave no process and no seat behind #classes', async () => {
     const { legacy, servers, host, clock } = newGateway({ s: choosy });
+    const { seats } = host.find('s');
     const first = legacy({ sampling: {} });
     first.request('tools/call', { name: 's__a' });
     await settled();
-    host.find('s').seats.foundAsking();
-    for (let count = 0; count < 5; count++) {
-      const peer = legacy({ sampling: {} });
-      servers.s.child.note('notifications/tools/list_changed');
+    seats.foundAsking();
+    const before = [...seats.all()];
+    // Each of a class of its own: nothing was read for clients like it.
+    for (let count = 0; count < 8; count++) {
+      const peer = legacy({ extensions: { [`x/${count}`]: {} } });
       peer.request('tools/list');
+      // Some leave before their list is read, the others when they have it.
+      if (count % 2 === 1) await settled();
       peer.session.close();
       await clock.advanceAsync(1_000);
     }
-    await clock.advanceAsync(10_000);
-    expect(servers.s.children.filter(({ isGone }) => !isGone).length).toBeLessThanOrEqual(1);
-    expect([...host.find('s').seats.all()].length).toBeLessThanOrEqual(2);
+    expect(servers.s.children.length).toBeGreaterThan(1);
+    expect(servers.s.children.filter(({ isGone }) => !isGone)).toEqual([servers.s.children[0]]);
+    expect([...seats.all()]).toEqual(before);
+  });
+
+  it('that leave take the connection with them that was theirs alone #classes', async () => {
+    const { legacy, servers, host, clock } = newGateway({ s: choosy });
+    const ann = legacy({ sampling: {} });
+    ann.request('tools/list');
+    ann.request('tools/call', { name: 's__a' });
+    await settled();
+    host.find('s').seats.foundAsking();
+    ann.session.close();
+    await clock.advanceAsync(1_000);
+    expect(servers.s.children.map(({ isGone }) => isGone)).toEqual([true]);
   });
 
   it('are not told what another of them says', async () => {

@@ -47,7 +47,7 @@ describe('what the gateway says of itself', () => {
     expect(instructions).toBe(`## a\n\nBe kind.\n\n## b\n\n${'x'.repeat(4_000)}`);
   });
 
-  it('has nothing of a server that the principal may not use', async () => {
+  it('has nothing of a server that the principal may not use #guard', async () => {
     const capabilities = { tools: {}, extensions: { 'x/secret': {} }, tasks: {} };
     const { host, legacy } = newGateway({
       open: { instructions: 'Be kind.' },

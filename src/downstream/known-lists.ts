@@ -24,6 +24,8 @@ const lateShare = 1 / 4;
 interface Reading {
   /** When the server was asked; undefined while it waits for a place. */
   begunAt: number | undefined;
+  /** Who waits for it, until the server is asked; as many as there are requests. */
+  readonly askers: (Caller | undefined)[];
   /** Never rejects: `status` has the cause. */
   ended: Promise<void>;
 }
@@ -161,10 +163,13 @@ export class KnownLists {
     const isBorrowed = caller !== undefined && server.isBorrowedFor(caller);
     const key = isBorrowed ? `${mark} ${classOf(caller.capabilities).key}` : mark;
     const underWay = this.#readings.get(key);
-    if (underWay) return underWay;
+    if (underWay) {
+      if (underWay.begunAt === undefined) underWay.askers.push(caller);
+      return underWay;
+    }
     if (!this.#mayStart(server, key, isBorrowed)) return undefined;
-    const reading: Reading = { begunAt: undefined, ended: Promise.resolve() };
-    reading.ended = this.#readInTurn(server, kind, caller, reading, key).finally(() =>
+    const reading: Reading = { begunAt: undefined, askers: [caller], ended: Promise.resolve() };
+    reading.ended = this.#readInTurn(server, kind, reading, key, isBorrowed).finally(() =>
       this.#readings.delete(key),
     );
     this.#readings.set(key, reading);
@@ -182,13 +187,17 @@ export class KnownLists {
   async #readInTurn(
     server: Server,
     kind: ListKind,
-    caller: Caller | undefined,
     reading: Reading,
     key: string,
+    isFurther: boolean,
   ): Promise<void> {
-    using _place = await this.#host.places.enter(server, server.isBorrowedFor(caller));
+    using _place = await this.#host.places.enter(server, isFurther);
     reading.begunAt = this.#clock.now();
-    await this.#read(server, kind, caller, key);
+    // It may have waited long for its place: it is read for somebody who is still there.
+    const present = reading.askers.splice(0).filter((asker) => !asker?.client.isGone);
+    if (present.length > 0) return await this.#read(server, kind, present[0], key);
+    // The server itself was not waited for: whoever asks next waits for it.
+    this.#waitedUntil.delete(markOf(server.name, kind));
   }
 
   /** Ends when the list is read or cannot be read: it is shown as it was last known, or not. */

@@ -334,7 +334,7 @@ describe('the list of all tools', () => {
     expect(second.result['cacheScope']).toBe('public');
   });
 
-  it('shows a principal what it may use, privately', async () => {
+  it('shows a principal what it may use, privately #guard', async () => {
     const { modern, host } = newGateway(with2);
     const remote = { id: 'token:x', role: null };
     host.setGuard((principal, server, name) =>

@@ -22,7 +22,7 @@ const askingServer: Script = {
 };
 
 describe('a connection that we close ourselves', () => {
-  it.each(['reload', 'stop'] as const)('by %s takes its tasks with it', async (how) => {
+  it.each(['reload', 'stop'] as const)('by %s takes its tasks with it #tasks', async (how) => {
     const config = { a: { keepAliveMs: 1_000 } };
     const { legacy, servers, clock, host } = newGateway({ a: taskServer }, { config });
     const peer = legacy();
@@ -41,6 +41,48 @@ describe('a connection that we close ourselves', () => {
     expect(list.result).toEqual({ tasks: [] });
     await clock.advanceAsync(30_000);
     expect(servers.a.child.isGone).toBe(true);
+  });
+
+  it.each(['reload', 'stop'] as const)('by %s is not kept by its seat #no-growth', async (how) => {
+    const { legacy, clock, host } = newGateway({ a: taskServer });
+    legacy().request('tools/call', { name: 'a__work' });
+    await settled();
+    const [seat] = host.find('a').seats.all();
+    const connection = seat?.supervisor.connection;
+    if (!seat || !connection) throw new Error('the server was not started');
+    expect(seat.isUnused(connection)).toBe(false);
+    const closed = host[how]('a');
+    await clock.advanceAsync(30_000);
+    await closed;
+    expect(seat.isUnused(connection)).toBe(true);
+  });
+
+  it('is the only one that is asked for its tasks, also while the next one is there #tasks', async () => {
+    const slow: Script = {
+      ...taskServer,
+      tools: [...(taskServer.tools ?? []), tool('slow')],
+      on: {
+        ...taskServer.on,
+        'tools/call': (heard, child) =>
+          heard.params['name'] === 'slow'
+            ? undefined
+            : taskServer.on?.['tools/call']?.(heard, child),
+      },
+    };
+    const { legacy, servers, clock, host } = newGateway({ a: slow });
+    const peer = legacy();
+    const call = peer.request('tools/call', { name: 'a__work', task: { ttl: 60_000 } });
+    // As long as this one runs, the old process is still there.
+    peer.request('tools/call', { name: 'a__slow' });
+    await settled();
+    const { task } = call.result as { task: { taskId: string } };
+    const reloaded = host.reload('a');
+    await settled();
+    const get = peer.request('tasks/get', { taskId: task.taskId });
+    await clock.advanceAsync(30_000);
+    await reloaded;
+    expect(servers.a.children.slice(1).flatMap((child) => child.heardAs('tasks/get'))).toEqual([]);
+    expect(get.answers).toHaveLength(1);
   });
 
   it('withdraws what its server has asked', async () => {

@@ -148,6 +148,19 @@ describe('a connection in its seat', () => {
     expect(seat.isOnePersons(connection)).toBe(false);
   });
 
+  it('that has ended is forgotten, with the client that used it #no-growth', () => {
+    const { seat, use } = newSeat();
+    const [old, young] = [new FakeUpstream(), new FakeUpstream()];
+    use(old, newCaller('ann'));
+    seat.ended(old);
+    expect([seat.isUnused(old), seat.onlyClientOf(old)]).toEqual([true, undefined]);
+    expect(seat.onlyClientOf(undefined)).toBeUndefined();
+    // The end of the one before says nothing about the one that is there.
+    use(young, newCaller('bob'));
+    seat.ended(old);
+    expect([seat.isUnused(young), seat.onlyClientOf(young)?.key]).toEqual([false, 'bob']);
+  });
+
   it('knows the calls it carries, each until it leaves', () => {
     const { seat, use } = newSeat();
     const connection = new FakeUpstream();
@@ -234,6 +247,32 @@ describe('classes of legacy clients', () => {
     expect(running()).toEqual([both]);
   });
 
+  it('go the same way however they write what they can do, and whoever they are #classes', () => {
+    const { seats, connect } = newSeats('auto', { classes: 'differ' });
+    const places = [declared.nothing, declared.roots].map((capabilities) => {
+      const seat = seats.for(withCapabilities('a', capabilities));
+      connect(seat);
+      return seat;
+    });
+    expect(seats.for(withCapabilities('a', declared.roots))).toBe(places[1]);
+    // Both places are free now: a class that was not seen before would take the first.
+    for (const { supervisor } of places) (supervisor as unknown as FakeSupervisor).evict();
+    const other = { ...newCaller('b', {}, { id: 'token:x', role: null }) };
+    expect(seats.for({ ...other, capabilities: '{ "roots": {} }' })).toBe(places[1]);
+  });
+
+  it('do not go where modern clients go that can do the same #eras #classes', () => {
+    const { seats, connect } = newSeats('auto');
+    const old = seats.for(withCapabilities('old', declared.roots));
+    connect(old);
+    const young = seats.for(withCapabilities('young', declared.roots, true));
+    connect(young);
+    const again = [false, true].map((isModern) =>
+      seats.for(withCapabilities('again', declared.roots, isModern)),
+    );
+    expect([young === old, again]).toEqual([false, [old, young]]);
+  });
+
   it('that are treated differently stay apart', () => {
     const { seats, connect, learn, running } = newSeats('auto');
     const bare = seats.for(withCapabilities('a', declared.nothing));
@@ -300,6 +339,21 @@ describe('a client’s place', () => {
     seats.foundAsking();
     expect(seats.for(ann)).toBe(shared);
     expect(seats.for(newCaller('bob'))).not.toBe(shared);
+  });
+
+  it('is none of its own, and nobody else’s, once it is gone #classes', async () => {
+    const { seats, connect, made } = newSeats('auto');
+    const ann = newCaller('ann');
+    const shared = seats.for(ann);
+    shared.use(connect(shared), ann, patience());
+    seats.foundAsking();
+    await seats.release('ann');
+    expect(shared.supervisor.connection).toBeUndefined();
+    expect(seats.for(newCaller('ann', { isGone: true })).owner).toBeNull();
+    await expect(seats.watch(newCaller('ann', { isGone: true }), 'x:y')).rejects.toMatchObject({
+      code: 'cancelled',
+    });
+    expect([[...seats.all()], made.length]).toEqual([[shared], 1]);
   });
 
   it('is always shared, or always its own, if the operator says so', () => {

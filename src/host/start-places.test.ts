@@ -17,8 +17,8 @@ function world(places: number) {
   const all = new StartPlaces(clock, places);
   const granted: string[] = [];
   const leave = new Map<string, () => void>();
-  const enter = (name: string, { server } = fake()) => {
-    void all.enter(server).then((place) => {
+  const enter = (name: string, { server } = fake(), isFurther = false) => {
+    void all.enter(server, isFurther).then((place) => {
       granted.push(name);
       leave.set(name, () => place[Symbol.dispose]());
     });
@@ -111,6 +111,22 @@ describe('places for starts that only a list needs', () => {
     enter('second');
     await settled();
     expect(granted).toEqual(['first', 'running', 'starting', 'remote']);
+  });
+
+  it('are needed for each further connection of a server that runs already #first-list', async () => {
+    const { enter, granted, left, all } = world(2);
+    const running = fake();
+    running.supervisor.connection = {};
+    for (const name of ['a', 'b', 'c']) enter(name, running, true);
+    enter('remote', fake({}, { type: 'http' }), true);
+    await settled();
+    expect(granted).toEqual(['a', 'b', 'remote']);
+    // That the server has a connection says nothing about the further one.
+    all.connected();
+    await settled();
+    expect(granted).toEqual(['a', 'b', 'remote']);
+    await left('a');
+    expect(granted).toEqual(['a', 'b', 'remote', 'c']);
   });
 
   it('expect a start to take as long as the last one, or a tenth of what it may', () => {

@@ -72,7 +72,7 @@ describe('a flood of lines that are not MCP', () => {
     expect([lines.length, child, clock.pending]).toEqual([1_000, ['pause', 'resume'], 0]);
   });
 
-  it('ends with the pipe still paused where it is held back, until it is let go', () => {
+  it('ends with the pipe still paused where it is held back, until it is let go #slow-client', () => {
     const { clock, reader, say, lines, child } = newReader();
     say(`${'x\n'.repeat(1_500)}`);
     reader.hold(true);

@@ -3,7 +3,7 @@
 // shows nothing about the rule that is on trial.
 
 import { hasSpoken, type Search, search, sizes, type Wanted } from './finders.ts';
-import { type FinderName, type Patch, rulesOf } from './patches.ts';
+import { type FinderName, type Patch, patches, rulesOf } from './patches.ts';
 import { ScratchBuild } from './scratch-build.ts';
 
 export interface Verdict {
@@ -13,6 +13,8 @@ export interface Verdict {
   /** What the finder said, if it found the bug. */
   readonly finding?: string;
 }
+
+const allTests = [...new Set(patches.flatMap(({ tests = [] }) => tests))];
 
 export interface TryOptions {
   readonly signal?: AbortSignal;
@@ -26,7 +28,11 @@ export async function tryPatch(patch: Patch, options: TryOptions = {}): Promise<
   if (isKept) build.keep();
   build.plant(patch);
   const began = performance.now();
-  const outcome = await attempted(patch.foundBy, build.folder, { rules: rulesOf(patch), signal });
+  const outcome = await attempted(patch.foundBy, build.folder, {
+    rules: rulesOf(patch),
+    tests: patch.tests,
+    signal,
+  });
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
   return verdictOn(patch, outcome, seconds);
 }
@@ -37,7 +43,7 @@ export async function tryWithout(
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
   using build = new ScratchBuild(finder);
-  const outcome = await attempted(finder, build.folder, { rules: [], signal });
+  const outcome = await attempted(finder, build.folder, { rules: [], tests: allTests, signal });
   if (outcome instanceof Error) return [outcome.message];
   return outcome.findings.map(({ words }) => words);
 }

@@ -1,5 +1,6 @@
-// Those who look for a planted bug: the commands `simulate` and `chaos` in a small size. Each is given a build and the rules that have to speak, and
-// says which rules were broken; which bug there is, if any, it does not know.
+// Those who look for a planted bug: the commands `simulate` and `chaos` in a small size, and unit tests.
+// Each is given a build, or a copy of the source, and the rules that have to speak, and says which rules
+// were broken; which bug there is, if any, it does not know.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -23,6 +24,8 @@ export interface Search {
 export interface Wanted {
   /** It ends when one of these has spoken; without any, when anything was found. */
   readonly rules: readonly string[];
+  /** Where unit tests look for it: their files. */
+  readonly tests?: readonly string[] | undefined;
   /** When it aborts, whatever runs ends, and the search rejects. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,6 +36,7 @@ const most = { seeds: 200, minutes: 3, chaosSeconds: 20, chaosSeed: 12 };
 export const sizes: Readonly<Record<FinderName, string>> = {
   simulation: `${most.seeds} seeds`,
   chaos: `one run of ${most.chaosSeconds} s`,
+  tests: 'its test files',
 };
 
 export function search(finder: FinderName, build: string, wanted: Wanted): Promise<Search> {
@@ -41,6 +45,7 @@ export function search(finder: FinderName, build: string, wanted: Wanted): Promi
 
 const finders: Readonly<Record<FinderName, (build: string, wanted: Wanted) => Promise<Search>>> = {
   simulation: simulated,
+  tests: tested,
   async chaos(build, { signal }) {
     const { chaosSeconds, chaosSeed } = most;
     const size = ['--seconds', `${chaosSeconds}`, '--seed', `${chaosSeed}`, '--no-neighbours'];
@@ -48,6 +53,34 @@ const finders: Readonly<Record<FinderName, (build: string, wanted: Wanted) => Pr
     return { findings: findingsIn(report), extent: `${figureOf(report, 'calls')} calls` };
   },
 };
+
+/** Each promise that stands in the title of a test which fails is a rule that has spoken. */
+async function tested(source: string, { tests = [], signal }: Wanted): Promise<Search> {
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...tests, '--reporter', 'json'];
+  const config = ['--config', 'test/controls/planted-source.config.ts'];
+  const args = [...vitest, ...config];
+  const results: TestResults = await reported(
+    args,
+    { HOLDFAST_SOURCE: source },
+    signal,
+    '--outputFile',
+  );
+  const all = results.testResults.flatMap(({ assertionResults }) => assertionResults);
+  if (all.length === 0) throw new Error(`no test was run: ${tests.join(' ')}`);
+  const findings = all.flatMap(({ status, fullName }) => {
+    if (status !== 'failed') return [];
+    const promises = [...fullName.matchAll(/#([\w-]+)/g)].map(([, promise = '']) => promise);
+    return (promises.length > 0 ? promises : ['']).map((rule) => ({ rule, words: fullName }));
+  });
+  return { findings, extent: `${all.length} tests` };
+}
+
+/** As vitest writes it. */
+interface TestResults {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
 
 /** Seed after seed; one that breaks another rule than those on trial does not end it. */
 async function simulated(build: string, { rules, signal }: Wanted): Promise<Search> {
@@ -76,19 +109,20 @@ export function hasSpoken(rules: readonly string[], findings: readonly Finding[]
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Runs a proof as anyone would; its report. Throws if it ends without one. */
-async function reported(
+/** Runs a proof as anyone would; its report, which `option` has it write. Throws if it ends without one. */
+async function reported<T = Report>(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   signal: AbortSignal | undefined,
-): Promise<Report> {
+  option = '--json',
+): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-controls-'));
   const file = join(folder, 'report.json');
   try {
     // What a proof keeps for whoever looks into a finding goes with the folder.
     const around = { ...process.env, ...env, TMPDIR: folder };
-    const { code, complaint } = await run([...args, '--json', file], around, signal);
-    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Report;
+    const { code, complaint } = await run([...args, option, file], around, signal);
+    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as T;
     throw new Error(`node ${args.join(' ')} ended with ${code} and no report: ${complaint}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,10 +1,11 @@
 // Bugs that must be found, as data. Each is the smallest change that a tired engineer could
 // make, and breaks a promise of docs/promises.md. A proof that does not see its bug proves nothing;
 // so every one of them is planted in a copy of the built code (scratch-build.ts), never in the code
-// that is shipped, and looked for by the proofs as they are.
+// that is shipped, and looked for by the proofs as they are. What no proof has clients for, such as tasks
+// of several clients at one server, is looked for by unit tests, in a copy of the source.
 
 /** Which command has to find it. */
-export type FinderName = 'simulation' | 'chaos';
+export type FinderName = 'simulation' | 'chaos' | 'tests';
 
 export interface Edit {
   /** Stands exactly once where the patch is applied, or the patch does not apply. */
@@ -22,7 +23,9 @@ export interface Patch {
   readonly promise: string;
   /** As the finder names the rules that see it, where it is not by the promise. */
   readonly rules?: readonly string[];
-  /** Of what tsc wrote from the file; of the bundle where the whole gateway has to run. */
+  /** The unit tests that look for it, where they do. */
+  readonly tests?: readonly string[];
+  /** Of what tsc wrote from the file; of the bundle where the whole gateway has to run; of the file itself for tests. */
   readonly edits: readonly Edit[];
 }
 
@@ -234,6 +237,20 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'noise-without-probe',
+    breaks:
+      'A server that has printed a lot and said nothing for a while is ended without being asked whether it lives.',
+    file: 'src/upstream/noise-machine.ts',
+    foundBy: 'simulation',
+    promise: 'noise',
+    edits: [
+      {
+        find: `return [{ kind: 'probing', lines: next.lines }, 'probe'];`,
+        replace: `return [{ kind: 'probing', lines: next.lines }, 'end'];`,
+      },
+    ],
+  },
+  {
     id: 'dropped-rest',
     breaks:
       'What follows a thousand log lines in the same chunk is dropped when reading pauses for other work.',
@@ -328,5 +345,84 @@ export const patches: readonly Patch[] = [
     foundBy: 'simulation',
     promise: 'right-answer',
     edits: [{ find: 'if (found.fingerprint !== fingerprint) {', replace: 'if (false) {' }],
+  },
+  {
+    id: 'unsent-task',
+    breaks:
+      'A call that became a task is said to be unsent when only a question about the task was, and is sent again.',
+    file: 'src/host/attempts.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/tasks/modern-tasks.test.ts'],
+    promise: 'never-twice',
+    edits: [
+      {
+        find: `throw thrown instanceof Fault ? thrown.with({ dispatched: 'yes' }) : thrown;`,
+        replace: 'throw thrown;',
+      },
+    ],
+  },
+  {
+    id: 'unbound-task',
+    breaks: 'A request about a task goes to whichever connection stands in its place now.',
+    file: 'src/host/attempts.ts',
+    foundBy: 'tests',
+    tests: ['src/host/ended-connection.test.ts', 'src/downstream/tasks/session-tasks.test.ts'],
+    promise: 'tasks',
+    edits: [{ find: 'this.#bound() ?? ', replace: '' }],
+  },
+  {
+    id: 'anybodys-task',
+    breaks: 'A task is found by its id alone, whoever began it.',
+    file: 'src/host/begun-tasks.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/tasks/modern-tasks.test.ts'],
+    promise: 'tasks',
+    edits: [{ find: ' && isOf(task, asker)', replace: '' }],
+  },
+  {
+    id: 'shared-view',
+    breaks: 'A list that was composed for one principal is shown to all.',
+    file: 'src/downstream/view.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/view.test.ts'],
+    promise: 'guard',
+    edits: [{ find: ` \${principal.id} `, replace: ' ' }],
+  },
+  {
+    id: 'classless-view',
+    breaks: 'A list that was composed for clients that can do one thing is shown to all.',
+    file: 'src/downstream/view.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/classes.test.ts'],
+    promise: 'classes',
+    edits: [{ find: ` \${classOf(client.capabilities).key}\``, replace: '`' }],
+  },
+  {
+    id: 'open-greeting',
+    breaks: 'The greeting has the instructions of servers that the principal may not use.',
+    file: 'src/downstream/greeting.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/greeting.test.ts'],
+    promise: 'guard',
+    edits: [
+      {
+        find: '.filter(({ name }) => isAllowed(guard, client.principal, name, null))',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'resumed-hold',
+    breaks: 'A pipe that is held back for a slow client is read on after a pause for other work.',
+    file: 'src/upstream/stdout-reader.ts',
+    foundBy: 'tests',
+    tests: ['src/upstream/stdout-reader.test.ts'],
+    promise: 'slow-client',
+    edits: [
+      {
+        find: 'return this.#isHeld ? undefined : this.#child?.resume();',
+        replace: 'return this.#child?.resume();',
+      },
+    ],
   },
 ];

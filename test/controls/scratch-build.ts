@@ -1,5 +1,6 @@
 // A copy of the build with a bug planted in it. What the copy consists of depends on who looks for
-// the bug: the simulation runs the modules that tsc wrote, the chaos the bundle of the command line.
+// the bug: the simulation runs the modules that tsc wrote, the chaos the bundle of the command line,
+// and unit tests the source.
 // A patch that does not fit any more fails here by its name, so that none of them can rot.
 
 import {
@@ -9,6 +10,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -30,9 +32,15 @@ export class ScratchBuild implements Disposable {
 
   /** A copy for this finder, without a bug so far. */
   constructor(finder: FinderName) {
+    const isSource = finder === 'tests';
     mkdirSync(place, { recursive: true });
-    this.#home = mkdtempSync(join(place, `${finder}-`));
-    this.folder = join(this.#home, 'dist');
+    // Without links on the way: a module that is found by two paths would be two modules.
+    this.#home = mkdtempSync(join(realpathSync(place), `${finder}-`));
+    this.folder = isSource ? this.#home : join(this.#home, 'dist');
+    if (isSource) {
+      copySource(this.folder);
+      return;
+    }
     const isModules = finder === 'simulation';
     const from = isModules ? shipped : join(shipped, 'cli');
     cpSync(from, isModules ? this.folder : join(this.folder, 'cli'), {
@@ -68,8 +76,9 @@ export class ScratchBuild implements Disposable {
     rmSync(this.#home, { recursive: true, force: true });
   }
 
-  /** Where its edits must be: in the module of its file, or anywhere in the bundle. */
+  /** Where its edits must be: in the file or its module, or anywhere in the bundle. */
   #filesOf({ file, foundBy }: Patch): readonly string[] {
+    if (foundBy === 'tests') return [join(this.folder, file)];
     if (foundBy === 'simulation') {
       return [join(this.folder, file.replace(/^src\//, '').replace(/\.ts$/, '.js'))];
     }
@@ -79,6 +88,11 @@ export class ScratchBuild implements Disposable {
       .filter(isCode)
       .map((name) => join(bundle, name));
   }
+}
+
+function copySource(folder: string): void {
+  const isCode = (path: string) => !path.endsWith('.test.ts');
+  cpSync(join(root, 'src'), join(folder, 'src'), { recursive: true, filter: isCode });
 }
 
 /** The file, once for each time that the text stands in it. */

@@ -174,4 +174,28 @@ describe('the end of the input', () => {
     expect(code).toBe(0);
     expect(client.lines.map((line) => JSON.parse(line).id)).toEqual(['hello', 'warm', 4]);
   });
+
+  it.each(['legacy', 'modern'] as const)(
+    'behind all that a %s client asks, at the very first use, comes after every answer #one-answer #stdio-session',
+    async (era) => {
+      // As `printf '...' | holdfast serve --stdio`: all of it is there before anything has started.
+      await using fresh = await GatewayHome.create({ mcpServers: { files: faultyStdio({ era }) } });
+      const client = fresh.stdio();
+      const wrap = (id: number, method: string, params: object = {}) =>
+        era === 'legacy' ? { jsonrpc: '2.0', id, method, params } : modern(id, method, params);
+      const hello = era === 'legacy' ? legacyHello(1) : modern(1, 'server/discover');
+      const echo = { name: 'files__echo', arguments: { text: 'first' } };
+      const asked = [hello, wrap(2, 'tools/list'), wrap(3, 'tools/call', echo)];
+      client.write(asked.map((message) => `${JSON.stringify(message)}\n`).join(''));
+      const { code } = await client.end();
+      const answers = client.lines.map((line) => JSON.parse(line)).filter(({ id }) => id);
+      expect(answers.map(({ id, error }) => [id, error])).toEqual(
+        [1, 2, 3].map((id) => [id, undefined]),
+      );
+      const names = answers[1].result.tools.map(({ name }: { name: string }) => name);
+      expect(names).toContain('files__echo');
+      expect(answers[2].result.structuredContent.text).toBe('first');
+      expect(code).toBe(0);
+    },
+  );
 });

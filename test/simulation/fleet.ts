@@ -1,7 +1,8 @@
 // The servers of a run and the policy of each, drawn from the seed: processes of both eras, one of
-// them kept from the start, one that nobody calls and clients only list, and remote servers on all
-// three transports, all but one with a restart budget. Times are short and limits low, so that minutes are enough for everything to happen. Also the
-// host around them: the shipped one on the shipped store, given nothing but the world's five edges.
+// them kept from the start, another one kept and never called, one that nobody calls and clients only
+// list, and remote servers on all three transports, all but one with a restart budget. Times are short
+// and limits low, so that minutes are enough for everything to happen. Also the host around them: the
+// shipped one on the shipped store, given nothing but the world's five edges.
 
 import { configFromObject } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/loaded.ts';
@@ -26,11 +27,14 @@ export interface Fleet {
 /** Nobody calls it: lists alone start it, so it is there only where clients ask for lists. */
 export const listedOnly = 'listed';
 
+/** Kept and never called: for minutes it has nothing to answer, whatever it prints. */
+const uncalled = 'uncalled';
+
 export function drawFleet(dice: Dice): Fleet {
   const policies = new Map<string, Readonly<Record<string, unknown>>>();
   const names = ['modern', 'legacy', 'pinned', 'remote', 'sessions', 'stream'] as const;
   const hasClients = dice.chance(0.25);
-  const all = hasClients ? [...names, listedOnly] : names;
+  const all = [...names, ...(hasClients ? [listedOnly] : []), uncalled];
   for (const name of all) policies.set(name, drawPolicy(dice, name));
   const isDual = dice.chance(0.5);
   const entry = (name: string, variant: number) => ({
@@ -67,6 +71,7 @@ const places = {
   sessions: (variant: number) => ({ url: `http://sessions-${variant}.sim/legacy` }),
   stream: (variant: number) => ({ type: 'sse', url: `http://stream-${variant}.sim/sse` }),
   listed: () => ({ command: 'sim', args: ['both'] }),
+  uncalled: () => ({ command: 'sim', args: ['both'], lazy: false }),
 } as const;
 
 function drawPolicy(dice: Dice, name: string): Readonly<Record<string, unknown>> {

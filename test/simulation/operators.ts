@@ -123,7 +123,7 @@ export class Operators {
   async #discover(): Promise<void> {
     const principal = this.#dice.pick(this.#reign.people.all);
     const deadline = this.#dice.chance(0.5) ? { deadlineMs: this.#dice.between(100, 8_000) } : {};
-    await this.#look('discover', this.#reign.fleet.names, async () => {
+    await this.#look('discover', Object.keys(this.#reign.fleet.config.mcpServers), async () => {
       const asked = this.#host.servers().map((server) => server.name);
       const found = await this.#host.discover({ ...deadline, principal });
       this.#judge.policy.sees(principal, found);

@@ -116,7 +116,7 @@ export class Server {
     this.#standing = new Standing(clock, policyOf(config).circuit, (circuit) =>
       events.emit({ kind: 'circuit', server: name, circuit }),
     );
-    this.eras = new ServerFacts(parts.facts, this.specHash, () => this.#learnt());
+    this.eras = new ServerFacts(parts.facts, this.specHash, clock, () => this.#learnt());
     this.offerings = new Offerings({
       ...parts,
       config,

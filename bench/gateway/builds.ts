@@ -1,6 +1,6 @@
 // Two builds of Holdfast as subjects of one run: this one and the one that `--base` names. What counts is
 // the processor time of a call, because it depends least on what else the machine does. A round measures
-// base, new, new, base; of the ratios of the rounds the median counts, with its interval: the order
+// base, new, new, base, once or more often; of the ratios of the rounds the median counts, with its interval: the order
 // statistics between which the true median lies with a confidence of 95 %.
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -24,7 +24,18 @@ export interface BuildsEffort {
 
 const goal = 1.05;
 
-type Start = (folder: string, build: string) => Promise<Subject>;
+interface Way {
+  readonly way: string;
+  readonly start: (folder: string, build: string) => Promise<Subject>;
+  readonly loads: readonly Load[];
+  /** Seconds of one measurement. */
+  readonly slice: number;
+  /** How often base, new, new, base are measured in a round. */
+  readonly turns: number;
+}
+
+/** What else the machine does changes within a second: a round is many short turns, where the generator can. */
+const shortSliceSeconds = 0.25;
 
 /** A process may be lucky with how its code was compiled: so many of each build are measured. */
 const pairs = 3;
@@ -33,20 +44,35 @@ const pairs = 3;
 export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Promise<boolean> {
   const goals = new Goals();
   const generator = httpGenerator();
-  const ways: readonly (readonly [string, Start, readonly Load[]])[] = [
-    ['stdio', async (at, build) => startOnStdio(holdfastOnStdio(at, build)), [manyAtOnce, bigText]],
-    [
-      'HTTP',
-      (at, build) => startOnHttp(holdfastOnHttp(at, 'none', build), generator),
-      [manyAtOnce],
-    ],
-    ['session', (at, build) => startOnHttp(holdfastInSession(at, build), generator), [manyAtOnce]],
+  const ways: readonly Way[] = [
+    {
+      way: 'stdio',
+      start: async (at, build) => startOnStdio(holdfastOnStdio(at, build)),
+      loads: [manyAtOnce, bigText],
+      slice: shortSliceSeconds,
+      turns: Math.ceil(seconds / shortSliceSeconds),
+    },
+    {
+      way: 'HTTP',
+      start: (at, build) => startOnHttp(holdfastOnHttp(at, 'none', build), generator),
+      loads: [manyAtOnce],
+      slice: seconds,
+      turns: 1,
+    },
+    {
+      way: 'session',
+      start: (at, build) => startOnHttp(holdfastInSession(at, build), generator),
+      loads: [manyAtOnce],
+      slice: seconds,
+      turns: 1,
+    },
   ];
-  for (const [way, start, loads] of ways) {
+  for (const one of ways) {
+    const { way, loads } = one;
     const ratios = new Map<Load, number[]>(loads.map((load) => [load, []]));
     for (let pair = 0; pair < pairs; pair += 1) {
       const share = Math.ceil((rounds - pair) / pairs);
-      await measurePair(start, resolve(base), { rounds: share, seconds }, ratios);
+      await measurePair(one, resolve(base), share, ratios);
     }
     for (const [load, found] of ratios) {
       goals.atMost(goal, `${way}, ${load.title}: CPU per call, of the base`, ratioOf(found));
@@ -57,9 +83,9 @@ export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Prom
 
 /** Adds one ratio a round to those of each load. */
 async function measurePair(
-  start: Start,
+  { start, slice, turns }: Way,
   base: string,
-  { rounds, seconds }: Omit<BuildsEffort, 'base'>,
+  rounds: number,
   ratios: ReadonlyMap<Load, number[]>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
@@ -70,16 +96,19 @@ async function measurePair(
     const after = await start(join(folder, 'new'), builtHere);
     subjects.push(after);
     for (const [load, found] of ratios) {
-      const cost = async (subject: Subject) =>
-        (await sample(subject, load, seconds)).cpuUsPerCall;
+      const cost = async (subject: Subject) => (await sample(subject, load, slice)).cpuUsPerCall;
       for (let warmUp = 0; warmUp < 4; warmUp += 1) {
         for (const subject of subjects) await cost(subject);
       }
       for (let round = 0; round < rounds; round += 1) {
-        // What drifts in the course of a round hits both alike.
-        const [first, second] = [await cost(before), await cost(after)];
-        const [third, fourth] = [await cost(after), await cost(before)];
-        found.push((second + third) / (first + fourth));
+        let [old, own] = [0, 0];
+        for (let turn = 0; turn < turns; turn += 1) {
+          old += await cost(before);
+          own += await cost(after);
+          own += await cost(after);
+          old += await cost(before);
+        }
+        found.push(own / old);
       }
     }
   } finally {

@@ -63,11 +63,16 @@ export class Tally {
       server: request.server,
       request: this.#request,
       tool: subjectOf(request.operation),
-      latencyMs: Math.max(0, this.#clock.now() - startedAt),
+      latencyMs: wholeMicroseconds(this.#clock.now() - startedAt),
       attempts,
       replays,
       outcome,
       generation,
     });
   }
+}
+
+/** In milliseconds; never negative. A double with all its digits takes longer to write than the rest. */
+function wholeMicroseconds(ms: number): number {
+  return Math.round(Math.max(0, ms) * 1_000) / 1_000;
 }

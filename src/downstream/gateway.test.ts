@@ -385,10 +385,70 @@ describe('a server that speaks both eras', () => {
       ['modern', null],
     ]);
   });
+
+  it('has one process at rest for modern clients although it answered the probe late #eras', async () => {
+    const { world, answerProbe } = slowWorld();
+    world.modern().request('tools/call', call('first'));
+    await world.clock.advanceAsync(4_000);
+    answerProbe();
+    await settled();
+    const reply = world.modern().request('tools/call', call('second'));
+    await world.clock.advanceAsync(4_000);
+    expect(reply.result).toMatchObject({ content: [] });
+    const { children } = world.servers.s;
+    expect(children.map((child) => child.heardAs('initialize').length)).toEqual([1, 0]);
+    expect(children.map(({ isGone }) => isGone)).toEqual([true, false]);
+  });
+
+  it('keeps the connection that legacy clients use beside it #eras', async () => {
+    const { world, answerProbe } = slowWorld();
+    world.modern().request('tools/call', call('first'));
+    await world.clock.advanceAsync(4_000);
+    world.legacy().request('tools/call', call('old'));
+    await settled();
+    answerProbe();
+    await settled();
+    world.modern().request('tools/call', call('young'));
+    await world.clock.advanceAsync(4_000);
+    expect(processOf(world, 'old')).toBe(processOf(world, 'first'));
+    expect(processOf(world, 'young').heardAs('initialize')).toEqual([]);
+    expect(world.servers.s.children.map(({ isGone }) => isGone)).toEqual([false, false]);
+  });
 });
+
+/** Its first process answers the probe when the test says so. */
+function slowWorld() {
+  const discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+  let answerProbe: (() => void) | undefined;
+  const on: Script['on'] = {
+    'tools/call': () => ({ resultType: 'complete', content: [] }),
+    'server/discover': (heard, child) => {
+      if (answerProbe) return discovery;
+      answerProbe = () => child.answer(heard, discovery);
+      return undefined;
+    },
+  };
+  const world = newWorld('auto', { tools: [tool('ask')], era: 'both', on });
+  return { world, answerProbe: () => answerProbe?.() };
+}
 
 describe('a server that speaks the modern era only', () => {
   const answers = () => ({ resultType: 'complete', content: [] });
+  const ends = (_heard: Heard, child: ScriptedChild) => void child.exit();
+
+  it('serves legacy clients at its second start though it ends at initialize #eras', async () => {
+    const on = { 'tools/call': answers, initialize: ends };
+    const world = newWorld('auto', { ...script, era: 'modern', on });
+    const refused = world.legacy().request('tools/call', call('old'));
+    await settled();
+    expect(refused.result).toMatchObject({ isError: true });
+    for (const who of ['a', 'b', 'c']) {
+      const reply = world.legacy().request('tools/call', call(who));
+      await world.clock.advanceAsync(20_000);
+      expect(reply.result).toEqual({ content: [] });
+    }
+    expect(world.servers.s.children).toHaveLength(2);
+  });
 
   it('serves a legacy client though it is silent on initialize #eras', async () => {
     const on = { 'tools/call': answers, initialize: () => undefined };
@@ -400,14 +460,18 @@ describe('a server that speaks the modern era only', () => {
   });
 
   it('serves a legacy client though it ends at initialize, once it has answered the probe #eras', async () => {
-    const ends = (_heard: Heard, child: ScriptedChild) => void child.exit();
     const on = { 'tools/call': answers, initialize: ends };
     const world = newWorld('auto', { ...script, era: 'modern', on });
     world.modern().request('tools/call', call('young'));
     await settled();
-    const reply = world.legacy().request('tools/call', call('old'));
-    await world.clock.advanceAsync(20_000);
-    expect(reply.result).toEqual({ content: [] });
+    for (const who of ['a', 'b', 'c']) {
+      const reply = world.legacy().request('tools/call', call(who));
+      await world.clock.advanceAsync(20_000);
+      expect(reply.result).toEqual({ content: [] });
+    }
+    // The one that ended, and those of both eras until one of them was found to be enough.
+    expect(world.servers.s.heard('initialize')).toHaveLength(1);
+    expect(world.servers.s.children.filter(({ isGone }) => !isGone)).toHaveLength(1);
   });
 });
 

@@ -132,7 +132,10 @@ export class Seats {
     const [first] = [...inUse.filter(isConnected), ...inUse].filter(
       (seat) => !seat.isDuplicate && !seat.isSpent && this.#serves(seat, aim.clients),
     );
-    if (first) return first;
+    if (first) {
+      first.wished = aim.era;
+      return first;
+    }
     const isAlike = aim.era === 'legacy' && this.#parts.facts().classes === 'alike';
     const clients = isAlike
       ? unionOf([aim.clients, ...sameEra.map((seat) => seat.aim.clients)])
@@ -163,6 +166,7 @@ export class Seats {
     const free = this.#open.find((seat) => seat.isFree);
     if (free) {
       free.aim = aim;
+      free.wished = aim.era;
       free.isDuplicate = false;
       this.#choices.clear();
       return free;
@@ -213,10 +217,15 @@ export class Seats {
     }
   }
 
-  /** Of two that serve the same clients the one that covers more stays, or else the older one. */
+  /**
+   * Of two that serve the same clients the one that covers more stays, or else the older one. One that was
+   * made in the other era for want of a better is not needed when there is one of the right era.
+   */
   #isCovered(seat: Seat): boolean {
     return this.#open.some((other, place) => {
       if (other === seat || other.isDuplicate || !other.supervisor.connection) return false;
+      if (seat.wished === 'modern' && seat.aim.era !== other.aim.era)
+        return other.aim.era === 'modern';
       if (other.aim.era !== seat.aim.era || !this.#serves(other, seat.aim.clients)) return false;
       const isMutual = this.#serves(seat, other.aim.clients);
       return !isMutual || place < this.#open.indexOf(seat);

@@ -5,6 +5,7 @@
 // fail because our own disk hangs.
 
 import { type Clock, within } from '../kernel/clock.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import type { Collection } from '../store/store.ts';
 import { isRecord } from '../upstream/classify.ts';
 import type { EraKnowledge, EraMemory } from '../upstream/negotiate.ts';
@@ -140,7 +141,7 @@ function factsIn(record: unknown): Facts {
 function agesIn(record: unknown, facts: Facts, at: number): Ages {
   const shownAt = isRecord(record) && isRecord(record['shownAt']) ? record['shownAt'] : {};
   const ageOf = (key: string) => {
-    const own = Object.hasOwn(shownAt, key) ? shownAt[key] : undefined;
+    const own = ownValue(shownAt, key);
     return typeof own === 'number' && own <= at ? own : at;
   };
   return Object.fromEntries(Object.keys(facts).map((key) => [key, ageOf(key)]));

@@ -90,6 +90,7 @@ export class Seats {
     const seat = this.#isApart(era)
       ? this.#ownSeat(client, { era, clients: classOf(caller.capabilities) })
       : this.#chosen(era, caller.capabilities);
+    if (!client.isAskedInCalls) seat.wished = 'legacy';
     this.#current = seat;
     return seat;
   }
@@ -132,10 +133,7 @@ export class Seats {
     const [first] = [...inUse.filter(isConnected), ...inUse].filter(
       (seat) => !seat.isDuplicate && !seat.isSpent && this.#serves(seat, aim.clients),
     );
-    if (first) {
-      first.wished = aim.era;
-      return first;
-    }
+    if (first) return first;
     const isAlike = aim.era === 'legacy' && this.#parts.facts().classes === 'alike';
     const clients = isAlike
       ? unionOf([aim.clients, ...sameEra.map((seat) => seat.aim.clients)])

@@ -321,7 +321,6 @@ export class Server {
   /** What a new connection needs before the first call may go out on it. */
   async #prepare(seat: Seat, connection: Connection, signal: AbortSignal): Promise<void> {
     // The server may speak another era than the client that it was started for.
-    seat.wished = seat.aim.era;
     seat.aim = { ...seat.aim, era: connection.era };
     const { catalogue } = this.offerings.of(seat.aim);
     seat.catalogue = catalogue;

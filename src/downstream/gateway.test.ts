@@ -282,7 +282,7 @@ describe('a server that asks for roots when it is started', () => {
 
   it('is told of roots, and waited for, where it asked before anybody was there', async () => {
     const world = newWorld('auto', asksAtStart);
-    await world.host.find('s').eras.learn({ asksAtStart: true });
+    await world.host.find('s').facts.learn({ asksAtStart: true });
     world.host.find('s').seats.recall(classOf(JSON.stringify(able)));
     await world.host.find('s').supervisor.lease('test');
     await settled();
@@ -320,7 +320,7 @@ describe('a server that offers more to clients that can do more', () => {
     expect(names(first)).toEqual(['s__ask']);
     rich.request('tools/call', { name: 's__ask' });
     await world.clock.advanceAsync(20);
-    expect(world.host.find('s').eras.now.classes).toBe('differ');
+    expect(world.host.find('s').facts.now.classes).toBe('differ');
     expect(rich.methods()).toEqual(['notifications/tools/list_changed']);
     const [second, third] = [rich.request('tools/list'), plain.request('tools/list')];
     await settled();
@@ -450,6 +450,25 @@ describe('a server that speaks the modern era only', () => {
     expect(world.servers.s.children).toHaveLength(2);
   });
 
+  it('is greeted by initialize again, if it was another cause that ended it #eras', async () => {
+    let starts = 0;
+    const initialize = (_heard: Heard, child: ScriptedChild) => {
+      if (++starts === 1) return void child.exit();
+      return { protocolVersion: '2025-11-25', capabilities: { tools: {} } };
+    };
+    const on = { 'tools/call': answers, initialize };
+    const world = newWorld('auto', { ...script, era: 'both', on });
+    for (const who of ['a', 'b']) {
+      world.legacy().request('tools/call', call(who));
+      await world.clock.advanceAsync(20_000);
+    }
+    expect(processOf(world, 'b').heardAs('initialize')).toEqual([]);
+    processOf(world, 'b').exit();
+    world.legacy().request('tools/call', call('c'));
+    await world.clock.advanceAsync(20_000);
+    expect(processOf(world, 'c').heardAs('initialize')).toHaveLength(1);
+  });
+
   it('serves a legacy client though it is silent on initialize #eras', async () => {
     const on = { 'tools/call': answers, initialize: () => undefined };
     const world = newWorld('auto', { ...script, era: 'modern', on });
@@ -487,7 +506,7 @@ describe('a server that does not care who its clients are', () => {
       await started(world);
     }
     await world.clock.advanceAsync(5_000);
-    expect(world.host.find('s').eras.now.classes).toBe('alike');
+    expect(world.host.find('s').facts.now.classes).toBe('alike');
     expect(world.servers.s.children.filter(({ isGone }) => !isGone)).toHaveLength(1);
   });
 });
@@ -520,5 +539,48 @@ describe('a gateway that ends', () => {
     await closing;
     expect([world.clock.pending, ann.session.inFlight, ann.heard]).toEqual([0, 0, []]);
     expect(world.servers.s.child.isGone).toBe(true);
+  });
+});
+
+describe('a server that is kept, and has a process for each client', () => {
+  const answers = { tools: [tool('ask')], on: { 'tools/call': () => text('done') } };
+  const running = ({ servers }: ReturnType<typeof newWorld>) =>
+    servers.s.children.filter(({ isGone }) => !isGone).length;
+
+  it('has none that nobody uses #lazy', async () => {
+    const config = { s: { isolation: 'client', lazy: false } };
+    const world = newGateway({ s: answers }, { config });
+    world.host.find('s').supervisor.want();
+    await settled();
+    expect(running(world)).toBe(1);
+    const [ann, bob] = [world.legacy(), world.legacy()];
+    for (const peer of [ann, bob]) peer.request('tools/call', call('x'));
+    await settled();
+    expect(running(world)).toBe(2);
+    await world.clock.advanceAsync(600_000);
+    expect(running(world)).toBe(2);
+    ann.session.close();
+    bob.session.close();
+    await world.clock.advanceAsync(10_000);
+    expect(running(world)).toBe(1);
+  });
+});
+
+describe('a connection that another one had made needless', () => {
+  it('is used again when that one is lost #classes', async () => {
+    const world = newWorld('auto', script);
+    world.host.find('s').facts.learn({ legacy: true, modern: false, classes: 'alike' });
+    const [plain, rich] = [world.legacy(), world.legacy({ sampling: {} })];
+    plain.request('tools/call', call('plain'));
+    await settled();
+    rich.request('tools/call', call('rich'));
+    await settled();
+    const [narrow, wide] = world.servers.s.children;
+    expect([narrow, wide]).toEqual([processOf(world, 'plain'), processOf(world, 'rich')]);
+    wide?.exit();
+    await settled();
+    plain.request('tools/call', call('again'));
+    await settled();
+    expect(processOf(world, 'again')).toBe(narrow);
   });
 });

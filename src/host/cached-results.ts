@@ -47,7 +47,7 @@ function audienceOf(server: Server, caller: Caller | undefined): string {
   const { era, clients } = server.seats.aimOf(caller);
   // There each request says what its client can do, whoever shares the connection.
   if (era === 'modern') return `modern ${classOf(caller.capabilities).key}`;
-  return server.eras.now.classes === 'alike' ? 'legacy' : `legacy ${clients.key}`;
+  return server.facts.now.classes === 'alike' ? 'legacy' : `legacy ${clients.key}`;
 }
 
 function subjectOf(server: Server, tool: string, caller: Caller | undefined): Subject | undefined {

@@ -78,6 +78,12 @@ export class Seats {
     for (const seats of this.#own.values()) yield* seats;
   }
 
+  /** Is there any connection that takes calls? */
+  get isConnected(): boolean {
+    for (const seat of this.all()) if (isLive(seat)) return true;
+    return false;
+  }
+
   /** Where this call goes. */
   for(caller: Caller | undefined): Seat {
     if (caller === undefined)
@@ -128,9 +134,8 @@ export class Seats {
 
   #choose(aim: Aim): Seat {
     const sameEra = this.#open.filter((seat) => this.#eraOf(seat) === aim.era);
-    const isConnected = ({ supervisor }: Seat) => supervisor.connection !== undefined;
     const inUse = sameEra.filter((seat) => !seat.isFree);
-    const [first] = [...inUse.filter(isConnected), ...inUse].filter(
+    const [first] = [...inUse.filter(isLive), ...inUse].filter(
       (seat) => !seat.isDuplicate && !seat.isSpent && this.#serves(seat, aim.clients),
     );
     if (first) return first;
@@ -203,6 +208,7 @@ export class Seats {
   connected(seat: Seat): void {
     seat.isDuplicate = false;
     seat.isSpent = false;
+    if (this.#isPinned && seat.owner !== null) this.#keepOwn(seat);
     this.changed();
   }
 
@@ -210,7 +216,7 @@ export class Seats {
   changed(): void {
     this.#choices.clear();
     for (const seat of this.#open) {
-      seat.isDuplicate = seat.supervisor.connection !== undefined && this.#isCovered(seat);
+      seat.isDuplicate = isLive(seat) && this.#isCovered(seat);
       if (seat.isDuplicate) this.settle(seat);
     }
   }
@@ -221,7 +227,7 @@ export class Seats {
    */
   #isCovered(seat: Seat): boolean {
     return this.#open.some((other, place) => {
-      if (other === seat || other.isDuplicate || !other.supervisor.connection) return false;
+      if (other === seat || other.isDuplicate || !isLive(other)) return false;
       if (seat.wished === 'modern' && seat.aim.era !== other.aim.era)
         return other.aim.era === 'modern';
       if (other.aim.era !== seat.aim.era || !this.#serves(other, seat.aim.clients)) return false;
@@ -243,6 +249,24 @@ export class Seats {
     this.#isPinned = isPinned;
     for (const seat of this.all()) if (!isPinned) seat.supervisor.leases.pin(false);
     if (isPinned) this.current.supervisor.leases.pin(true);
+  }
+
+  /** Where each client has its own, the one that was started with the host is used by nobody: it ends. */
+  #keepOwn(own: Seat): void {
+    if (this.#parts.isolation !== 'client') return;
+    own.supervisor.leases.pin(true);
+    for (const { supervisor } of this.#open) {
+      supervisor.leases.pin(false);
+      supervisor.evict();
+    }
+  }
+
+  /** The last client that had its own is gone: one connection is kept all the same. */
+  #keepShared(): void {
+    const [first] = this.#open;
+    if (!first || this.#own.size > 0 || !this.#isPinned) return;
+    first.supervisor.leases.pin(true);
+    first.supervisor.want();
   }
 
   #movePin(from: Seat): void {
@@ -329,6 +353,7 @@ export class Seats {
     const seats = this.#own.get(key) ?? [];
     this.#own.delete(key);
     if (seats.includes(this.#current)) this.#current = this.#shared[0] ?? this.#current;
+    if (seats.length > 0) this.#keepShared();
     await Promise.all(seats.map(({ supervisor }) => supervisor.end()));
   }
 
@@ -366,4 +391,9 @@ export class Seats {
     if (watched.length > 0) this.#watches.set(key, watched);
     else this.#watches.delete(key);
   }
+}
+
+/** Is there a connection that takes calls? One that has ended stays for a moment, until its end is noted. */
+function isLive({ supervisor }: Seat): boolean {
+  return supervisor.connection !== undefined && !supervisor.connection.isLost;
 }

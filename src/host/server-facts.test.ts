@@ -71,11 +71,14 @@ describe('what is learnt of a server', () => {
   it('is not that it ended at initialize: only the next start begins otherwise #eras', async () => {
     const { facts, clock, store } = newFacts();
     facts.endedAtInitialize();
-    expect([facts.now, await facts.known()]).toEqual([{ legacy: false }, { legacy: false }]);
+    expect([facts.now, facts.assumed]).toEqual([{}, { legacy: false }]);
+    expect(await facts.known()).toEqual({ legacy: false });
     // Clients go to the modern connection that there is, and the next start tries initialize again.
     facts.learn({ modern: true });
-    expect(facts.now).toEqual({ legacy: false, modern: true });
+    expect(facts.assumed).toEqual({ legacy: false, modern: true });
     expect(await facts.known()).toEqual({ modern: true });
+    facts.lastConnectionEnded();
+    expect(facts.assumed).toEqual({ modern: true });
     await facts.kept();
     expect(await newFacts(clock, store).facts.known()).toEqual({ modern: true });
     facts.learn({ legacy: true });

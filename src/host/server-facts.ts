@@ -51,8 +51,13 @@ export class ServerFacts implements EraMemory {
     this.#changed = changed;
   }
 
-  /** One that has ended at `initialize` counts as modern until it has answered it. */
+  /** What the server has shown. */
   get now(): Facts {
+    return this.#facts;
+  }
+
+  /** What clients are served by: one that has ended at `initialize` is taken for modern for a while. */
+  get assumed(): Facts {
     const isModern = this.#hasEndedAtInitialize && this.#facts.legacy === undefined;
     return isModern ? { ...this.#facts, legacy: false } : this.#facts;
   }
@@ -62,7 +67,7 @@ export class ServerFacts implements EraMemory {
     await within(this.#clock, diskMs, this.recall());
     this.#forgetOld();
     // Where the probe is known to be answered, `initialize` costs a process at most: it is tried again.
-    return this.#facts.modern === true ? this.#facts : this.now;
+    return this.#facts.modern === true ? this.#facts : this.assumed;
   }
 
   /** Reads what an earlier run learnt, once. What was learnt since counts more. */
@@ -98,6 +103,11 @@ export class ServerFacts implements EraMemory {
     if (this.#hasEndedAtInitialize) return;
     this.#hasEndedAtInitialize = true;
     this.#changed(this.now);
+  }
+
+  /** What was only assumed is found out anew by the next connection. */
+  lastConnectionEnded(): void {
+    this.#hasEndedAtInitialize = false;
   }
 
   #keep(): void {

@@ -4,18 +4,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /** User and system time of the threads that it has now, to the nanosecond; 0 for a process that is gone. */
 export function cpuSeconds(pid: number): number {
-  try {
-    const threads = readdirSync(`/proc/${pid}/task`);
-    return threads.reduce((sum, thread) => sum + threadSeconds(pid, thread), 0);
-  } catch {
-    // It ended between being listed and being read.
-    return 0;
-  }
+  const threads = whileThere(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  return threads.reduce((sum, thread) => {
+    const text = whileThere(() => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'));
+    return sum + Number(text?.split(' ')[0] ?? 0) / 1e9;
+  }, 0);
 }
 
-function threadSeconds(pid: number, thread: string): number {
-  const [nanoseconds] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
-  return Number(nanoseconds) / 1e9;
+/** What is read of a process or thread; undefined if it ended between being listed and being read. */
+function whileThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 export function residentMb(pid: number): number {
@@ -38,11 +40,6 @@ export function descendantsOf(pid: number): readonly number[] {
 
 /** The fields after the command's name, which may itself contain spaces and brackets. */
 function statFields(pid: number): readonly string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    // It ended between being listed and being read.
-    return undefined;
-  }
+  const stat = whileThere(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

@@ -130,6 +130,34 @@ describe('a gateway that is told to end', () => {
     expect(faultOf(again.result)).toMatchObject({ code: 'outcome_unknown' });
   });
 
+  it('tells a client whose question was open that the call may have run #drain', async () => {
+    const form = {
+      mode: 'form',
+      message: 'x',
+      requestedSchema: { type: 'object', properties: {} },
+    };
+    const asking: Script = {
+      era: 'modern',
+      tools: [tool('do')],
+      on: {
+        'tools/call': () => ({
+          resultType: 'input_required',
+          inputRequests: { q: { method: 'elicitation/create', params: form } },
+          requestState: 's',
+        }),
+      },
+    };
+    const { gateway, legacy, clock } = newGateway({ s: asking });
+    const reply = legacy(able).request('tools/call', call);
+    await settled();
+    expect(reply.messages).toMatchObject([{ method: 'elicitation/create' }]);
+    const drained = gateway.drain(100);
+    await clock.advanceAsync(100);
+    await drained;
+    const expected = { code: 'outcome_unknown', dispatched: 'yes', server: 's', tool: 'do' };
+    expect(faultOf(reply.result)).toMatchObject(expected);
+  });
+
   it('told again has less time, never more #drain', async () => {
     const { gateway, clock, legacy } = newWorld();
     const sent = legacy().request('tools/call', call);

@@ -39,7 +39,7 @@ export class KnownLists {
   readonly #ownUntil = new Map<string, number>();
   /** Servers without which a list was answered; at most one for each server and list. */
   readonly #missed = new Set<string>();
-  /** Readings under way; at most one for each server and list. */
+  /** Readings under way; at most one for each server, list and class of clients that lacks a list of its own. */
   readonly #readings = new Map<string, Reading>();
   /** Lists that could not be read, by server, list and class, and when that is tried again; at most `maxAttempts`. */
   readonly #attempts = new Map<string, Attempts>();

@@ -296,7 +296,10 @@ export class Relay {
       if (outcome.kind === 'refused') return incoming.carriedError(outcome.error, outcome.code);
       this.#carry(incoming, to, outcome.changes, rounds + 1);
     } catch (thrown) {
-      this.#deliverFault(incoming, to, faultFrom(thrown));
+      const { kind, name } = to;
+      const tool = kind === 'tool' && name !== null ? { tool: name } : {};
+      const cause = faultFrom(thrown).with({ server: to.server, ...tool });
+      this.#deliverFault(incoming, to, incoming.isDismissed ? drainedFault(cause) : cause);
     }
   }
 }

@@ -3,6 +3,7 @@
 // in time ends the call, and so does a server that never has enough.
 
 import type { Answer } from '../host/answer.ts';
+import { cancelledFault } from '../host/call-faults.ts';
 import {
   askForInput,
   type InputRequest,
@@ -52,6 +53,7 @@ export async function askRound(
   using _deadline = clock.after(patienceMs, withdraw, true);
   const answers = await askForInput(incoming, server, questions, withdrawn);
   incoming.withdrawal.removeEventListener('abort', withdraw);
+  if (incoming.withdrawal.aborted) throw cancelledFault(server).with({ dispatched: 'yes' });
   if (withdrawn.aborted) throw unanswered(server);
   const responses: string[] = [];
   for (const { key, given } of answers) {

@@ -29,6 +29,12 @@ import type { Server } from './server.ts';
 import { type DescribedTask, taskIn } from './task-result.ts';
 import { finishTask } from './task-wait.ts';
 
+/** After the first it has a place of its own, which nobody takes. */
+const maxMoves = 3;
+
+/** The call was not sent, and is to be carried once more, from another place. */
+export class Displaced extends Error {}
+
 export class Attempts implements PatienceListener {
   readonly #parts: CallParts;
   readonly #server: Server;
@@ -73,6 +79,7 @@ export class Attempts implements PatienceListener {
           this.#patience.begin();
           await this.#interruption.of(preparing);
         }
+        if (this.#server.seats.isTaken(this.#seat, caller)) throw this.#displaced(seen);
         if (this.#call.replays > 0) this.#refuseIfChanged(seen, offered);
         this.#refuseForeignTask(connection);
         seen = offered;
@@ -104,7 +111,7 @@ export class Attempts implements PatienceListener {
   }
 
   expired(): void {
-    this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs));
+    this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs, this.#call.hasLeft));
     // A timeout is not a death: only a probe that fails too will restart the server.
     const { generation } = this.#call;
     if (generation !== null) this.#seat.supervisor.suspect(generation);
@@ -154,6 +161,22 @@ export class Attempts implements PatienceListener {
       throw unknownTool(this.#server, name);
     }
     return offered;
+  }
+
+  /** While the call waited, its place has become another client's: unless it has left us, it gets another. */
+  #displaced(seen: OfferedTool | undefined): Error {
+    const { hasLeft, request, moves } = this.#call;
+    if (!hasLeft && request.seat === undefined && moves < maxMoves) {
+      this.#call.moves += 1;
+      return new Displaced();
+    }
+    const { name } = this.#server;
+    if (!hasLeft) {
+      const detail = `the connection to ${name} became that of another client; the call was not sent: try again`;
+      return new Fault('overloaded', detail, { server: name });
+    }
+    const why = 'its connection became that of another client';
+    return unknownOutcome(this.#server, this.#call, seen, why);
   }
 
   /** "Safe to repeat" was said of the definition the caller saw; of another one nothing was said. */

@@ -13,7 +13,13 @@ import type { Era } from '../wire/eras.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Caller, Client } from './caller.ts';
 import type { Seat } from './seat.ts';
-import { type DescribedTask, described, isTerminal, relatedTask } from './task-result.ts';
+import {
+  type DescribedTask,
+  described,
+  isTerminal,
+  relatedTask,
+  taskHeaders,
+} from './task-result.ts';
 
 /** Where a request went: to this connection, in this place. */
 export interface Place {
@@ -90,7 +96,7 @@ function isOf({ era, principal, client }: BegunTask, asker: Asker): boolean {
 export class BegunTasks {
   readonly #clock: Clock;
   readonly #tell: (news: TaskNews) => void;
-  /** At most `maxInAll`. */
+  /** Of each era at most `maxInAll`. */
   readonly #tasks = new Map<number, Entry>();
   /** Whose a task of this connection is; those that the host itself follows too (as long as their call runs). */
   readonly #owners = new WeakMap<Connection, Map<string, { client: Client; caller?: Caller }>>();
@@ -105,13 +111,16 @@ export class BegunTasks {
 
   // --- beginning ---------------------------------------------------------------------------
 
-  /** Refuses a client that has too many; what is over and was the oldest makes room first. */
+  /**
+   * Refuses a client of 2025-11-25 that has too many; what is over and was the oldest makes room first.
+   * The tasks of modern clients do not count: for them see `begin`.
+   */
   makeRoom(client: string, server: string): void {
-    if (this.#tasks.size >= maxInAll) this.#forgetOldest(() => true);
-    if (this.ofClient(client).length >= maxPerClient) {
-      this.#forgetOldest((task) => task.client.key === client);
-    }
-    const isFull = this.#tasks.size >= maxInAll || this.ofClient(client).length >= maxPerClient;
+    const isOwn = (task: Entry) => task.client.key === client;
+    if (this.#count('legacy') >= maxInAll) this.#forgetEnded(() => true);
+    if (this.#count('legacy', isOwn) >= maxPerClient) this.#forgetEnded(isOwn);
+    const isFull =
+      this.#count('legacy') >= maxInAll || this.#count('legacy', isOwn) >= maxPerClient;
     if (!isFull) return;
     throw new Fault(
       'overloaded',
@@ -120,15 +129,35 @@ export class BegunTasks {
     );
   }
 
-  #forgetOldest(isMeant: (task: Entry) => boolean): void {
-    for (const task of this.#tasks.values()) {
-      if ((task.isOver || task.isLost) && isMeant(task)) return this.#forget(task);
-    }
+  #forgetEnded(isMeant: (task: Entry) => boolean): void {
+    const isEnded = (task: Entry) => task.era === 'legacy' && (task.isOver || task.isLost);
+    this.#forgetFirst((task) => isEnded(task) && isMeant(task));
+  }
+
+  #forgetFirst(isMeant: (task: Entry) => boolean): void {
+    for (const task of this.#tasks.values()) if (isMeant(task)) return this.#forget(task);
+  }
+
+  #count(era: Era, isMeant: (task: Entry) => boolean = () => true): number {
+    let count = 0;
+    for (const task of this.#tasks.values()) if (task.era === era && isMeant(task)) count += 1;
+    return count;
+  }
+
+  /**
+   * A modern server makes a task of a call without being asked, so nobody can be refused beforehand: the
+   * oldest is forgotten. Its handle still names it; only its connection is no longer kept for it.
+   */
+  #makeModernRoom({ key }: Client): void {
+    const isOwn = (task: Entry) => task.era === 'modern' && task.client.key === key;
+    if (this.#count('modern', isOwn) >= maxPerClient) return this.#forgetFirst(isOwn);
+    if (this.#count('modern') >= maxInAll) this.#forgetFirst(({ era }) => era === 'modern');
   }
 
   begin(beginning: Beginning, { taskId, status, livesMs, ...text }: DescribedTask): BegunTask {
     const known = this.#at(beginning.place.connection, taskId);
     if (known) return known;
+    if (beginning.era === 'modern') this.#makeModernRoom(beginning.client);
     const task: Entry = {
       ...beginning,
       serial: this.#next++,
@@ -324,6 +353,6 @@ export class BegunTasks {
 export function cancelTask(connection: Connection, taskId: string, options?: RequestOptions): void {
   if (connection.isLost) return;
   const params = { members: `"taskId":${JSON.stringify(taskId)}` };
-  const limited = { ...options, deadlineMs: cancelMs };
+  const limited = { ...options, headers: taskHeaders(connection, taskId), deadlineMs: cancelMs };
   connection.request('tasks/cancel', params, limited).answer.catch(ignored);
 }

@@ -12,7 +12,6 @@ import type { EnvelopeKey } from '../wire/envelope-keys.ts';
 import type { Message } from '../wire/scan.ts';
 import type { CallRequest } from './call-parts.ts';
 import type { Caller } from './caller.ts';
-import { classOf } from './client-class.ts';
 import type { Server } from './server.ts';
 
 export interface Cacheable {
@@ -35,19 +34,10 @@ export function lookUp(
   if (subject === undefined) return undefined;
   const args = typeof operation.args === 'string' ? Buffer.from(operation.args) : operation.args;
   const canonical = (json: Uint8Array) => canonicalText(json as Buffer);
-  const audience = audienceOf(server, caller);
+  const audience = caller === undefined ? '' : server.seats.audienceOf(caller);
   const key = cacheKey(server.name, `tool:${name}`, principal.id, args, canonical, audience);
   if (key === null) return undefined;
   return { key, subject, mark: cache.mark(), hit: cache.get(key) };
-}
-
-/** The same text for callers to whom the server says the same. */
-function audienceOf(server: Server, caller: Caller | undefined): string {
-  if (caller === undefined) return '';
-  const { era, clients } = server.seats.aimOf(caller);
-  // There each request says what its client can do, whoever shares the connection.
-  if (era === 'modern') return `modern ${classOf(caller.capabilities).key}`;
-  return server.facts.now.classes === 'alike' ? 'legacy' : `legacy ${clients.key}`;
 }
 
 function subjectOf(server: Server, tool: string, caller: Caller | undefined): Subject | undefined {

@@ -37,10 +37,12 @@ export function cancelledFault(server: string): Fault {
   return new Fault('cancelled', `the caller gave up on its call to ${server}`, { server });
 }
 
-export function timeoutFault(server: string, limitMs: number): Fault {
+/** `hasLeft`: may the server have heard of the call? */
+export function timeoutFault(server: string, limitMs: number, hasLeft: boolean): Fault {
+  const outcome = hasLeft ? 'the call may have run all the same' : 'the call was not sent';
   return new Fault(
     'timeout',
-    `${server} did not answer within ${limitMs} ms; it may have run all the same; if the call needs longer, raise callTimeoutMs or the tool's timeoutMs`,
+    `${server} did not answer within ${limitMs} ms; ${outcome}; if it needs longer, raise callTimeoutMs or the tool's timeoutMs`,
     { server },
   );
 }

@@ -50,6 +50,8 @@ export class Call {
   readonly startedAt: number;
   attempts = 0;
   replays = 0;
+  /** How often it has changed its place because another client took it. */
+  moves = 0;
   /** The latest time that it was sent. */
   exchange: Exchange | undefined;
   generation: number | null = null;

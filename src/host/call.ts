@@ -10,7 +10,7 @@ import { authorize } from '../policy/guard.ts';
 import { booleanOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import { type Answer, answerIn, answerOf, resultBytes } from './answer.ts';
-import { Attempts } from './attempts.ts';
+import { Attempts, Displaced } from './attempts.ts';
 import { type Cacheable, keepResult, lookUp } from './cached-results.ts';
 import {
   cancelledFault,
@@ -103,12 +103,14 @@ async function carry(
     call.answer = isErrorResult(message) ? 'is_error' : 'ok';
     return answer;
   } catch (thrown) {
+    // A Displaced call says nothing about its server, and goes on below.
     const standing = standingAfter(seat, call, thrown);
-    if (isWait) throw thrown instanceof Fault ? namedFault(thrown, call) : thrown;
-    if (standing === 'alive') breaker.succeeded(pass);
-    else if (standing === 'failing') breaker.failed(pass);
-    else breaker.withdrawn(pass);
-    throw thrown instanceof Fault ? namedFault(server.redactor.fault(thrown), call) : thrown;
+    if (!isWait) {
+      if (standing === 'alive') breaker.succeeded(pass);
+      else if (standing === 'failing') breaker.failed(pass);
+      else breaker.withdrawn(pass);
+    }
+    if (!(thrown instanceof Displaced)) throw thrownOn(server, call, thrown, isWait);
   } finally {
     seat.leave(caller);
     if (isInside) {
@@ -118,6 +120,13 @@ async function carry(
       parts.pool.settle();
     }
   }
+  // Another client has taken its place: it has not been sent, and gets a place of its own.
+  return await carry(parts, server, call, signal, cacheable);
+}
+
+function thrownOn(server: Server, call: Call, thrown: unknown, isWait: boolean): unknown {
+  if (!(thrown instanceof Fault)) return thrown;
+  return namedFault(isWait ? thrown : server.redactor.fault(thrown), call);
 }
 
 /** Whose share of a server's places it takes. */

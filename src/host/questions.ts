@@ -1,9 +1,10 @@
 // What a server says to its client on its own account: requests such as sampling and elicitation
 // (legacy), log lines, notifications we have never heard of. Whom it is for is certain if it came on
-// the stream of one client's request, or one client alone has ever used this connection. What is only
-// said, not asked, may also go to the one call under way: if the server is modern, where all it says
-// belongs to a call, or if all who have used the connection are the same person. In every other case it is refused or dropped: a question shown to the wrong person,
-// or a log line about somebody else's call, is worse than none.
+// the stream of one client's request, or one client alone has ever used this connection. It may also go
+// to the one call under way, if all who have used the connection are the same person; what is only said,
+// not asked, also if the server is modern, where all it says belongs to a call. In every other case it is
+// refused or dropped: a question shown to the wrong person, or a log line about somebody else's call, is
+// worse than none.
 
 import { contain, ignored } from '../kernel/contain.ts';
 import { Withdrawal } from '../kernel/withdrawal.ts';

@@ -30,8 +30,6 @@ export class Seat {
   catalogue: Catalogue | undefined;
   /** Another connection serves its clients as well: it ends as soon as nobody uses it. */
   isDuplicate = false;
-  /** It was the own connection of a client that is gone: nobody else may use what it was told. */
-  isSpent = false;
   readonly supervisor: Supervisor<Connection>;
   readonly subscriptions: Subscriptions;
   /** The calls it carries, in the order they came, and the time each has; few, and never a Map (see churn-table). */
@@ -42,6 +40,7 @@ export class Seat {
   #principal: string | undefined;
   #hasManyPrincipals = false;
   #connection: Connection | undefined;
+  #spent: Connection | undefined;
 
   constructor(
     owner: string | null,
@@ -119,8 +118,19 @@ export class Seat {
     this.#client = client;
   }
 
+  /** Its client is gone: what this connection was told is for nobody else. */
+  spend(): void {
+    this.#spent = this.supervisor.connection;
+  }
+
+  /** Was the connection that stands in it a client's own who is gone? Then it ends, and nobody else uses it. */
+  get isSpent(): boolean {
+    return this.#spent !== undefined && this.supervisor.connection === this.#spent;
+  }
+
   /** The connection is gone for good: nothing of it is kept. */
   ended(connection: Connection): void {
+    if (this.#spent === connection) this.#spent = undefined;
     if (this.#connection !== connection) return;
     this.#connection = undefined;
     this.#client = undefined;

@@ -41,7 +41,7 @@ export interface SeatsParts {
 
 export class Seats {
   readonly #parts: SeatsParts;
-  /** Bounded by maxShared. */
+  /** At most maxShared, and as many again that have become one client's own. */
   readonly #shared: Seat[];
   /** By client, at most maxPerClient each; ended when the client is gone. */
   readonly #own = new Map<string, Seat[]>();
@@ -104,7 +104,23 @@ export class Seats {
   /** Who cannot be asked must not use the connection of a client that is: a question would have no owner. */
   #forNobody(): Seat {
     const open = this.#open.filter(({ isSpent }) => !isSpent);
-    return open.find(({ supervisor }) => supervisor.connection) ?? open[0] ?? this.current;
+    const seat = open.find(({ supervisor }) => supervisor.connection) ?? open[0];
+    return seat ?? this.#aimed({ era: this.#current.aim.era, clients: bareClass });
+  }
+
+  /** Has this place become another client's since this call was sent to it? Then it is not for this call. */
+  isTaken({ owner, isSpent }: Seat, caller: Caller | undefined): boolean {
+    return isSpent || (owner !== null && owner !== caller?.client.key);
+  }
+
+  /** The same text for callers to whom the server says the same. */
+  audienceOf(caller: Caller): string {
+    const { era, clients } = this.aimOf(caller);
+    const own = classOf(caller.capabilities).key;
+    if (this.#isApart(era)) return `client ${caller.client.key} ${era} ${own}`;
+    // There each request says what its client can do, whoever shares the connection.
+    if (era === 'modern') return `modern ${own}`;
+    return this.#parts.facts().classes === 'alike' ? 'legacy' : `legacy ${clients.key}`;
   }
 
   /** The era and class of the connection that serves this client. */
@@ -159,8 +175,9 @@ export class Seats {
   }
 
   /** May clients of this class use a connection that was, or will be, made as this seat is aimed? */
-  #serves({ aim }: Seat, clients: ClientClass): boolean {
-    if (aim.era === 'modern' || aim.clients.key === clients.key) return true;
+  #serves(seat: Seat, clients: ClientClass): boolean {
+    const { aim } = seat;
+    if (this.#eraOf(seat) === 'modern' || aim.clients.key === clients.key) return true;
     return this.#parts.facts().classes === 'alike' && covers(aim.clients, clients);
   }
 
@@ -174,7 +191,7 @@ export class Seats {
       this.#choices.clear();
       return free;
     }
-    if (this.#shared.length >= maxShared) return this.#nearest(aim);
+    if (this.#open.length >= maxShared) return this.#nearest(aim);
     const seat = this.#parts.make(null, aim);
     this.#shared.push(seat);
     return seat;
@@ -207,7 +224,6 @@ export class Seats {
   /** A connection was made: another one may no longer be needed. */
   connected(seat: Seat): void {
     seat.isDuplicate = false;
-    seat.isSpent = false;
     if (this.#isPinned && seat.owner !== null) this.#keepOwn(seat);
     this.changed();
   }
@@ -227,7 +243,8 @@ export class Seats {
    */
   #isCovered(seat: Seat): boolean {
     return this.#open.some((other, place) => {
-      if (other === seat || other.isDuplicate || !isLive(other)) return false;
+      if (other === seat || !isLive(other)) return false;
+      if (other.isDuplicate || other.isSpent) return false;
       if (seat.wished === 'modern' && seat.aim.era !== other.aim.era)
         return other.aim.era === 'modern';
       if (other.aim.era !== seat.aim.era || !this.#serves(other, seat.aim.clients)) return false;
@@ -347,7 +364,7 @@ export class Seats {
       if (seat.owner !== key) continue;
       seat.owner = null;
       // It has been told of this client: it serves nobody else.
-      seat.isSpent = seat.supervisor.connection !== undefined;
+      seat.spend();
       this.settle(seat);
     }
     const seats = this.#own.get(key) ?? [];

@@ -5,7 +5,8 @@
 
 import { ownValue } from '../kernel/own-value.ts';
 import { isRecord } from '../upstream/classify.ts';
-import type { Greeting } from '../upstream/connection.ts';
+import type { Connection, Greeting } from '../upstream/connection.ts';
+import { headerValue } from '../upstream/mirror-headers.ts';
 import { isText, numberOf, textOf } from '../wire/decode.ts';
 import type { Era } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
@@ -90,4 +91,12 @@ function member(of: unknown, key: string): unknown {
 /** How a tool wants to be called (`execution.taskSupport`). */
 export function taskSupport(definition: Readonly<Record<string, unknown>>): unknown {
   return member(member(definition, 'execution'), 'taskSupport');
+}
+
+/** A request about a task names it in a header, where headers are read: by a modern remote server. */
+export function taskHeaders(
+  { child, era }: Pick<Connection, 'child' | 'era'>,
+  taskId: string,
+): Readonly<Record<string, string>> {
+  return child === undefined && era === 'modern' ? { 'mcp-name': headerValue(taskId) } : {};
 }

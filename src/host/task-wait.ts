@@ -9,7 +9,6 @@ import { ignored } from '../kernel/contain.ts';
 import { Fault, type FaultCode } from '../kernel/fault.ts';
 import { Withdrawal } from '../kernel/withdrawal.ts';
 import type { Connection, RequestOptions } from '../upstream/connection.ts';
-import { headerValue } from '../upstream/mirror-headers.ts';
 import { numberOf } from '../wire/decode.ts';
 import { memberEdits } from '../wire/member-edits.ts';
 import { type Message, scanMessage } from '../wire/scan.ts';
@@ -24,7 +23,7 @@ import {
   readInputRequests,
 } from './input-requests.ts';
 import type { Interruption } from './interruption.ts';
-import { type DescribedTask, described } from './task-result.ts';
+import { type DescribedTask, described, taskHeaders } from './task-result.ts';
 
 /** How often a modern task is asked for, whatever its server suggests. */
 const pollMs = { least: 50, usual: 1_000, most: 30_000 };
@@ -48,7 +47,7 @@ export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<M
   const { connection, tasks, caller } = wait;
   const loss = new Withdrawal();
   using _owner = tasks.following(connection, task.taskId, caller, () => loss.abort());
-  const options = { ...wait.options, headers: headersFor(connection, task.taskId) };
+  const options = { ...wait.options, headers: taskHeaders(connection, task.taskId) };
   const ask = (method: string, more = '') => {
     const members = `"taskId":${JSON.stringify(task.taskId)}${more}`;
     const exchange = connection.request(method, { members }, options);
@@ -63,11 +62,6 @@ export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<M
       cancelTask(connection, task.taskId, options);
     throw thrown;
   }
-}
-
-/** Only a modern remote server reads headers. */
-function headersFor({ child, era }: Connection, taskId: string): Record<string, string> {
-  return child === undefined && era === 'modern' ? { 'mcp-name': headerValue(taskId) } : {};
 }
 
 /** The caller knows of no task. */

@@ -19,7 +19,10 @@ export function printableLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim().replace(unruly, escaped);
 }
 
-/** JSON text with the same meaning: such characters are written as escapes, which JSON has for all. */
+/**
+ * JSON text on one line, with the same meaning: such characters are written as escapes, which JSON has for
+ * all of them inside its strings.
+ */
 export function printableJson(json: string): string {
   // Nearly all of it is ASCII, of which JSON itself escapes all but one; an event of every call passes here.
   if (Buffer.byteLength(json) === json.length && !json.includes(deleteCharacter)) return json;

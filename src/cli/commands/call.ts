@@ -8,6 +8,7 @@ import { longestTimerMs } from '../../kernel/duration.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { printableJson } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
+import { oneLine } from '../../wire/splice.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
@@ -125,7 +126,7 @@ function waitText(event: HostEvent, { server, tool }: ToolAddress): string {
 function printRaw({ out }: Shell, result: Buffer): number {
   const text = result.toString('utf8');
   // Whoever reads it byte for byte is no terminal.
-  out.write(out.isTerminal ? printableJson(text) : result);
+  out.write(out.isTerminal ? printableJson(oneLine(result).toString('utf8')) : result);
   out.write('\n');
   const { isError } = JSON.parse(text) as { isError?: unknown };
   return isError === true ? exitCodes.failed : exitCodes.ok;

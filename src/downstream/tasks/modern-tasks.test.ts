@@ -443,3 +443,36 @@ describe('what becomes of a modern task', () => {
     expect(told).toMatchObject(handles.map((taskId) => ({ taskId })));
   });
 });
+
+describe('the tasks of modern clients', () => {
+  const many = (): Script => {
+    let count = 0;
+    const begin = () => ({
+      resultType: 'task',
+      taskId: `x-${++count}`,
+      status: 'working',
+      ...times,
+      ttlMs: null,
+    });
+    return {
+      era: 'modern',
+      capabilities: { tools: {}, extensions: { [extension]: {} } },
+      tools: [tool('t')],
+      on: { 'tools/call': begin, 'tasks/get': () => ({ ...begin(), resultType: 'complete' }) },
+    };
+  };
+
+  it('are bounded for each client: the oldest is forgotten here, and can still be asked for', async () => {
+    const { modern, host, servers } = newGateway({ a: many() });
+    const peer = modern(declaring);
+    const [first] = Array.from({ length: 300 }, () => peer.call('a__t'));
+    await settled();
+    const kept = host.tasks.ofClient('modern');
+    expect(kept).toHaveLength(256);
+    expect(kept.map(({ taskId }) => taskId)).not.toContain('x-1');
+    const asked = peer.request('tasks/get', { taskId: first?.result['taskId'] });
+    await settled();
+    expect(servers.a.heard('tasks/get')[0]?.params).toMatchObject({ taskId: 'x-1' });
+    expect(asked.answers).toHaveLength(1);
+  });
+});

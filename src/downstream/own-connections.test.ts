@@ -1,0 +1,176 @@
+// A server that asks its clients back keeps them apart: what one client has told it must not reach
+// another, whatever they do at the same time. Real gateway and host, scripted servers, manual clock.
+
+import { describe, expect, it } from 'vitest';
+import { type LegacyPeer, newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { type Script, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
+import { resultBytes } from '../host/answer.ts';
+import { toolCall } from '../host/operation.ts';
+import { localUser } from '../policy/principal.ts';
+
+type Talk = { readonly messages: readonly Record<string, unknown>[] };
+
+/** Asks for the roots at its start and after each change, and answers calls with those it knows. */
+const rooted: Script = {
+  tools: [tool('a', { annotations: { readOnlyHint: true } })],
+  on: {
+    'notifications/initialized': (_heard, child) => child.ask(`start`, 'roots/list'),
+    'notifications/roots/list_changed': (_heard, child) =>
+      child.ask(`change-${child.heard.length}`, 'roots/list'),
+    'tools/call': (_heard, child) => ({ ...text(rootsTold(child)), ttlMs: 60_000 }),
+  },
+};
+
+function rootsTold(child: ScriptedChild): string {
+  const told = child.heard.filter(({ result }) => JSON.stringify(result ?? {}).includes('file:'));
+  return told.length === 0 ? 'none' : JSON.stringify(told.at(-1)?.result);
+}
+
+/** Answers every question for roots that has come so far, each once. */
+function rootsOf(peer: LegacyPeer, uri: string, ...talks: Talk[]): () => void {
+  const done = new Set<unknown>();
+  return () => {
+    for (const { id, method } of [...peer.messages, ...talks.flatMap(({ messages }) => messages)]) {
+      if (method !== 'roots/list' || done.has(id)) continue;
+      done.add(id);
+      peer.answer(id, { roots: [{ uri }] });
+    }
+  };
+}
+
+async function seconds(
+  count: number,
+  clock: { advanceAsync(ms: number): Promise<unknown> },
+  ...work: (() => void)[]
+): Promise<void> {
+  for (let turn = 0; turn < count * 10; turn += 1) {
+    await clock.advanceAsync(100);
+    for (const one of work) one();
+    await settled();
+  }
+}
+
+const ann = { id: 'token:ann', role: null };
+const bob = { id: 'token:bob', role: null };
+
+describe('a call that waits while its connection becomes that of another client', () => {
+  it('gets a connection of its own, and never runs with the roots of the other', async () => {
+    const { legacy, clock, host, servers } = newGateway({ s: rooted });
+    host.setGuard(() => ({ allow: true }));
+    const anns = legacy({ roots: {} }, ann);
+    const bobs = legacy({ roots: {} }, bob);
+    const first = anns.request('tools/call', { name: 's__a' });
+    await settled();
+    const second = bobs.request('tools/call', { name: 's__a' });
+    await settled();
+    const answerAnn = rootsOf(anns, 'file:///ann', first);
+    const answerBob = rootsOf(bobs, 'file:///bob', second);
+    await seconds(5, clock, answerAnn, answerBob);
+    expect(JSON.stringify(first.result)).toContain('file:///ann');
+    expect(JSON.stringify(second.result)).toContain('file:///bob');
+    expect(servers.s.children).toHaveLength(2);
+    expect(servers.s.heard('tools/call')).toHaveLength(2);
+  });
+});
+
+describe('a result that is kept', () => {
+  it.each([
+    { trusted: true },
+    { tools: { a: { cacheMs: 60_000 } } },
+    { isolation: 'client', trusted: true },
+  ])('is not given to another client of a server that keeps clients apart: %j', async (config) => {
+    const { legacy, clock, servers } = newGateway({ s: rooted }, { config: { s: config } });
+    const one = legacy({ roots: {} });
+    const first = one.request('tools/call', { name: 's__a' });
+    await seconds(5, clock, rootsOf(one, 'file:///one', first));
+    const again = one.request('tools/call', { name: 's__a' });
+    await seconds(1, clock);
+    const other = legacy({ roots: {} });
+    const second = other.request('tools/call', { name: 's__a' });
+    await seconds(5, clock, rootsOf(other, 'file:///other', second));
+    expect(JSON.stringify(first.result)).toContain('file:///one');
+    expect(again.answers).toHaveLength(1);
+    expect(JSON.stringify(second.result)).toContain('file:///other');
+    expect(servers.s.children).toHaveLength(2);
+  });
+});
+
+describe('a caller that cannot be asked', () => {
+  const call = { principal: localUser, server: 's', operation: toolCall('a', '{}') };
+
+  it('does not use the connection that became the own one of a client', async () => {
+    const { legacy, clock, host } = newGateway({ s: rooted });
+    const one = legacy({ roots: {} });
+    const first = one.request('tools/call', { name: 's__a' });
+    await seconds(5, clock, rootsOf(one, 'file:///one', first));
+    const carried = host.carry(call);
+    await seconds(5, clock);
+    expect(resultBytes(await carried).toString()).toContain('none');
+  });
+
+  it('does not use one either when the client that had the shared one is gone', async () => {
+    const { legacy, clock, host } = newGateway({ s: rooted });
+    const one = legacy({ roots: {} });
+    const first = one.request('tools/call', { name: 's__a' });
+    await seconds(5, clock, rootsOf(one, 'file:///one', first));
+    one.session.close();
+    await seconds(60, clock);
+    const other = legacy({ roots: {} });
+    const second = other.request('tools/call', { name: 's__a' });
+    await seconds(5, clock, rootsOf(other, 'file:///other', second));
+    const carried = host.carry(call);
+    await seconds(5, clock);
+    expect(resultBytes(await carried).toString()).toContain('none');
+  });
+});
+
+describe('a legacy client of a class that is offered more', () => {
+  it('does not join a connection that is being made for a modern client without it', async () => {
+    let answerInitialize = () => {};
+    let starts = 0;
+    const canSample = (child: ScriptedChild) =>
+      JSON.stringify(child.heardAs('initialize')[0]?.params ?? {}).includes('"sampling"');
+    const choosy: Script = {
+      on: {
+        initialize: (heard, child) => {
+          const greeting = {
+            protocolVersion: '2025-11-25',
+            capabilities: { tools: {} },
+            serverInfo: { name: 's', version: '1' },
+          };
+          starts += 1;
+          if (starts > 1) return greeting;
+          answerInitialize = () => child.answer(heard, greeting);
+          return undefined;
+        },
+        'tools/list': (_heard, child) => ({
+          tools: canSample(child) ? [tool('a'), tool('b')] : [tool('a')],
+        }),
+        'tools/call': (_heard, child) => text(canSample(child) ? 'can sample' : 'cannot'),
+      },
+    };
+    const { legacy, modern, clock } = newGateway({ s: choosy });
+    const plain = modern().request('tools/call', { name: 's__a' });
+    await settled();
+    const rich = legacy({ sampling: {} }).request('tools/call', { name: 's__b' });
+    await seconds(1, clock);
+    answerInitialize();
+    await seconds(15, clock);
+    expect(JSON.stringify(plain.result)).toContain('cannot');
+    expect(JSON.stringify(rich.result)).toContain('can sample');
+  });
+});
+
+describe('a call that times out while its server waits for roots', () => {
+  it('says that it was not sent', async () => {
+    const config = { s: { callTimeoutMs: 1_000 } };
+    const { legacy, clock, servers } = newGateway({ s: rooted }, { config });
+    const call = legacy({ roots: {} }).request('tools/call', { name: 's__a' });
+    await seconds(10, clock);
+    expect(call.result).toMatchObject({
+      content: [{ text: expect.stringContaining('the call was not sent') }],
+      _meta: { 'holdfast/fault': { code: 'timeout', dispatched: 'no' } },
+    });
+    expect(servers.s.heard('tools/call')).toEqual([]);
+  });
+});

@@ -249,11 +249,11 @@ describe('a server that asks for roots only inside calls', () => {
     const { legacy, clock, host } = newGateway({ s: asks });
     legacy({ roots: {} }).request('tools/call', { name: 's__a' });
     await clock.advanceAsync(10_000);
-    expect(host.find('s').eras.now.asksAtStart).toBe(true);
+    expect(host.find('s').facts.now.asksAtStart).toBe(true);
     await host.stop('s');
     legacy({ roots: {} }).request('tools/call', { name: 's__a' });
     await clock.advanceAsync(10_000);
-    expect(host.find('s').eras.now.asksAtStart).toBe(false);
+    expect(host.find('s').facts.now.asksAtStart).toBe(false);
   });
 });
 
@@ -293,7 +293,7 @@ describe('modern clients of one principal in front of a legacy server that asks'
 
   it('that can do different things do not use each other’s connections #classes', async () => {
     const { modern, servers, host, clock } = newGateway({ s: choosy });
-    host.find('s').eras.learn({ modern: false, legacy: true });
+    host.find('s').facts.learn({ modern: false, legacy: true });
     host.find('s').seats.foundAsking();
     const [plain, rich] = [modern(), modern({ sampling: {} })];
     plain.request('tools/call', { name: 's__a' });

@@ -282,7 +282,7 @@ describe('a server that asks for roots when it is started', () => {
 
   it('is told of roots, and waited for, where it asked before anybody was there', async () => {
     const world = newWorld('auto', asksAtStart);
-    await world.host.find('s').eras.learn({ asksAtStart: true });
+    await world.host.find('s').facts.learn({ asksAtStart: true });
     world.host.find('s').seats.recall(classOf(JSON.stringify(able)));
     await world.host.find('s').supervisor.lease('test');
     await settled();
@@ -320,7 +320,7 @@ describe('a server that offers more to clients that can do more', () => {
     expect(names(first)).toEqual(['s__ask']);
     rich.request('tools/call', { name: 's__ask' });
     await world.clock.advanceAsync(20);
-    expect(world.host.find('s').eras.now.classes).toBe('differ');
+    expect(world.host.find('s').facts.now.classes).toBe('differ');
     expect(rich.methods()).toEqual(['notifications/tools/list_changed']);
     const [second, third] = [rich.request('tools/list'), plain.request('tools/list')];
     await settled();
@@ -385,10 +385,89 @@ describe('a server that speaks both eras', () => {
       ['modern', null],
     ]);
   });
+
+  it('has one process at rest for modern clients although it answered the probe late #eras', async () => {
+    const { world, answerProbe } = slowWorld();
+    world.modern().request('tools/call', call('first'));
+    await world.clock.advanceAsync(4_000);
+    answerProbe();
+    await settled();
+    const reply = world.modern().request('tools/call', call('second'));
+    await world.clock.advanceAsync(4_000);
+    expect(reply.result).toMatchObject({ content: [] });
+    const { children } = world.servers.s;
+    expect(children.map((child) => child.heardAs('initialize').length)).toEqual([1, 0]);
+    expect(children.map(({ isGone }) => isGone)).toEqual([true, false]);
+  });
+
+  it('keeps the connection that legacy clients use beside it #eras', async () => {
+    const { world, answerProbe } = slowWorld();
+    world.modern().request('tools/call', call('first'));
+    await world.clock.advanceAsync(4_000);
+    world.legacy().request('tools/call', call('old'));
+    await settled();
+    answerProbe();
+    await settled();
+    world.modern().request('tools/call', call('young'));
+    await world.clock.advanceAsync(4_000);
+    expect(processOf(world, 'old')).toBe(processOf(world, 'first'));
+    expect(processOf(world, 'young').heardAs('initialize')).toEqual([]);
+    expect(world.servers.s.children.map(({ isGone }) => isGone)).toEqual([false, false]);
+  });
 });
+
+/** Its first process answers the probe when the test says so. */
+function slowWorld() {
+  const discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+  let answerProbe: (() => void) | undefined;
+  const on: Script['on'] = {
+    'tools/call': () => ({ resultType: 'complete', content: [] }),
+    'server/discover': (heard, child) => {
+      if (answerProbe) return discovery;
+      answerProbe = () => child.answer(heard, discovery);
+      return undefined;
+    },
+  };
+  const world = newWorld('auto', { tools: [tool('ask')], era: 'both', on });
+  return { world, answerProbe: () => answerProbe?.() };
+}
 
 describe('a server that speaks the modern era only', () => {
   const answers = () => ({ resultType: 'complete', content: [] });
+  const ends = (_heard: Heard, child: ScriptedChild) => void child.exit();
+
+  it('serves legacy clients at its second start though it ends at initialize #eras', async () => {
+    const on = { 'tools/call': answers, initialize: ends };
+    const world = newWorld('auto', { ...script, era: 'modern', on });
+    const refused = world.legacy().request('tools/call', call('old'));
+    await settled();
+    expect(refused.result).toMatchObject({ isError: true });
+    for (const who of ['a', 'b', 'c']) {
+      const reply = world.legacy().request('tools/call', call(who));
+      await world.clock.advanceAsync(20_000);
+      expect(reply.result).toEqual({ content: [] });
+    }
+    expect(world.servers.s.children).toHaveLength(2);
+  });
+
+  it('is greeted by initialize again, if it was another cause that ended it #eras', async () => {
+    let starts = 0;
+    const initialize = (_heard: Heard, child: ScriptedChild) => {
+      if (++starts === 1) return void child.exit();
+      return { protocolVersion: '2025-11-25', capabilities: { tools: {} } };
+    };
+    const on = { 'tools/call': answers, initialize };
+    const world = newWorld('auto', { ...script, era: 'both', on });
+    for (const who of ['a', 'b']) {
+      world.legacy().request('tools/call', call(who));
+      await world.clock.advanceAsync(20_000);
+    }
+    expect(processOf(world, 'b').heardAs('initialize')).toEqual([]);
+    processOf(world, 'b').exit();
+    world.legacy().request('tools/call', call('c'));
+    await world.clock.advanceAsync(20_000);
+    expect(processOf(world, 'c').heardAs('initialize')).toHaveLength(1);
+  });
 
   it('serves a legacy client though it is silent on initialize #eras', async () => {
     const on = { 'tools/call': answers, initialize: () => undefined };
@@ -400,14 +479,18 @@ describe('a server that speaks the modern era only', () => {
   });
 
   it('serves a legacy client though it ends at initialize, once it has answered the probe #eras', async () => {
-    const ends = (_heard: Heard, child: ScriptedChild) => void child.exit();
     const on = { 'tools/call': answers, initialize: ends };
     const world = newWorld('auto', { ...script, era: 'modern', on });
     world.modern().request('tools/call', call('young'));
     await settled();
-    const reply = world.legacy().request('tools/call', call('old'));
-    await world.clock.advanceAsync(20_000);
-    expect(reply.result).toEqual({ content: [] });
+    for (const who of ['a', 'b', 'c']) {
+      const reply = world.legacy().request('tools/call', call(who));
+      await world.clock.advanceAsync(20_000);
+      expect(reply.result).toEqual({ content: [] });
+    }
+    // The one that ended, and those of both eras until one of them was found to be enough.
+    expect(world.servers.s.heard('initialize')).toHaveLength(1);
+    expect(world.servers.s.children.filter(({ isGone }) => !isGone)).toHaveLength(1);
   });
 });
 
@@ -423,7 +506,7 @@ describe('a server that does not care who its clients are', () => {
       await started(world);
     }
     await world.clock.advanceAsync(5_000);
-    expect(world.host.find('s').eras.now.classes).toBe('alike');
+    expect(world.host.find('s').facts.now.classes).toBe('alike');
     expect(world.servers.s.children.filter(({ isGone }) => !isGone)).toHaveLength(1);
   });
 });
@@ -456,5 +539,48 @@ describe('a gateway that ends', () => {
     await closing;
     expect([world.clock.pending, ann.session.inFlight, ann.heard]).toEqual([0, 0, []]);
     expect(world.servers.s.child.isGone).toBe(true);
+  });
+});
+
+describe('a server that is kept, and has a process for each client', () => {
+  const answers = { tools: [tool('ask')], on: { 'tools/call': () => text('done') } };
+  const running = ({ servers }: ReturnType<typeof newWorld>) =>
+    servers.s.children.filter(({ isGone }) => !isGone).length;
+
+  it('has none that nobody uses #lazy', async () => {
+    const config = { s: { isolation: 'client', lazy: false } };
+    const world = newGateway({ s: answers }, { config });
+    world.host.find('s').supervisor.want();
+    await settled();
+    expect(running(world)).toBe(1);
+    const [ann, bob] = [world.legacy(), world.legacy()];
+    for (const peer of [ann, bob]) peer.request('tools/call', call('x'));
+    await settled();
+    expect(running(world)).toBe(2);
+    await world.clock.advanceAsync(600_000);
+    expect(running(world)).toBe(2);
+    ann.session.close();
+    bob.session.close();
+    await world.clock.advanceAsync(10_000);
+    expect(running(world)).toBe(1);
+  });
+});
+
+describe('a connection that another one had made needless', () => {
+  it('is used again when that one is lost #classes', async () => {
+    const world = newWorld('auto', script);
+    world.host.find('s').facts.learn({ legacy: true, modern: false, classes: 'alike' });
+    const [plain, rich] = [world.legacy(), world.legacy({ sampling: {} })];
+    plain.request('tools/call', call('plain'));
+    await settled();
+    rich.request('tools/call', call('rich'));
+    await settled();
+    const [narrow, wide] = world.servers.s.children;
+    expect([narrow, wide]).toEqual([processOf(world, 'plain'), processOf(world, 'rich')]);
+    wide?.exit();
+    await settled();
+    plain.request('tools/call', call('again'));
+    await settled();
+    expect(processOf(world, 'again')).toBe(narrow);
   });
 });

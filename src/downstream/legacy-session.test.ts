@@ -9,7 +9,10 @@ import type { Incoming } from './incoming.ts';
 import { LegacySession, type SessionHost, watches } from './legacy-session.ts';
 
 /** A session whose requests wait for the test. */
-function newSession(greeting: SessionHost['greeting'] = () => '"serverInfo":{"name":"g"}') {
+function newSession(
+  greeting: SessionHost['greeting'] = () => '"serverInfo":{"name":"g"}',
+  answer?: SessionHost['answer'],
+) {
   const caught: unknown[] = [];
   const asked: Incoming[] = [];
   const notified: Message[] = [];
@@ -19,7 +22,7 @@ function newSession(greeting: SessionHost['greeting'] = () => '"serverInfo":{"na
     openSession: (principal, outlet) => {
       session = new LegacySession('session-1', principal, outlet, {
         greeting,
-        answer: (incoming) => asked.push(incoming),
+        answer: answer ?? ((incoming) => asked.push(incoming)),
         notified: (message) => notified.push(message),
         settled: () => {},
         caught: (error) => caught.push(error),
@@ -47,6 +50,19 @@ function question(method: string, params: object = {}, caller?: Incoming) {
   const asked: Question = { server: 's', message, caller, withdrawn, tellServer };
   return { ...asked, withdrawn, told };
 }
+
+describe('a request that cannot be handled', () => {
+  it('is answered, and leaves nothing under way #one-bad-neighbour', () => {
+    const defect = new Error('a defect');
+    const { peer, session, caught } = newSession(undefined, () => {
+      throw defect;
+    });
+    peer.request('initialize', { protocolVersion: '2025-11-25', capabilities: {} });
+    const reply = peer.request('tools/list');
+    expect(reply.answered.error?.code).toBe(-32603);
+    expect([caught, session.inFlight]).toEqual([[defect], 0]);
+  });
+});
 
 describe('a legacy client before initialize', () => {
   it('is answered though the greeting cannot be written', async () => {

@@ -140,7 +140,13 @@ export class LegacySession implements Session, Client {
       this.#host.settled();
     });
     this.#requests.set(id as Id, incoming);
-    this.#host.answer(incoming, this);
+    try {
+      this.#host.answer(incoming, this);
+    } catch (error) {
+      // Left under way it would keep the session for ever.
+      this.#host.caught(error);
+      incoming.error(internalError);
+    }
     return incoming.isOver ? undefined : incoming;
   }
 

@@ -100,6 +100,8 @@ export class BegunTasks {
   readonly #tasks = new Map<number, Entry>();
   /** Whose a task of this connection is; those that the host itself follows too (as long as their call runs). */
   readonly #owners = new WeakMap<Connection, Map<string, { client: Client; caller?: Caller }>>();
+  /** What is to be done when a connection is lost on which the host follows tasks; gone with the calls. */
+  readonly #followed = new Map<Connection, Set<() => void>>();
   #next = 1;
 
   constructor(clock: Clock, tell: (news: TaskNews) => void) {
@@ -252,6 +254,7 @@ export class BegunTasks {
       }
     }
     this.#owners.delete(connection);
+    for (const lost of this.#followed.get(connection) ?? []) lost();
   }
 
   /** Nobody can ask for the tasks of a session that is over: its servers may stop working on them. */
@@ -269,11 +272,28 @@ export class BegunTasks {
 
   // --- what a server says ------------------------------------------------------------------
 
-  /** The host itself follows a task for this caller, who does not know that there is one. */
-  following(connection: Connection, taskId: string, caller: Caller | undefined): Disposable {
+  /**
+   * The host itself follows a task for this caller, who does not know that there is one; `lost` is told
+   * if the connection ends meanwhile.
+   */
+  following(
+    connection: Connection,
+    taskId: string,
+    caller: Caller | undefined,
+    lost: () => void,
+  ): Disposable {
     const owners = this.#ownersAt(connection);
     if (caller) owners.set(taskId, { client: caller.client, caller });
-    return { [Symbol.dispose]: () => void owners.delete(taskId) };
+    const followed = this.#followed.get(connection) ?? new Set();
+    this.#followed.set(connection, followed);
+    followed.add(lost);
+    return {
+      [Symbol.dispose]: () => {
+        owners.delete(taskId);
+        followed.delete(lost);
+        if (followed.size === 0) this.#followed.delete(connection);
+      },
+    };
   }
 
   /** Whom a question about a task is for; undefined if it is about none that is known. */

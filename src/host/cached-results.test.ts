@@ -49,7 +49,7 @@ describe('a kept result', () => {
     const script: Script = { tools: [look(true)], on: { 'tools/call': () => text('plain') } };
     const { host, call, calls } = newWorld(script, minute);
     await Promise.all([call(sampling), call({})]);
-    expect(host.find('s').eras.now.classes).toBe('alike');
+    expect(host.find('s').facts.now.classes).toBe('alike');
     await call(sampling);
     const before = calls();
     await Promise.all([call(sampling), call({}), call({ elicitation: {} })]);

@@ -18,7 +18,7 @@ import type { ServerParts } from './server.ts';
 interface Destination {
   readonly name: string;
   readonly config: ServerConfig;
-  readonly eras: EraMemory;
+  readonly facts: EraMemory;
   readonly redactor: Redactor;
 }
 
@@ -54,7 +54,7 @@ function open(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const { config, name, eras, redactor } = server;
+  const { config, name, facts: eras, redactor } = server;
   const { clock, identity } = parts;
   const { frameBytes } = config.limits;
   const { capabilities } = aim.clients;

@@ -55,7 +55,7 @@ function newQuestions({ hasClients = true } = {}) {
   const noise: string[] = [];
   const supervisor = { connection } as unknown as Supervisor<Connection>;
   const store = new MemoryStore({ clock });
-  const facts = new ServerFacts(store.collection('facts'), 'hash', () => {});
+  const facts = new ServerFacts(store.collection('facts'), 'hash', clock, () => {});
   const seats = new Seats({
     isolation: 'auto',
     hasClients,

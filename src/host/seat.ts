@@ -24,6 +24,8 @@ export class Seat {
   owner: string | null;
   /** Of the connection that stands in it; of the next one while there is none. */
   aim: Aim;
+  /** The era of the clients it is kept for; its server may speak another one on it. */
+  wished: Era;
   /** What its clients are offered; set when the connection is made. */
   catalogue: Catalogue | undefined;
   /** Another connection serves its clients as well: it ends as soon as nobody uses it. */
@@ -48,6 +50,7 @@ export class Seat {
   ) {
     this.owner = owner;
     this.aim = aim;
+    this.wished = aim.era;
     this.supervisor = supervise(this);
     this.subscriptions = new Subscriptions(clock, () => this.supervisor);
   }

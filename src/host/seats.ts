@@ -78,6 +78,12 @@ export class Seats {
     for (const seats of this.#own.values()) yield* seats;
   }
 
+  /** Is there any connection that takes calls? */
+  get isConnected(): boolean {
+    for (const seat of this.all()) if (isLive(seat)) return true;
+    return false;
+  }
+
   /** Where this call goes. */
   for(caller: Caller | undefined): Seat {
     if (caller === undefined)
@@ -90,6 +96,7 @@ export class Seats {
     const seat = this.#isApart(era)
       ? this.#ownSeat(client, { era, clients: classOf(caller.capabilities) })
       : this.#chosen(era, caller.capabilities);
+    if (!client.isAskedInCalls) seat.wished = 'legacy';
     this.#current = seat;
     return seat;
   }
@@ -143,9 +150,8 @@ export class Seats {
 
   #choose(aim: Aim): Seat {
     const sameEra = this.#open.filter((seat) => this.#eraOf(seat) === aim.era);
-    const isConnected = ({ supervisor }: Seat) => supervisor.connection !== undefined;
     const inUse = sameEra.filter((seat) => !seat.isFree);
-    const [first] = [...inUse.filter(isConnected), ...inUse].filter(
+    const [first] = [...inUse.filter(isLive), ...inUse].filter(
       (seat) => !seat.isDuplicate && !seat.isSpent && this.#serves(seat, aim.clients),
     );
     if (first) return first;
@@ -180,6 +186,7 @@ export class Seats {
     const free = this.#open.find((seat) => seat.isFree);
     if (free) {
       free.aim = aim;
+      free.wished = aim.era;
       free.isDuplicate = false;
       this.#choices.clear();
       return free;
@@ -217,6 +224,7 @@ export class Seats {
   /** A connection was made: another one may no longer be needed. */
   connected(seat: Seat): void {
     seat.isDuplicate = false;
+    if (this.#isPinned && seat.owner !== null) this.#keepOwn(seat);
     this.changed();
   }
 
@@ -224,16 +232,21 @@ export class Seats {
   changed(): void {
     this.#choices.clear();
     for (const seat of this.#open) {
-      seat.isDuplicate = seat.supervisor.connection !== undefined && this.#isCovered(seat);
+      seat.isDuplicate = isLive(seat) && this.#isCovered(seat);
       if (seat.isDuplicate) this.settle(seat);
     }
   }
 
-  /** Of two that serve the same clients the one that covers more stays, or else the older one. */
+  /**
+   * Of two that serve the same clients the one that covers more stays, or else the older one. One that was
+   * made in the other era for want of a better is not needed when there is one of the right era.
+   */
   #isCovered(seat: Seat): boolean {
     return this.#open.some((other, place) => {
-      if (other === seat || !other.supervisor.connection) return false;
+      if (other === seat || !isLive(other)) return false;
       if (other.isDuplicate || other.isSpent) return false;
+      if (seat.wished === 'modern' && seat.aim.era !== other.aim.era)
+        return other.aim.era === 'modern';
       if (other.aim.era !== seat.aim.era || !this.#serves(other, seat.aim.clients)) return false;
       const isMutual = this.#serves(seat, other.aim.clients);
       return !isMutual || place < this.#open.indexOf(seat);
@@ -253,6 +266,24 @@ export class Seats {
     this.#isPinned = isPinned;
     for (const seat of this.all()) if (!isPinned) seat.supervisor.leases.pin(false);
     if (isPinned) this.current.supervisor.leases.pin(true);
+  }
+
+  /** Where each client has its own, the one that was started with the host is used by nobody: it ends. */
+  #keepOwn(own: Seat): void {
+    if (this.#parts.isolation !== 'client') return;
+    own.supervisor.leases.pin(true);
+    for (const { supervisor } of this.#open) {
+      supervisor.leases.pin(false);
+      supervisor.evict();
+    }
+  }
+
+  /** The last client that had its own is gone: one connection is kept all the same. */
+  #keepShared(): void {
+    const [first] = this.#open;
+    if (!first || this.#own.size > 0 || !this.#isPinned) return;
+    first.supervisor.leases.pin(true);
+    first.supervisor.want();
   }
 
   #movePin(from: Seat): void {
@@ -339,6 +370,7 @@ export class Seats {
     const seats = this.#own.get(key) ?? [];
     this.#own.delete(key);
     if (seats.includes(this.#current)) this.#current = this.#shared[0] ?? this.#current;
+    if (seats.length > 0) this.#keepShared();
     await Promise.all(seats.map(({ supervisor }) => supervisor.end()));
   }
 
@@ -376,4 +408,9 @@ export class Seats {
     if (watched.length > 0) this.#watches.set(key, watched);
     else this.#watches.delete(key);
   }
+}
+
+/** Is there a connection that takes calls? One that has ended stays for a moment, until its end is noted. */
+function isLive({ supervisor }: Seat): boolean {
+  return supervisor.connection !== undefined && !supervisor.connection.isLost;
 }

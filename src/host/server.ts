@@ -90,7 +90,7 @@ export class Server {
   readonly admission: Admission;
   readonly offerings: Offerings;
   readonly questions: Questions;
-  readonly eras: ServerFacts;
+  readonly facts: ServerFacts;
   readonly history: StartHistory;
   readonly #standing: Standing;
   readonly #roots: RootsAtStart;
@@ -116,12 +116,12 @@ export class Server {
     this.#standing = new Standing(clock, policyOf(config).circuit, (circuit) =>
       events.emit({ kind: 'circuit', server: name, circuit }),
     );
-    this.eras = new ServerFacts(parts.facts, this.specHash, () => this.#learnt());
+    this.facts = new ServerFacts(parts.facts, this.specHash, clock, () => this.#learnt());
     this.offerings = new Offerings({
       ...parts,
       config,
       specHash: this.specHash,
-      facts: this.eras,
+      facts: this.facts,
       isKept: hasClients,
       asks: () => this.seats.asks,
       isHeld: (catalogue) => this.seats.isHeld(catalogue),
@@ -138,16 +138,16 @@ export class Server {
     this.seats = new Seats({
       isolation: config.isolation,
       hasClients,
-      facts: () => this.eras.now,
+      facts: () => this.facts.assumed,
       make: (owner, aim) => new Seat(owner, aim, clock, (seat) => this.#supervise(seat)),
     });
-    this.#roots = new RootsAtStart(this.eras, clock);
+    this.#roots = new RootsAtStart(this.facts, clock);
     this.questions = new Questions({
       server: name,
       roots: this.#roots,
       seats: this.seats,
       hasClients,
-      asked: () => this.eras.learn({ classes: 'differ' }),
+      asked: () => this.facts.learn({ classes: 'differ' }),
       foundAsking: () => {
         if (this.seats.foundAsking()) this.offerings.keep();
       },
@@ -228,7 +228,7 @@ export class Server {
   }
 
   async #recall(): Promise<void> {
-    const [record] = await Promise.all([this.offerings.recall(), this.eras.recall()]);
+    const [record] = await Promise.all([this.offerings.recall(), this.facts.recall()]);
     if (!record) return;
     if (record.asks) this.seats.foundAsking();
     const last = record.classes.findLast(({ aim }) => aim.era === 'legacy');
@@ -277,6 +277,9 @@ export class Server {
         this.#parts.tasks.lost(from);
         this.questions.lost(from);
         seat.ended(from);
+        if (connection && !this.seats.isConnected) this.facts.lastConnectionEnded();
+        // What another connection was a duplicate of may be gone.
+        this.seats.changed();
       },
       lastWords: (stderr) => {
         this.#lastStderr = stderr;

@@ -5,6 +5,7 @@
 // If the caller gives up, or its time is over, or the server breaks the protocol, the task is cancelled.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault, type FaultCode } from '../kernel/fault.ts';
 import { Withdrawal } from '../kernel/withdrawal.ts';
 import type { Connection, RequestOptions } from '../upstream/connection.ts';
@@ -44,7 +45,8 @@ export interface TaskWait {
 /** The answer of the call: a result, or the server's own error. Rejects with a Fault. */
 export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<Message> {
   const { connection, tasks, caller } = wait;
-  using _owner = tasks.following(connection, task.taskId, caller);
+  const loss = new Withdrawal();
+  using _owner = tasks.following(connection, task.taskId, caller, () => loss.abort());
   const options = { ...wait.options, headers: taskHeaders(connection, task.taskId) };
   const ask = (method: string, more = '') => {
     const members = `"taskId":${JSON.stringify(task.taskId)}${more}`;
@@ -54,7 +56,7 @@ export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<M
   };
   try {
     if (connection.era === 'legacy') return withoutRelatedTask(await ask('tasks/result'));
-    return await followed(wait, task, ask);
+    return await followed({ ...wait, loss }, task, ask);
   } catch (thrown) {
     if (thrown instanceof Fault && givingUp.has(thrown.code))
       cancelTask(connection, task.taskId, options);
@@ -72,9 +74,14 @@ function withoutRelatedTask(message: Message): Message {
 
 // --- modern --------------------------------------------------------------------------------
 
+interface Following extends TaskWait {
+  /** Raised when the connection is gone. */
+  readonly loss: Withdrawal;
+}
+
 type Ask = (method: string, more?: string) => Promise<Message>;
 
-async function followed(wait: TaskWait, begun: DescribedTask, ask: Ask): Promise<Message> {
+async function followed(wait: Following, begun: DescribedTask, ask: Ask): Promise<Message> {
   const answered = new Set<string>();
   for (let task = begun; ; ) {
     await pause(wait, pollOf(task));
@@ -134,7 +141,7 @@ function notATask(server: string): Fault {
 
 /** Asks the client what was not asked before; gives the client's error if it has one for an answer. */
 async function answerQuestions(
-  wait: TaskWait,
+  wait: Following,
   { bytes, object }: DescribedTask,
   answered: Set<string>,
   ask: Ask,
@@ -155,19 +162,30 @@ async function answerQuestions(
   return updated.kind === 'error' ? updated : undefined;
 }
 
-/** What the client was asked is withdrawn if the call ends before it has answered. */
+/** What the client was asked is withdrawn if the call, or the server, ends before it has answered. */
 async function answersOf(
-  { caller, server, interruption }: TaskWait,
+  { caller, server, interruption, loss }: Following,
   requests: readonly InputRequest[],
 ): Promise<readonly InputResponse[]> {
   if (caller === undefined) return requests.map(unasked);
   const withdrawn = new Withdrawal();
+  const asking = askForInput(caller, server, requests, withdrawn);
   try {
-    return await interruption.of(askForInput(caller, server, requests, withdrawn));
+    return await interruption.of(unlessLost(server, loss, asking));
   } catch (thrown) {
     withdrawn.abort();
     throw thrown;
   }
+}
+
+function unlessLost<T>(server: string, loss: Withdrawal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const lost = () =>
+      reject(new Fault('unavailable', `${server} was lost while its task waited`, { server }));
+    loss.addEventListener('abort', lost);
+    if (loss.aborted) lost();
+    work.then(resolve, reject).catch(ignored);
+  });
 }
 
 function unasked({ key, message }: InputRequest): InputResponse {

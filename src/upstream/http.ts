@@ -134,8 +134,7 @@ class HttpConnection implements Connection {
       outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
     };
     try {
-      const learn = (facts: EraKnowledge) => eras.learn(facts);
-      const opening = { first, known, learn, identity, clock, capabilities };
+      const opening = { first, known, memory: eras, identity, clock, capabilities };
       this.#greeting = await unlessAborted(signal, negotiate(talk, opening));
     } catch (error) {
       // The 2024 transport has no POST at its address.

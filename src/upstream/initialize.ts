@@ -58,10 +58,10 @@ export async function answerTo(talk: Talk, initializing: Exchange): Promise<Gree
 export async function accepted(
   talk: Talk,
   greeting: Greeting,
-  { learn }: Opening,
+  { memory }: Opening,
 ): Promise<Greeting> {
   await talk.notify('notifications/initialized', noParams);
-  learn({ legacy: true });
+  memory.learn({ legacy: true });
   return greeting;
 }
 

@@ -61,10 +61,15 @@ function meet(known: EraKnowledge = {}, first: Era = 'modern') {
   const talk = new FakeTalk();
   const clock = manualClock();
   const learnt: EraKnowledge[] = [];
-  const learn = (facts: EraKnowledge) => void learnt.push(facts);
-  const meeting = negotiate(talk, { first, known, learn, identity, clock, capabilities: '{}' });
+  const ends: string[] = [];
+  const memory = {
+    learn: (facts: EraKnowledge) => void learnt.push(facts),
+    endedAtInitialize: () => void ends.push('initialize'),
+  };
+  const meeting = negotiate(talk, { first, known, memory, identity, clock, capabilities: '{}' });
   meeting.catch(() => {});
-  return { talk, clock, meeting, learnt: () => Object.assign({}, ...learnt) as EraKnowledge };
+  const soFar = () => Object.assign({}, ...learnt) as EraKnowledge;
+  return { talk, clock, meeting, ends, learnt: soFar };
 }
 
 const discovered = '"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}';
@@ -314,7 +319,7 @@ describe('meeting a server for a legacy client', () => {
     await clock.advanceAsync(15_000);
     await talk.answer(unknownMethod, 1);
     await talk.answer('"error":{"code":-32603,"message":"out of order"}', 0);
-    await clock.advanceAsync(3_000);
+    await clock.advanceAsync(10_000);
     await expect(meeting).rejects.toMatchObject({ code: 'protocol_violation' });
   });
 
@@ -345,6 +350,12 @@ describe('meeting a server for a legacy client', () => {
     const unknown = meet({}, 'legacy');
     await unknown.talk.fail(exited);
     await expect(unknown.meeting).rejects.toMatchObject({ message: 'exited' });
+    // Only where it could be the fault of initialize does the next start begin with the probe.
+    expect([modern.ends, unknown.ends]).toEqual([['initialize'], ['initialize']]);
+    const legacy = meet({ legacy: true }, 'legacy');
+    await legacy.talk.fail(exited);
+    await expect(legacy.meeting).rejects.toMatchObject({ message: 'exited' });
+    expect(legacy.ends).toEqual([]);
   });
 
   it('starts a slow server afresh that ended for the probe', async () => {

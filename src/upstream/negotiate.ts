@@ -35,7 +35,9 @@ export interface EraKnowledge {
 export interface EraMemory {
   known(): Promise<EraKnowledge>;
   learn(facts: EraKnowledge): void;
-  /** Resolves when what was learnt so far is kept. */
+  /** It has ended when it was sent `initialize`. That is no answer: only the next start begins otherwise. */
+  endedAtInitialize(): void;
+  /** Resolves when what was learnt so far is kept, or the disk takes too long. */
   kept(): Promise<void>;
 }
 
@@ -54,7 +56,7 @@ export interface Opening {
   /** The era that is tried first: the one of the client that the connection is made for. */
   readonly first: Era;
   readonly known: EraKnowledge;
-  readonly learn: (facts: EraKnowledge) => void;
+  readonly memory: Pick<EraMemory, 'learn' | 'endedAtInitialize'>;
   readonly identity: Identity;
   readonly clock: Clock;
   /** What we say a legacy server may ask its client, as JSON. */
@@ -67,6 +69,8 @@ const probeMs = 3_000;
 const knownModernProbeMs = 15_000;
 /** After this long without an answer to `initialize`, a server of unknown era is probed as well. */
 const initializeMs = 15_000;
+/** How long one that refused `initialize` has for its answer to the probe: it is there, perhaps slow. */
+const probeAfterRefusalMs = 10_000;
 /** How long a server that answered the probe late has for its answer to `initialize`. */
 const lateAnswerGraceMs = 1_000;
 
@@ -78,6 +82,13 @@ export class InitializeEndedServer extends Error {
 /** Raised when the process has to be started again without the probe. */
 export class ProbeEndedServer extends Error {
   override readonly name = 'ProbeEndedServer';
+}
+
+/** What the process is started again with, once, after a negotiation that failed so; else undefined. */
+export function knowledgeAfter(error: unknown): EraKnowledge | undefined {
+  if (error instanceof ProbeEndedServer) return { modern: false };
+  if (error instanceof InitializeEndedServer) return { legacy: false, modern: true };
+  return undefined;
 }
 
 /** The members that a modern request carries in `_meta`, up to what the client can do. */
@@ -102,6 +113,9 @@ export function modernEnvelope(identity: Identity, capabilities = '{}'): string 
 
 export async function negotiate(talk: Talk, opening: Opening): Promise<Greeting> {
   const { first, known } = opening;
+  // It spoke neither when it was asked last: that helps as little as knowing nothing.
+  const isUnknown = known.legacy === false && known.modern === false;
+  if (isUnknown) return negotiate(talk, { ...opening, known: {} });
   const isLegacyFirst = first === 'legacy' ? known.legacy !== false : known.modern === false;
   return isLegacyFirst ? legacyFirst(talk, opening) : modernFirst(talk, opening);
 }
@@ -110,22 +124,23 @@ export async function negotiate(talk: Talk, opening: Opening): Promise<Greeting>
 
 /** `initialize`; a server that refuses it, or is silent, is asked whether it speaks the modern era. */
 async function legacyFirst(talk: Talk, opening: Opening): Promise<Greeting> {
-  const { clock, known, learn } = opening;
+  const { clock, known, memory } = opening;
   // One that has spoken this era before is only slow; one that does not know the probe may end for it.
   const isInDoubt = known.legacy === undefined && known.modern !== false;
   const isModern = isInDoubt && known.modern === true;
   const initializing = sendInitialize(talk, opening);
   const meeting = answerTo(talk, initializing).catch((error: unknown) => {
+    if (isInDoubt && isExit(talk, error)) memory.endedAtInitialize();
     throw isModern && isExit(talk, error) ? new InitializeEndedServer() : error;
   });
   const waitMs = isModern ? probeMs : initializeMs;
   const said = isInDoubt ? await orSilence(clock, waitMs, meeting) : await meeting;
   if (said === silence) return afterSilentInitialize(talk, opening, initializing, meeting);
   if (!(said instanceof Refused)) return accepted(talk, said, opening);
-  const outcome = await answerWithin(talk, probe(talk), clock, probeMs);
+  const outcome = await answerWithin(talk, probe(talk), clock, probeAfterRefusalMs);
   const verdict = classifyProbe(outcome);
   if (verdict.kind !== 'modern') throw said.fault;
-  learn({ legacy: false, modern: true });
+  memory.learn({ legacy: false, modern: true });
   return modernGreeting(verdict.discovery);
 }
 
@@ -136,9 +151,9 @@ async function afterSilentInitialize(
   initializing: Exchange,
   meeting: Promise<Greeting | Refused>,
 ): Promise<Greeting> {
-  const { clock, learn } = opening;
+  const { clock, memory } = opening;
   const probing = probe(talk);
-  const modern = modernAnswer(probing, learn);
+  const modern = modernAnswer(probing, memory);
   const isProbed = await Promise.race([meeting.then(() => false), modern.then(() => true)]).catch(
     (error: unknown) => {
       // It was only slow, and ended for the probe.
@@ -150,11 +165,14 @@ async function afterSilentInitialize(
     if (!talk.isOrdered) probing.cancel(otherEra());
     return accepted(talk, said, opening);
   }
-  if (said instanceof Refused && (await orSilence(clock, probeMs, modern)) === silence) {
+  if (
+    said instanceof Refused &&
+    (await orSilence(clock, probeAfterRefusalMs, modern)) === silence
+  ) {
     throw said.fault;
   }
   // It refused `initialize`, or read it before the probe and answers only the latter.
-  if (said instanceof Refused || talk.isOrdered) learn({ legacy: false });
+  if (said instanceof Refused || talk.isOrdered) memory.learn({ legacy: false });
   initializing.cancel(otherEra());
   return modernGreeting((await modern).discovery);
 }
@@ -162,19 +180,25 @@ async function afterSilentInitialize(
 // --- modern first --------------------------------------------------------------------------
 
 async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
-  const { clock, known, learn } = opening;
+  const { clock, known, memory } = opening;
   const probing = probe(talk);
-  const waitMs = known.modern === true ? knownModernProbeMs : probeMs;
-  const outcome = await answerWithin(talk, probing, clock, waitMs);
+  // One that does not know `initialize` may end for it.
+  const isPatient = known.modern === true || known.legacy === false;
+  const outcome = await answerWithin(
+    talk,
+    probing,
+    clock,
+    isPatient ? knownModernProbeMs : probeMs,
+  );
   if (outcome.kind === 'silence') return afterSilence(talk, opening, probing);
   const verdict = classifyProbe(outcome);
   if (verdict.kind === 'fault') throw verdict.fault;
   if (verdict.kind === 'legacy-afresh') throw new ProbeEndedServer();
   if (verdict.kind === 'modern') {
-    learn({ modern: true });
+    memory.learn({ modern: true });
     return modernGreeting(verdict.discovery);
   }
-  if (isAnswer(outcome)) learn({ modern: false });
+  if (isAnswer(outcome)) memory.learn({ modern: false });
   const meeting = await answerTo(talk, sendInitialize(talk, opening));
   if (meeting instanceof Refused) throw meeting.fault;
   return accepted(talk, meeting, opening);
@@ -185,21 +209,28 @@ async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
  * `initialize` follows while the probe stays open; whatever is answered decides.
  */
 async function afterSilence(talk: Talk, opening: Opening, probing: Exchange): Promise<Greeting> {
-  const { clock, learn } = opening;
+  const { clock, memory } = opening;
+  const late: LateProbe = { isAnswered: false };
   let grace: Disposable | undefined;
   let isOver = false;
   const lateModern = new Promise<ModernVerdict>((resolve, reject) => {
     const heard = (verdict: ModernVerdict) => {
+      late.isAnswered = true;
       if (!isOver) grace = clock.after(lateAnswerGraceMs, () => resolve(verdict));
     };
-    modernAnswer(probing, learn).then(heard).catch(reject);
+    modernAnswer(probing, memory).then(heard).catch(reject);
   });
   try {
-    return await decided(talk, opening, probing, lateModern);
+    return await decided(talk, opening, probing, late, lateModern);
   } finally {
     isOver = true;
     grace?.[Symbol.dispose]();
   }
+}
+
+interface LateProbe {
+  /** It has turned out to be modern, after all. */
+  isAnswered: boolean;
 }
 
 /** Whatever is answered first: `initialize`, or the probe, which may be sent a second time. */
@@ -207,13 +238,17 @@ async function decided(
   talk: Talk,
   opening: Opening,
   probing: Exchange,
+  late: LateProbe,
   lateModern: Promise<ModernVerdict>,
 ): Promise<Greeting> {
-  const { clock, learn } = opening;
+  const { clock, memory } = opening;
   const initializing = sendInitialize(talk, opening);
   const meeting = answerTo(talk, initializing).catch((error: unknown) => {
-    // It read the probe late, and ended for it.
-    throw isExit(talk, error) ? new ProbeEndedServer() : error;
+    if (!isExit(talk, error)) throw error;
+    // It read the probe late and ended for it, unless it has answered it: then it ended for `initialize`.
+    if (!late.isAnswered) throw new ProbeEndedServer();
+    memory.endedAtInitialize();
+    throw new InitializeEndedServer();
   });
   const first = await Promise.race([meeting, lateModern]);
   if ('kind' in first) {
@@ -223,15 +258,15 @@ async function decided(
   }
   if (!(first instanceof Refused)) {
     // It read the probe before `initialize` and answers only the latter: it does not know the probe.
-    if (talk.isOrdered && !probing.isSettled) learn({ modern: false });
+    if (talk.isOrdered && !probing.isSettled) memory.learn({ modern: false });
     // Elsewhere it holds a connection of its own, which must not stay open for nothing.
     if (!talk.isOrdered) probing.cancel(otherEra());
     return accepted(talk, first, opening);
   }
-  const again = answerWithin(talk, probe(talk), clock, knownModernProbeMs).then(classifyProbe);
+  const again = answerWithin(talk, probe(talk), clock, probeAfterRefusalMs).then(classifyProbe);
   const verdict = await Promise.race([again, lateModern]);
   if (verdict.kind !== 'modern') throw first.fault;
-  learn({ legacy: false, modern: true });
+  memory.learn({ legacy: false, modern: true });
   return modernGreeting(verdict.discovery);
 }
 

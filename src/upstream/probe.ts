@@ -10,17 +10,20 @@ import type { Message } from '../wire/scan.ts';
 import { classifyProbe, isRecord, type ProbeOutcome, type ProbeVerdict } from './classify.ts';
 import { type Greeting, noParams } from './connection.ts';
 import type { Exchange } from './exchange.ts';
-import type { Opening, Talk } from './negotiate.ts';
+import type { EraMemory, Talk } from './negotiate.ts';
 
 export type ModernVerdict = Extract<ProbeVerdict, { readonly kind: 'modern' }>;
 
 /** Never resolves if the probe is answered otherwise, or not at all. */
-export function modernAnswer(probing: Exchange, learn: Opening['learn']): Promise<ModernVerdict> {
+export function modernAnswer(
+  probing: Exchange,
+  memory: Pick<EraMemory, 'learn'>,
+): Promise<ModernVerdict> {
   return new Promise((resolve, reject) => {
     const heard = (message: Message) => {
       const verdict = classifyProbe(outcomeOf(message));
       if (verdict.kind !== 'modern') return;
-      learn({ modern: true });
+      memory.learn({ modern: true });
       resolve(verdict);
     };
     probing.answer.then(heard, ignored).catch(reject);

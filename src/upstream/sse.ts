@@ -98,7 +98,8 @@ class SseConnection implements Connection {
     const { identity, capabilities } = this.#parts;
     // This transport has no modern era; which one the server speaks elsewhere is not learnt here.
     const known = { modern: false };
-    const opening = { first: 'legacy', known, learn: () => {}, identity } as const;
+    const memory = { learn: () => {}, endedAtInitialize: () => {} };
+    const opening = { first: 'legacy', known, memory, identity } as const;
     return negotiate(talk, { ...opening, clock: this.#clock, capabilities });
   }
 

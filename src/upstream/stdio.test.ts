@@ -23,11 +23,19 @@ const spec = {
   processes: null,
 };
 
+const noMemory: StdioParts['eras'] = {
+  known: async () => ({}),
+  learn: () => {},
+  endedAtInitialize: () => {},
+  kept: async () => {},
+};
+
 function connecting(
   spawn: StdioParts['spawn'],
   signal: AbortSignal,
   clock = manualClock(),
   lost: (cause: Fault) => void = () => {},
+  { eras = noMemory, first = 'modern' }: Partial<Pick<StdioParts, 'eras' | 'first'>> = {},
 ) {
   const parts: StdioParts = {
     server: 'files',
@@ -37,8 +45,8 @@ function connecting(
     clock,
     identity: { name: 'holdfast', version: '0' },
     capabilities: '{}',
-    first: 'modern',
-    eras: { known: async () => ({}), learn: () => {}, kept: async () => {} },
+    first,
+    eras,
   };
   return connectStdio(parts, 1, signal, {
     lost,
@@ -69,6 +77,58 @@ describe('a connection on stdio that is given up while its process is being made
     expect(child?.isGone).toBe(true);
     expect(child?.heard).toEqual([]);
   });
+});
+
+describe('initialize on stdio', () => {
+  it('is never cancelled, even if the server turns out to speak the other era', async () => {
+    const server = new ScriptedServer({ era: 'modern', on: { initialize: () => undefined } });
+    const clock = manualClock();
+    const { signal } = new AbortController();
+    const opening = connecting(spawnScripted({ files: server }), signal, clock, () => {}, {
+      first: 'legacy',
+    });
+    await clock.advanceAsync(16_000);
+    const connection = await opening;
+    expect(connection.era).toBe('modern');
+    // What was written before it has been heard by then.
+    await connection.request('ping', noParams).answer;
+    expect(server.heard('notifications/cancelled')).toEqual([]);
+  });
+
+  it.each(['exits', 'closes its stdout'])(
+    'begins with the probe at the next start when a server of unknown era %s for it #eras',
+    async (how) => {
+      let hasEnded = false;
+      const eras: StdioParts['eras'] = {
+        ...noMemory,
+        known: async () => (hasEnded ? { legacy: false } : {}),
+        endedAtInitialize: () => {
+          hasEnded = true;
+        },
+      };
+      const server = new ScriptedServer({
+        era: 'modern',
+        on: {
+          initialize: (_heard, child) => {
+            if (how === 'exits') child.exit({ code: 1, signal: null });
+            else child.closeStdout();
+          },
+        },
+      });
+      const clock = manualClock();
+      const { signal } = new AbortController();
+      const spawn = spawnScripted({ files: server });
+      const connect = () =>
+        connecting(spawn, signal, clock, () => {}, { eras, first: 'legacy' }).catch(
+          (error: Fault) => error,
+        );
+      const failing = connect();
+      await clock.advanceAsync(1_000);
+      expect(await failing).toMatchObject({ code: 'unavailable' });
+      expect(await connect()).toMatchObject({ era: 'modern' });
+      expect([server.children.length, server.heard('initialize').length]).toEqual([2, 1]);
+    },
+  );
 });
 
 /** A connection to a scripted server that answers `tools/call`, and what became of it. */

@@ -34,10 +34,9 @@ import {
   envelopeHead,
   fullEnvelope,
   type Identity,
-  InitializeEndedServer,
+  knowledgeAfter,
   modernEnvelope,
   negotiate,
-  ProbeEndedServer,
 } from './negotiate.ts';
 import { Outbox } from './outbox.ts';
 import { pingAnswer } from './server-requests.ts';
@@ -95,14 +94,9 @@ async function open(
     return connection;
   } catch (error) {
     await connection.close('hung');
-    // Only a process that the probe itself has ended is started once more, without the probe.
-    if (error instanceof ProbeEndedServer) {
-      return open(parts, generation, signal, listener, { modern: false });
-    }
-    // The same for one that has known the probe before, and ended for `initialize`.
-    if (error instanceof InitializeEndedServer) {
-      return open(parts, generation, signal, listener, { legacy: false, modern: true });
-    }
+    // Only a process that one of the two questions has ended is started once more, without that one.
+    const again = knowledgeAfter(error);
+    if (again) return open(parts, generation, signal, listener, again);
     throw connection.explained(error);
   }
 }
@@ -117,9 +111,12 @@ class StdioConnection implements Connection {
   readonly #exited: Promise<Exit>;
   #reportExit!: (exit: Exit) => void;
   #exit: Exit | undefined;
+  /** It has exited, or closed one of its pipes, by itself. */
+  #hasEnded = false;
   #child: Child | undefined;
   #outbox: Outbox | undefined;
   #greeting: Greeting | undefined;
+  #initializeId: number | undefined;
   /** Modern: the members of `_meta` up to the client's capabilities. */
   #envelopeHead = '';
   /** The first line on stdout before the greeting that is not MCP: often the usage text of the program. */
@@ -182,16 +179,19 @@ class StdioConnection implements Connection {
       if (this.#exit) throw this.#exitFault(this.#exit);
       const talk = {
         isOrdered: true,
-        request: (method: string, params: Params, era: Era, options?: RequestOptions) =>
-          this.#send(method, params, era === 'modern' ? modernEnvelope(identity) : '', options),
+        request: (method: string, params: Params, era: Era, options?: RequestOptions) => {
+          const envelope = era === 'modern' ? modernEnvelope(identity) : '';
+          const exchange = this.#send(method, params, envelope, options);
+          if (method === 'initialize') this.#initializeId = exchange.id;
+          return exchange;
+        },
         notify: (method: string, params: Params) => Promise.resolve(this.notify(method, params)),
         outcomeOf: (fault: Fault): ProbeOutcome =>
-          this.#exit && fault.dispatched !== 'no'
+          this.#hasEnded && fault.dispatched !== 'no'
             ? { kind: 'exit' }
             : { kind: 'unreachable', fault },
       };
-      const learn = (facts: EraKnowledge) => eras.learn(facts);
-      const opening = { first, known, learn, identity, clock, capabilities };
+      const opening = { first, known, memory: eras, identity, clock, capabilities };
       this.#greeting = await negotiate(talk, opening);
       if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
       this.#stdout.greeted();
@@ -265,7 +265,8 @@ class StdioConnection implements Connection {
   }
 
   #abandoned(exchange: Exchange): void {
-    if (exchange.dispatched === 'no') return;
+    // `initialize` must not be cancelled, so the specification; its answer is dropped if it comes.
+    if (exchange.dispatched === 'no' || exchange.id === this.#initializeId) return;
     this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
   }
 
@@ -339,12 +340,13 @@ class StdioConnection implements Connection {
 
   #ended(): void {
     this.#stdout.flush();
-    this.#afterGrace(() => this.#end(this.#fault('unavailable', 'closed its stdout')));
+    this.#afterGrace(() => this.#closed('closed its stdout'));
   }
 
   #exitedWith(exit: Exit): void {
     this.#stdout.flush();
     this.#exit = exit;
+    this.#hasEnded = true;
     this.#listener.lastWords(this.stderr);
     this.#reportExit(exit);
     this.#end(this.#exitFault(exit));
@@ -352,7 +354,7 @@ class StdioConnection implements Connection {
 
   #stuck(cause: 'broken' | 'not-reading'): void {
     if (cause === 'broken') {
-      this.#afterGrace(() => this.#end(this.#fault('unavailable', 'closed its stdin')));
+      this.#afterGrace(() => this.#closed('closed its stdin'));
     } else if (!this.#isHeld) {
       // One that cannot write need not read; when it is let go, the next frame is watched again.
       this.#end(this.#fault('unavailable', `has not read its stdin for ${writeDeadlineMs} ms`));
@@ -361,6 +363,11 @@ class StdioConnection implements Connection {
 
   #afterGrace(task: () => void): void {
     if (!this.isLost) this.#grace ??= this.#parts.clock.after(exitGraceMs, task, true);
+  }
+
+  #closed(what: string): void {
+    this.#hasEnded = true;
+    this.#end(this.#fault('unavailable', what));
   }
 
   #end(cause: Fault): void {

@@ -39,6 +39,29 @@ describe('a batch', () => {
     expect(heard).toEqual(['initialize', 'tools/list', 'notifications/x', 'prompts/list']);
   });
 
+  it('is answered to the end although one of its messages cannot be handled #one-bad-neighbour', async () => {
+    const { gate, ask } = await opened();
+    gate.front.onAsked = ({ message, method, reply }) => {
+      if (method === 'tools/list') throw new Error('a defect');
+      reply.answer(result(message.id));
+      // An error after the answer does not answer it twice.
+      if (method === 'prompts/list') throw new Error('another');
+    };
+    const answer = await ask([
+      request('ping', 1),
+      request('tools/list', 2),
+      request('prompts/list', 3),
+      request('ping', 4),
+    ]);
+    expect(answer.json).toMatchObject([
+      { id: 1, result: {} },
+      { id: 2, error: { code: -32603 } },
+      { id: 3, result: {} },
+      { id: 4, result: {} },
+    ]);
+    expect(gate.front.defects).toHaveLength(2);
+  });
+
   it('of one request is answered with a list of one', async () => {
     const { gate, ask } = await opened();
     gate.front.onAsked = ({ message, reply }) => reply.answer(result(message.id));

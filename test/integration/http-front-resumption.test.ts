@@ -1,8 +1,10 @@
 // A legacy client whose connection broke comes back with the id of the last event it saw. A broken
 // connection cancels nothing.
 
-import { describe, expect, it } from 'vitest';
-import { note, result } from '../support/fake-front.ts';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { frame, note, result } from '../support/fake-front.ts';
 import { httpFront, legacyHeaders } from '../support/http-front.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { until } from '../support/until.ts';
@@ -236,5 +238,52 @@ describe('a connection that breaks', () => {
     let message = await resumed.message();
     while (message.method === 'more') message = await resumed.message();
     expect(message).toMatchObject({ id: 7, result: { done: true } });
+  });
+});
+
+/** A client on the SDK 1.x: what it asked for on GETs that resume a stream, and what it met. */
+async function sdkClient() {
+  const gate = await httpFront({ limits: { primeMs: 1, retryMs: 1 } });
+  const resumed: number[] = [];
+  const errors: unknown[] = [];
+  const recording: typeof fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    if (new Headers(init?.headers).has('last-event-id')) resumed.push(response.status);
+    return response;
+  };
+  const address = new URL(`http://127.0.0.1:${gate.port}/mcp`);
+  const transport = new StreamableHTTPClientTransport(address, { fetch: recording });
+  const client = new Client({ name: 'test', version: '1' });
+  client.onerror = (error) => errors.push(error);
+  // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK do not agree with each other here
+  await client.connect(transport as any);
+  onTestFinished(() => client.close());
+  return { gate, client, resumed, errors };
+}
+
+describe('a client on the SDK 1.x', () => {
+  it('that cancelled a call comes back once for its stream, and meets no error', async () => {
+    const { gate, client, resumed, errors } = await sdkClient();
+    const stop = new AbortController();
+    const call = client.callTool({ name: 'slow' }, undefined, { signal: stop.signal });
+    const { reply } = await gate.arrived('tools/call');
+    reply.send(note('notifications/message', { level: 'info', data: 'begun' }));
+    stop.abort('enough');
+    await expect(call).rejects.toThrow();
+    reply.withdrawn?.();
+    await until(() => resumed.length > 0, 'the client to come back');
+    expect([resumed, errors]).toEqual([[405], []]);
+  });
+
+  it('that has had an error for an answer comes back once, and does not begin to listen anew', async () => {
+    const { gate, client, resumed, errors } = await sdkClient();
+    const call = client.callTool({ name: 'slow' });
+    const { reply, message } = await gate.arrived('tools/call');
+    reply.send(note('notifications/message', { level: 'info', data: 'begun' }));
+    const error = { code: -32603, message: 'no' };
+    reply.answer(frame({ jsonrpc: '2.0', id: message.id, error }), -32603);
+    await expect(call).rejects.toThrow('no');
+    await until(() => resumed.length > 0, 'the client to come back');
+    expect([resumed, errors]).toEqual([[405], []]);
   });
 });

@@ -294,7 +294,7 @@ describe('what is said in a session', () => {
     reply.withdrawn?.();
     await stream.ended();
     const again = { ...headers, 'last-event-id': 'p1-0' };
-    expect((await gate.ask({ method: 'GET', headers: again })).status).toBe(400);
+    expect((await gate.ask({ method: 'GET', headers: again })).status).toBe(405);
   });
 
   it('is an error of the legacy era with the status 200', async () => {

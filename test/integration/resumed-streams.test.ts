@@ -96,7 +96,12 @@ async function connected(url: URL) {
       ...{ server: 'sdk', url, headers: {}, frameBytes: 1_000_000, http },
       ...{ clock: systemClock, identity: { name: 'test', version: '0' }, capabilities: '{}' },
       first: 'legacy',
-      eras: { known: async () => ({}), learn: () => {}, kept: async () => {} },
+      eras: {
+        known: async () => ({}),
+        learn: () => {},
+        endedAtInitialize: () => {},
+        kept: async () => {},
+      },
     },
     1,
     new AbortController().signal,

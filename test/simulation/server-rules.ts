@@ -145,14 +145,14 @@ export class ServerRules {
   #judgeEras(name: string): void {
     const server = this.server(name);
     if (server === undefined) return;
-    const { config, eras } = server;
+    const { config, facts } = server;
     const spoken = config.type === 'stdio' ? config.args[0] : new URL(config.url).pathname.slice(1);
     const isBoth = spoken === 'both';
-    if (config.type === 'stdio' && isBoth && eras.now.legacy === false) {
+    if (config.type === 'stdio' && isBoth && facts.now.legacy === false) {
       this.#violated('eras', `${name} is known not to speak the legacy era, which it does`);
     }
     const isDenied = config.type === 'stdio' || this.#world.deniedModern.has(name);
-    if ((isBoth || spoken === 'modern') && !isDenied && eras.now.modern === false) {
+    if ((isBoth || spoken === 'modern') && !isDenied && facts.now.modern === false) {
       this.#violated('eras', `${name} is known not to speak the modern era, and never said so`);
     }
   }

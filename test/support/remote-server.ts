@@ -41,6 +41,7 @@ export function remoteServer(
       learn: (facts) => {
         eras = { ...eras, ...facts };
       },
+      endedAtInitialize: () => {},
       kept: async () => {},
     },
   };

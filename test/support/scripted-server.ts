@@ -181,6 +181,11 @@ export class ScriptedChild implements Child {
     this.#listener.exited(exit);
   }
 
+  /** Says nothing more, and runs on. */
+  closeStdout(): void {
+    this.#listener.ended();
+  }
+
   // --- as a child process ------------------------------------------------------------------
 
   write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {

@@ -26,6 +26,17 @@ export interface House {
   used(session: HttpSession): void;
 }
 
+/** What comes of a client that comes back for the rest of a stream. */
+export type Resumption =
+  | 'resumed'
+  /** Nothing more comes on it, and nothing was missed. */
+  | 'over'
+  /** It never was, or what the client missed is not kept any more. */
+  | 'unknown';
+
+/** So many cancelled streams are remembered, so that a client which comes back for one hears that it is over. */
+const maxAbandoned = 64;
+
 /** The first revision whose clients take an event without data for what it is. */
 const firstPrimed = '2025-11-25';
 
@@ -43,6 +54,8 @@ export class HttpSession implements Outlet {
   /** The tracks that something can still be said on; those listened on newest last. */
   #tracks: Map<string, Track> | undefined;
   #listening: Track[] | undefined;
+  /** Names of tracks whose requests were cancelled; at most `maxAbandoned`. */
+  #abandoned: Set<string> | undefined;
   #tracksMade = 0;
   #isClosed = false;
 
@@ -96,6 +109,14 @@ export class HttpSession implements Outlet {
   /** The client has cancelled what was answered there: nobody comes back for it. */
   abandon(track: Track): void {
     this.#events?.forget(track.name);
+    this.#abandoned ??= new Set();
+    this.#abandoned.add(track.name);
+    if (this.#abandoned.size > maxAbandoned) {
+      for (const oldest of this.#abandoned) {
+        this.#abandoned.delete(oldest);
+        break;
+      }
+    }
     this.finish(track);
   }
 
@@ -114,21 +135,23 @@ export class HttpSession implements Outlet {
     this.#listenOn(this.#newTrack('listen'), res);
   }
 
-  /** The client comes back after this event; false if nothing is known of it any more. */
-  resume(res: ServerResponse, lastEventId: string): boolean {
+  /** The client comes back after this event. */
+  resume(res: ServerResponse, lastEventId: string): Resumption {
     const seen = placeOf(lastEventId);
-    if (seen === undefined) return false;
+    if (seen === undefined) return 'unknown';
     const missed = this.#keptEvents.after(seen.track, seen.place);
     const track = this.#tracks?.get(seen.track);
     if (seen.kind === 'listen') {
       this.#listenOn(track ?? this.#newTrack('listen'), res, missed);
-      return true;
+      return 'resumed';
     }
-    if (track === undefined && !this.#keptEvents.has(seen.track)) return false;
+    if (this.#abandoned?.has(seen.track)) return 'over';
+    if (track === undefined && !this.#keptEvents.has(seen.track)) return 'unknown';
+    if (track === undefined && missed.length === 0) return 'over';
     const stream = this.#connect(track, res);
     repeat(stream, missed);
     if (track === undefined) stream.end();
-    return true;
+    return 'resumed';
   }
 
   stopListening(): void {

@@ -4,15 +4,18 @@
 // may send several messages as a batch.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { contain } from '../../kernel/contain.ts';
 import type { Principal } from '../../policy/principal.ts';
 import { legacyVersions, rpcCodes } from '../../wire/eras.ts';
 import type { Message } from '../../wire/scan.ts';
+import type { Reply, Underway } from '../contract.ts';
+import { errorFrame, idText, internalError } from '../frames.ts';
 import { judgeEnvelope, type Refusal } from '../modern-envelope.ts';
 import { accept, refuse, refuseHttp } from './answers.ts';
 import type { Edge } from './edge.ts';
 import { isModernVersion } from './era-of.ts';
 import type { HttpSession } from './http-session.ts';
-import { LegacyReply, OpeningReply, sessionGone } from './legacy-reply.ts';
+import { ElementReply, LegacyReply, OpeningReply, sessionGone } from './legacy-reply.ts';
 import { readsEvents } from './media-types.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -61,18 +64,34 @@ export class LegacyEndpoint {
     if (session.protocolVersion !== batchRevision) return refuse(res, 400, noBatches);
     const requests = messages.filter(({ kind }) => kind === 'request').length;
     if (requests === 0) {
-      for (const message of messages) session.receive(message, undefined);
+      for (const message of messages) this.#oneOfBatch(session, message, undefined);
       return accept(res);
     }
     const reply = this.#reply(session, requests, true, req, res);
     const underway = messages.map((message) =>
-      session.receive(message, message.kind === 'request' ? reply : undefined),
+      this.#oneOfBatch(session, message, message.kind === 'request' ? reply : undefined),
     );
     reply.taken({
       cancel: () => {
         for (const one of underway) one?.cancel();
       },
     });
+  }
+
+  /** An error that nobody expected costs this one message: the others of the batch are answered. */
+  #oneOfBatch(session: HttpSession, message: Message, reply: Reply | undefined) {
+    const own = reply && new ElementReply(reply);
+    let underway: Underway | undefined;
+    contain(
+      () => {
+        underway = session.receive(message, own);
+      },
+      (error) => {
+        this.#edge.front.caught(error);
+        own?.answer(errorFrame(idText(message), internalError));
+      },
+    );
+    return underway;
   }
 
   /** A stream for what the server says unasked, or the rest of one that broke. */
@@ -85,7 +104,10 @@ export class LegacyEndpoint {
     if (session === undefined) return;
     const lastEventId = req.headers['last-event-id'];
     if (typeof lastEventId !== 'string') return session.listen(res);
-    if (!session.resume(res, lastEventId)) refuse(res, 400, eventGone);
+    const resumption = session.resume(res, lastEventId);
+    if (resumption === 'unknown') return refuse(res, 400, eventGone);
+    // A stream that ended at once would bring the client back again and again; by this it stays away.
+    if (resumption === 'over') refuseHttp(res, 405, streamOver, ['Allow', 'POST, DELETE']);
   }
 
   delete(req: IncomingMessage, res: ServerResponse, principal: Principal): void {
@@ -159,6 +181,7 @@ function onlyPost(res: ServerResponse): void {
   refuseHttp(res, 405, 'Method Not Allowed: this revision has only POST', ['Allow', 'POST']);
 }
 
+const streamOver = 'Method Not Allowed: this stream is over, and nothing more comes on it';
 const retryLater = ['Retry-After', '5'];
 const noBatches = invalid(
   `only the revision ${batchRevision} has batches; send each message alone`,

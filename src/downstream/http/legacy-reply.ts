@@ -116,6 +116,32 @@ export class LegacyReply implements Reply {
   }
 }
 
+/** The reply to one request of a batch: whatever goes wrong, it counts once. */
+export class ElementReply implements Reply {
+  readonly #whole: Reply;
+  #isOver = false;
+
+  constructor(whole: Reply) {
+    this.#whole = whole;
+  }
+
+  send(frame: Frame, kind?: string): void {
+    if (!this.#isOver) this.#whole.send(frame, kind);
+  }
+
+  answer(frame: Frame, code?: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#whole.answer(frame, code);
+  }
+
+  withdrawn(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#whole.withdrawn?.();
+  }
+}
+
 /**
  * The answer to `initialize`: one that is good brings the id of the session; an error, or a client
  * that does not wait for it, ends the session before it began.

@@ -154,6 +154,24 @@ describe('a call that a modern server makes a task', () => {
     expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
   });
 
+  it('withdraws what it has asked the client when its server is lost', async () => {
+    const question = { method: 'elicitation/create', params: { message: 'who?' } };
+    const asking = { status: 'input_required', inputRequests: { who: question } };
+    const { legacy, servers, clock } = newGateway({ a: taskServer(() => asking) });
+    const peer = legacy({ elicitation: {} });
+    const call = peer.request('tools/call', { name: 'a__t' }, 'c');
+    await clock.advanceAsync(600);
+    const [asked] = call.messages as { id: unknown }[];
+    servers.a.child.exit();
+    await settled();
+    expect([...call.messages, ...peer.messages]).toContainEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: expect.objectContaining({ requestId: asked?.id }),
+    });
+    expect(call.result).toMatchObject({ _meta: { 'holdfast/fault': { code: 'outcome_unknown' } } });
+  });
+
   it.each([
     ['params that are no object', { who: { method: 'elicitation/create', params: 'x' } }],
     ['no method', { who: { params: {} } }],
@@ -387,6 +405,42 @@ describe('what becomes of a modern task', () => {
       code: -32021,
       data: { requiredCapabilities: declaring },
     });
+  });
+
+  it('is listened for where it was begun, when its principal has begun tasks in two places #tasks', async () => {
+    const config = { a: { isolation: 'client' } };
+    const begins = (_heard: Heard, child: ScriptedChild) => {
+      return { resultType: 'task', taskId: `task-${child.pid}`, status: 'working', ...times };
+    };
+    const careless = carelessServer();
+    const script: Script = {
+      ...careless,
+      era: 'modern',
+      on: { ...careless.on, 'tools/call': begins },
+    };
+    const { modern, clock, servers, host } = newGateway({ a: script }, { config });
+    host.setGuard(() => ({ allow: true }));
+    const principal = { id: 'token:x', role: null };
+    const peers = ['x', 'y'].map((key) => modern(declaring, { principal, key }));
+    const handles: unknown[] = [];
+    for (const peer of peers) {
+      const call = peer.call('a__t');
+      await clock.advanceAsync(1_000);
+      handles.push(call.result['taskId']);
+    }
+    const wishes = { notifications: { taskIds: handles } };
+    const listening = peers[0]?.request('subscriptions/listen', wishes);
+    await settled();
+    const used = servers.a.children.filter((child) => child.heardAs('tools/call').length > 0);
+    expect(used).toHaveLength(2);
+    for (const child of used) {
+      const wished = { taskIds: [`task-${child.pid}`] };
+      expect(child.last('subscriptions/listen').params['notifications']).toEqual(wished);
+      child.note('notifications/tasks', { taskId: wished.taskIds[0], ...times, status: 'working' });
+    }
+    await settled();
+    const told = listening?.messages.slice(1).map(({ params }) => params);
+    expect(told).toMatchObject(handles.map((taskId) => ({ taskId })));
   });
 });
 

@@ -1,7 +1,8 @@
 // `taskIds` of `subscriptions/listen`: a modern client wants to hear what becomes of its tasks. Each
-// server that has some of them is asked for the same, under its own ids, where the tasks were begun;
+// connection that has some of them is asked for the same, under its own ids: a server may have several;
 // what it says comes back by the news of tasks. Only tasks that are the client's own are granted.
 
+import type { Seat } from '../../host/seat.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { authorize } from '../../policy/guard.ts';
@@ -29,15 +30,15 @@ export async function watchTasks(
   incoming: Incoming,
   handles: readonly string[],
 ): Promise<TaskWatch> {
-  const byServer = new Map<string, WishedTask[]>();
+  const byPlace = new Map<Seat, WishedTask[]>();
   for (const handle of new Set(handles)) {
     const owner = gateway.handles.ownerOf(handle, incoming.principal);
-    if (!owner) continue;
-    byServer.set(owner.server, [...(byServer.get(owner.server) ?? []), { ...owner, handle }]);
+    const seat = owner && seatOf(gateway, incoming, owner);
+    if (seat) byPlace.set(seat, [...(byPlace.get(seat) ?? []), { ...owner, handle }]);
   }
-  const watching = [...byServer].map(async ([server, tasks]) => {
+  const watching = [...byPlace].map(async ([seat, tasks]) => {
     // What cannot be watched is not granted; the client can still ask.
-    const watch = await watchAt(gateway, incoming, server, tasks).catch(() => undefined);
+    const watch = await watchAt(incoming, seat, tasks).catch(() => undefined);
     return watch ?? [];
   });
   const watched = (await Promise.all(watching)).flat();
@@ -49,23 +50,29 @@ export async function watchTasks(
   };
 }
 
+/** Where the task lives; where the client's calls go if that is not known. Undefined if it may not ask. */
+function seatOf({ host }: Gateway, incoming: Incoming, owner: TaskOwner): Seat | undefined {
+  const { server: name, taskId } = owner;
+  try {
+    authorize(host.guard, incoming.principal, name, null, 'subscribe', 'other');
+    const begun = host.tasks.find(name, taskId, incoming);
+    return begun?.place.seat ?? host.find(name).seats.for(incoming);
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
 async function watchAt(
-  { host }: Gateway,
   incoming: Incoming,
-  name: string,
+  { supervisor }: Seat,
   tasks: readonly WishedTask[],
 ): Promise<TaskWatch> {
-  authorize(host.guard, incoming.principal, name, null, 'subscribe', 'other');
-  const server = host.find(name);
-  const [first] = tasks;
-  const seat =
-    (first && host.tasks.find(name, first.taskId, incoming)?.place.seat) ??
-    server.seats.for(incoming);
-  const { supervisor } = seat;
+  const server = tasks[0]?.server ?? '';
   supervisor.leases.hold();
   try {
     const connection = supervisor.connection ?? (await supervisor.acquire());
-    if (connection.era !== 'modern') throw new Fault('not_found', 'unknown task', { server: name });
+    if (connection.era !== 'modern') throw new Fault('not_found', 'unknown task', { server });
     const taskIds = JSON.stringify(tasks.map(({ taskId }) => taskId));
     const listening = connection.request(
       'subscriptions/listen',
@@ -75,7 +82,7 @@ async function watchAt(
     // Its end is no news: the client can still ask.
     listening.answer.catch(ignored);
     const stop = () => {
-      listening.cancel(new Fault('cancelled', 'nobody listens any more', { server: name }));
+      listening.cancel(new Fault('cancelled', 'nobody listens any more', { server }));
       supervisor.leases.release();
     };
     return { granted: tasks.map((task) => ({ ...task, connection })), stop };

@@ -132,7 +132,7 @@ describe('a class for which nothing was read', () => {
   it('says nothing about whether the server treats classes alike #classes', async () => {
     const open: (() => void)[] = [];
     const { legacy, clock, host } = newGateway({ s: slowToForms(open) });
-    const { eras } = host.find('s');
+    const { facts } = host.find('s');
     legacy().request('tools/list');
     await clock.advanceAsync(1_000);
     const borrowed = legacy({ elicitation: {} }).request('tools/list');

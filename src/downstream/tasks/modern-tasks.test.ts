@@ -476,3 +476,33 @@ describe('the tasks of modern clients', () => {
     expect(asked.answers).toHaveLength(1);
   });
 });
+
+describe('a server that is listened to for tasks', () => {
+  const script = (listen: () => unknown): Script => ({
+    ...taskServer(() => done),
+    on: { ...taskServer(() => done).on, 'subscriptions/listen': listen },
+  });
+
+  it.each([
+    ['ends the listening', () => ({ resultType: 'complete' }), () => {}],
+    ['is lost', () => undefined, (child: ScriptedChild) => child.exit()],
+  ])('is not kept for it any longer when it %s', async (_how, listen, end) => {
+    const { modern, clock, servers, host } = newGateway({ a: script(listen) });
+    const peer = modern(declaring);
+    const call = peer.call('a__t');
+    await settled();
+    const { taskId } = call.result;
+    peer.request('tasks/get', { taskId });
+    await settled();
+    peer.request('subscriptions/listen', { notifications: { taskIds: [taskId] } });
+    await settled();
+    expect(servers.a.heard('subscriptions/listen')).toHaveLength(1);
+    end(servers.a.child);
+    await clock.advanceAsync(4 * 3_600_000);
+    const held = [...host.find('a').seats.all()].filter(
+      ({ supervisor }) => supervisor.leases.isWanted,
+    );
+    expect(held).toEqual([]);
+    expect(servers.a.children.filter(({ isGone }) => !isGone)).toEqual([]);
+  });
+});

@@ -79,11 +79,16 @@ async function watchAt(
       { members: `"notifications":{"taskIds":${taskIds}}` },
       { background: true, capabilities: incoming.capabilities },
     );
-    // Its end is no news: the client can still ask.
-    listening.answer.catch(ignored);
+    let isHeld = true;
+    const release = () => {
+      if (isHeld) supervisor.leases.release();
+      isHeld = false;
+    };
+    // However it ends, the server is no longer kept for it. That is no news: the client can still ask.
+    listening.answer.catch(ignored).finally(release).catch(ignored);
     const stop = () => {
       listening.cancel(new Fault('cancelled', 'nobody listens any more', { server }));
-      supervisor.leases.release();
+      release();
     };
     return { granted: tasks.map((task) => ({ ...task, connection })), stop };
   } catch (error) {

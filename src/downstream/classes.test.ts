@@ -137,10 +137,10 @@ describe('a class for which nothing was read', () => {
     await clock.advanceAsync(1_000);
     const borrowed = legacy({ elicitation: {} }).request('tools/list');
     await clock.advanceAsync(3_000);
-    expect([names(borrowed), eras.now.classes]).toEqual([['s__a'], undefined]);
+    expect([names(borrowed), facts.now.classes]).toEqual([['s__a'], undefined]);
     for (const answer of open) answer();
     await clock.advanceAsync(1_000);
-    expect(eras.now.classes).toBe('differ');
+    expect(facts.now.classes).toBe('differ');
   });
 
   it('starts no more servers at a time for its lists than the first class does #first-list', async () => {

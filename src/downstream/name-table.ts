@@ -20,7 +20,7 @@ import { Fault } from '../kernel/fault.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
-import { GivenNames } from './given-names.ts';
+import { GivenNames, isNamesRecord } from './given-names.ts';
 
 export interface Route {
   readonly server: string;
@@ -55,7 +55,11 @@ export class NameTable {
   constructor(parts: NameTableParts) {
     this.#parts = parts;
     const { host, kind, mode } = parts;
-    this.#kept = new GivenNames(host.collection('names'), [host.configFile, kind, mode]);
+    this.#kept = new GivenNames(host.collection('names', isNamesRecord), [
+      host.configFile,
+      kind,
+      mode,
+    ]);
   }
 
   /** What an earlier run has given counts more than what this one may have given in its first moments. */

@@ -9,7 +9,7 @@ import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
 import { isAllowed } from '../policy/guard.ts';
-import { GivenNames } from './given-names.ts';
+import { GivenNames, isNamesRecord } from './given-names.ts';
 import type { KnownLists } from './known-lists.ts';
 
 export class ResourceView {
@@ -23,7 +23,10 @@ export class ResourceView {
     this.#host = host;
     this.#known = known;
     this.#uris = new UriOwners(host.servers().map(({ name }) => name));
-    this.#kept = new GivenNames(host.collection('names'), [host.configFile, 'resource']);
+    this.#kept = new GivenNames(host.collection('names', isNamesRecord), [
+      host.configFile,
+      'resource',
+    ]);
   }
 
   /** Addresses that an earlier run has shown as those of a later server stay with it. */

@@ -18,7 +18,7 @@ import { authorize, type Guard } from '../policy/guard.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
-import type { Collection, Store } from '../store/store.ts';
+import type { Collection, Shape, Store } from '../store/store.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { type Answer, resultBytes } from './answer.ts';
@@ -40,10 +40,12 @@ import {
 } from './discovery.ts';
 import { HostNews } from './host-news.ts';
 import { IdlePool } from './idle-pool.ts';
-import { KeptCatalogues } from './kept-catalogues.ts';
+import { isKeptRecord, KeptCatalogues } from './kept-catalogues.ts';
 import { toolCall } from './operation.ts';
 import { Registry } from './registry.ts';
 import type { Edges, Server, ServerParts } from './server.ts';
+import { isFacts } from './server-facts.ts';
+import { isStartRecord } from './start-history.ts';
 import { placesFor, StartPlaces } from './start-places.ts';
 import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
 import { Tally } from './tally.ts';
@@ -150,9 +152,9 @@ export class Host implements CallParts, AsyncDisposable {
       events,
       identity: parts.identity,
       hasClients: parts.hasClients,
-      facts: store.collection('verdicts'),
-      kept: new KeptCatalogues(store.collection('catalogues'), edges.clock),
-      starts: store.collection('starts'),
+      facts: store.collection('verdicts', isFacts),
+      kept: new KeptCatalogues(store.collection('catalogues', isKeptRecord), edges.clock),
+      starts: store.collection('starts', isStartRecord),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
       },
@@ -406,8 +408,8 @@ export class Host implements CallParts, AsyncDisposable {
   }
 
   /** Room in the host's store, for a face that keeps something of its own. */
-  collection(name: string): Collection {
-    return this.#parts.store.collection(name);
+  collection(name: string, shape?: Shape): Collection {
+    return this.#parts.store.collection(name, shape);
   }
 
   cacheStats(): CacheStats {

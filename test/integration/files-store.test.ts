@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -72,6 +73,39 @@ describe('the files of a store', () => {
     expect(await store.collection('verdicts').get('key')).toBeUndefined();
     expect(existsSync(`${file}.damaged`)).toBe(true);
     expect(problems).toMatchObject([{ kind: 'damaged', file }]);
+  });
+
+  it('are not read when they are larger than any record: they are damaged, and moved aside #durable', async () => {
+    await using store = open();
+    for (const name of ['verdicts', 'catalogues']) {
+      const collection = store.collection(name);
+      await collection.put('key', 1);
+      const [file = ''] = recordsIn(name);
+      truncateSync(file, 3 * 2 ** 30);
+      expect(await collection.get('key')).toBeUndefined();
+      expect(await collection.entries()).toEqual([]);
+      expect(await collection.isWhole()).toBe(false);
+      expect(existsSync(`${file}.damaged`)).toBe(true);
+      expect(problems.pop()).toMatchObject({
+        kind: 'damaged',
+        file,
+        detail: expect.stringMatching(/it has more than \d+ bytes.*moved to .*delete it/),
+      });
+      expect(problems).toEqual([]);
+    }
+  });
+
+  it('are not written when they would be too large to be read back, which is said once', async () => {
+    await using store = open();
+    const verdicts = store.collection('verdicts');
+    await verdicts.put('key', 1);
+    await verdicts.put('key', 'x'.repeat(100_000));
+    await verdicts.put('key', 'x'.repeat(200_000));
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect(recordsIn('verdicts')).toEqual([]);
+    expect(problems).toMatchObject([{ kind: 'dropped', code: null }]);
+    await verdicts.put('key', 2);
+    expect(await verdicts.get('key')).toBe(2);
   });
 
   it('are not read through a link', async () => {

@@ -2,7 +2,7 @@
 // are a safety net, so nothing that goes wrong with them may keep a server from starting, and nothing
 // of them may vanish without a word.
 
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -47,6 +47,16 @@ describe('a record of a host', () => {
     expect(notices).toEqual([expect.stringMatching(/torn\.json is damaged.*moved to.*delete/)]);
     expect(await sweep()).toBe(0);
     expect([notices.length, await files()]).toEqual([1, ['torn.json.damaged']]);
+  });
+
+  it('that is larger than any record is not read but moved aside, and its host is not waited for', async () => {
+    await mkdir(recordsDir(stateDir));
+    const file = join(recordsDir(stateDir), 'huge.json');
+    await writeFile(file, '');
+    await truncate(file, 3 * 2 ** 30);
+    expect(await sweep()).toBe(0);
+    expect(await files()).toEqual(['huge.json.damaged']);
+    expect(notices).toEqual([expect.stringMatching(/huge\.json is damaged.*moved to.*delete/)]);
   });
 
   it('that cannot be read is left for the next start, and the others are looked after', async () => {

@@ -33,15 +33,15 @@ export class ResourceView {
   async recall(): Promise<void> {
     const given = await this.#kept.recall();
     const servers = this.#host.servers().map(({ name }) => name);
-    const urisOf = (server: string) =>
-      [...given].flatMap(([uri, owner]) => (owner.server === server ? [uri] : []));
-    this.#uris.recall(servers.map((server) => ({ server, uris: urisOf(server) })));
+    const held = new Map(servers.map((server) => [server, [] as string[]]));
+    for (const [uri, { server }] of given) held.get(server)?.push(uri);
+    this.#uris.recall([...held].map(([server, uris]) => ({ server, uris })));
     this.#isRecalled = true;
   }
 
   /** What this server lists is new, or not what it was. */
   changed(name: string): void {
-    const server = this.#host.servers().find((candidate) => candidate.name === name);
+    const server = this.#host.get(name);
     const keys = (kind: ListKind) => server?.offerings.definitions(kind)?.map(({ key }) => key);
     const [uris, templates, skills] = (['resources', 'resourceTemplates', 'skills'] as const).map(
       keys,

@@ -158,9 +158,9 @@ export class Host implements CallParts, AsyncDisposable {
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
       },
-      connected: () => {
+      connected: (connected) => {
         this.pool.arrived();
-        this.places.connected();
+        this.places.connected(connected);
       },
       listChanged: (name, kind, change) => this.news.listChanged(name, kind, change),
       updated: (name, message, owner) => this.news.updated(name, message, owner),
@@ -312,6 +312,11 @@ export class Host implements CallParts, AsyncDisposable {
       // Being there says nothing about how calls go: if this had the probe's place, it is given back.
       supervisor.breaker.withdrawn(pass);
     }
+  }
+
+  /** The server of this name, if there is one. */
+  get(name: string): Server | undefined {
+    return this.#registry.get(name);
   }
 
   /** The server of this name; throws `not_found`, or why it cannot be used. */

@@ -6,6 +6,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { Turns } from './turns.ts';
 
 /** The file is larger than anything that was written there. It has not been read, or not to its end. */
 export class FileTooLarge extends Error {
@@ -21,8 +22,15 @@ export class FileTooLarge extends Error {
 /** A link put in our place must not lead us elsewhere, nor a pipe make us wait. Windows has no such flags. */
 const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
+/** All records are wanted at once when a gateway starts, and a process may have few files open. */
+const turns = new Turns(32);
+
 /** A file that nobody but us writes. */
-export async function readOwnFile(path: string, maxBytes: number): Promise<Buffer> {
+export function readOwnFile(path: string, maxBytes: number): Promise<Buffer> {
+  return turns.run(() => readNow(path, maxBytes));
+}
+
+async function readNow(path: string, maxBytes: number): Promise<Buffer> {
   const handle = await open(path, constants.O_RDONLY | careful);
   try {
     const { size } = await handle.stat();

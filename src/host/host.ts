@@ -403,6 +403,11 @@ export class Host implements CallParts, AsyncDisposable {
     };
   }
 
+  /** Starts of servers beyond their first; never goes back. */
+  get workerRestarts(): number {
+    return this.#registry.startsAgain;
+  }
+
   /** A face that has more to say about a server than its state: one line, or null. */
   setExplanation(explain: (server: string) => string | null): void {
     this.#explain = explain;

@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { InstanceRecord, recordsDir } from '../../src/supervise/process/instance-record.ts';
 import { sweepOrphans } from '../../src/supervise/process/orphan-sweep.ts';
+import { createSpawner } from '../../src/supervise/process/spawn.ts';
 import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
 
 const host = { pid: process.pid, start: '1' };
@@ -84,6 +85,36 @@ describe('a record of a host', () => {
     await record[Symbol.asyncDispose]();
     expect(await files()).toEqual([]);
     expect(notices).toHaveLength(1);
+  });
+
+  it('is not written again once its host has ended, whatever is swept afterwards', async () => {
+    const record = newRecord();
+    const child = { pid: 1, start: '1' };
+    record.add(child, []);
+    await record.open();
+    const ended = record[Symbol.asyncDispose]();
+    record.remove(child, []);
+    await ended;
+    record.add(child, []);
+    await record.open();
+    expect(await files()).toEqual([]);
+  });
+
+  it('goes with its host, also if nothing could be prepared for a child', async () => {
+    const refused = () => {
+      throw new Error('no containment can be had');
+    };
+    const spawner = createSpawner({
+      clock: systemClock,
+      instance: 'spawner',
+      stateDir,
+      sourceEnv: { PATH: process.env['PATH'] },
+      containments: Object.assign([], { includes: refused }),
+      notice,
+    });
+    await expect(spawner.containment()).rejects.toThrow('no containment');
+    await spawner[Symbol.asyncDispose]();
+    expect(await files()).toEqual([]);
   });
 
   it('that cannot be removed at the end is left to the next start, and the end is not disturbed', async () => {

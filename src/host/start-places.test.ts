@@ -142,7 +142,7 @@ describe('places for starts that only a list needs', () => {
     await settled();
     expect(granted).toEqual(['a', 'b', 'remote']);
     // That the server has a connection says nothing about the further one.
-    all.connected();
+    all.connected(running.server);
     await settled();
     expect(granted).toEqual(['a', 'b', 'remote']);
     await left('a');

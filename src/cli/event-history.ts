@@ -4,6 +4,7 @@
 // looked at count. Only the end of the log is read, so that looking costs the same however long it has
 // become.
 
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostEvent } from '../observe/events.ts';
@@ -24,11 +25,11 @@ export async function eventHistory(
   );
 }
 
-/** Whole lines from the end of a file; none if it is not there. */
+/** Whole lines from the end of a file; none if it is not there. A pipe in its place has nothing to say. */
 async function tailOf(path: string, bytes: number): Promise<string> {
   if (bytes <= 0) return '';
   try {
-    await using file = await open(path, 'r');
+    await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const { size } = await file.stat();
     const start = Math.max(0, size - bytes);
     const { buffer, bytesRead } = await file.read(

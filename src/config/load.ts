@@ -2,9 +2,10 @@
 // is the one file of config/ that touches the disk. Every refusal is a Fault `invalid_request` whose
 // detail names the file, the place and the next step, one line for each problem.
 
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
+import { FileTooLarge, readNamedFile } from '../kernel/bounded-file.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { documentFrom, parseDocument } from './document.ts';
@@ -89,17 +90,21 @@ function textOf(file: string): string {
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file; check the path given by --config or HOLDFAST_CONFIG',
   EISDIR: 'this is a directory; name the file in it',
+  EFBIG:
+    'it has more than 64 MiB, so it is no config file; check its content, or name another file with --config FILE',
   EACCES: 'permission denied; make the file readable for this user',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text; save it as UTF-8',
 };
 
+/** Clients keep more than servers in their files, such as what was said; 20,000 servers are 3 MB. */
+const maxFileBytes = 67_108_864;
+
 const readText: ReadText = (file) => {
   try {
-    return {
-      kind: 'text',
-      text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)),
-    };
+    const bytes = readNamedFile(file, maxFileBytes);
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch (error) {
+    if (error instanceof FileTooLarge) return { kind: 'failed', code: 'EFBIG' };
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
     if (code === undefined) throw error;
     return { kind: 'failed', code };

@@ -6,7 +6,7 @@ import { conflictLine } from '../catalog/name-conflicts.ts';
 import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import { announcedAs, type ListKind } from '../host/listings.ts';
-import { Traffic } from '../host-tools/traffic.ts';
+import { operationKey, Traffic } from '../host-tools/traffic.ts';
 import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
@@ -117,6 +117,10 @@ export class Gateway implements Front, AsyncDisposable {
       },
       updated: (server, message, owner) => this.#updated(server, message, owner),
       task: (news) => tellOfTask(this, news, this.#sessions, this.#listenings),
+      replayed: (server, { kind, method, name }) => {
+        const tool = kind === 'tool' ? (name ?? undefined) : undefined;
+        this.traffic.retried(operationKey(method, server, tool));
+      },
     });
   }
 
@@ -301,14 +305,14 @@ export class Gateway implements Front, AsyncDisposable {
   }
 
   /** Counts what the gateway answers by itself; a fault becomes the answer. */
-  count(incoming: Incoming, operationKey: string, work: () => void | Promise<void>): void {
+  count(incoming: Incoming, operation: string, work: () => void | Promise<void>): void {
     const startedAt = this.clock.now();
     this.traffic.began();
-    const end = () => this.traffic.ended(operationKey, 'ok', this.clock.now() - startedAt);
+    const end = () => this.traffic.ended(operation, 'ok', this.clock.now() - startedAt);
     const fail = (thrown: unknown) => {
       if (!(thrown instanceof Fault)) this.caught(thrown);
       const fault = faultFrom(thrown);
-      this.traffic.failed(operationKey, fault, this.clock.now() - startedAt);
+      this.traffic.failed(operation, fault, this.clock.now() - startedAt);
       incoming.error(faultError(fault, incoming.principal));
     };
     try {

@@ -39,6 +39,12 @@ export class GivenNames {
   }
 }
 
+/** Is this a record of names, of this version or another? */
+export function isNamesRecord(record: unknown): boolean {
+  if (!isRecord(record) || typeof record['version'] !== 'number') return false;
+  return record['version'] !== version || Array.isArray(record['names']);
+}
+
 /** In no order: a list that comes in another order has the same names. */
 function textOf(given: ReadonlyMap<string, Owner>): string {
   const entries = [...given].map(([exposed, { server, name }]) =>

@@ -20,7 +20,7 @@ import { Fault } from '../kernel/fault.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { MemberChanges } from '../wire/member-edits.ts';
-import { GivenNames } from './given-names.ts';
+import { GivenNames, isNamesRecord } from './given-names.ts';
 
 export interface Route {
   readonly server: string;
@@ -50,12 +50,17 @@ export class NameTable {
   #given: ReadonlyMap<string, Owner> = new Map();
   #isRecalled = false;
   #names: Names | undefined;
-  #conflicts: readonly NameConflict[] | undefined;
+  /** By server; at most what servers list. */
+  #conflicts: ReadonlyMap<string, readonly NameConflict[]> | undefined;
 
   constructor(parts: NameTableParts) {
     this.#parts = parts;
     const { host, kind, mode } = parts;
-    this.#kept = new GivenNames(host.collection('names'), [host.configFile, kind, mode]);
+    this.#kept = new GivenNames(host.collection('names', isNamesRecord), [
+      host.configFile,
+      kind,
+      mode,
+    ]);
   }
 
   /** What an earlier run has given counts more than what this one may have given in its first moments. */
@@ -68,8 +73,24 @@ export class NameTable {
 
   /** Tools or prompts that did not get their name. Asking changes nothing. */
   conflicts(): readonly NameConflict[] {
-    this.#conflicts ??= conflictsOf(this.#names ?? this.#nameAll(), this.#parts.kind);
-    return this.#conflicts;
+    return [...this.#conflictsByServer().values()].flat();
+  }
+
+  /** The same of one server. */
+  conflictsOf(server: string): readonly NameConflict[] {
+    return this.#conflictsByServer().get(server) ?? [];
+  }
+
+  #conflictsByServer(): ReadonlyMap<string, readonly NameConflict[]> {
+    if (this.#conflicts) return this.#conflicts;
+    const byServer = new Map<string, NameConflict[]>();
+    for (const conflict of conflictsOf(this.#names ?? this.#nameAll(), this.#parts.kind)) {
+      const known = byServer.get(conflict.server);
+      if (known) known.push(conflict);
+      else byServer.set(conflict.server, [conflict]);
+    }
+    this.#conflicts = byServer;
+    return byServer;
   }
 
   changed(): void {

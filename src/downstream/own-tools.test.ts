@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { type Script, text, tool } from '../../test/support/scripted-server.ts';
 import { until } from '../../test/support/until.ts';
+import type { FullTelemetry } from '../host-tools/telemetry.ts';
+import { localUser } from '../policy/principal.ts';
 
 const scripts: Record<'a' | 'b', Script> = {
   a: {
@@ -44,6 +46,125 @@ describe('the gateway’s own tools', () => {
     const { legacy } = newGateway(scripts, { settings: { hostTools: true } });
     const params = { name: 'holdfast__health_snapshot', arguments: { render: 'loud' } };
     expect(legacy().request('tools/call', params).answered.error?.code).toBe(-32602);
+  });
+});
+
+describe('what the gateway’s own tools name', () => {
+  const settings = { hostTools: true };
+  const remote = { id: 'token:x', role: 'reader' };
+  const full = (name: string) => ({ name, arguments: { render: 'json', detail: 'full' } });
+
+  /** After calls of both servers, one of which fails: a principal that may use one tool of `a`. */
+  async function watched() {
+    const failing: Script = {
+      tools: [tool('send_mail'), tool('list_mail')],
+      on: { 'tools/call': (_heard, child) => void child.exit() },
+    };
+    const two = { ...scripts.a, tools: [tool('read_file'), tool('write_file')] };
+    const world = newGateway({ a: two, b: failing }, { settings });
+    world.host.setGuard((principal, server, name) =>
+      principal === localUser || (server === 'a' && (name === null || name === 'read_file'))
+        ? { allow: true }
+        : { allow: false, reason: 'not for it' },
+    );
+    const local = world.legacy();
+    for (const name of ['a__read_file', 'a__write_file', 'b__send_mail'])
+      local.request('tools/call', { name });
+    await settled();
+    return { ...world, local, reader: world.legacy({}, remote) };
+  }
+
+  it.each(['health_snapshot', 'telemetry_snapshot'])(
+    'in %s is what the asker may use, and nothing else #guard',
+    async (name) => {
+      const { local, reader } = await watched();
+      const ask = (peer: typeof local) =>
+        JSON.stringify(peer.request('tools/call', full(`holdfast__${name}`)).result);
+      for (const word of ['send_mail', '"b"']) expect(ask(local)).toContain(word);
+      expect(ask(reader)).not.toMatch(/send_mail|write_file|\bb\b/);
+    },
+  );
+
+  it('leaves the sums as they are: what is not named is among the others', async () => {
+    const { reader } = await watched();
+    const reply = reader.request('tools/call', full('holdfast__telemetry_snapshot'));
+    const { structuredContent } = reply.result as { structuredContent: FullTelemetry };
+    const { methods } = structuredContent;
+    const count = (method: string) => methods.find((row) => row.method === method)?.requests;
+    expect(count('tools/call:a/read_file')).toBe(1);
+    expect(count('other')).toBe(2);
+    expect(methods.reduce((sum, { requests }) => sum + requests, 0)).toBe(
+      structuredContent.requests - structuredContent.inFlight,
+    );
+  });
+});
+
+describe('telemetry', () => {
+  const settings = { hostTools: true };
+  const telemetryFor = (peer: {
+    request: (method: string, params: object) => { result: object };
+  }) =>
+    (
+      peer.request('tools/call', {
+        name: 'holdfast__telemetry_snapshot',
+        arguments: { render: 'json', detail: 'full' },
+      }).result as { structuredContent: FullTelemetry }
+    ).structuredContent;
+
+  it('counts a call that was sent again, with its tool', async () => {
+    let calls = 0;
+    const dyingOnce: Script = {
+      tools: [tool('read')],
+      on: {
+        'tools/call': (_heard, child) => {
+          calls += 1;
+          return calls === 1 ? void child.exit() : text('there');
+        },
+      },
+    };
+    const config = { s: { tools: { read: { replay: 'safe' } } } };
+    const { legacy, clock } = newGateway({ s: dyingOnce }, { settings, config });
+    const peer = legacy();
+    const call = peer.request('tools/call', { name: 's__read' });
+    await clock.advanceAsync(1_000);
+    expect(call.result).toEqual(text('there'));
+    const { retries, methods, workerRestarts } = telemetryFor(peer);
+    expect({ retries, workerRestarts }).toEqual({ retries: 1, workerRestarts: 1 });
+    expect(methods.find(({ method }) => method === 'tools/call:s/read')?.retries).toBe(1);
+  });
+
+  it('never counts fewer restarts than before, whichever connection was used last', async () => {
+    const differing: Script = {
+      on: {
+        'tools/list': (_heard, child) => {
+          const isAsked = child.last('initialize').text.includes('sampling');
+          return { tools: [tool('read_file'), ...(isAsked ? [tool('ask')] : [])] };
+        },
+        'tools/call': () => text('called'),
+      },
+    };
+    const { host, legacy } = newGateway({ s: differing }, { settings });
+    const seen: number[] = [];
+    const peer = legacy();
+    const note = async () => {
+      await settled();
+      seen.push(telemetryFor(peer).workerRestarts);
+    };
+    for (let round = 0; round < 3; round += 1) {
+      peer.request('tools/call', { name: 's__read_file' });
+      await note();
+      await host.stop('s');
+      await note();
+    }
+    peer.request('tools/call', { name: 's__read_file' });
+    await note();
+    const other = legacy({ sampling: {} });
+    other.request('tools/call', { name: 's__read_file' });
+    await note();
+    peer.request('tools/call', { name: 's__read_file' });
+    await note();
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+    expect(seen.at(-1)).toBeGreaterThanOrEqual(2);
   });
 });
 

@@ -2,7 +2,7 @@
 // through which all others are reached. They are answered here and go to no server, except what
 // call_tool calls, which goes the way of every call, with the caller's own bytes.
 
-import { disclosedStatus } from '../host/status.ts';
+import { disclosedStatus, knownStatus } from '../host/status.ts';
 import { readCallTool } from '../host-tools/call-tool.ts';
 import { callHostTool, hostToolDefinition, hostToolNames } from '../host-tools/host-tools.ts';
 import { describedTool, searchResult } from '../host-tools/search-results.ts';
@@ -17,6 +17,7 @@ import {
 import { operationKey } from '../host-tools/traffic.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import { disclosedRecord } from '../policy/disclosure.ts';
+import { isAllowed } from '../policy/guard.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { memberEdits } from '../wire/member-edits.ts';
@@ -27,7 +28,9 @@ import type { Incoming } from './incoming.ts';
 import type { Route } from './name-table.ts';
 import { faultError } from './relay.ts';
 
-const hostToolPrefix = 'holdfast__';
+/** What our own tools are counted under; no server has this name. */
+const ownServer = 'holdfast';
+const hostToolPrefix = `${ownServer}__`;
 const hostTools = new Map(hostToolNames.map((name) => [`${hostToolPrefix}${name}`, name]));
 
 /** Names that no server may have. */
@@ -56,11 +59,15 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   const { settings } = gateway;
   const hostTool = settings.hostTools ? hostTools.get(name) : undefined;
   if (hostTool) {
-    gateway.count(incoming, operationKey('tools/call', 'holdfast', hostTool), () => {
+    gateway.count(incoming, operationKey('tools/call', ownServer, hostTool), () => {
       const { host, traffic, isAccepting, clock } = gateway;
       const { principal } = incoming;
+      const mayKnow = (server: string, tool: string | null) =>
+        server === ownServer || isAllowed(host.guard, principal, server, tool);
       const sources = {
-        status: () => disclosedStatus(host.status(), principal),
+        status: () => disclosedStatus(knownStatus(host.status(), mayKnow), principal),
+        mayKnow,
+        workerRestarts: host.workerRestarts,
         disclosed: <R extends FaultRecord>(record: R) => disclosedRecord(record, principal),
         traffic,
         isAccepting,
@@ -76,7 +83,7 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   if (settings.surface !== 'search' || !isSearchSurfaceTool(name)) return false;
   if (name === 'call_tool') callNamed(gateway, incoming);
   else
-    gateway.count(incoming, operationKey('tools/call', 'holdfast', name), () =>
+    gateway.count(incoming, operationKey('tools/call', ownServer, name), () =>
       look(gateway, incoming, name),
     );
   return true;

@@ -9,7 +9,7 @@ import type { Caller } from '../host/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { ListKind } from '../host/listings.ts';
 import { isAllowed } from '../policy/guard.ts';
-import { GivenNames } from './given-names.ts';
+import { GivenNames, isNamesRecord } from './given-names.ts';
 import type { KnownLists } from './known-lists.ts';
 
 export class ResourceView {
@@ -23,22 +23,25 @@ export class ResourceView {
     this.#host = host;
     this.#known = known;
     this.#uris = new UriOwners(host.servers().map(({ name }) => name));
-    this.#kept = new GivenNames(host.collection('names'), [host.configFile, 'resource']);
+    this.#kept = new GivenNames(host.collection('names', isNamesRecord), [
+      host.configFile,
+      'resource',
+    ]);
   }
 
   /** Addresses that an earlier run has shown as those of a later server stay with it. */
   async recall(): Promise<void> {
     const given = await this.#kept.recall();
     const servers = this.#host.servers().map(({ name }) => name);
-    const urisOf = (server: string) =>
-      [...given].flatMap(([uri, owner]) => (owner.server === server ? [uri] : []));
-    this.#uris.recall(servers.map((server) => ({ server, uris: urisOf(server) })));
+    const held = new Map(servers.map((server) => [server, [] as string[]]));
+    for (const [uri, { server }] of given) held.get(server)?.push(uri);
+    this.#uris.recall([...held].map(([server, uris]) => ({ server, uris })));
     this.#isRecalled = true;
   }
 
   /** What this server lists is new, or not what it was. */
   changed(name: string): void {
-    const server = this.#host.servers().find((candidate) => candidate.name === name);
+    const server = this.#host.get(name);
     const keys = (kind: ListKind) => server?.offerings.definitions(kind)?.map(({ key }) => key);
     const [uris, templates, skills] = (['resources', 'resourceTemplates', 'skills'] as const).map(
       keys,

@@ -67,8 +67,7 @@ export class View {
 
   /** What of a server clients do not see under its own name, or not at all. Asking changes nothing. */
   nameConflicts(server: string): readonly NameConflict[] {
-    const all = [...this.tools.conflicts(), ...this.prompts.conflicts()];
-    return all.filter((conflict) => conflict.server === server);
+    return [...this.tools.conflictsOf(server), ...this.prompts.conflictsOf(server)];
   }
 
   #recalled(): void {

@@ -32,6 +32,8 @@ function sources(more: Partial<HostToolSources> = {}): HostToolSources {
     status: () => status,
     disclosed: (record) => record,
     traffic: new Traffic(clock),
+    mayKnow: () => true,
+    workerRestarts: 0,
     isAccepting: true,
     generation: 1,
     clock,

@@ -27,6 +27,10 @@ export interface HostToolSources {
   /** A fault as the asker may hear of it. */
   readonly disclosed: (record: TimedFault) => TimedFault;
   readonly traffic: Traffic;
+  /** Its tools, and faults of them, are named to the asker. Null asks for the server as a whole. */
+  readonly mayKnow: (server: string, tool: string | null) => boolean;
+  /** Starts of servers beyond the first, since the instance was started. */
+  readonly workerRestarts: number;
   readonly isAccepting: boolean;
   /** Of the instance: 1 at its first start, one more after each rollout. */
   readonly generation: number;
@@ -91,25 +95,30 @@ function notAmong(tool: string, name: string, value: unknown, allowed: readonly 
 
 // --- answers -------------------------------------------------------------------------------
 
+/** The last fault of the traffic, if it is for the asker to know. */
+function toldFault({ traffic, disclosed, mayKnow }: HostToolSources): TimedFault | null {
+  const { lastFault } = traffic;
+  if (lastFault === null) return null;
+  const { server, tool } = lastFault;
+  return server === '' || mayKnow(server, tool ?? null) ? disclosed(lastFault) : null;
+}
+
 type Answer = (presentation: Presentation, sources: HostToolSources) => string;
 
 const answers: Readonly<Record<HostToolName, Answer>> = {
   health_snapshot: ({ render, detail }, sources) => {
     const wallNow = sources.clock.wallNow();
-    const { lastFault } = sources.traffic;
-    const told = lastFault && sources.disclosed(lastFault);
-    const full = healthSnapshot(sources.status(), sources, told);
+    const full = healthSnapshot(sources.status(), sources, toldFault(sources));
     if (render === 'json') return jsonResult(detail === 'full' ? full : conciseHealth(full));
     if (detail === 'full') return textResult(healthLines(full, wallNow).join('\n'));
     return textResult(healthLine(full, wallNow));
   },
 
   telemetry_snapshot: ({ render, detail }, sources) => {
-    const { generation, clock } = sources;
-    const snapshot = sources.traffic.snapshot();
-    const lastFault = snapshot.lastFault && sources.disclosed(snapshot.lastFault);
-    const traffic = { ...snapshot, lastFault };
-    const full = telemetrySnapshot(traffic, sources.status(), generation - 1);
+    const { generation, clock, workerRestarts, mayKnow } = sources;
+    const traffic = { ...sources.traffic.snapshot(mayKnow), lastFault: toldFault(sources) };
+    const starts = { workerRestarts, hostRollouts: generation - 1 };
+    const full = telemetrySnapshot(traffic, sources.status(), starts);
     if (render === 'json') return jsonResult(detail === 'full' ? full : conciseTelemetry(full));
     const lines =
       detail === 'full'

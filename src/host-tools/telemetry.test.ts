@@ -39,15 +39,22 @@ function busy(): Traffic {
   return traffic;
 }
 
+const starts = (hostRollouts: number) => ({ workerRestarts: 1, hostRollouts });
+
 describe('telemetry', () => {
-  test('counts the starts of servers beyond their first, which never go back', () => {
+  test('tells the starts of servers beyond their first, and how many failed lately', () => {
     const servers = [server('a', 3, 0), server('b', 1, 0), server('c', 0, 0), server('d', 2, 1)];
-    const telemetry = telemetrySnapshot(new Traffic(clock).snapshot(), { servers }, 0);
+    const starts = { workerRestarts: 3, hostRollouts: 0 };
+    const telemetry = telemetrySnapshot(new Traffic(clock).snapshot(), { servers }, starts);
     expect(telemetry).toMatchObject({ workerRestarts: 3, recentFailures: 1, hostRollouts: 0 });
   });
 
   test('is totals and the six hottest methods when concise', () => {
-    const full = telemetrySnapshot(busy().snapshot(), { servers: [server('files', 2, 1)] }, 0);
+    const full = telemetrySnapshot(
+      busy().snapshot(),
+      { servers: [server('files', 2, 1)] },
+      starts(0),
+    );
     const { hotMethods, ...totals } = conciseTelemetry(full);
     expect(totals).toStrictEqual({
       requests: 38,
@@ -81,7 +88,7 @@ describe('telemetry', () => {
   });
 
   test('is everything when full', () => {
-    const full = telemetrySnapshot(busy().snapshot(), { servers: [] }, 2);
+    const full = telemetrySnapshot(busy().snapshot(), { servers: [] }, starts(2));
     expect(full.methods).toHaveLength(8);
     expect(full.hostRollouts).toBe(2);
     expect(full.latency.maxMs).toBe(60_000);
@@ -91,7 +98,11 @@ describe('telemetry', () => {
 
 describe('telemetry as text', () => {
   test('is a line of totals, a line of restarts, and the hot methods', () => {
-    const full = telemetrySnapshot(busy().snapshot(), { servers: [server('files', 2, 1)] }, 0);
+    const full = telemetrySnapshot(
+      busy().snapshot(),
+      { servers: [server('files', 2, 1)] },
+      starts(0),
+    );
     expect(telemetryLines(conciseTelemetry(full)).slice(0, 5)).toEqual([
       'requests=38 success=36 response_error=0 transport_fault=1 retry=1 cancelled=0 in_flight=1',
       'worker_restarts=1 recent_failures=1 host_rollouts=0',
@@ -102,7 +113,7 @@ describe('telemetry as text', () => {
   });
 
   test('has no heading when there is no method', () => {
-    const full = telemetrySnapshot(new Traffic(clock).snapshot(), { servers: [] }, 0);
+    const full = telemetrySnapshot(new Traffic(clock).snapshot(), { servers: [] }, starts(0));
     expect(telemetryLines(conciseTelemetry(full))).toHaveLength(2);
     expect(fullTelemetryLines(full, clock.wallNow())).toHaveLength(3);
   });
@@ -111,7 +122,7 @@ describe('telemetry as text', () => {
     const traffic = new Traffic(clock);
     traffic.ended('x\nworker_restarts=99\u001b[2J', 'ok', 1);
     const lines = telemetryLines(
-      conciseTelemetry(telemetrySnapshot(traffic.snapshot(), { servers: [] }, 0)),
+      conciseTelemetry(telemetrySnapshot(traffic.snapshot(), { servers: [] }, starts(0))),
     );
     expect(lines.slice(3)).toEqual([
       '"x\\nworker_restarts=99\\u001b[2J" req=1 err=0 transport=0 retry=0 avg_ms=1 max_ms=1',
@@ -119,7 +130,7 @@ describe('telemetry as text', () => {
   });
 
   test('tells the last fault and every method when full', () => {
-    const full = telemetrySnapshot(busy().snapshot(), { servers: [] }, 0);
+    const full = telemetrySnapshot(busy().snapshot(), { servers: [] }, starts(0));
     const lines = fullTelemetryLines(full, clock.wallNow() + 90_000);
     expect(lines).toContain(
       'last_fault=timeout server=files tool=read_file age=1m: files did not answer in time',

@@ -1,6 +1,6 @@
 // telemetry_snapshot: what this instance has carried since it started. The traffic is counted where
-// it passes (traffic.ts); how often servers were started again is read from their generations, which
-// never go back and are not counted a second time here. A start after an idle stop is such a restart
+// it passes (traffic.ts); how often servers were started again is counted where they are started
+// (supervise/standing.ts) and never goes back. A start after an idle stop is such a restart
 // too; `recentFailures` tells how many processes or connections failed lately, within each server's
 // own restart window.
 
@@ -43,12 +43,12 @@ const shownMethods = 6;
 export function telemetrySnapshot(
   traffic: TrafficSnapshot,
   { servers }: Pick<HostStatus, 'servers'>,
-  hostRollouts: number,
+  { workerRestarts, hostRollouts }: Pick<Totals, 'workerRestarts' | 'hostRollouts'>,
 ): FullTelemetry {
   const { latency, methods, lastFault, ...counts } = traffic;
   return {
     ...counts,
-    workerRestarts: sum(servers.map(({ generation }) => Math.max(0, generation - 1))),
+    workerRestarts,
     recentFailures: sum(servers.map(({ restarts }) => restarts)),
     hostRollouts,
     latency,

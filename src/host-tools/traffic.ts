@@ -59,6 +59,18 @@ export function operationKey(method: string, server?: string, tool?: string): st
   return server === undefined || tool === undefined ? method : `${method}:${server}/${tool}`;
 }
 
+const toolCalls = 'tools/call:';
+
+/** The tool that an operation key names; a server's name has no slash. Undefined where it names a method alone. */
+function toolOf(key: string): { readonly server: string; readonly tool: string } | undefined {
+  const slash = key.indexOf('/', toolCalls.length);
+  if (slash < 0 || !key.startsWith(toolCalls)) return undefined;
+  return { server: key.slice(toolCalls.length, slash), tool: key.slice(slash + 1) };
+}
+
+/** May the asker know of this tool? */
+export type MayKnow = (server: string, tool: string) => boolean;
+
 export class Traffic {
   readonly #clock: Clock;
   /** By operation key; at most `maxOperations`, for ever. */
@@ -111,8 +123,16 @@ export class Traffic {
     return this.#lastFault;
   }
 
-  snapshot(): TrafficSnapshot {
-    const rows = [...this.#operations, [otherOperations, this.#other] as const];
+  /** What the asker may not know by name is counted among the others. */
+  snapshot(mayKnow: MayKnow = () => true): TrafficSnapshot {
+    const other = new Counters();
+    other.add(this.#other);
+    const rows: [string, Counters][] = [[otherOperations, other]];
+    for (const row of this.#operations) {
+      const named = toolOf(row[0]);
+      if (!named || mayKnow(named.server, named.tool)) rows.push(row);
+      else other.add(row[1]);
+    }
     const methods = rows
       .filter(([, { requests, retries }]) => requests > 0 || retries > 0)
       .map(([method, counters]): MethodTraffic => {
@@ -159,6 +179,19 @@ class Counters {
     this.totalMs = Math.min(this.totalMs + elapsedMs, longestMs);
     if (elapsedMs > this.maxMs) this.maxMs = elapsedMs;
     this.lastMs = elapsedMs;
+  }
+
+  /** Which of the two ended last is not known: the longer one is told. */
+  add(counters: Counters): void {
+    this.requests += counters.requests;
+    this.successes += counters.successes;
+    this.responseErrors += counters.responseErrors;
+    this.transportFaults += counters.transportFaults;
+    this.cancelled += counters.cancelled;
+    this.retries += counters.retries;
+    this.totalMs = Math.min(this.totalMs + counters.totalMs, longestMs);
+    this.maxMs = Math.max(this.maxMs, counters.maxMs);
+    this.lastMs = Math.max(this.lastMs, counters.lastMs);
   }
 
   endings(): Endings {

@@ -267,7 +267,9 @@ export class Attempts implements PatienceListener {
     if (sequel === 'outcome_unknown') {
       throw unknownOutcome(this.#server, this.#call, offered, fault.message, fault);
     }
-    if (sequel === 'replay') this.#call.replays += 1;
+    if (sequel !== 'replay') return;
+    this.#call.replays += 1;
+    this.#parts.news.replayed(this.#server.name, this.#call.request.operation);
   }
 
   /** Of a tool that no list has named only the operator can have said anything. */

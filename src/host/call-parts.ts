@@ -14,6 +14,7 @@ import type { Exchange } from '../upstream/exchange.ts';
 import type { Era } from '../wire/eras.ts';
 import type { BegunTask, BegunTasks, Place } from './begun-tasks.ts';
 import type { Caller } from './caller.ts';
+import type { HostNews } from './host-news.ts';
 import type { IdlePool } from './idle-pool.ts';
 import type { Operation } from './operation.ts';
 import type { Seat } from './seat.ts';
@@ -85,6 +86,7 @@ export interface CallParts {
   /** For starts that no call needs, only a list. */
   readonly places: StartPlaces;
   readonly tasks: BegunTasks;
+  readonly news: HostNews;
   /** Throws `not_found` for a name that is not registered. */
   find(server: string): Server;
 }

@@ -6,7 +6,7 @@ import type { Store, StoreHealth } from '../store/store.ts';
 /** The same store, which is well only as long as the other thing is, too. */
 export function withHealthOf(store: Store, other: () => StoreHealth): Store {
   return {
-    collection: (name) => store.collection(name),
+    collection: (name, shape) => store.collection(name, shape),
     health: () => joined(store.health(), other()),
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store.close(),

@@ -1,10 +1,11 @@
 // What the clients of a gateway have to be told: that a list they can see is no longer what it was,
-// and that a resource they watch has changed. One place to listen, whatever server it came from.
+// and that a resource they watch has changed; and what a gateway counts. One place to listen, whatever server it came from.
 
 import { contain } from '../kernel/contain.ts';
 import type { Message } from '../wire/scan.ts';
 import type { TaskNews } from './begun-tasks.ts';
 import type { ListKind } from './listings.ts';
+import type { Operation } from './operation.ts';
 
 /** `first`: it was never known before. `announced`: it was said to have changed, and has now been read. */
 export type ListChange = 'first' | 'new' | 'announced';
@@ -16,6 +17,8 @@ export interface NewsListener {
   updated(server: string, message: Message, owner: string | null): void;
   /** What a server says of a task on its own account, as it came; for the task's owner alone. */
   task(news: TaskNews): void;
+  /** A call that may have run is sent once more, because it is safe to repeat. */
+  replayed(server: string, operation: Operation): void;
 }
 
 export class HostNews {
@@ -43,6 +46,10 @@ export class HostNews {
 
   task(news: TaskNews): void {
     this.#tell(news.server, (listener) => listener.task(news));
+  }
+
+  replayed(server: string, operation: Operation): void {
+    this.#tell(server, (listener) => listener.replayed(server, operation));
   }
 
   #tell(server: string, tell: (listener: NewsListener) => void): void {

@@ -18,7 +18,7 @@ import { authorize, type Guard } from '../policy/guard.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
-import type { Collection, Store } from '../store/store.ts';
+import type { Collection, Shape, Store } from '../store/store.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { type Answer, resultBytes } from './answer.ts';
@@ -40,10 +40,12 @@ import {
 } from './discovery.ts';
 import { HostNews } from './host-news.ts';
 import { IdlePool } from './idle-pool.ts';
-import { KeptCatalogues } from './kept-catalogues.ts';
+import { isKeptRecord, KeptCatalogues } from './kept-catalogues.ts';
 import { toolCall } from './operation.ts';
 import { Registry } from './registry.ts';
 import type { Edges, Server, ServerParts } from './server.ts';
+import { isFacts } from './server-facts.ts';
+import { isStartRecord } from './start-history.ts';
 import { placesFor, StartPlaces } from './start-places.ts';
 import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
 import { Tally } from './tally.ts';
@@ -150,15 +152,15 @@ export class Host implements CallParts, AsyncDisposable {
       events,
       identity: parts.identity,
       hasClients: parts.hasClients,
-      facts: store.collection('verdicts'),
-      kept: new KeptCatalogues(store.collection('catalogues'), edges.clock),
-      starts: store.collection('starts'),
+      facts: store.collection('verdicts', isFacts),
+      kept: new KeptCatalogues(store.collection('catalogues', isKeptRecord), edges.clock),
+      starts: store.collection('starts', isStartRecord),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
       },
-      connected: () => {
+      connected: (connected) => {
         this.pool.arrived();
-        this.places.connected();
+        this.places.connected(connected);
       },
       listChanged: (name, kind, change) => this.news.listChanged(name, kind, change),
       updated: (name, message, owner) => this.news.updated(name, message, owner),
@@ -312,6 +314,11 @@ export class Host implements CallParts, AsyncDisposable {
     }
   }
 
+  /** The server of this name, if there is one. */
+  get(name: string): Server | undefined {
+    return this.#registry.get(name);
+  }
+
   /** The server of this name; throws `not_found`, or why it cannot be used. */
   find(name: string): Server {
     this.#assertOpen(name);
@@ -396,6 +403,11 @@ export class Host implements CallParts, AsyncDisposable {
     };
   }
 
+  /** Starts of servers beyond their first; never goes back. */
+  get workerRestarts(): number {
+    return this.#registry.startsAgain;
+  }
+
   /** A face that has more to say about a server than its state: one line, or null. */
   setExplanation(explain: (server: string) => string | null): void {
     this.#explain = explain;
@@ -406,8 +418,8 @@ export class Host implements CallParts, AsyncDisposable {
   }
 
   /** Room in the host's store, for a face that keeps something of its own. */
-  collection(name: string): Collection {
-    return this.#parts.store.collection(name);
+  collection(name: string, shape?: Shape): Collection {
+    return this.#parts.store.collection(name, shape);
   }
 
   cacheStats(): CacheStats {

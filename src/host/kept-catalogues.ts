@@ -74,6 +74,14 @@ function written({ aim, lists, greeting }: KeptCatalogue): object {
   return { era, features: [...clients.features], lists: Object.fromEntries(texts), greeting };
 }
 
+/** Is this a kept record, of this version or another? */
+export function isKeptRecord(record: unknown): boolean {
+  if (!isRecord(record) || typeof record['version'] !== 'number') return false;
+  if (record['version'] !== version) return true;
+  const { classes } = record;
+  return Array.isArray(classes) && classes.every(isKeptClass);
+}
+
 function read(record: unknown): KeptRecord | undefined {
   if (!isRecord(record) || record['version'] !== version || !Array.isArray(record['classes'])) {
     return undefined;
@@ -82,20 +90,32 @@ function read(record: unknown): KeptRecord | undefined {
   return { classes, asks: record['asks'] === true };
 }
 
-function catalogueIn(value: unknown): KeptCatalogue | undefined {
+interface KeptClass {
+  readonly era: Aim['era'];
+  readonly features: readonly unknown[];
+  readonly lists: Readonly<Record<string, unknown>>;
+  readonly greeting?: unknown;
+}
+
+/** The texts of its lists are looked at when they are read. */
+function isKeptClass(value: unknown): value is KeptClass {
   if (!isRecord(value) || !isRecord(value['lists']) || !Array.isArray(value['features'])) {
-    return undefined;
+    return false;
   }
+  return value['era'] === 'legacy' || value['era'] === 'modern';
+}
+
+function catalogueIn(value: unknown): KeptCatalogue | undefined {
+  if (!isKeptClass(value)) return undefined;
   const { era, features } = value;
-  if (era !== 'legacy' && era !== 'modern') return undefined;
   const lists = new Map<ListKind, readonly Definition[]>();
   for (const kind of listKinds) {
-    const text = value['lists'][kind];
+    const text = value.lists[kind];
     const definitions = typeof text === 'string' ? definitionsOf(text, kind) : undefined;
     if (definitions) lists.set(kind, definitions);
   }
   const clients = classWith(features.filter((feature) => typeof feature === 'string'));
-  return { aim: { era, clients }, lists, greeting: greetingOf(value['greeting']) };
+  return { aim: { era, clients }, lists, greeting: greetingOf(value.greeting) };
 }
 
 function definitionsOf(text: string, kind: ListKind): readonly Definition[] | undefined {

@@ -23,6 +23,8 @@ export class Registry {
   /** Those of the config, and those that were added, until they are removed. */
   readonly #servers = new Map<string, Server>();
   #all: readonly Server[] | undefined;
+  /** Of those that were removed. */
+  #startsAgain = 0;
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
@@ -37,6 +39,11 @@ export class Registry {
   /** The connections of each server. */
   *seats(): Iterable<Iterable<Seat>> {
     for (const server of this.#servers.values()) yield server.seats.all();
+  }
+
+  /** How often servers were started again, since there is a registry. */
+  get startsAgain(): number {
+    return this.all().reduce((sum, server) => sum + server.startsAgain, this.#startsAgain);
   }
 
   byName(): readonly Server[] {
@@ -69,6 +76,7 @@ export class Registry {
     await server.seats.endAll();
     if (this.#servers.get(name) !== server) return;
     this.#servers.delete(name);
+    this.#startsAgain += server.startsAgain;
     this.#all = undefined;
     this.#parts.server.events.emit({ kind: 'removed', server: name });
   }

@@ -135,6 +135,16 @@ export class ServerFacts implements EraMemory {
   }
 }
 
+const isFlag = (value: unknown) => value === undefined || typeof value === 'boolean';
+
+/** Is this a record of facts? */
+export function isFacts(record: unknown): boolean {
+  if (!isRecord(record)) return false;
+  const { legacy, modern, classes, asksAtStart } = record;
+  const isKnown = classes === undefined || classes === 'alike' || classes === 'differ';
+  return isFlag(legacy) && isFlag(modern) && isKnown && isFlag(asksAtStart);
+}
+
 /** What comes from the disk is checked like everything from outside. */
 function factsIn(record: unknown): Facts {
   if (!isRecord(record)) return {};

@@ -60,7 +60,7 @@ export interface ServerParts extends Edges {
   /** Tools whose definition changed: what was remembered of them is void. */
   readonly toolsChanged: (server: string, tools: readonly string[]) => void;
   /** A connection was made; the idle pool wants to know. */
-  readonly connected: () => void;
+  readonly connected: (server: Server) => void;
   /** What clients can see of a list is, or may be, no longer what it was. */
   readonly listChanged: (server: string, kind: ListKind, change: ListChange) => void;
   /** A watched resource changed; `owner` is the client whose own connection says so. */
@@ -84,8 +84,6 @@ export class Server {
   readonly name: string;
   readonly config: ServerConfig;
   readonly specHash: string;
-  /** Knows every value that must not be shown. */
-  readonly redactor: Redactor;
   readonly seats: Seats;
   readonly admission: Admission;
   readonly offerings: Offerings;
@@ -100,13 +98,13 @@ export class Server {
   /** The last lines of the last process, kept for status when it is gone. */
   #lastStderr: readonly string[] = [];
   #recalling: Promise<void> | undefined;
+  #redactor: Redactor | undefined;
   readonly #hasToolConfig: boolean;
 
   constructor(name: string, config: ServerConfig, parts: ServerParts) {
     this.name = name;
     this.config = config;
     this.specHash = specHash(config);
-    this.redactor = redactorFor(config, parts.sourceEnv);
     this.#hasToolConfig = Object.keys(config.tools).length > 0;
     this.#parts = parts;
     const { clock, events, hasClients } = parts;
@@ -157,6 +155,17 @@ export class Server {
       },
       tasks: parts.tasks,
     });
+  }
+
+  /** How often a connection of it was made again, over all of them. */
+  get startsAgain(): number {
+    return this.#standing.startsAgain;
+  }
+
+  /** Knows every value that must not be shown. Made when something may be shown: most servers of a large config never are. */
+  get redactor(): Redactor {
+    this.#redactor ??= redactorFor(this.config, this.#parts.sourceEnv);
+    return this.#redactor;
   }
 
   /** Of the connection that was used last. */
@@ -258,7 +267,7 @@ export class Server {
       connected: (connection) => {
         this.seats.connected(seat);
         seat.subscriptions.connected(connection);
-        this.#parts.connected();
+        this.#parts.connected(this);
       },
     });
   }

@@ -99,6 +99,12 @@ export class StartHistory {
   }
 }
 
+/** Is this a record of starts, of this version or another? */
+export function isStartRecord(record: unknown): boolean {
+  if (!isRecord(record) || typeof record['version'] !== 'number') return false;
+  return record['version'] !== version || Array.isArray(record['late']);
+}
+
 function factsOf(record: unknown): StartFacts | undefined {
   if (!isRecord(record) || record['version'] !== version) return undefined;
   const { startMs, listedAt, late } = record;

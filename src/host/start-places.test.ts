@@ -80,9 +80,29 @@ describe('places for starts that only a list needs', () => {
     enter('next');
     await settled();
     up.supervisor.connection = {};
-    all.connected();
+    all.connected(up.server);
     await settled();
     expect(granted).toEqual(['up', 'next']);
+  });
+
+  it('cost each server the same, however many there are', async () => {
+    let reads = 0;
+    const { enter, granted, left } = world(1);
+    const names = Array.from({ length: 500 }, (_, index) => `${index}`);
+    for (const name of names) {
+      const one = fake();
+      const { facts } = one.server.history;
+      const get = () => {
+        reads += 1;
+        return facts;
+      };
+      Object.defineProperty(one.server.history, 'facts', { get });
+      enter(name, one);
+    }
+    await settled();
+    for (const name of names) await left(name);
+    expect(granted).toEqual(names);
+    expect(reads).toBeLessThanOrEqual(2 * names.length);
   });
 
   it('are shared by all who come for the same server', async () => {
@@ -122,7 +142,7 @@ describe('places for starts that only a list needs', () => {
     await settled();
     expect(granted).toEqual(['a', 'b', 'remote']);
     // That the server has a connection says nothing about the further one.
-    all.connected();
+    all.connected(running.server);
     await settled();
     expect(granted).toEqual(['a', 'b', 'remote']);
     await left('a');

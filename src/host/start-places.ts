@@ -34,6 +34,7 @@ interface Entry {
   readonly server: Server;
   /** The server itself, or an object of its own for a further connection. */
   readonly key: object;
+  readonly expectedMs: number;
   readonly granted: Promise<void>;
   readonly grant: () => void;
   /** Those who are waiting for this server, or reading from it. */
@@ -47,6 +48,8 @@ export class StartPlaces {
   readonly #places: number;
   /** At most one for each server, and one for each start of a further connection. */
   readonly #entries = new Map<object, Entry>();
+  /** Those who wait, the one to go first at the end; at most one for each entry. Some need no place any more. */
+  readonly #waiting: Entry[] = [];
   #held = 0;
 
   constructor(clock: Clock, places: number) {
@@ -74,11 +77,10 @@ export class StartPlaces {
     };
   }
 
-  /** Some server is connected: whoever waited for it needs no place any more, or gives one up. */
-  connected(): void {
-    for (const entry of this.#entries.values()) {
-      if (entry.key === entry.server && !needsPlace(entry.server)) this.#free(entry);
-    }
+  /** This server is connected: whoever waited for it needs no place any more, or gives one up. */
+  connected(server: Server): void {
+    const entry = this.#entries.get(server);
+    if (entry && !needsPlace(server)) this.#free(entry);
     this.#grantNext();
   }
 
@@ -88,10 +90,18 @@ export class StartPlaces {
       grant = resolve;
     });
     const waiting = { users: 0, state: 'waiting', timer: undefined } as const;
-    const entry: Entry = { key, server, granted, grant, ...waiting };
+    const entry: Entry = {
+      key,
+      server,
+      expectedMs: expectedOf(server),
+      granted,
+      grant,
+      ...waiting,
+    };
     this.#entries.set(key, entry);
     const isFree = key === server ? !needsPlace(server) : server.config.type !== 'stdio';
     if (isFree) this.#free(entry);
+    else this.#waiting.splice(this.#placeFor(entry), 0, entry);
     return entry;
   }
 
@@ -129,14 +139,22 @@ export class StartPlaces {
     this.#grantNext();
   }
 
-  /** Equals in the order in which they came. */
   #next(): Entry | undefined {
-    let next: Entry | undefined;
-    for (const entry of this.#entries.values()) {
-      if (entry.state !== 'waiting') continue;
-      if (next === undefined || expectedOf(entry.server) < expectedOf(next.server)) next = entry;
+    for (let next = this.#waiting.pop(); next; next = this.#waiting.pop()) {
+      if (next.state === 'waiting') return next;
     }
-    return next;
+    return undefined;
+  }
+
+  /** Behind those that are expected to be as quick: equals go in the order in which they came. */
+  #placeFor({ expectedMs: own }: Entry): number {
+    let [from, to] = [0, this.#waiting.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#waiting[middle]?.expectedMs ?? 0) > own) from = middle + 1;
+      else to = middle;
+    }
+    return from;
   }
 }
 

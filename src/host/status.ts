@@ -197,6 +197,22 @@ function nextAttemptAt(server: Server, { now, wallNow }: Moment): number | null 
   return at === null || at <= now ? null : Math.round(wallNow + (at - now));
 }
 
+/** The same for somebody who may not know of every server, or of every tool whose fault came last. */
+export function knownStatus(
+  status: HostStatus,
+  mayKnow: (server: string, tool: string | null) => boolean,
+): HostStatus {
+  const servers = status.servers.filter(({ name }) => mayKnow(name, null));
+  return {
+    ...status,
+    servers: servers.map((server) => {
+      const { name, lastFault } = server;
+      const isHidden = lastFault?.tool !== undefined && !mayKnow(name, lastFault.tool);
+      return isHidden ? { ...server, lastFault: null } : server;
+    }),
+  };
+}
+
 /** The same for somebody who may not see how the servers are run. */
 export function disclosedStatus(status: HostStatus, principal: Principal): HostStatus {
   if (seesOperations(principal)) return status;

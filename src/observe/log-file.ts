@@ -209,14 +209,21 @@ export class RotatedFile implements LogFile {
 /** A link put in our place must not lead us elsewhere, nor a pipe make us wait. Windows has no such flags. */
 const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
+/** What somebody put there may be larger than memory. */
+const copyBytes = 1_048_576;
+
 /** Copies what stands behind the last line break to a file of its own. */
 async function copyEnd(from: FileHandle, { wholeBytes, size }: Tail, to: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_TRUNC | constants.O_WRONLY | careful;
   const copy = await open(to, flags, 0o600);
   try {
-    const bytes = Buffer.alloc(size - wholeBytes);
-    const { bytesRead } = await from.read(bytes, 0, bytes.length, wholeBytes);
-    await copy.writeFile(bytes.subarray(0, bytesRead));
+    for (let at = wholeBytes; at < size; ) {
+      const piece = Buffer.alloc(Math.min(copyBytes, size - at));
+      const { bytesRead } = await from.read(piece, 0, piece.length, at);
+      if (bytesRead === 0) break;
+      await copy.writeFile(piece.subarray(0, bytesRead));
+      at += bytesRead;
+    }
     await copy.datasync();
   } finally {
     await copy.close();

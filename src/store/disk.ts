@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { readOwnFile } from '../kernel/bounded-file.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 
@@ -15,8 +16,8 @@ import { makePrivateFolder } from '../kernel/private-folder.ts';
 export interface Disk {
   /** The name as a person finds it. */
   pathOf(name: string): string;
-  /** The file's bytes; undefined when there is no such file. */
-  read(name: string): Promise<Buffer | undefined>;
+  /** The file's bytes; undefined when there is no such file. Throws `FileTooLarge` beyond the limit. */
+  read(name: string, maxBytes: number): Promise<Buffer | undefined>;
   /** When this resolves, the content outlives a power cut. */
   replace(name: string, bytes: Buffer): Promise<void>;
   /** When this resolves, the file is gone for good; it need not have been there. */
@@ -47,7 +48,7 @@ export function nodeDisk(root: string): Disk {
 
   return {
     pathOf,
-    read: (name) => readWhole(pathOf(name)),
+    read: (name, maxBytes) => unlessAbsent(readOwnFile(pathOf(name), maxBytes), undefined),
     async replace(name, bytes) {
       const target = pathOf(name);
       await prepare(dirname(target));
@@ -85,17 +86,6 @@ export function nodeDisk(root: string): Disk {
       }
     },
   };
-}
-
-async function readWhole(path: string): Promise<Buffer | undefined> {
-  // A link put in our place must not lead us elsewhere, nor a pipe make us wait. Windows has no such flags.
-  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-  const handle = await unlessAbsent(open(path, flags), undefined);
-  try {
-    return await handle?.readFile();
-  } finally {
-    await handle?.close();
-  }
 }
 
 async function writeThrough(path: string, bytes: Buffer): Promise<void> {

@@ -390,3 +390,19 @@ describe('the sweep of the files store', () => {
     expect(kindsOf(problems)).toEqual(['unreadable']);
   });
 });
+
+describe('a value that is not what its collection holds', () => {
+  it('is damaged like a torn one: told once, set aside, and missing', async () => {
+    const { disk, problems, open, verdicts } = setUp();
+    await verdicts.put('key', 'a text');
+    await verdicts.put('other', { a: 1 });
+    const later = open().collection('verdicts', (value) => typeof value === 'object');
+    expect(await later.get('key')).toBeUndefined();
+    expect(await later.get('key')).toBeUndefined();
+    expect(await later.entries()).toEqual([{ key: 'other', value: { a: 1 } }]);
+    expect(await later.isWhole()).toBe(false);
+    expect(kindsOf(problems)).toEqual(['damaged']);
+    expect(problems[0]?.detail).toMatch(/its value is not one of verdicts.*delete it/);
+    expect([...disk.files.keys()].filter((name) => name.endsWith('.damaged'))).toHaveLength(1);
+  });
+});

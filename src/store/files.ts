@@ -18,6 +18,7 @@ import {
   type Entry,
   jsonText,
   type PutOptions,
+  type Shape,
   type Store,
   type StoreHealth,
 } from './store.ts';
@@ -42,6 +43,11 @@ export function openFilesStore(
 interface Change {
   readonly record: StoredRecord | null;
   hasFailed: boolean;
+}
+
+interface Found {
+  readonly record: StoredRecord;
+  readonly value: unknown;
 }
 
 const sweepEveryMs = 600_000;
@@ -75,8 +81,9 @@ export class FilesStore implements Store {
     this.#timer = this.#scheduleSweep();
   }
 
-  collection(name: string): Collection {
+  collection(name: string, shape?: Shape): Collection {
     assertCollectionName(name);
+    if (shape) this.#files.expect(name, shape);
     this.#tidyOnce(name);
     return {
       get: (key) => this.#get(fileOf(name, key)),
@@ -104,10 +111,8 @@ export class FilesStore implements Store {
   async #get(file: string): Promise<unknown> {
     this.#assertOpen();
     const waiting = this.#unsaved.get(file);
-    const record = waiting === undefined ? await this.#read(file) : waiting.record;
-    return record !== null && this.#housekeeping.isAlive(record)
-      ? JSON.parse(record.text)
-      : undefined;
+    const found = waiting === undefined ? await this.#read(file) : foundIn(waiting);
+    return found !== null && this.#housekeeping.isAlive(found.record) ? found.value : undefined;
   }
 
   async #put(
@@ -123,18 +128,18 @@ export class FilesStore implements Store {
 
   async #entries(collection: string, prefix: string): Promise<readonly Entry[]> {
     this.#assertOpen();
-    const records = new Map<string, StoredRecord | null>();
+    const found = new Map<string, Found | null>();
     // Some of it may be saved while the files are read, and may not be in what was read.
     const unsaved = [...this.#unsaved];
     for (const file of (await this.#list(collection)).files)
-      records.set(file, await this.#read(file));
+      found.set(file, await this.#read(file));
     // What is not on the disk yet is newer than what is.
-    for (const [file, { record }] of [...unsaved, ...this.#unsaved]) records.set(file, record);
-    return [...records.values()]
-      .filter((record) => record !== null)
-      .filter((record) => record.collection === collection && record.key.startsWith(prefix))
-      .filter((record) => this.#housekeeping.isAlive(record))
-      .map(({ key, text }) => ({ key, value: JSON.parse(text) }))
+    for (const [file, change] of [...unsaved, ...this.#unsaved]) found.set(file, foundIn(change));
+    return [...found.values()]
+      .filter((one) => one !== null)
+      .filter(({ record }) => record.collection === collection && record.key.startsWith(prefix))
+      .filter(({ record }) => this.#housekeeping.isAlive(record))
+      .map(({ record, value }) => ({ key: record.key, value }))
       .sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
@@ -153,12 +158,12 @@ export class FilesStore implements Store {
     return listing;
   }
 
-  async #read(file: string): Promise<StoredRecord | null> {
+  async #read(file: string): Promise<Found | null> {
     const reading = await this.#files.read(file);
     if (reading.kind === 'closed') this.#retry.refused();
     // In its turn, so that a record written meanwhile is not the one moved aside.
     if (reading.kind === 'damaged') await this.#inTurn(() => this.#files.quarantine(file));
-    return reading.kind === 'record' ? reading.record : null;
+    return reading.kind === 'record' ? reading : null;
   }
 
   /** Takes effect for readers at once; resolves when it is on the disk, or known to have failed. */
@@ -264,6 +269,10 @@ export class FilesStore implements Store {
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new Error('the store is closed');
   }
+}
+
+function foundIn({ record }: Change): Found | null {
+  return record === null ? null : { record, value: JSON.parse(record.text) };
 }
 
 function sizeOf({ record }: Change): number {

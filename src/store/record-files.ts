@@ -3,10 +3,13 @@
 // moved aside, so that it can be looked at and does not stand in the way. When to write is the store's.
 
 import { hash } from 'node:crypto';
+import { FileTooLarge } from '../kernel/bounded-file.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import type { Disk } from './disk.ts';
 import type { Complaints } from './problem.ts';
 import { decodeRecord, encodeRecord, type StoredRecord } from './record.ts';
+import { maxRecordBytes } from './record-limit.ts';
+import type { Shape } from './store.ts';
 
 const suffix = '.record';
 /** What `Disk.setAside` adds to a name. */
@@ -18,7 +21,7 @@ export function fileOf(collection: string, key: string): string {
 }
 
 export type Reading =
-  | { readonly kind: 'record'; readonly record: StoredRecord }
+  | { readonly kind: 'record'; readonly record: StoredRecord; readonly value: unknown }
   | { readonly kind: 'absent' }
   | { readonly kind: 'damaged'; readonly reason: string }
   /** There, but not for us to read, as the user has been told. */
@@ -37,10 +40,17 @@ export class RecordFiles {
   readonly #complaints: Complaints;
   /** Files and folders that could not be read, and why, until they can. */
   readonly #closed = new Map<string, string>();
+  /** What the values of a collection look like; at most one for each collection. */
+  readonly #shapes = new Map<string, Shape>();
 
   constructor(disk: Disk, complaints: Complaints) {
     this.#disk = disk;
     this.#complaints = complaints;
+  }
+
+  /** From now on a value of the collection that does not have this shape is damaged. */
+  expect(collection: string, shape: Shape): void {
+    this.#shapes.set(collection, shape);
   }
 
   /** What cannot be read now, in one line; null if there is nothing of the kind. */
@@ -60,8 +70,9 @@ export class RecordFiles {
   async read(file: string): Promise<Reading> {
     let bytes: Buffer | undefined;
     try {
-      bytes = await this.#disk.read(file);
+      bytes = await this.#disk.read(file, maxRecordBytes(collectionOf(file)));
     } catch (error) {
+      if (error instanceof FileTooLarge) return { kind: 'damaged', reason: tooLarge(error) };
       if (errnoOf(error) === 'EISDIR') return { kind: 'damaged', reason: 'it is a folder' };
       this.#unreadable(file, error);
       return { kind: 'closed' };
@@ -74,9 +85,12 @@ export class RecordFiles {
       return { kind: 'closed' };
     }
     if (decoded.kind === 'damaged') return decoded;
-    const { record } = decoded;
-    if (fileOf(record.collection, record.key) === file) return { kind: 'record', record };
-    return { kind: 'damaged', reason: 'it holds the record of another key' };
+    const { record, value } = decoded;
+    if (fileOf(record.collection, record.key) !== file)
+      return { kind: 'damaged', reason: 'it holds the record of another key' };
+    if (this.#shapes.get(record.collection)?.(value) === false)
+      return { kind: 'damaged', reason: `its value is not one of ${record.collection}` };
+    return decoded;
   }
 
   /** Moves the file aside if it is still damaged. Not while it is being written. */
@@ -96,10 +110,16 @@ export class RecordFiles {
     this.#complaints.say({ kind: 'damaged', file: path, code: null, detail }, path);
   }
 
-  /** Puts the record in its file; null removes the file. Throws what the disk throws. */
+  /**
+   * Puts the record in its file; null removes the file. One that is too large to be read back is not
+   * kept, nor is the one before it, which is not true any more. Throws what the disk throws.
+   */
   async write(file: string, record: StoredRecord | null): Promise<void> {
-    if (record === null) await this.#disk.remove(file);
-    else await this.#disk.replace(file, encodeRecord(record));
+    const bytes = record === null ? null : encodeRecord(record);
+    const isKept = bytes !== null && bytes.length <= maxRecordBytes(collectionOf(file));
+    if (isKept) await this.#disk.replace(file, bytes);
+    else await this.#disk.remove(file);
+    if (bytes !== null && !isKept) this.#sayTooLarge(file, bytes.length);
   }
 
   async list(collection: string): Promise<Listing> {
@@ -133,9 +153,24 @@ export class RecordFiles {
     this.#complaints.recovered(this.#disk.pathOf(name), 'can be read again');
   }
 
+  #sayTooLarge(file: string, bytes: number): void {
+    const path = this.#disk.pathOf(file);
+    const limit = maxRecordBytes(collectionOf(file));
+    const detail = `${path} would have ${bytes} bytes, and at most ${limit} are kept: it is not kept, and the next start does without it`;
+    this.#complaints.say({ kind: 'dropped', file: path, code: null, detail }, path);
+  }
+
   #sayNewer(file: string, version: number): void {
     const path = this.#disk.pathOf(file);
     const detail = `${path} was written by a newer Holdfast (format ${version}) and counts as absent: upgrade, or delete it`;
     this.#complaints.say({ kind: 'newer', file: path, code: null, detail }, path);
   }
+}
+
+function collectionOf(file: string): string {
+  return file.slice(0, file.indexOf('/'));
+}
+
+function tooLarge({ maxBytes }: FileTooLarge): string {
+  return `it has more than ${maxBytes} bytes`;
 }

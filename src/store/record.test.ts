@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { decodeRecord, encodeRecord } from './record.ts';
 
@@ -11,7 +12,11 @@ const bytes = encodeRecord(record);
 
 describe('a record as bytes', () => {
   it('reads back as it was written, to the byte of its value', () => {
-    expect(decodeRecord(bytes)).toEqual({ kind: 'record', record });
+    expect(decodeRecord(bytes)).toEqual({
+      kind: 'record',
+      record,
+      value: JSON.parse(record.text),
+    });
   });
 
   it('is damaged when it is cut anywhere', () => {
@@ -30,6 +35,19 @@ describe('a record as bytes', () => {
 
   it('is damaged when something follows it', () => {
     expect(decodeRecord(Buffer.concat([bytes, Buffer.from('x')])).kind).toBe('damaged');
+  });
+
+  it.each([
+    ['a value that is no JSON', '{"collection":"a","key":"b","expiresAt":null}\n{\n'],
+    ['no value', '{"collection":"a","key":"b","expiresAt":null}\n'],
+    ['no key', '{"collection":"a","expiresAt":null}\n1\n'],
+    ['a time that is none', '{"collection":"a","key":"b","expiresAt":"soon"}\n1\n'],
+    ['a first line that is no JSON', 'x\n1\n'],
+    ['a first line that is null', 'null\n1\n'],
+  ])('is damaged when it has a good checksum but %s', (_, body) => {
+    const sum = hash('sha256', `1\n${body}`, 'hex');
+    const decoded = decodeRecord(Buffer.from(`holdfast-record 1 ${sum}\n${body}`));
+    expect(decoded.kind).toBe('damaged');
   });
 
   it('is told from one of a later format, which is left alone', () => {

@@ -1,6 +1,7 @@
 // One record as the bytes of one file: a first line with the format's version and a checksum of all that
 // follows, a line that says what the record is, and the value as it was given. A file that was cut short
-// or in which a single bit changed never reads as a record. Where files live is none of its business.
+// or in which a single bit changed never reads as a record, nor does one with a good checksum that says
+// something else than a record does. Where files live is none of its business.
 
 import { createHash } from 'node:crypto';
 
@@ -14,7 +15,7 @@ export interface StoredRecord {
 }
 
 export type Decoded =
-  | { readonly kind: 'record'; readonly record: StoredRecord }
+  | { readonly kind: 'record'; readonly record: StoredRecord; readonly value: unknown }
   | { readonly kind: 'damaged'; readonly reason: string }
   /** Whole, but written by a version of Holdfast that came after this one. */
   | { readonly kind: 'newer'; readonly version: number };
@@ -38,7 +39,30 @@ export function decodeRecord(bytes: Buffer): Decoded {
   }
   if (Number(written) !== version) return { kind: 'newer', version: Number(written) };
   const [head = '', text = ''] = body.toString('utf8').split('\n', 2);
-  return { kind: 'record', record: { ...JSON.parse(head), text } };
+  const about = parsed(head);
+  if (!isHead(about)) return { kind: 'damaged', reason: 'it does not say what it is' };
+  const value = parsed(text);
+  if (value === undefined) return { kind: 'damaged', reason: 'its value is not JSON' };
+  const { collection, key, expiresAt } = about;
+  return { kind: 'record', record: { collection, key, expiresAt, text }, value };
+}
+
+/** Undefined where it is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isHead(value: unknown): value is Omit<StoredRecord, 'text'> {
+  const head = value as Partial<Record<keyof StoredRecord, unknown>> | null | undefined;
+  return (
+    typeof head?.collection === 'string' &&
+    typeof head.key === 'string' &&
+    (head.expiresAt === null || typeof head.expiresAt === 'number')
+  );
 }
 
 function checksum(written: number, body: string | Buffer): string {

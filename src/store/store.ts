@@ -2,8 +2,8 @@
 // verdicts about servers, their catalogues, the answers to idempotency keys), each with an optional time
 // to live. Keeping is asynchronous, so a caller that does not need the store must not ask it. The rule for
 // every implementation: a put that has resolved is seen by every later get; the last put wins; a value is
-// gone at the instant its time is over; what is read back is a copy. What a value means, and whether what
-// comes back from a disk still fits, is for the caller to check: `get` therefore gives `unknown`.
+// gone at the instant its time is over; what is read back is a copy. What a value means is for the caller:
+// `get` gives `unknown`, and a caller that says what its values look like gets no others from a disk.
 
 export interface Entry {
   readonly key: string;
@@ -33,9 +33,12 @@ export interface Collection {
 /** `problem` is one line for `status`: what does not work, and what to do. */
 export type StoreHealth = { readonly ok: true } | { readonly ok: false; readonly problem: string };
 
+/** Can this be a value of the collection, of this version or another? One that cannot counts as damaged. */
+export type Shape = (value: unknown) => boolean;
+
 export interface Store extends AsyncDisposable {
   /** A collection by its name: lower-case letters, digits and hyphens. */
-  collection(name: string): Collection;
+  collection(name: string, shape?: Shape): Collection;
   health(): StoreHealth;
   /** Ends the store once everything that was put is kept as well as it can be. */
   close(): Promise<void>;

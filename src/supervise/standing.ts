@@ -13,6 +13,8 @@ export class Standing {
   restarts: RestartState = freshRestarts;
   /** The highest generation given out so far. */
   generation = 0;
+  /** Starts beyond the first of each connection; never goes back. */
+  startsAgain = 0;
   lastFault: { readonly fault: Fault; readonly at: number } | undefined;
 
   constructor(

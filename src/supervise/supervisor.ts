@@ -44,6 +44,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   readonly #parts: SupervisorParts<C>;
   readonly #life: Life<C>;
   #probing = 0;
+  #hasStarted = false;
 
   constructor(parts: SupervisorParts<C>) {
     const { server, clock, policy, standing } = parts;
@@ -185,6 +186,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   }
 
   starting(generation: number): void {
+    if (this.#hasStarted) this.#parts.standing.startsAgain += 1;
+    this.#hasStarted = true;
     this.#emit({ kind: 'starting', server: this.#parts.server, generation });
   }
 

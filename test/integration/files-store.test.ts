@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -11,15 +12,18 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { openFilesStore } from '../../src/store/files.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
+import { encodeRecord } from '../../src/store/record.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { storeContract } from '../support/store-contract.ts';
 
@@ -74,6 +78,39 @@ describe('the files of a store', () => {
     expect(problems).toMatchObject([{ kind: 'damaged', file }]);
   });
 
+  it('are not read when they are larger than any record: they are damaged, and moved aside #durable', async () => {
+    await using store = open();
+    for (const name of ['verdicts', 'catalogues']) {
+      const collection = store.collection(name);
+      await collection.put('key', 1);
+      const [file = ''] = recordsIn(name);
+      truncateSync(file, 3 * 2 ** 30);
+      expect(await collection.get('key')).toBeUndefined();
+      expect(await collection.entries()).toEqual([]);
+      expect(await collection.isWhole()).toBe(false);
+      expect(existsSync(`${file}.damaged`)).toBe(true);
+      expect(problems.pop()).toMatchObject({
+        kind: 'damaged',
+        file,
+        detail: expect.stringMatching(/it has more than \d+ bytes.*moved to .*delete it/),
+      });
+      expect(problems).toEqual([]);
+    }
+  });
+
+  it('are not written when they would be too large to be read back, which is said once', async () => {
+    await using store = open();
+    const verdicts = store.collection('verdicts');
+    await verdicts.put('key', 1);
+    await verdicts.put('key', 'x'.repeat(100_000));
+    await verdicts.put('key', 'x'.repeat(200_000));
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect(recordsIn('verdicts')).toEqual([]);
+    expect(problems).toMatchObject([{ kind: 'dropped', code: null }]);
+    await verdicts.put('key', 2);
+    expect(await verdicts.get('key')).toBe(2);
+  });
+
   it('are not read through a link', async () => {
     await using store = open();
     await store.collection('verdicts').put('key', 1);
@@ -109,6 +146,36 @@ describe('the files of a store', () => {
     await verdicts.put('key', 2);
     expect(recordsIn('verdicts')).toEqual([file]);
     expect(problems).toEqual([]);
+  });
+});
+
+describe('a process that may open few files', () => {
+  const program = `
+    import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/files.ts', import.meta.url).href)};
+    import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
+    const report = ({ detail }) => process.stdout.write(detail + '\\n');
+    const store = openFilesStore(process.argv[1], { clock: systemClock, report });
+    const collection = store.collection('verdicts');
+    const keys = Array.from({ length: 1500 }, (_, count) => 'key-' + count);
+    const values = await Promise.all(keys.map((key) => collection.get(key)));
+    process.stdout.write(values.filter((value) => value === 1).length + ' read');
+    process.exit(0);`;
+
+  it('reads the records of many servers, which are wanted at once', async () => {
+    const folder = join(root, 'state');
+    const file = (key: string) => `${hash('sha256', key, 'hex')}.record`;
+    mkdirSync(join(folder, 'verdicts'), { recursive: true });
+    for (let count = 0; count < 1500; count += 1) {
+      const key = `key-${count}`;
+      const bytes = encodeRecord({ collection: 'verdicts', key, expiresAt: null, text: '1' });
+      writeFileSync(join(folder, 'verdicts', file(key)), bytes);
+    }
+    const script = 'ulimit -n 256; exec "$0" "$@"';
+    const args = ['--import', 'tsx', '--input-type=module', '-e', program, folder];
+    const child = spawn('sh', ['-c', script, process.execPath, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    expect(await text(child.stdout)).toBe('1500 read');
   });
 });
 

@@ -2,13 +2,14 @@
 // are a safety net, so nothing that goes wrong with them may keep a server from starting, and nothing
 // of them may vanish without a word.
 
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { InstanceRecord, recordsDir } from '../../src/supervise/process/instance-record.ts';
 import { sweepOrphans } from '../../src/supervise/process/orphan-sweep.ts';
+import { createSpawner } from '../../src/supervise/process/spawn.ts';
 import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
 
 const host = { pid: process.pid, start: '1' };
@@ -49,6 +50,16 @@ describe('a record of a host', () => {
     expect([notices.length, await files()]).toEqual([1, ['torn.json.damaged']]);
   });
 
+  it('that is larger than any record is not read but moved aside, and its host is not waited for', async () => {
+    await mkdir(recordsDir(stateDir));
+    const file = join(recordsDir(stateDir), 'huge.json');
+    await writeFile(file, '');
+    await truncate(file, 3 * 2 ** 30);
+    expect(await sweep()).toBe(0);
+    expect(await files()).toEqual(['huge.json.damaged']);
+    expect(notices).toEqual([expect.stringMatching(/huge\.json is damaged.*moved to.*delete/)]);
+  });
+
   it('that cannot be read is left for the next start, and the others are looked after', async () => {
     await mkdir(join(recordsDir(stateDir), 'a.json'), { recursive: true });
     await writeFile(join(recordsDir(stateDir), 'b.json'), 'rubbish');
@@ -74,6 +85,36 @@ describe('a record of a host', () => {
     await record[Symbol.asyncDispose]();
     expect(await files()).toEqual([]);
     expect(notices).toHaveLength(1);
+  });
+
+  it('is not written again once its host has ended, whatever is swept afterwards', async () => {
+    const record = newRecord();
+    const child = { pid: 1, start: '1' };
+    record.add(child, []);
+    await record.open();
+    const ended = record[Symbol.asyncDispose]();
+    record.remove(child, []);
+    await ended;
+    record.add(child, []);
+    await record.open();
+    expect(await files()).toEqual([]);
+  });
+
+  it('goes with its host, also if nothing could be prepared for a child', async () => {
+    const refused = () => {
+      throw new Error('no containment can be had');
+    };
+    const spawner = createSpawner({
+      clock: systemClock,
+      instance: 'spawner',
+      stateDir,
+      sourceEnv: { PATH: process.env['PATH'] },
+      containments: Object.assign([], { includes: refused }),
+      notice,
+    });
+    await expect(spawner.containment()).rejects.toThrow('no containment');
+    await spawner[Symbol.asyncDispose]();
+    expect(await files()).toEqual([]);
   });
 
   it('that cannot be removed at the end is left to the next start, and the end is not disturbed', async () => {

@@ -9,6 +9,7 @@ import { redactorFor } from '../../host/open-connection.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
+import { Turns } from '../../kernel/turns.ts';
 import { resolveCommand } from '../../supervise/process/command.ts';
 import { childEnvironment, type Environment } from '../../supervise/process/environment.ts';
 import { createHttpClient, type HttpClient } from '../../upstream/http-client.ts';
@@ -29,15 +30,23 @@ export interface ServerChecks {
 export async function checkServers(checks: ServerChecks): Promise<readonly Check[]> {
   await using http = createHttpClient();
   const { config, host, env, progress } = checks;
-  const checking = Object.entries(config.mcpServers).map(async ([name, server]) => {
-    using _place = await host?.places.enter(host.find(name));
+  const turns = new Turns(looksAtOnce);
+  const look = async ([name, server]: readonly [string, ServerConfig]) => {
     progress(name, 'began');
     const check = await checkServer(name, server, checks, http);
     progress(name, 'done');
     return redacted(check, redactorFor(server, env));
+  };
+  const checking = Object.entries(config.mcpServers).map(async (entry) => {
+    if (host === null) return await turns.run(() => look(entry));
+    using _place = await host.places.enter(host.find(entry[0]));
+    return await look(entry);
   });
   return await Promise.all(checking);
 }
+
+/** Each holds a file or a socket open. */
+const looksAtOnce = 32;
 
 async function checkServer(
   name: string,

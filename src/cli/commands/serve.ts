@@ -172,12 +172,14 @@ async function serveHttp(
 ): Promise<void> {
   const { startHttp } = await import('../../downstream/http/listener.ts');
   const { addressText } = await import('../../downstream/http/address.ts');
-  const { openTokens } = await import('../../downstream/http/tokens.ts');
+  const { isTokenRecord, openTokens } = await import('../../downstream/http/tokens.ts');
   const { out, interrupt } = shell;
   const { clock } = gateway.host;
   const http = { ...config.http, listen: listen ?? config.http.listen };
   const opened =
-    http.auth === 'none' ? undefined : await openTokens(gateway.host.collection('tokens'), clock);
+    http.auth === 'none'
+      ? undefined
+      : await openTokens(gateway.host.collection('tokens', isTokenRecord), clock);
   const front = await startHttp({
     front: gateway,
     config: http,

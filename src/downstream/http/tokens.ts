@@ -61,7 +61,7 @@ export async function openTokens(collection: Collection, clock: Clock): Promise<
 
 async function recordsIn(collection: Collection): Promise<readonly TokenRecord[]> {
   const entries = await collection.entries();
-  return entries.map(({ value }) => value).filter(isRecord);
+  return entries.map(({ value }) => value).filter(isTokenRecord);
 }
 
 const firstPauseMs = 1_000;
@@ -156,7 +156,7 @@ function principalOf({ id, role }: TokenRecord): Principal {
 }
 
 /** What comes back from a disk is a token only if it looks like one. */
-function isRecord(value: unknown): value is TokenRecord {
+export function isTokenRecord(value: unknown): value is TokenRecord {
   if (typeof value !== 'object' || value === null) return false;
   const { id, hash, name, role, expiresAt } = value as Partial<Record<keyof TokenRecord, unknown>>;
   return (

@@ -61,6 +61,7 @@ export class InstanceRecord implements AsyncDisposable {
   #writing: Promise<void> = Promise.resolve();
   #isDirty = false;
   #hasFailed = false;
+  #isOver = false;
 
   constructor(options: RecordOptions) {
     this.#options = options;
@@ -86,8 +87,9 @@ export class InstanceRecord implements AsyncDisposable {
     this.#save();
   }
 
-  /** After an orderly end there is nothing to remember. */
+  /** After an orderly end there is nothing to remember: what comes later writes no new file. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
     await this.#writing;
     if (this.#file === null) return;
     try {
@@ -100,7 +102,7 @@ export class InstanceRecord implements AsyncDisposable {
 
   /** Changes of one moment share a write. */
   #save(): void {
-    if (this.#file === null || this.#isDirty) return;
+    if (this.#file === null || this.#isDirty || this.#isOver) return;
     this.#isDirty = true;
     const file = this.#file;
     this.#writing = this.#writing.then(() => this.#write(file));

@@ -5,8 +5,9 @@
 // nothing we understand is moved aside with a word about it; one that cannot be read is left to the
 // next start. Neither keeps a server from starting.
 
-import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FileTooLarge, readOwnFile } from '../../kernel/bounded-file.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import { killMembers, membersOf, removeCgroup } from './cgroup.ts';
@@ -97,14 +98,21 @@ async function setAside(file: string, { notice }: OrphanSweepOptions): Promise<v
 
 /** Null when it is not one of ours. What it says decides whom we kill, so every field is checked. */
 async function readRecord(file: string): Promise<InstanceFile | null> {
-  const text = await readFile(file, 'utf8');
+  const bytes = await readOwnFile(file, maxRecordBytes).catch(unlessTooLarge);
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = bytes && JSON.parse(bytes.toString('utf8'));
     return isInstanceFile(value) ? value : null;
   } catch {
     // Not JSON: it was not written by us to the end.
     return null;
   }
+}
+
+/** A child is about 250 bytes of it, its cgroups included: a host with 60,000 children. */
+const maxRecordBytes = 16_777_216;
+
+function unlessTooLarge(error: unknown): undefined {
+  if (!(error instanceof FileTooLarge)) throw error;
 }
 
 function isInstanceFile(value: unknown): value is InstanceFile {

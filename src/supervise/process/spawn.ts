@@ -81,6 +81,8 @@ class PosixSpawner implements Spawner {
   /** Starts that are under way, until they succeed or fail. */
   readonly #births = new Set<Promise<Child>>();
   #nursery: Promise<Nursery> | undefined;
+  /** From the first preparation on, also if that fails: whatever is written goes at the end. */
+  #record: InstanceRecord | undefined;
   #ending: Promise<void> | undefined;
   #count = 0;
 
@@ -160,7 +162,14 @@ class PosixSpawner implements Spawner {
       if (ended > 0) this.#notice(`ended ${ended} processes that a dead host had left running`);
     }
     const host = { pid: self.pid, start: self.start };
-    const record = new InstanceRecord({ stateDir, instance, procDir, host, notice: this.#notice });
+    this.#record ??= new InstanceRecord({
+      stateDir,
+      instance,
+      procDir,
+      host,
+      notice: this.#notice,
+    });
+    const record = this.#record;
     const allowed = containments ?? ['pidns', 'cgroup', 'marker', 'group'];
     const own = this.#options.useCgroups === false ? noCgroups : await ownCgroups(procDir);
     const [plan] = await Promise.all([
@@ -179,8 +188,8 @@ class PosixSpawner implements Spawner {
     await within(this.#options.clock, toldMs, Promise.all(children.map((child) => child.told)));
     this.#rounds[Symbol.dispose]();
     await this.#reaper[Symbol.asyncDispose]();
-    const nursery = await this.#nursery?.catch(() => undefined);
-    await nursery?.record[Symbol.asyncDispose]();
+    await this.#nursery?.catch(() => undefined);
+    await this.#record?.[Symbol.asyncDispose]();
   }
 
   readonly #notice = (message: string): void => this.#options.notice?.(message);

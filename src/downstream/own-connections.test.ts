@@ -54,7 +54,7 @@ const ann = { id: 'token:ann', role: null };
 const bob = { id: 'token:bob', role: null };
 
 describe('a call that waits while its connection becomes that of another client', () => {
-  it('gets a connection of its own, and never runs with the roots of the other', async () => {
+  it('gets a connection of its own, and never runs with the roots of the other #own-roots', async () => {
     const { legacy, clock, host, servers } = newGateway({ s: rooted });
     host.setGuard(() => ({ allow: true }));
     const anns = legacy({ roots: {} }, ann);
@@ -78,21 +78,24 @@ describe('a result that is kept', () => {
     { trusted: true },
     { tools: { a: { cacheMs: 60_000 } } },
     { isolation: 'client', trusted: true },
-  ])('is not given to another client of a server that keeps clients apart: %j', async (config) => {
-    const { legacy, clock, servers } = newGateway({ s: rooted }, { config: { s: config } });
-    const one = legacy({ roots: {} });
-    const first = one.request('tools/call', { name: 's__a' });
-    await seconds(5, clock, rootsOf(one, 'file:///one', first));
-    const again = one.request('tools/call', { name: 's__a' });
-    await seconds(1, clock);
-    const other = legacy({ roots: {} });
-    const second = other.request('tools/call', { name: 's__a' });
-    await seconds(5, clock, rootsOf(other, 'file:///other', second));
-    expect(JSON.stringify(first.result)).toContain('file:///one');
-    expect(again.answers).toHaveLength(1);
-    expect(JSON.stringify(second.result)).toContain('file:///other');
-    expect(servers.s.children).toHaveLength(2);
-  });
+  ])(
+    'is not given to another client of a server that keeps clients apart #own-roots: %j',
+    async (config) => {
+      const { legacy, clock, servers } = newGateway({ s: rooted }, { config: { s: config } });
+      const one = legacy({ roots: {} });
+      const first = one.request('tools/call', { name: 's__a' });
+      await seconds(5, clock, rootsOf(one, 'file:///one', first));
+      const again = one.request('tools/call', { name: 's__a' });
+      await seconds(1, clock);
+      const other = legacy({ roots: {} });
+      const second = other.request('tools/call', { name: 's__a' });
+      await seconds(5, clock, rootsOf(other, 'file:///other', second));
+      expect(JSON.stringify(first.result)).toContain('file:///one');
+      expect(again.answers).toHaveLength(1);
+      expect(JSON.stringify(second.result)).toContain('file:///other');
+      expect(servers.s.children).toHaveLength(2);
+    },
+  );
 });
 
 describe('a caller that cannot be asked', () => {

@@ -53,9 +53,14 @@ export class CallBook {
     // Named after the call, so that the answer tells whose it is.
     const keyed = tool === 'add' || tool === 'append' || tool === 'set' ? { key: nonce } : {};
     const ordered = fault === undefined ? {} : { fault: fault.fault };
-    const said = { ...args, ...keyed, nonce, ...ordered };
+    // What may be kept is said alike by all: there the nonce stands beside the arguments.
+    const isAlike = tool === 'roots';
+    const said = isAlike ? args : { ...args, ...keyed, nonce, ...ordered };
     const params = { name: `${server}__${tool}`, arguments: said };
-    const meta = key === undefined ? {} : { 'holdfast/idempotencyKey': key };
+    const meta = {
+      ...(isAlike ? { 'test/nonce': nonce } : {}),
+      ...(key === undefined ? {} : { 'holdfast/idempotencyKey': key }),
+    };
     const frame = requestFrame(this.#era, id, 'tools/call', params, { ...this.#ability, ...meta });
     const bytes = Buffer.byteLength(frame);
     const argumentBytes = Buffer.byteLength(JSON.stringify(said));

@@ -35,6 +35,12 @@ describe('twenty seconds of chaos', () => {
     expect(figure('calls that arrived at another server or tool')).toBe(0);
   });
 
+  it('tell no caller the roots of another #own-roots', () => {
+    expect(figure('roots: answers that name those of their client')).toBeGreaterThan(0);
+    expect(figure('answers that name the roots of another client')).toBe(0);
+    expect(figure('answers without the roots that their client had told')).toBe(0);
+  });
+
   it('tell the truth about what left us #true-dispatched', () => {
     expect(figure('wrong dispatched (1): no, but it had left')).toBe(0);
     expect(figure('wrong dispatched (2): yes, but never received')).toBe(0);

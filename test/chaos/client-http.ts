@@ -15,6 +15,7 @@ import {
 } from './dialects.ts';
 import type { AnswerSeen, History } from './history.ts';
 import type { Order } from './order.ts';
+import { OwnRoots } from './roots.ts';
 import type { Message } from './seen.ts';
 import type { Tally } from './tally.ts';
 
@@ -23,8 +24,10 @@ export interface HttpClientOptions {
   readonly era: Era;
   readonly history: History;
   readonly tally: Tally;
-  /** What it says that it can do. */
+  /** What it says that it can do; with `roots`, it has some of its own. */
   readonly capabilities?: object;
+  /** How long it takes to answer when it is asked for them. */
+  readonly rootsDelayMs?: () => number;
 }
 
 interface Sent {
@@ -39,16 +42,27 @@ export class HttpClient implements Client {
   readonly #tally: Tally;
   readonly #book: CallBook;
   readonly #capabilities: object;
+  readonly #roots: OwnRoots | undefined;
   readonly #requests = new Set<ClientRequest>();
   #agent = new Agent({ keepAlive: true });
   #session: string | undefined;
 
-  constructor({ url, era, history, tally, capabilities = {} }: HttpClientOptions) {
+  constructor(options: HttpClientOptions) {
+    const { url, era, history, tally, capabilities = {}, rootsDelayMs = () => 0 } = options;
     this.#url = url;
     this.#era = era;
     this.#tally = tally;
     this.#capabilities = capabilities;
     this.#book = new CallBook(history, tally, era, capabilities);
+    // In the modern era it would be asked in its calls, and only by a server that it calls.
+    const send = (frame: string) => this.#reply(frame);
+    const hasRoots = era === 'legacy' && 'roots' in capabilities;
+    this.#roots = hasRoots ? new OwnRoots({ history, delayMs: rootsDelayMs, send }) : undefined;
+  }
+
+  /** Resolves when it was asked for its roots; never if it has none. */
+  get asked(): Promise<void> {
+    return this.#roots?.asked ?? new Promise(() => {});
   }
 
   async open(): Promise<void> {
@@ -109,7 +123,7 @@ export class HttpClient implements Client {
     const { accept: _any, ...headers } = this.#headers('');
     const sent = this.#send(
       { method: 'GET', headers: { ...headers, accept: 'text/event-stream' } },
-      (response) => readMessages(response, (message) => this.#book.heard(message)),
+      (response) => readMessages(response, (message) => this.#heard(message)),
     );
     sent.on('error', () => {}); // it is open for strays only
   }
@@ -124,12 +138,23 @@ export class HttpClient implements Client {
     const { statusCode = 0 } = response;
     readMessages(
       response,
-      (message) => this.#book.heard(message),
+      (message) => this.#heard(message),
       () => {
         if (statusCode >= 400 && this.#book.isOpen(call)) this.#book.refused(call);
         else this.#book.cut([call]);
       },
     );
+  }
+
+  #heard(message: Message): void {
+    this.#roots?.heard(message);
+    this.#book.heard(message);
+  }
+
+  /** True if the gateway took it. */
+  async #reply(body: string): Promise<boolean> {
+    const { statusCode = 0 } = await this.#ask({ headers: this.#headers(''), body });
+    return statusCode < 300;
   }
 
   #headers(method: string, name?: string): Record<string, string> {

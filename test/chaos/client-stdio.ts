@@ -9,6 +9,7 @@ import { type Client, within } from './client.ts';
 import { type Era, helloParams, notificationFrame, requestFrame } from './dialects.ts';
 import { type AnswerSeen, History } from './history.ts';
 import type { Order } from './order.ts';
+import { OwnRoots, rootsCapability } from './roots.ts';
 import type { Message } from './seen.ts';
 import type { Tally } from './tally.ts';
 
@@ -101,6 +102,7 @@ class Life {
   readonly #era: Era;
   readonly #options: StdioClientOptions;
   readonly #book: CallBook;
+  readonly #roots: OwnRoots | undefined;
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   #isLeaving = false;
@@ -114,6 +116,8 @@ class Life {
     const history = new History(options.folder, name);
     history.begin(name);
     this.#book = new CallBook(history, options.tally, era);
+    const send = async (frame: string) => this.#write(frame);
+    this.#roots = era === 'legacy' ? new OwnRoots({ history, delayMs: () => 0, send }) : undefined;
     this.#child = options.start(name);
     this.#ended = once(this.#child, 'exit');
     this.#child.stdin?.on('error', () => {}); // the end of stdout tells it
@@ -129,7 +133,8 @@ class Life {
     const greeted = new Promise<void>((resolve) => {
       this.#greeted = resolve;
     });
-    this.#write(requestFrame('legacy', 'hello', 'initialize', helloParams));
+    const params = { ...helloParams, capabilities: rootsCapability };
+    this.#write(requestFrame('legacy', 'hello', 'initialize', params));
     await greeted;
     this.#write(notificationFrame('notifications/initialized'));
   }
@@ -191,8 +196,11 @@ class Life {
     setTimeout(() => this.#child.stdout?.resume(), ms);
   }
 
-  #write(frame: string): void {
-    this.#child.stdin?.write(`${frame}\n`);
+  /** Lines arrive in their order. True if there is somebody to write to. */
+  #write(frame: string): boolean {
+    if (this.#child.stdin?.writable !== true) return false;
+    this.#child.stdin.write(`${frame}\n`);
+    return true;
   }
 
   #heard(text: string): void {
@@ -204,6 +212,7 @@ class Life {
   #heardLine(line: string): void {
     try {
       const message = JSON.parse(line) as Message;
+      this.#roots?.heard(message);
       if (message.id === 'hello') this.#greeted();
       else if (message.id !== 'list') this.#book.heard(message);
     } catch {

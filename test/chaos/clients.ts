@@ -17,8 +17,10 @@ export interface ClientRow {
   readonly client: Client;
   /** Has it a gateway of its own? */
   readonly hasGateway: boolean;
-  /** Those that it can reach. */
+  /** Those that it can reach and that anybody may call. */
   readonly servers: readonly ServerSpec[];
+  /** The one that asks for its roots. */
+  readonly rooted?: ServerSpec;
 }
 
 const httpClientsPerEra = 5;
@@ -77,7 +79,7 @@ function httpClients(storm: string, fleet: Fleet, tally: Tally): readonly Client
 
 function stdioClients(storm: string, fleet: Fleet, tally: Tally): readonly ClientRow[] {
   const { home, folder, report, outlived } = fleet;
-  return fleet.own.map(({ name: owner, configFile, path, servers }) => {
+  return fleet.own.map(({ name: owner, configFile, path, servers, rooted }) => {
     const name = `${storm}-${owner}`;
     // Of its own, so that no other gateway sweeps up at its start what this one has left.
     const state = `state-${owner}`;
@@ -85,6 +87,6 @@ function stdioClients(storm: string, fleet: Fleet, tally: Tally): readonly Clien
       startStdio({ ...home, mark: `${home.mark}-${life}`, state }, configFile, path);
     const left = (life: string) => survivors({ ...home, mark: `${home.mark}-${life}.` }, 'mark');
     const client = new StdioClient({ name, folder, tally, start, left, report, outlived });
-    return { name, client, hasGateway: true, servers };
+    return { name, client, hasGateway: true, servers, rooted };
   });
 }

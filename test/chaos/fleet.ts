@@ -11,7 +11,9 @@ import { pipeBytes } from './pipe.ts';
 import {
   entryOf,
   factsOf,
+  ownRootedServer,
   ownServers,
+  rootedServers,
   type ServerSpec,
   sharedServers,
   toolNames,
@@ -31,6 +33,7 @@ export interface Own {
   /** Where its gateway finds programs. */
   readonly path: string;
   readonly servers: readonly ServerSpec[];
+  readonly rooted: ServerSpec;
 }
 
 /**
@@ -52,6 +55,7 @@ export class Fleet {
   /** What outlived a gateway that was killed. */
   readonly orphans: string[] = [];
   #isClosed = false;
+  #visits = 0;
 
   private constructor(
     home: GatewayHome,
@@ -63,7 +67,11 @@ export class Fleet {
     this.gateway = gateway;
     this.webServers = webServers;
     this.own = own;
-    this.servers = [...sharedServers, ...own.flatMap(({ servers }) => servers)];
+    this.servers = [
+      ...sharedServers,
+      ...rootedServers,
+      ...own.flatMap(({ servers, rooted }) => [...servers, rooted]),
+    ];
   }
 
   static async start({ home, seed, dice }: FleetOptions): Promise<Fleet> {
@@ -72,17 +80,20 @@ export class Fleet {
     const poorPath = pathWithoutUnshare(join(home.folder, 'bin'));
     const own = stdioClients.map(({ name, isPoor }) => {
       const servers = ownServers(name);
-      const plain = entries(home, servers, []);
+      const rooted = ownRootedServer(name);
+      const plain = entries(home, [...servers, rooted], []);
       const configFile = isPoor
         ? configure(home, name, underOwnNames(plain), { naming: 'transparent' })
         : configure(home, name, plain);
-      return { name, servers, configFile, path: isPoor ? poorPath : (process.env['PATH'] ?? '') };
+      const path = isPoor ? poorPath : (process.env['PATH'] ?? '');
+      return { name, servers, rooted, configFile, path };
     });
     const remote = sharedServers.filter(({ transport }) => transport !== 'stdio');
     const webServers = await Promise.all(
       remote.map((spec) => WebServer.start(spec, home.folder, dice.of(spec.name))),
     );
-    const configFile = configure(home, 'shared', entries(home, sharedServers, webServers));
+    const shared = [...sharedServers, ...rootedServers];
+    const configFile = configure(home, 'shared', entries(home, shared, webServers));
     const gateway = await Gateway.start(home, configFile).catch(async (error: unknown) => {
       await Promise.all(webServers.map((server) => server.close()));
       throw error;
@@ -100,6 +111,15 @@ export class Fleet {
 
   get folder(): string {
     return this.home.folder;
+  }
+
+  /** A server that asks for roots; in turn, so that each is met for the first time as long as there are any. */
+  nextRooted(): ServerSpec {
+    const at = this.#visits % rootedServers.length;
+    this.#visits += 1;
+    const spec = rootedServers[at];
+    if (spec === undefined) throw new Error('there is no server that asks for roots');
+    return spec;
   }
 
   get claims(): string {

@@ -56,7 +56,9 @@ export class Harm {
   }
 
   async #standStill(): Promise<void> {
-    const pid = this.#someProcess(this.#victims.servers);
+    // One that stands still before it has asked for roots is called without them after a while.
+    const meant = this.#victims.servers.filter(({ isRooted }) => isRooted !== true);
+    const pid = this.#someProcess(meant);
     if (pid === undefined || !signal(pid, 'SIGSTOP')) return;
     this.#tally.happened('SIGSTOP, SIGCONT');
     await pauseMs(this.#dice.between(200, 5000));

@@ -13,6 +13,8 @@ export interface AnswerSeen {
   readonly fault?: FaultSeen;
   /** The nonce in the answer, as the fixture's own word. */
   readonly echo?: string;
+  /** Of the tool that tells them: the roots that the server knew. */
+  readonly roots?: readonly string[];
   /** The code of an error of the protocol. */
   readonly rpc?: number;
 }
@@ -54,6 +56,16 @@ export class History {
   /** The nonce is null if this client never asked with that id. */
   answer(id: unknown, nonce: string | null, seen: AnswerSeen): void {
     this.#write('answer', { id, nonce, ...seen });
+  }
+
+  /** Which roots are this client's, before anybody asks for them. */
+  roots(uris: readonly string[]): void {
+    this.#write('roots', { uris });
+  }
+
+  /** The client was asked for its roots, and its answer has arrived. */
+  told(): void {
+    this.#write('told', {});
   }
 
   cancel(id: number, nonce: string): void {

@@ -10,6 +10,7 @@ import type { Order } from './order.ts';
 import { Orders } from './orders.ts';
 import { processesOf, signal } from './server-processes.ts';
 import type { Tally } from './tally.ts';
+import { askingForRoots } from './visits.ts';
 
 const thinkMs = 300;
 
@@ -99,6 +100,13 @@ export class Lane {
       await pauseMs(this.#dice.between(0, 500));
       await client.call(plain);
     });
+  }
+
+  /** Asks a server again and again which roots it was told; one after the other. */
+  async askForRoots(): Promise<void> {
+    const { client, rooted } = this.#row;
+    if (rooted === undefined) return;
+    await this.#again(100, 1500, () => client.call(askingForRoots(rooted)));
   }
 
   /** More calls at once than a server and its queue take. */

@@ -5,7 +5,7 @@ import type { OrderedFault } from './faults.ts';
 
 export interface Order {
   readonly server: string;
-  readonly tool: 'echo' | 'get' | 'add' | 'append' | 'set' | 'slow';
+  readonly tool: 'echo' | 'get' | 'add' | 'append' | 'set' | 'slow' | 'roots';
   /** Without the nonce, which its client adds. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly fault?: OrderedFault;

@@ -21,8 +21,13 @@ export function seenIn({ result, error }: Message): AnswerSeen {
     return { kind: 'rpc-error', ...(error === undefined ? {} : { rpc: error.code }) };
   }
   const echo = echoIn(result.structuredContent);
+  const roots = rootsIn(result.structuredContent);
   const kind = result.isError === true ? 'tool-error' : 'result';
-  return echo === undefined ? { kind } : { kind, echo };
+  return {
+    kind,
+    ...(echo === undefined ? {} : { echo }),
+    ...(roots === undefined ? {} : { roots }),
+  };
 }
 
 function faultIn(data: unknown): unknown {
@@ -33,4 +38,12 @@ function faultIn(data: unknown): unknown {
 function echoIn(content: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const word = content?.['nonce'] ?? content?.['key'];
   return typeof word === 'string' ? word : undefined;
+}
+
+/** `roots` tells what its server was told. */
+function rootsIn(
+  content: Readonly<Record<string, unknown>> | undefined,
+): readonly string[] | undefined {
+  const roots = content?.['roots'];
+  return Array.isArray(roots) ? roots.map(String) : undefined;
 }

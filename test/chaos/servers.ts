@@ -25,6 +25,8 @@ export interface ServerSpec {
   readonly isDeaf?: boolean;
   /** Does it get faults of its start, from its control file? */
   readonly isRough?: boolean;
+  /** Does it ask its clients for their roots, and tell what it was told? */
+  readonly isRooted?: boolean;
   /** Does it stay when its stdin ends, with a child in a session of its own? */
   readonly isStubborn?: boolean;
 }
@@ -70,6 +72,18 @@ export const sharedServers: readonly ServerSpec[] = [
   { ...plain, name: 'sse', transport: 'sse', era: 'legacy', weight: 2, faultShare: 0.06 },
 ];
 
+/**
+ * Behind the gateway that listens, and called only by clients that come for them: that such a server
+ * asks is found out once, when its first clients come, so there are several.
+ */
+export const rootedServers: readonly ServerSpec[] = Array.from({ length: 8 }, (_, at) => ({
+  ...plain,
+  name: `roots${at + 1}`,
+  era: at % 4 < 2 ? 'legacy' : 'both',
+  isTrusted: at % 2 === 0,
+  isRooted: true,
+}));
+
 /** Behind the gateway of one stdio client; the names are its own, as its servers are. */
 export function ownServers(client: string): readonly ServerSpec[] {
   return [
@@ -78,6 +92,11 @@ export function ownServers(client: string): readonly ServerSpec[] {
     { ...plain, name: `${client}frail`, weight: 1, restarts: 2, faultShare: 0.15 },
     { ...plain, name: `${client}stays`, weight: 2, faultShare: 0.02, isStubborn: true },
   ];
+}
+
+/** The one of them that asks for roots. */
+export function ownRootedServer(client: string): ServerSpec {
+  return { ...plain, name: `${client}roots`, era: 'legacy', isRooted: true };
 }
 
 const stubborn: readonly Misbehaviour[] = [{ kind: 'ignore-eof' }, { kind: 'setsid-child' }];
@@ -99,7 +118,7 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
   const faults = spec.isStubborn === true ? stubborn : [];
   return {
     ...(isProcess
-      ? faultyStdio({ ...filesOf(folder, spec), era, faults })
+      ? faultyStdio({ ...filesOf(folder, spec), era, faults, roots: spec.isRooted === true })
       : { type: transport, url }),
     // Said of servers at addresses too: by default they are left alone for up to five minutes.
     restart: { max: restarts, windowMs: 600_000, minDelayMs: 20, maxDelayMs: 300 },
@@ -116,11 +135,11 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
 }
 
 /** The tools of the fixture that are called. */
-export const toolNames = ['echo', 'get', 'set', 'add', 'append', 'slow'] as const;
+export const toolNames = ['echo', 'get', 'set', 'add', 'append', 'slow', 'roots'] as const;
 
 /** What the checker has to know of it. */
 export function factsOf(spec: ServerSpec): object {
-  const { name, transport, concurrency, queue, isTrusted } = spec;
+  const { name, transport, concurrency, queue, isTrusted, isRooted = false } = spec;
   const tools = {
     echo: { isSafe: isTrusted },
     get: { isSafe: isTrusted },
@@ -128,6 +147,7 @@ export function factsOf(spec: ServerSpec): object {
     add: { isSafe: false },
     append: { isSafe: false },
     slow: { isSafe: false },
+    ...(isRooted ? { roots: { isSafe: isTrusted, isKept: isTrusted, tellsRoots: true } } : {}),
   };
   return {
     name,
@@ -136,6 +156,6 @@ export function factsOf(spec: ServerSpec): object {
     queue,
     tools,
     // Clients of both eras and of several classes are in front of those that are shared.
-    hasSeveral: sharedServers.includes(spec),
+    hasSeveral: sharedServers.includes(spec) || isRooted,
   };
 }

@@ -8,6 +8,7 @@ import type { Fleet } from './fleet.ts';
 import { Harm } from './harm.ts';
 import { Lane } from './lane.ts';
 import type { Tally } from './tally.ts';
+import { visits } from './visits.ts';
 
 const lanesPerClient = 8;
 /** How long a client waits, when the storm is over, for what it is still owed. */
@@ -45,7 +46,14 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
     special(second, 'stall').stall(folder, tally),
     ...clients.rows
       .filter(({ hasGateway }) => hasGateway)
-      .map((row) => special(row, `${row.name}-names`).takeNames()),
+      .flatMap((row) => [
+        special(row, `${row.name}-names`).takeNames(),
+        special(row, `${row.name}-roots`).askForRoots(),
+      ]),
+    ...['visit-1', 'visit-2'].map((series) => {
+      const own = `${name}-${series}`;
+      return visits({ name: own, fleet, dice: dice.of(own), tally, isOver });
+    }),
   ]);
   await clients.leave(patienceMs);
 }

@@ -298,6 +298,32 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'book.enter(server, items.filter(isOwner));', replace: '' }],
   },
   {
+    id: 'taken-place',
+    breaks:
+      'A call that waits while its connection becomes the own one of another client runs on it, with the roots of that client.',
+    file: 'src/host/attempts.ts',
+    foundBy: 'chaos',
+    promise: 'own-roots',
+    rules: ['foreignRoots'],
+    edits: [
+      {
+        find: 'if (this.#server.seats.isTaken(this.#seat, caller)) throw this.#displaced(seen);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'shared-audience',
+    breaks:
+      'A result that a server gave to one client that it knows the roots of is kept for all clients of its class.',
+    file: 'src/host/seats.ts',
+    foundBy: 'chaos',
+    promise: 'own-roots',
+    rules: ['foreignRoots'],
+    // What stands in its place stands behind it anyway.
+    edits: [{ find: 'caller.client.key} ', replace: 'era} ' }],
+  },
+  {
     id: 'unsaved-record',
     breaks: 'What is put into the store is acknowledged before it is on the disk.',
     file: 'src/store/files.ts',

@@ -27,6 +27,8 @@ export interface FaultyOptions {
   readonly legacyVersion?: string;
   readonly listTtlMs?: number;
   readonly listScope?: 'public' | 'private';
+  /** Does it ask for its client's roots, and have the tool that tells them? */
+  readonly roots?: boolean;
 }
 
 export interface FaultyCommand {
@@ -111,6 +113,7 @@ function flagsOf(options: FaultyOptions): string[] {
     ...Object.entries(flags).flatMap(([flag, value]) =>
       value === undefined ? [] : [flag, String(value)],
     ),
+    ...(options.roots === true ? ['--roots'] : []),
     ...(options.faults ?? []).flatMap((fault) => ['--fault', JSON.stringify(fault)]),
   ];
 }

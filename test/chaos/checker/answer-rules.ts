@@ -1,21 +1,29 @@
 // Whether a call got what it is owed: one answer, its own, and a true one. A success is true when the
-// ledger has the effect done; an error that a server is said to have answered is true when that server
+// ledger has the effect done, or when it may be one that was kept; an error that a server is said to have answered is true when that server
 // received the call (what the gateway itself has to say about a call comes as a fault). Faults are
 // judged in record-rules.ts.
 
 import { type Answer, type Call, named } from './call.ts';
+import type { ServerFacts } from './facts.ts';
 import type { Trace } from './ledger-book.ts';
 import type { Verdict } from './verdict.ts';
 
-export function judgeAnswers(call: Call, isEnded: boolean, trace: Trace, verdict: Verdict): void {
+export function judgeAnswers(
+  call: Call,
+  server: ServerFacts,
+  isEnded: boolean,
+  trace: Trace,
+  verdict: Verdict,
+): void {
   const { answers } = call;
+  const mayBeKept = server.keptTools.has(call.tool);
   if (answers.length === 0) judgeSilence(call, isEnded, verdict);
   if (answers.length > 1) {
     const places = answers.map(({ place, kind }) => `${place} ${kind}`).join(', ');
     const finding = `${named(call, undefined)}: ${answers.length} answers: ${places}`;
     verdict.violates('beyondFirst', finding, answers.length - 1);
   }
-  for (const answer of answers) judgeTruth(call, answer, trace, verdict);
+  for (const answer of answers) judgeTruth(call, answer, trace, mayBeKept, verdict);
 }
 
 function judgeSilence(call: Call, isEnded: boolean, verdict: Verdict): void {
@@ -26,7 +34,13 @@ function judgeSilence(call: Call, isEnded: boolean, verdict: Verdict): void {
   else verdict.adds('calls: undecided, in a history without an end');
 }
 
-function judgeTruth(call: Call, answer: Answer, trace: Trace, verdict: Verdict): void {
+function judgeTruth(
+  call: Call,
+  answer: Answer,
+  trace: Trace,
+  mayBeKept: boolean,
+  verdict: Verdict,
+): void {
   const { kind, fault, echo } = answer;
   const wrong = (why: string) => {
     const ledger = trace.lines.join(', ') || 'nothing in the ledger';
@@ -36,7 +50,7 @@ function judgeTruth(call: Call, answer: Answer, trace: Trace, verdict: Verdict):
   switch (kind) {
     case 'result':
     case 'tool-error':
-      if (trace.done === 0) wrong('the effect was never done');
+      if (trace.done === 0 && !(mayBeKept && kind === 'result')) wrong('the effect was never done');
       return;
     case 'rpc-error':
       if (trace.receipts.length === 0) wrong('no server received the call');

@@ -28,6 +28,8 @@ export interface Answer {
   readonly kind: unknown;
   readonly fault: FaultRecord | undefined;
   readonly echo: unknown;
+  /** The roots that the server knew, if its tool tells them. */
+  readonly roots: unknown;
 }
 
 export type Dispatched = 'no' | 'maybe' | 'yes';

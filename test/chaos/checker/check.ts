@@ -14,6 +14,7 @@ import { readHistory } from './history-book.ts';
 import { LedgerBook, NOTHING } from './ledger-book.ts';
 import { PipeEvidence } from './pipe-evidence.ts';
 import { judgeRecord } from './record-rules.ts';
+import { RootsRule } from './roots-rules.ts';
 import { SocketHints } from './socket-hints.ts';
 import { Verdict } from './verdict.ts';
 import { WindowEvidence } from './window-evidence.ts';
@@ -34,6 +35,7 @@ class Check {
   readonly #sockets: SocketHints;
   readonly #windows: WindowEvidence;
   readonly #keys: KeyRule;
+  readonly #roots: RootsRule;
   readonly #nonces = new Set<string>();
   readonly #keyed = new Map<string, { call: Call; isEnded: boolean }[]>();
 
@@ -47,6 +49,7 @@ class Check {
     this.#sockets = new SocketHints(verdict);
     this.#windows = new WindowEvidence(directory, facts, verdict);
     this.#keys = new KeyRule(facts);
+    this.#roots = new RootsRule(facts, verdict);
   }
 
   run(): void {
@@ -57,6 +60,7 @@ class Check {
       for (const { call, isEnded } of group) this.#judge(call, isEnded, calls);
     }
     if (this.#nonces.size === 0) this.#verdict.violates('evidence', 'no client made a call');
+    this.#roots.judgeCoverage();
     this.#keys.judge(this.#ledger, this.#verdict);
     this.#pipes.judge();
     this.#sockets.tell();
@@ -65,11 +69,12 @@ class Check {
   }
 
   #history(file: string): void {
-    const { calls, isEnded } = readHistory(file, this.#facts, this.#verdict);
+    const { calls, isEnded, roots } = readHistory(file, this.#facts, this.#verdict);
     this.#verdict.adds('clients');
     for (const call of calls) {
       this.#count(call);
       this.#keys.take(call);
+      this.#roots.take(call, roots, this.#ledger.of(call.nonce) !== undefined);
       if (call.key === undefined) this.#judge(call, isEnded, [call]);
       else this.#keyed.set(call.nonce, [...(this.#keyed.get(call.nonce) ?? []), { call, isEnded }]);
     }
@@ -96,7 +101,7 @@ class Check {
       const finding = `${call.place}: facts.json does not know ${call.server}/${call.tool}`;
       return this.#verdict.violates('evidence', finding);
     }
-    judgeAnswers(call, isEnded, trace, this.#verdict);
+    judgeAnswers(call, server, isEnded, trace, this.#verdict);
     judgeArrival(call, trace, this.#verdict);
     if (call === group[0]) judgeRepetition(call, server, trace, this.#verdict);
     const judged = { call, server, trace, group };

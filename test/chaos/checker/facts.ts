@@ -13,6 +13,10 @@ export interface ServerFacts {
   readonly concurrency: number;
   readonly safeTools: ReadonlySet<string>;
   readonly tools: ReadonlySet<string>;
+  /** Their results may be kept, and given again without asking the server. */
+  readonly keptTools: ReadonlySet<string>;
+  /** They answer with the roots that the server was told. */
+  readonly rootsTools: ReadonlySet<string>;
   /** May it answer a status that proves that nothing was read (401, 429, ...)? */
   readonly turnsAway: boolean;
   /** May it have several processes at a time, for clients of several eras and classes? */
@@ -67,14 +71,17 @@ function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined 
     verdict.violates('evidence', `facts.json: a server is not whole: ${JSON.stringify(value)}`);
     return undefined;
   }
-  const isSafe = (tool: string) => (tools[tool] as JsonObject | null)?.['isSafe'] === true;
   const names = Object.keys(tools);
+  const those = (fact: string) =>
+    new Set(names.filter((tool) => (tools[tool] as JsonObject | null)?.[fact] === true));
   return {
     name,
     transport,
     concurrency,
     tools: new Set(names),
-    safeTools: new Set(names.filter(isSafe)),
+    safeTools: those('isSafe'),
+    keptTools: those('isKept'),
+    rootsTools: those('tellsRoots'),
     turnsAway: transport === 'http' && turnsAway !== false,
     hasSeveral: hasSeveral === true,
   };

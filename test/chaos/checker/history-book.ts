@@ -7,6 +7,7 @@ import { basename } from 'node:path';
 import { type Answer, type Call, faultRecord } from './call.ts';
 import type { Facts } from './facts.ts';
 import { type JsonObject, jsonLines } from './json-lines.ts';
+import type { ClientRoots } from './roots-rules.ts';
 import type { Verdict } from './verdict.ts';
 
 /** What a client's frame may have that ours to the server need not: its envelope, names, `_meta`. */
@@ -15,6 +16,7 @@ const ENVELOPE_BYTES = 1024;
 export interface History {
   readonly calls: readonly Call[];
   readonly isEnded: boolean;
+  readonly roots: ClientRoots;
 }
 
 export function readHistory(file: string, facts: Facts, verdict: Verdict): History {
@@ -24,12 +26,13 @@ export function readHistory(file: string, facts: Facts, verdict: Verdict): Histo
     else reader.take(line.value, line.number);
   }
   if (!reader.isEnded) verdict.violates('evidence', `${basename(file)} does not end with "end"`);
-  return { calls: reader.calls, isEnded: reader.isEnded };
+  return { calls: reader.calls, isEnded: reader.isEnded, roots: reader.roots };
 }
 
 class HistoryReader {
   readonly calls: Call[] = [];
   isEnded = false;
+  readonly roots: ClientRoots = { uris: [], toldAt: undefined };
   readonly #file: string;
   readonly #client: string;
   #gateway: string;
@@ -55,6 +58,11 @@ class HistoryReader {
         return this.#call(line, number);
       case 'answer':
         return this.#answer(line, number);
+      case 'roots':
+        return this.#roots(line['uris'], number);
+      case 'told':
+        this.roots.toldAt ??= line['t'];
+        return;
       case 'cancel':
         return this.#turn([line['id']], 'cancelled', number);
       case 'gone':
@@ -98,7 +106,7 @@ class HistoryReader {
   }
 
   #answer(line: JsonObject, number: number): void {
-    const { t, kind, fault, echo } = line;
+    const { t, kind, fault, echo, roots } = line;
     const id = JSON.stringify(line['id']);
     const answer: Answer = {
       at: Number(t),
@@ -106,10 +114,17 @@ class HistoryReader {
       kind,
       fault: faultRecord(fault),
       echo,
+      roots,
     };
     const call = this.#byId.get(id);
     if (call !== undefined) call.answers.push(answer);
     else this.#unasked(line['id'], answer);
+  }
+
+  #roots(uris: unknown, number: number): void {
+    if (!Array.isArray(uris)) return this.gap(number, 'names no roots');
+    if (this.calls.length > 0) this.gap(number, 'comes after the first call');
+    this.roots.uris = uris;
   }
 
   /** No call has this id. If one has it in another type, the client got it back changed. */

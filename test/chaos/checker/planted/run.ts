@@ -11,6 +11,7 @@ import { checkRun } from '../check.ts';
 type Members = Readonly<Record<string, unknown>>;
 
 const TOOLS = { add: { isSafe: false }, echo: { isSafe: true } };
+const ROOTED = { roots: { isSafe: true, isKept: true, tellsRoots: true } };
 
 export const FACTS = {
   servers: [
@@ -21,6 +22,15 @@ export const FACTS = {
   pipeBytes: 200_000,
   seed: 1,
   build: 'none',
+};
+
+/** With one more, which tells the roots that it knows. */
+export const ROOTED_FACTS = {
+  ...FACTS,
+  servers: [
+    ...FACTS.servers,
+    { ...FACTS.servers[0], name: 'rooted', hasSeveral: true, tools: { ...TOOLS, ...ROOTED } },
+  ],
 };
 
 export class PlantedRun {

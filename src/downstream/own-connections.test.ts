@@ -73,6 +73,28 @@ describe('a call that waits while its connection becomes that of another client'
   });
 });
 
+describe('calls of two clients of one person that say the same at the same time', () => {
+  it.each([{}, { trusted: true }])(
+    'are answered each for itself #own-roots: %j',
+    async (config) => {
+      const { legacy, clock } = newGateway({ s: rooted }, { config: { s: config } });
+      const one = legacy({ roots: {} });
+      const other = legacy({ roots: {} });
+      for (let round = 0; round < 2; round += 1) {
+        const first = one.request('tools/call', { name: 's__a' });
+        const second = other.request('tools/call', { name: 's__a' });
+        const answers = [
+          rootsOf(one, 'file:///one', first),
+          rootsOf(other, 'file:///other', second),
+        ];
+        await seconds(5, clock, ...answers);
+        expect(JSON.stringify(first.result)).toContain('file:///one');
+        expect(JSON.stringify(second.result)).toContain('file:///other');
+      }
+    },
+  );
+});
+
 describe('a result that is kept', () => {
   it.each([
     { trusted: true },

@@ -18,6 +18,8 @@ export interface Cacheable {
   readonly key: CacheKey;
   readonly subject: Subject;
   readonly mark: CacheMark;
+  /** Whom the server answered alike when it was looked up. */
+  readonly audience: string;
   readonly hit: Buffer | undefined;
 }
 
@@ -34,10 +36,23 @@ export function lookUp(
   if (subject === undefined) return undefined;
   const args = typeof operation.args === 'string' ? Buffer.from(operation.args) : operation.args;
   const canonical = (json: Uint8Array) => canonicalText(json as Buffer);
-  const audience = caller === undefined ? '' : server.seats.audienceOf(caller);
+  const audience = audienceNow(server, caller);
   const key = cacheKey(server.name, `tool:${name}`, principal.id, args, canonical, audience);
   if (key === null) return undefined;
-  return { key, subject, mark: cache.mark(), hit: cache.get(key) };
+  return { key, subject, mark: cache.mark(), audience, hit: cache.get(key) };
+}
+
+/** Has it not become known meanwhile that the server answers this client as it answers no other? */
+export function isForAll(
+  server: Server,
+  { caller }: CallRequest,
+  { audience }: Cacheable,
+): boolean {
+  return audienceNow(server, caller) === audience;
+}
+
+function audienceNow(server: Server, caller: Caller | undefined): string {
+  return caller === undefined ? '' : server.seats.audienceOf(caller);
 }
 
 function subjectOf(server: Server, tool: string, caller: Caller | undefined): Subject | undefined {

@@ -11,7 +11,7 @@ import { booleanOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import { type Answer, answerIn, answerOf, resultBytes } from './answer.ts';
 import { Attempts, Displaced } from './attempts.ts';
-import { type Cacheable, keepResult, lookUp } from './cached-results.ts';
+import { type Cacheable, isForAll, keepResult, lookUp } from './cached-results.ts';
 import {
   cancelledFault,
   lostTaskFault,
@@ -67,9 +67,19 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
   const cacheable = lookUp(parts.cache, server, call.request);
   if (cacheable === undefined) return carry(parts, server, call, signal, undefined);
   if (cacheable.hit !== undefined) return Promise.resolve(answerOf(cacheable.hit));
-  const launch = (flight: AbortSignal) =>
-    carry(parts, server, call, flight, cacheable).then(resultBytes);
-  return parts.flights.join(cacheable.key.own, launch, signal).then(answerOf);
+  let isOwn = false;
+  const launch = (flight: AbortSignal) => {
+    isOwn = true;
+    return carry(parts, server, call, flight, cacheable).then(resultBytes);
+  };
+  // What another call was answered may be for its client alone: that shows only when it is there.
+  return parts.flights
+    .join(cacheable.key.own, launch, signal)
+    .then((result) =>
+      isOwn || isForAll(server, call.request, cacheable)
+        ? answerOf(result)
+        : cachedOrCarried(parts, server, call),
+    );
 }
 
 /** Through the gate and the queue, under a lease, to an answer. */
@@ -99,7 +109,9 @@ async function carry(
     if (!isWait) breaker.succeeded(pass);
     if (message.result === undefined) throw noResultFault(server.name);
     const answer = answerIn(message, message.result);
-    if (cacheable) keepResult(parts.cache, cacheable, message, resultBytes(answer));
+    if (cacheable && isForAll(server, call.request, cacheable)) {
+      keepResult(parts.cache, cacheable, message, resultBytes(answer));
+    }
     call.answer = isErrorResult(message) ? 'is_error' : 'ok';
     return answer;
   } catch (thrown) {

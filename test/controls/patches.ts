@@ -324,6 +324,16 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'caller.client.key} ', replace: 'era} ' }],
   },
   {
+    id: 'joined-for-all',
+    breaks:
+      'A call that waits for the answer to the same call of another client takes it, though the server keeps clients apart by then.',
+    file: 'src/host/call.ts',
+    foundBy: 'chaos',
+    promise: 'own-roots',
+    rules: ['foreignRoots'],
+    edits: [{ find: 'isOwn || isForAll(server, call.request, cacheable)', replace: 'true' }],
+  },
+  {
     id: 'unsaved-record',
     breaks: 'What is put into the store is acknowledged before it is on the disk.',
     file: 'src/store/files.ts',

@@ -73,6 +73,47 @@ describe('a call that waits while its connection becomes that of another client'
   });
 });
 
+describe('a client that answers before the lists of its server are read', () => {
+  /** Its list of tools comes when it is let. */
+  function slowLists() {
+    const waiting: (() => void)[] = [];
+    let isLet = false;
+    const script: Script = {
+      ...rooted,
+      on: {
+        ...rooted.on,
+        'tools/list': (heard, child) => {
+          const list = { tools: [tool('a')] };
+          if (isLet) return list;
+          waiting.push(() => child.answer(heard, list));
+          return undefined;
+        },
+      },
+    };
+    const letThem = () => {
+      isLet = true;
+      for (const answer of waiting.splice(0)) answer();
+    };
+    return { script, letThem };
+  }
+
+  it('has the connection for itself, and whoever waits gets another #own-roots', async () => {
+    const { script, letThem } = slowLists();
+    const { legacy, clock, servers } = newGateway({ s: script });
+    const one = legacy({ roots: {} });
+    const other = legacy({ roots: {} });
+    const first = one.request('tools/call', { name: 's__a' });
+    await seconds(1, clock);
+    const second = other.request('tools/call', { name: 's__a' });
+    await seconds(1, clock, rootsOf(one, 'file:///one', first));
+    expect(JSON.stringify(servers.s.children[0]?.heard)).toContain('file:///one');
+    letThem();
+    await seconds(5, clock, rootsOf(other, 'file:///other', second));
+    expect(JSON.stringify(first.result)).toContain('file:///one');
+    expect(JSON.stringify(second.result)).toContain('file:///other');
+  });
+});
+
 describe('calls of two clients of one person that say the same at the same time', () => {
   it.each([{}, { trusted: true }])(
     'are answered each for itself #own-roots: %j',

@@ -98,6 +98,12 @@ export class Seat {
     return this.#isMixed || this.#connection !== connection ? undefined : this.#client;
   }
 
+  /** The one client that its legacy connection knows of, also of one that is still being made. */
+  get onlyClient(): Client | undefined {
+    const made = this.supervisor.connection ?? this.#connection;
+    return made?.era === 'legacy' ? this.onlyClientOf(made) : undefined;
+  }
+
   /** The one client that waits for a connection which nobody has used yet. */
   onlyClientWaitingFor(connection: Connection): Client | undefined {
     if (this.#connection === connection) return undefined;
@@ -120,7 +126,7 @@ export class Seat {
 
   /** Its client is gone: what this connection was told is for nobody else. */
   spend(): void {
-    this.#spent = this.supervisor.connection;
+    this.#spent = this.supervisor.connection ?? this.#connection;
   }
 
   /** Was the connection that stands in it a client's own who is gone? Then it ends, and nobody else uses it. */

@@ -306,8 +306,8 @@ export class Seats {
     this.#asks = true;
     if (this.#parts.isolation !== 'auto') return true;
     for (const seat of this.#shared) {
-      const client = seat.onlyClientOf(seat.supervisor.connection);
-      if (client && seat.supervisor.connection?.era === 'legacy') seat.owner = client.key;
+      const client = seat.onlyClient;
+      if (client) seat.owner = client.key;
     }
     this.#choices.clear();
     return true;

@@ -18,5 +18,6 @@ export function defectsIn(folder: string): readonly string[] {
 
 /** Is a line of a gateway's stderr about what one of these servers did? */
 export function newsOf(servers: readonly string[]): (line: string) => boolean {
-  return (line) => servers.some((name) => line.startsWith(`holdfast: ${name} `));
+  return (line) =>
+    servers.some((name) => [' ', ': '].some((next) => line.startsWith(`holdfast: ${name}${next}`)));
 }

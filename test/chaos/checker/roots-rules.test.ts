@@ -71,6 +71,12 @@ testRows(
       wrong: (run) => told(run.history('b', { event: 'told' }), 'x'),
       right: (run) => told(run, 'x').history('b', { event: 'told' }),
     },
+    {
+      title: 'but a result that was kept may be of the time before',
+      wrong: (run) => told(run.history('b', { event: 'told' }), 'x'),
+      right: (run) =>
+        asked(run.history('b', { event: 'told' }), 'x').answer('x', 'result', { roots: [] }),
+    },
   ]),
 );
 

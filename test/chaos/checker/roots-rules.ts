@@ -61,7 +61,8 @@ export class RootsRule {
     } else if (roots.length > 0) this.#named(isReceived);
     else {
       this.#verdict.adds(NONE);
-      if (toldAt === undefined || toldAt >= call.sentAt) return;
+      // A kept result may be of the time before.
+      if (!isReceived || toldAt === undefined || toldAt >= call.sentAt) return;
       const finding = `it names none, though its client had told ${JSON.stringify(uris)}`;
       this.#verdict.violates('untoldRoots', `${named(call, answer)}: ${finding}`);
     }

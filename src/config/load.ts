@@ -5,8 +5,9 @@
 import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
-import { FileTooLarge, readNamedFile } from '../kernel/bounded-file.ts';
+import { readNamedFile } from '../kernel/bounded-file.ts';
 import { Fault } from '../kernel/fault.ts';
+import { FileTooLarge } from '../kernel/file-too-large.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { documentFrom, parseDocument } from './document.ts';
 import { foreignConfig, type ReadText } from './foreign-config.ts';

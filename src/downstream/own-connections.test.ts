@@ -161,6 +161,52 @@ describe('a result that is kept', () => {
   );
 });
 
+describe('a result that was kept before the roots had come', () => {
+  it('is not given out afterwards', async () => {
+    const { legacy, clock } = newGateway({ s: rooted }, { config: { s: { trusted: true } } });
+    const one = legacy({ roots: {} });
+    const early = one.request('tools/call', { name: 's__a' });
+    // Longer than a server may keep a call waiting for its roots.
+    await seconds(4, clock);
+    expect(JSON.stringify(early.result)).toContain('none');
+    await seconds(1, clock, rootsOf(one, 'file:///one', early));
+    const late = one.request('tools/call', { name: 's__a' });
+    await seconds(1, clock);
+    expect(JSON.stringify(late.result)).toContain('file:///one');
+  });
+});
+
+describe('roots that a server asks for on a connection that two clients use', () => {
+  it("are nobody's: it is told none, and each client has its own from then on", async () => {
+    const curious: Script = {
+      tools: [tool('look'), tool('tell')],
+      on: {
+        'tools/call': ({ params }, child) => {
+          if (params['name'] === 'look') child.ask(`q${child.heard.length}`, 'roots/list');
+          return text(rootsTold(child));
+        },
+      },
+    };
+    const { legacy, clock, servers } = newGateway({ s: curious });
+    const [one, other] = [legacy({ roots: {} }), legacy({ roots: {} })];
+    for (const peer of [one, other]) {
+      peer.request('tools/call', { name: 's__tell' });
+      await seconds(1, clock);
+    }
+    const looked = one.request('tools/call', { name: 's__look' });
+    await seconds(2, clock, rootsOf(one, 'file:///one', looked));
+    const said = other.request('tools/call', { name: 's__tell' });
+    await seconds(2, clock);
+    expect(JSON.stringify(said.result)).toContain('none');
+    const again = one.request('tools/call', { name: 's__look' });
+    await seconds(2, clock, rootsOf(one, 'file:///one', again));
+    const told = one.request('tools/call', { name: 's__tell' });
+    await seconds(2, clock);
+    expect(JSON.stringify(told.result)).toContain('file:///one');
+    expect(servers.s.children.length).toBeGreaterThan(1);
+  });
+});
+
 describe('a caller that cannot be asked', () => {
   const call = { principal: localUser, server: 's', operation: toolCall('a', '{}') };
 

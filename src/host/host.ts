@@ -155,6 +155,7 @@ export class Host implements CallParts, AsyncDisposable {
       facts: store.collection('verdicts', isFacts),
       kept: new KeptCatalogues(store.collection('catalogues', isKeptRecord), edges.clock),
       starts: store.collection('starts', isStartRecord),
+      clientsTold: (name) => this.cache.invalidate(name),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
       },

@@ -67,6 +67,7 @@ function newQuestions({ hasClients = true } = {}) {
     seats,
     hasClients,
     asked: () => {},
+    told: () => {},
     roots: new RootsAtStart(facts, clock),
     foundAsking: () => {
       found += 1;

@@ -34,6 +34,8 @@ export interface QuestionsParts {
   readonly hasClients: boolean;
   /** The server has asked a client: what classes of clients can do makes a difference to it. */
   readonly asked: () => void;
+  /** It was told a client's roots: what it answered before may be answered otherwise now. */
+  readonly told: () => void;
   /** It asks without showing which client it means: from now on each needs its own connection. */
   readonly foundAsking: () => void;
   readonly noise: (noise: Noise) => void;
@@ -83,13 +85,17 @@ export class Questions {
   asked(seat: Seat, message: Message, about: Exchange | undefined, from: Connection): void {
     // What belongs to a task is for whoever began the task.
     const byTask = this.#parts.tasks.ownerOf(message, from);
-    const owner = byTask ?? this.#owner(seat, about, from) ?? this.#onlyCallOf(seat, from);
+    const certain = byTask ?? this.#owner(seat, about, from);
+    const likely = certain ?? this.#onlyCallOf(seat, from);
     if (message.method === 'roots/list') {
       // Its call may still be waiting for this very question to be answered.
-      const client = owner?.client ?? seat.onlyClientWaitingFor(from);
-      const caller = owner?.caller ?? (client && seat.oldestCaller(client));
+      const client = certain?.client ?? seat.onlyClientWaitingFor(from);
+      const caller = certain?.caller ?? (client && seat.oldestCaller(client));
+      // Roots stay with the connection: on one that others use too, nobody's are told.
+      if (!client && likely?.client.hasRoots(likely.caller)) this.#foundAsking();
       return this.#rootsAsked(seat, message, client && { client, caller }, from);
     }
+    const owner = likely;
     this.#parts.asked();
     if (!owner) return this.#refuse(seat, message, from);
     // Only where the transport does not show whose it is do clients have to be kept apart.
@@ -110,8 +116,10 @@ export class Questions {
     }
     seat.claim(from, owner.client);
     const heard = (answer: ClientAnswer) => {
+      if (!listsRoots(answer)) return;
+      this.#parts.told();
       // Told where one client's folders are, it is no longer the same server for everybody.
-      if (seat.owner === null && listsRoots(answer)) this.#foundAsking();
+      if (seat.owner === null) this.#foundAsking();
     };
     this.#carry(seat, message, owner, from, heard, () => roots.answered(from));
   }

@@ -59,6 +59,8 @@ export interface ServerParts extends Edges {
   readonly hasClients: boolean;
   /** Tools whose definition changed: what was remembered of them is void. */
   readonly toolsChanged: (server: string, tools: readonly string[]) => void;
+  /** A client has told the server something on which its answers may depend. */
+  readonly clientsTold: (server: string) => void;
   /** A connection was made; the idle pool wants to know. */
   readonly connected: (server: Server) => void;
   /** What clients can see of a list is, or may be, no longer what it was. */
@@ -146,6 +148,7 @@ export class Server {
       seats: this.seats,
       hasClients,
       asked: () => this.facts.learn({ classes: 'differ' }),
+      told: () => parts.clientsTold(name),
       foundAsking: () => {
         if (this.seats.foundAsking()) this.offerings.keep();
       },

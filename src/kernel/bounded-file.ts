@@ -6,18 +6,8 @@
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { FileTooLarge } from './file-too-large.ts';
 import { Turns } from './turns.ts';
-
-/** The file is larger than anything that was written there. It has not been read, or not to its end. */
-export class FileTooLarge extends Error {
-  readonly maxBytes: number;
-
-  constructor(path: string, maxBytes: number) {
-    super(`${path} has more than ${maxBytes} bytes`);
-    this.name = 'FileTooLarge';
-    this.maxBytes = maxBytes;
-  }
-}
 
 /** A link put in our place must not lead us elsewhere, nor a pipe make us wait. Windows has no such flags. */
 const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);

@@ -3,8 +3,8 @@
 // moved aside, so that it can be looked at and does not stand in the way. When to write is the store's.
 
 import { hash } from 'node:crypto';
-import { FileTooLarge } from '../kernel/bounded-file.ts';
 import { errnoOf } from '../kernel/errno.ts';
+import { FileTooLarge } from '../kernel/file-too-large.ts';
 import type { Disk } from './disk.ts';
 import type { Complaints } from './problem.ts';
 import { decodeRecord, encodeRecord, type StoredRecord } from './record.ts';

@@ -7,9 +7,10 @@
 
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FileTooLarge, readOwnFile } from '../../kernel/bounded-file.ts';
+import { readOwnFile } from '../../kernel/bounded-file.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { errnoOf } from '../../kernel/errno.ts';
+import { FileTooLarge } from '../../kernel/file-too-large.ts';
 import { killMembers, membersOf, removeCgroup } from './cgroup.ts';
 import { instanceToken } from './environment.ts';
 import { bootId, type InstanceFile, pidNamespaceId, recordsDir } from './instance-record.ts';

@@ -32,7 +32,7 @@ import { finishTask } from './task-wait.ts';
 /** After the first it has a place of its own, which nobody takes. */
 const maxMoves = 3;
 
-/** The call was not sent, and is to be carried once more, from another place. */
+/** The call is not with its server, and may be carried once more, from another place. */
 export class Displaced extends Error {}
 
 export class Attempts implements PatienceListener {
@@ -65,7 +65,6 @@ export class Attempts implements PatienceListener {
     const giveUp = signal && (() => this.#giveUp());
     if (giveUp) signal.addEventListener('abort', giveUp);
     try {
-      let seen: OfferedTool | undefined;
       for (;;) {
         // Raised while the call waited for its place, or after an attempt that never left us.
         if (signal?.aborted && !this.#isKept) throw cancelledFault(this.#server.name);
@@ -79,10 +78,10 @@ export class Attempts implements PatienceListener {
           this.#patience.begin();
           await this.#interruption.of(preparing);
         }
-        if (this.#server.seats.isTaken(this.#seat, caller)) throw this.#displaced(seen);
-        if (this.#call.replays > 0) this.#refuseIfChanged(seen, offered);
+        if (this.#server.seats.isTaken(this.#seat, caller)) throw this.#displaced();
+        if (this.#call.replays > 0) this.#refuseIfChanged(this.#call.offered, offered);
         this.#refuseForeignTask(connection);
-        seen = offered;
+        this.#call.offered = offered;
         try {
           const message = await this.#dispatch(connection, offered);
           if (message.kind === 'error') throw rpcFault(connection, message);
@@ -165,20 +164,18 @@ export class Attempts implements PatienceListener {
     return offered;
   }
 
-  /** While the call waited, its place has become another client's: unless it has left us, it gets another. */
-  #displaced(seen: OfferedTool | undefined): Error {
-    const { hasLeft, request, moves } = this.#call;
-    if (!hasLeft && request.seat === undefined && moves < maxMoves) {
+  /** While the call waited, its place has become another client's: it gets another, whether it left us or not. */
+  #displaced(): Error {
+    const { hasLeft, request, moves, offered } = this.#call;
+    if (request.seat === undefined && moves < maxMoves) {
       this.#call.moves += 1;
       return new Displaced();
     }
     const { name } = this.#server;
-    if (!hasLeft) {
-      const detail = `the connection to ${name} became that of another client; the call was not sent: try again`;
-      return new Fault('overloaded', detail, { server: name });
-    }
     const why = 'its connection became that of another client';
-    return unknownOutcome(this.#server, this.#call, seen, why);
+    if (hasLeft) return unknownOutcome(this.#server, this.#call, offered, why);
+    const detail = `the connection to ${name} became that of another client; the call was not sent: try again`;
+    return new Fault('overloaded', detail, { server: name });
   }
 
   /** "Safe to repeat" was said of the definition the caller saw; of another one nothing was said. */

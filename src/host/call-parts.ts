@@ -14,6 +14,7 @@ import type { Exchange } from '../upstream/exchange.ts';
 import type { Era } from '../wire/eras.ts';
 import type { BegunTask, BegunTasks, Place } from './begun-tasks.ts';
 import type { Caller } from './caller.ts';
+import type { OfferedTool } from './catalogue.ts';
 import type { HostNews } from './host-news.ts';
 import type { IdlePool } from './idle-pool.ts';
 import type { Operation } from './operation.ts';
@@ -51,6 +52,8 @@ export class Call {
   readonly startedAt: number;
   attempts = 0;
   replays = 0;
+  /** What its caller saw of the tool, when it was sent the latest time. */
+  offered: OfferedTool | undefined;
   /** How often it has changed its place because another client took it. */
   moves = 0;
   /** The latest time that it was sent. */

@@ -132,7 +132,7 @@ async function carry(
       parts.pool.settle();
     }
   }
-  // Another client has taken its place: it has not been sent, and gets a place of its own.
+  // Another client has taken its place: it gets a place of its own.
   return await carry(parts, server, call, signal, cacheable);
 }
 

@@ -106,12 +106,23 @@ function speaks(record: unknown, era: Era): boolean {
   return typeof record === 'object' && record !== null && Reflect.get(record, era) === true;
 }
 
-/** Every member of it is so; all paper servers answer `initialize`, and none of them asks anybody. */
+/**
+ * Every member of it is so, and has the time at which it was shown; all paper servers answer `initialize`,
+ * and none of them asks anybody.
+ */
 function isTrueOf(record: unknown, era: Era): boolean {
   if (typeof record !== 'object' || record === null) return false;
   const facts = { legacy: true, modern: era === 'modern', classes: 'alike', asksAtStart: false };
-  const members = Object.entries(record);
-  return members.length > 0 && members.every(([name, value]) => Reflect.get(facts, name) === value);
+  const { shownAt, ...members } = record as { readonly shownAt?: unknown };
+  const names = Object.keys(members);
+  const isSo = (name: string) => Reflect.get(facts, name) === Reflect.get(members, name);
+  return names.length > 0 && names.every((name) => isSo(name) && isTimeIn(shownAt, name));
+}
+
+function isTimeIn(times: unknown, name: string): boolean {
+  if (typeof times !== 'object' || times === null) return false;
+  const at = Reflect.get(times, name);
+  return typeof at === 'number' && at > 0 && at <= Date.now();
 }
 
 function valuesOf(records: readonly KeptRecord[]): ReadonlyMap<string, unknown> {

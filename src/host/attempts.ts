@@ -150,7 +150,9 @@ export class Attempts implements PatienceListener {
   async #unlisted(connection: Connection): Promise<OfferedTool | undefined> {
     const catalogue = this.#server.catalogueOf(this.#seat);
     const { kind, name } = this.#call.request.operation;
-    if (kind !== 'tool' || name === null || catalogue.offered === undefined) return undefined;
+    if (kind !== 'tool' || name === null) return undefined;
+    // One that is to be repeated must be known to be the same tool as before.
+    if (catalogue.offered === undefined && this.#call.replays === 0) return undefined;
     const reading = catalogue.load(connection).catch((error: unknown) => {
       // A list that cannot be read now cannot say no: the server itself will.
       if (error instanceof Fault) return catalogue.forget();

@@ -104,6 +104,27 @@ describe('a call through the pipeline', () => {
     expect(await fault).toMatchObject({ code: 'outcome_unknown' });
   });
 
+  it('is repeated although the list could not be read when the server came back, once it can', async () => {
+    const script = dyingOnce();
+    let lists = 0;
+    const moody: Script = {
+      ...script,
+      on: {
+        ...script.on,
+        'tools/list': () => {
+          lists += 1;
+          return lists === 2
+            ? new ErrorAnswer({ code: -32603, message: 'not now' })
+            : { tools: [tool('r', { annotations: { readOnlyHint: true } })] };
+        },
+      },
+    };
+    const { carry, clock } = newWorld(moody, { trusted: true });
+    const again = carry(toolCall('r', '{}'));
+    await clock.advanceAsync(10_000);
+    expect(await again).toBe(JSON.stringify(text('second')));
+  });
+
   it('is not repeated for a definition that changed meanwhile', async () => {
     const script = dyingOnce();
     const { carry, servers, clock } = newWorld(script, { trusted: true });

@@ -90,6 +90,36 @@ describe('a legacy session', () => {
     },
   );
 
+  it.each([
+    ['nothing', undefined],
+    ['an error for nobody', { jsonrpc: '2.0', id: null, error: noSuchSession }],
+    ['an error for this very ping', { jsonrpc: '2.0', id: 'own', error: noSuchSession }],
+  ])('in which even a ping is answered 400, with %s, is lost', async (_name, body) => {
+    const { connection, http, lost } = await legacyServer();
+    const exchange = call(connection);
+    http.last.status(400);
+    await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    expect([http.last.method, lost.length]).toEqual(['ping', 0]);
+    const own = (http.last.body as { id: number }).id;
+    if (body === undefined) http.last.status(400);
+    else http.last.json(body.id === null ? body : { ...body, id: own }, { status: 400 });
+    expect([lost.length, connection.isLost]).toEqual([1, true]);
+    await connection.close('end');
+  });
+
+  it('in which a call is answered 400, and a ping well, goes on', async () => {
+    const { connection, http, lost } = await legacyServer();
+    const exchange = call(connection);
+    http.last.status(400);
+    await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    const { id } = http.last.body as { id: number };
+    http.last.json({ jsonrpc: '2.0', id, result: {} });
+    expect([lost.length, connection.isLost]).toEqual([0, false]);
+    const closing = connection.close('end');
+    http.last.status(200);
+    await closing;
+  });
+
   it('is ended politely, without waiting long for the answer', async () => {
     const { connection, http, clock } = await legacyServer();
     const closing = connection.close('end');

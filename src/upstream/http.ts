@@ -96,6 +96,8 @@ class HttpConnection implements Connection {
   /** Modern: the members of `_meta` up to the client's capabilities. */
   #envelopeHead = '';
   #session: string | undefined;
+  /** Is the server being asked whether it still knows the session? */
+  #isDoubted = false;
   #startStatus = 0;
   #isClosed = false;
   #ending: Promise<void> | undefined;
@@ -205,6 +207,7 @@ class HttpConnection implements Connection {
         headers: (status, received) => {
           if (session !== undefined && status === 404) this.#sessionLost(exchange);
           else this.#answerHeaders(method, status, received);
+          if (session !== undefined && status === 400) this.#doubtSession(method);
           if (!this.#greeting && status === 200)
             page = pageFault(this.#parts, this.generation, received);
         },
@@ -316,6 +319,23 @@ class HttpConnection implements Connection {
       },
     });
     this.#inFlight.set(exchange, resumption);
+  }
+
+  /**
+   * Many servers answer 400 where they do not know the session (any more), and 400 may mean anything else: a
+   * session in which not even a ping is taken is over. What was refused is not sent again.
+   */
+  #doubtSession(refused: string): void {
+    if (refused === 'ping') {
+      this.#session = undefined;
+      return this.#lose(this.#fault('does not take its session any more'));
+    }
+    if (this.#isDoubted || !this.#greeting) return;
+    this.#isDoubted = true;
+    const answered = () => {
+      this.#isDoubted = false;
+    };
+    answersProbe(this).then(answered).catch(ignored);
   }
 
   /** The server has forgotten us: nothing was run, and a new session is needed. */

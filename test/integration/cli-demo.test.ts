@@ -24,3 +24,13 @@ it('the demonstration holds what it claims, leaves nothing, and its config works
   const call = await cli.run(['call', 'weather/forecast', 'city=Lisbon']);
   expect(call).toMatchObject({ code: 0, stdout: 'Lisbon: 15 °C, clear\n', stderr: '' });
 });
+
+it('the demonstration claims no failure where it is interrupted #command-line', async () => {
+  await using cli = await commandLine();
+  const started = cli.start(['demo']);
+  await started.printed('✓');
+  started.kill('SIGINT');
+  const { code, stdout } = await started.ended;
+  expect(code).toBe(130);
+  expect(stdout).not.toContain('✗');
+});

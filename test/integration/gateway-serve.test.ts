@@ -96,6 +96,23 @@ describe('the address', () => {
   });
 });
 
+describe('a server that lacks something', () => {
+  it('is named at the start; one that is switched off is not #command-line', async () => {
+    const { command } = faultyStdio();
+    await using home = await GatewayHome.create({
+      mcpServers: {
+        files: faultyStdio(),
+        token: { command, env: { KEY: '$' + '{env:NO_SUCH_TOKEN}' } },
+        off: { command, disabled: true },
+      },
+    });
+    const started = home.start(['--listen', '127.0.0.1:0']);
+    await started.printed('Ctrl-C');
+    const { stderr } = await started.stop();
+    expect(stderr).toMatch(/^holdfast: token is disabled: .*NO_SUCH_TOKEN, which is not set.*\n$/);
+  });
+});
+
 describe('a start that cannot be', () => {
   async function refusal(home: GatewayHome, args: readonly string[]) {
     const { code, stdout, stderr } = await home.start(args).ended;

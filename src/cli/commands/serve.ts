@@ -11,6 +11,7 @@ import type { Host } from '../../host/host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { disabledServers } from '../disabled-servers.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { connectionPage } from '../render/connection-page.ts';
@@ -25,7 +26,8 @@ HTTP: MCP at /mcp (both eras), the 2024 transport at /sse, /healthz and /readyz.
 With --json it prints one line when it listens: {"url", "listen", "token", "pid"}; "url" is for
 clients on this machine, "listen" is the real HOST:PORT, "token" is null unless this start made one. It ends on SIGINT or SIGTERM with exit code 0, after the calls under way have
 been answered (drainMs in the config); a second signal ends it at once. With --stdio it also ends when
-its input has ended and everything it was asked has been answered.
+its input has ended and everything it was asked has been answered. A changed config takes effect at its
+next start.
 
 Examples:
   holdfast serve
@@ -97,6 +99,9 @@ export async function serveConfig(
   try {
     const gateway = await gatewayFor(host, loaded);
     await using _gateway = gateway;
+    for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
+      if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
+    }
     host.startPinned();
     if (options.stdio === true) return await serveStreams(gateway, loaded, shell);
     await serveHttp(gateway, loaded, invocation, options.listen);

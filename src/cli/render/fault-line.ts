@@ -55,7 +55,7 @@ function untold(stderr: string | undefined, cause: string): string {
 const longestStderr = 300;
 
 /** The command a person should try; null where the detail says all there is to do. */
-function nextStep({ code, server, tool }: FaultRecord): string | null {
+function nextStep({ code, server, tool, dispatched }: FaultRecord): string | null {
   switch (steps[code]) {
     case 'names':
       return 'holdfast tools';
@@ -68,7 +68,9 @@ function nextStep({ code, server, tool }: FaultRecord): string | null {
     case 'start':
       return server === '' ? null : 'holdfast doctor, or try it by hand';
     case 'patience':
-      return 'allow it more with --timeout MS';
+      return dispatched === 'no'
+        ? 'allow it more with --timeout MS'
+        : `holdfast status ${server}; a later call may take longer with --timeout MS`;
     case 'defect':
       return 'set HOLDFAST_LOG=debug and report what it shows';
     case null:

@@ -584,3 +584,23 @@ describe('a connection that another one had made needless', () => {
     expect(processOf(world, 'again')).toBe(narrow);
   });
 });
+
+describe('a tool call without prefixes, while a server could not be asked for its tools', () => {
+  it('is not told that there is no such tool: it may be of that server', async () => {
+    const dying: Script = {
+      on: {
+        'server/discover': (_heard, child) => child.exit(),
+        initialize: (_heard, child) => child.exit(),
+      },
+    };
+    const { modern, clock } = newGateway(
+      { a: { tools: [tool('known')] }, b: dying },
+      { settings: { naming: 'transparent' } },
+    );
+    const call = modern().call('perhaps');
+    await clock.advanceAsync(60_000);
+    const { isError, _meta } = call.result as { isError: boolean; _meta: Record<string, unknown> };
+    expect(isError).toBe(true);
+    expect(_meta['holdfast/fault']).toMatchObject({ code: 'unavailable', server: 'b' });
+  });
+});

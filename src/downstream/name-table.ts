@@ -132,12 +132,13 @@ export class NameTable {
   /** Why a name may be unknown only for now: the server of its prefix could not be asked what it has. */
   unread(exposed: string, principal: Principal): Fault | undefined {
     const { host, kind, mode } = this.#parts;
-    if (mode !== 'prefix') return undefined;
+    // Without prefixes it can be anybody's.
     const server = host
       .servers()
-      .filter(({ name }) => exposed.startsWith(prefixOf(name)))
+      .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
+      .filter(({ name }) => isAllowed(host.guard, principal, name, null, kind))
       .find(({ offerings }) => offerings.definitions(lists[kind]) === undefined);
-    if (!server || !isAllowed(host.guard, principal, server.name, null, kind)) return undefined;
+    if (!server) return undefined;
     const { name, supervisor } = server;
     // Nothing will start it by itself: its own words say what to do.
     if (supervisor.isEjected) return supervisor.refusal('ejected');

@@ -185,7 +185,9 @@ export class Attempts implements PatienceListener {
     const { ground } = this.#contract(seen);
     const isLasting = ground === 'operator' || ground === 'protocol';
     if (isLasting || seen?.digest === offered?.digest) return;
-    const why = 'its definition changed when the server came back';
+    const why = offered
+      ? 'its definition changed when the server came back'
+      : 'its definition could not be read again when the server came back';
     throw unknownOutcome(this.#server, this.#call, seen, why);
   }
 

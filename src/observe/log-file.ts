@@ -158,17 +158,21 @@ export class RotatedFile implements LogFile {
 
   /** Looks once at the lines of others: a file in which none can be read is no log, and moved aside. */
   async #isLog(handle: FileHandle, tail: Tail): Promise<boolean> {
+    if (tail.isEndless) return await this.#setAside();
     if (this.#isChecked) return true;
     const { count, unreadable } = await lastLinesOf(handle, tail);
     this.#isChecked = true;
     if (unreadable === 0) return true;
-    const isLog = unreadable < count;
-    if (isLog) this.#onDamage({ kind: 'unreadable', lines: unreadable });
-    else {
-      this.#onDamage({ kind: 'no-log', movedTo: this.#aside });
-      await rename(this.path, this.#aside);
-    }
-    return isLog;
+    if (unreadable === count) return await this.#setAside();
+    this.#onDamage({ kind: 'unreadable', lines: unreadable });
+    return true;
+  }
+
+  /** It is no log; false, for whoever asked. */
+  async #setAside(): Promise<false> {
+    this.#onDamage({ kind: 'no-log', movedTo: this.#aside });
+    await rename(this.path, this.#aside);
+    return false;
   }
 
   async #cut(handle: FileHandle, tail: Tail): Promise<void> {

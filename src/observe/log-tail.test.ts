@@ -23,7 +23,26 @@ describe('the end of a log', () => {
     [`{"n":1}\n${'x'.repeat(200_000)}`, 8],
   ])('is whole up to its last line break: %#', async (text, wholeBytes) => {
     const size = text.length;
-    expect(await tailOf(fileOf(text))).toEqual({ size, wholeBytes, isWhole: size === wholeBytes });
+    expect(await tailOf(fileOf(text))).toEqual({
+      size,
+      wholeBytes,
+      isWhole: size === wholeBytes,
+      isEndless: false,
+    });
+  });
+
+  it('is not looked for through a file in which there are no lines', async () => {
+    const size = 1024 ** 4;
+    let readBytes = 0;
+    const endless = {
+      stat: async () => ({ size }),
+      read: async (buffer: Buffer, _offset: number, length: number) => {
+        readBytes += length;
+        return { buffer, bytesRead: length };
+      },
+    } as unknown as FileHandle;
+    expect(await tailOf(endless)).toMatchObject({ isEndless: true, isWhole: false });
+    expect(readBytes).toBeLessThanOrEqual(1_048_576);
   });
 
   it.each([

@@ -5,19 +5,26 @@
 import type { FileHandle } from 'node:fs/promises';
 import { maxLineBytes } from './event-line.ts';
 
+/** A crash leaves one line unfinished, or zeros in place of what was written last: never as much as this. */
+const longestTail = 1_048_576;
+
 export interface Tail {
   readonly size: number;
   /** Up to and with the last line break. */
   readonly wholeBytes: number;
   readonly isWhole: boolean;
+  /** Nothing near its end is a line: no log of ours looks so, and it is not read any further. */
+  readonly isEndless: boolean;
 }
 
 const chunkBytes = 65_536;
 
 export async function tailOf(handle: FileHandle): Promise<Tail> {
   const { size } = await handle.stat();
-  const wholeBytes = (await lastPlace(handle, 0, size, (chunk) => chunk.lastIndexOf(0x0a))) + 1;
-  return { size, wholeBytes, isWhole: wholeBytes === size };
+  const from = Math.max(0, size - longestTail);
+  const wholeBytes = (await lastPlace(handle, from, size, (chunk) => chunk.lastIndexOf(0x0a))) + 1;
+  const isEndless = from > 0 && wholeBytes === from;
+  return { size, wholeBytes, isWhole: wholeBytes === size, isEndless };
 }
 
 /** May what stands behind the last line break be thrown away? */

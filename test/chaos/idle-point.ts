@@ -53,7 +53,7 @@ export async function idlePoint(options: IdlePointOptions): Promise<IdlePoint> {
   await until(() => isAtRest(url), 'every server to be at rest', restMs).catch(
     async (error: Error) => {
       const { status } = await health(url, 'full');
-      const restless = status?.servers.filter(({ state }) => !restingStates.includes(state));
+      const restless = status?.servers.filter((server) => !isResting(server));
       throw new Error(`${error.message}, but ${JSON.stringify(restless)}`);
     },
   );
@@ -87,16 +87,31 @@ const restingStates = ['idle', 'ejected', 'disabled'];
 
 async function isAtRest(url: string): Promise<boolean> {
   const { servers } = await health(url);
-  return Object.entries(servers).every(
+  const isQuiet = Object.entries(servers).every(
     ([state, count]) => count === 0 || restingStates.includes(state),
   );
+  if (isQuiet) return true;
+  const { status } = await health(url, 'full');
+  return status?.servers.every(isResting) ?? false;
+}
+
+/** An old connection that hung may have opened the circuit after the server was well: it waits for a call then. */
+function isResting({ state, pid, circuit }: ServerRow): boolean {
+  if (restingStates.includes(state)) return true;
+  return state === 'degraded' && pid === null && circuit === 'half_open';
+}
+
+interface ServerRow {
+  readonly state: string;
+  readonly pid: number | null;
+  readonly circuit: string;
 }
 
 interface Health {
   readonly servers: Readonly<Record<string, number>>;
   /** Only if asked for. */
   readonly status?: {
-    readonly servers: readonly { readonly state: string }[];
+    readonly servers: readonly ServerRow[];
     readonly internalErrors: number;
   };
 }

@@ -307,7 +307,7 @@ export const patches: readonly Patch[] = [
     rules: ['foreignRoots'],
     edits: [
       {
-        find: 'if (this.#server.seats.isTaken(this.#seat, caller)) throw this.#displaced(seen);',
+        find: 'if (this.#server.seats.isTaken(this.#seat, caller)) throw this.#displaced();',
         replace: '',
       },
     ],

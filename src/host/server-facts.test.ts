@@ -70,7 +70,7 @@ describe('what is learnt of a server', () => {
 
   it('is not that it ended at initialize: only the next start begins otherwise #eras', async () => {
     const { facts, clock, store } = newFacts();
-    facts.endedAtInitialize();
+    facts.notInitialized();
     expect([facts.now, facts.assumed]).toEqual([{}, { legacy: false }]);
     expect(await facts.known()).toEqual({ legacy: false });
     // Clients go to the modern connection that there is, and the next start tries initialize again.

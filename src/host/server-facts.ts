@@ -34,7 +34,7 @@ export class ServerFacts implements EraMemory {
   /** Wall time at which the server last showed each of them. */
   #shownAt: Ages = {};
   /** Not kept, because an exit is no answer. */
-  #hasEndedAtInitialize = false;
+  #hasNotInitialized = false;
   #recalling: Promise<void> | undefined;
   #keeping: Promise<void> = Promise.resolve();
 
@@ -58,7 +58,7 @@ export class ServerFacts implements EraMemory {
 
   /** What clients are served by: one that has ended at `initialize` is taken for modern for a while. */
   get assumed(): Facts {
-    const isModern = this.#hasEndedAtInitialize && this.#facts.legacy === undefined;
+    const isModern = this.#hasNotInitialized && this.#facts.legacy === undefined;
     return isModern ? { ...this.#facts, legacy: false } : this.#facts;
   }
 
@@ -87,7 +87,7 @@ export class ServerFacts implements EraMemory {
   }
 
   learn(facts: Facts): void {
-    if (facts.legacy !== undefined) this.#hasEndedAtInitialize = false;
+    if (facts.legacy !== undefined) this.#hasNotInitialized = false;
     const keys = Object.keys(facts) as (keyof Facts)[];
     const isNew = keys.some((key) => facts[key] !== this.#facts[key]);
     const at = this.#clock.wallNow();
@@ -99,15 +99,15 @@ export class ServerFacts implements EraMemory {
     this.#keep();
   }
 
-  endedAtInitialize(): void {
-    if (this.#hasEndedAtInitialize) return;
-    this.#hasEndedAtInitialize = true;
+  notInitialized(): void {
+    if (this.#hasNotInitialized) return;
+    this.#hasNotInitialized = true;
     this.#changed(this.now);
   }
 
   /** What was only assumed is found out anew by the next connection. */
   lastConnectionEnded(): void {
-    this.#hasEndedAtInitialize = false;
+    this.#hasNotInitialized = false;
   }
 
   #keep(): void {

@@ -88,13 +88,13 @@ async function start(kind: Kind, first: Era, before: EraKnowledge) {
   let learnt = before;
   let ending: Greeting | Error | undefined;
   let processes = 0;
-  let hasEndedAtInitialize = false;
+  let hasNotInitialized = false;
   const memory = {
     learn: (facts: EraKnowledge) => {
       learnt = { ...learnt, ...facts };
     },
-    endedAtInitialize: () => {
-      hasEndedAtInitialize = true;
+    notInitialized: () => {
+      hasNotInitialized = true;
     },
   };
   const attempt = async (known: EraKnowledge): Promise<Greeting> => {
@@ -114,7 +114,7 @@ async function start(kind: Kind, first: Era, before: EraKnowledge) {
   attempt(before).then(ended, ended);
   while (clock.now() < startTimeoutMs && !ending) await clock.advanceAsync(500);
   const era = ending && 'era' in ending ? ending.era : undefined;
-  return { era, isOver: ending !== undefined, processes, learnt, hasEndedAtInitialize };
+  return { era, isOver: ending !== undefined, processes, learnt, hasNotInitialized };
 }
 
 const manners: readonly Manner[] = ['answers', 'refuses', 'ignores', 'exits'];
@@ -153,8 +153,8 @@ describe('a server that can be spoken to', () => {
       const isNextStart = kind.initialize === 'exits';
       for (const first of ['legacy', 'modern'] as const) {
         for (const known of knowledgeOf(kind)) {
-          const { era, isOver, processes, hasEndedAtInitialize } = await start(kind, first, known);
-          if (era === undefined && !(isNextStart && isOver && hasEndedAtInitialize)) {
+          const { era, isOver, processes, hasNotInitialized } = await start(kind, first, known);
+          if (era === undefined && !(isNextStart && isOver && hasNotInitialized)) {
             failed.push(inWords(kind, first, known));
           }
           expect(processes, inWords(kind, first, known)).toBeLessThanOrEqual(2);
@@ -168,9 +168,9 @@ describe('a server that can be spoken to', () => {
     const failed: string[] = [];
     for (const kind of usableKinds()) {
       if (kind.initialize !== 'exits') continue;
-      const { era, learnt, hasEndedAtInitialize } = await start(kind, 'legacy', {});
+      const { era, learnt, hasNotInitialized } = await start(kind, 'legacy', {});
       // As the memory of a server has it (server-facts).
-      const known = hasEndedAtInitialize && !learnt.modern ? { legacy: false } : learnt;
+      const known = hasNotInitialized && !learnt.modern ? { legacy: false } : learnt;
       const next = await start(kind, 'legacy', known);
       if (era === undefined && next.era !== 'modern') failed.push(inWords(kind, 'legacy', known));
     }

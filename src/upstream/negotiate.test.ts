@@ -64,7 +64,7 @@ function meet(known: EraKnowledge = {}, first: Era = 'modern') {
   const ends: string[] = [];
   const memory = {
     learn: (facts: EraKnowledge) => void learnt.push(facts),
-    endedAtInitialize: () => void ends.push('initialize'),
+    notInitialized: () => void ends.push('initialize'),
   };
   const meeting = negotiate(talk, { first, known, memory, identity, clock, capabilities: '{}' });
   meeting.catch(() => {});
@@ -295,7 +295,7 @@ describe('meeting a server for a legacy client', () => {
     await world.talk.answer(discovered);
     await world.clock.advanceAsync(1_000);
     expect(await world.meeting).toMatchObject({ era: 'modern' });
-    expect(world.learnt()).toEqual({ legacy: false, modern: true });
+    expect(world.learnt()).toEqual({ modern: true });
     expect([world.talk.cancelled, world.clock.pending]).toEqual([[1], 0]);
     await world.talk.answer(`"result":${initialized}`, 0);
     expect(world.talk.said).not.toContain('notifications/initialized');

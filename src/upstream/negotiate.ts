@@ -35,8 +35,8 @@ export interface EraKnowledge {
 export interface EraMemory {
   known(): Promise<EraKnowledge>;
   learn(facts: EraKnowledge): void;
-  /** It has ended when it was sent `initialize`. That is no answer: only the next start begins otherwise. */
-  endedAtInitialize(): void;
+  /** It has ended, or stayed silent, when it was sent `initialize`. That is no answer: only the next start begins otherwise. */
+  notInitialized(): void;
   /** Resolves when what was learnt so far is kept, or the disk takes too long. */
   kept(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export interface Opening {
   /** The era that is tried first: the one of the client that the connection is made for. */
   readonly first: Era;
   readonly known: EraKnowledge;
-  readonly memory: Pick<EraMemory, 'learn' | 'endedAtInitialize'>;
+  readonly memory: Pick<EraMemory, 'learn' | 'notInitialized'>;
   readonly identity: Identity;
   readonly clock: Clock;
   /** What we say a legacy server may ask its client, as JSON. */
@@ -130,7 +130,7 @@ async function legacyFirst(talk: Talk, opening: Opening): Promise<Greeting> {
   const isModern = isInDoubt && known.modern === true;
   const initializing = sendInitialize(talk, opening);
   const meeting = answerTo(talk, initializing).catch((error: unknown) => {
-    if (isInDoubt && isExit(talk, error)) memory.endedAtInitialize();
+    if (isInDoubt && isExit(talk, error)) memory.notInitialized();
     throw isModern && isExit(talk, error) ? new InitializeEndedServer() : error;
   });
   const waitMs = isModern ? probeMs : initializeMs;
@@ -171,8 +171,9 @@ async function afterSilentInitialize(
   ) {
     throw said.fault;
   }
-  // It refused `initialize`, or read it before the probe and answers only the latter.
-  if (said instanceof Refused || talk.isOrdered) memory.learn({ legacy: false });
+  // Silence is no verdict, since its answer to `initialize` may have been lost: it is not kept.
+  if (said instanceof Refused) memory.learn({ legacy: false });
+  else memory.notInitialized();
   initializing.cancel(otherEra());
   return modernGreeting((await modern).discovery);
 }
@@ -247,7 +248,7 @@ async function decided(
     if (!isExit(talk, error)) throw error;
     // It read the probe late and ended for it, unless it has answered it: then it ended for `initialize`.
     if (!late.isAnswered) throw new ProbeEndedServer();
-    memory.endedAtInitialize();
+    memory.notInitialized();
     throw new InitializeEndedServer();
   });
   const first = await Promise.race([meeting, lateModern]);

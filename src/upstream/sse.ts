@@ -98,7 +98,7 @@ class SseConnection implements Connection {
     const { identity, capabilities } = this.#parts;
     // This transport has no modern era; which one the server speaks elsewhere is not learnt here.
     const known = { modern: false };
-    const memory = { learn: () => {}, endedAtInitialize: () => {} };
+    const memory = { learn: () => {}, notInitialized: () => {} };
     const opening = { first: 'legacy', known, memory, identity } as const;
     return negotiate(talk, { ...opening, clock: this.#clock, capabilities });
   }

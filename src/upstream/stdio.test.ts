@@ -26,7 +26,7 @@ const spec = {
 const noMemory: StdioParts['eras'] = {
   known: async () => ({}),
   learn: () => {},
-  endedAtInitialize: () => {},
+  notInitialized: () => {},
   kept: async () => {},
 };
 
@@ -102,7 +102,7 @@ describe('initialize on stdio', () => {
       const eras: StdioParts['eras'] = {
         ...noMemory,
         known: async () => (hasEnded ? { legacy: false } : {}),
-        endedAtInitialize: () => {
+        notInitialized: () => {
           hasEnded = true;
         },
       };

@@ -130,8 +130,17 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
     queue,
     circuit: { threshold: 5, resetMs: 700 },
     limits: { frameBytes: 2 * 1024 * 1024 },
-    tools: { set: { replay: 'safe' } },
+    tools: { set: { replay: 'safe' }, ...safeReads(spec) },
   };
+}
+
+/**
+ * Where a list may not be readable after the server came back (it starts wrong, or its process goes on), a
+ * hint that stands in the list cannot make a repetition safe: there the operator says so.
+ */
+function safeReads({ isTrusted, isRough, transport }: ServerSpec): object {
+  if (!isTrusted || (isRough !== true && transport === 'stdio')) return {};
+  return { echo: { replay: 'safe' }, get: { replay: 'safe' } };
 }
 
 /** The tools of the fixture that are called. */

@@ -99,7 +99,7 @@ async function connected(url: URL) {
       eras: {
         known: async () => ({}),
         learn: () => {},
-        endedAtInitialize: () => {},
+        notInitialized: () => {},
         kept: async () => {},
       },
     },

@@ -41,7 +41,7 @@ export function remoteServer(
       learn: (facts) => {
         eras = { ...eras, ...facts };
       },
-      endedAtInitialize: () => {},
+      notInitialized: () => {},
       kept: async () => {},
     },
   };

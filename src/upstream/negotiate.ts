@@ -131,7 +131,7 @@ async function legacyFirst(talk: Talk, opening: Opening): Promise<Greeting> {
   const initializing = sendInitialize(talk, opening);
   const meeting = answerTo(talk, initializing).catch((error: unknown) => {
     if (isInDoubt && isExit(talk, error)) memory.notInitialized();
-    throw isModern && isExit(talk, error) ? new InitializeEndedServer() : error;
+    throw isModern && isExit(talk, error) ? new InitializeEndedServer('', { cause: error }) : error;
   });
   const waitMs = isModern ? probeMs : initializeMs;
   const said = isInDoubt ? await orSilence(clock, waitMs, meeting) : await meeting;
@@ -157,7 +157,7 @@ async function afterSilentInitialize(
   const isProbed = await Promise.race([meeting.then(() => false), modern.then(() => true)]).catch(
     (error: unknown) => {
       // It was only slow, and ended for the probe.
-      throw isExit(talk, error) ? new ProbeEndedServer() : error;
+      throw isExit(talk, error) ? new ProbeEndedServer('', { cause: error }) : error;
     },
   );
   const said = isProbed ? await orSilence(clock, lateAnswerGraceMs, meeting) : await meeting;
@@ -247,9 +247,9 @@ async function decided(
   const meeting = answerTo(talk, initializing).catch((error: unknown) => {
     if (!isExit(talk, error)) throw error;
     // It read the probe late and ended for it, unless it has answered it: then it ended for `initialize`.
-    if (!late.isAnswered) throw new ProbeEndedServer();
+    if (!late.isAnswered) throw new ProbeEndedServer('', { cause: error });
     memory.notInitialized();
-    throw new InitializeEndedServer();
+    throw new InitializeEndedServer('', { cause: error });
   });
   const first = await Promise.race([meeting, lateModern]);
   if ('kind' in first) {

@@ -86,6 +86,7 @@ async function open(
   signal: AbortSignal,
   listener: ConnectionListener,
   known: EraKnowledge,
+  isAgain = false,
 ): Promise<StdioConnection> {
   const connection = new StdioConnection(parts, generation, listener);
   try {
@@ -95,10 +96,19 @@ async function open(
   } catch (error) {
     await connection.close('hung');
     // Only a process that one of the two questions has ended is started once more, without that one.
-    const again = knowledgeAfter(error);
-    if (again) return open(parts, generation, signal, listener, again);
-    throw connection.explained(error);
+    const again = isAgain ? undefined : knowledgeAfter(error);
+    if (again) return open(parts, generation, signal, listener, again, true);
+    throw connection.explained(isAgain ? endOf(parts.server, error) : error);
   }
+}
+
+/** A process that was started once more and ended as the first one did: that is all there is to say. */
+function endOf(server: string, error: unknown): unknown {
+  if (knowledgeAfter(error) === undefined) return error;
+  const { cause } = error as Error;
+  return cause instanceof Fault
+    ? cause
+    : new Fault('unavailable', `${server} ended while it was being greeted`, { server });
 }
 
 class StdioConnection implements Connection {

@@ -58,7 +58,13 @@ function newHandles(): string[] {
 }
 
 async function newSurvivors(): Promise<ProcessRow[]> {
-  return (await survivors()).filter((row) => !bystanders.has(identify(row)));
+  const left = (await survivors()).filter((row) => !bystanders.has(identify(row)));
+  return left.filter(({ pid }) => !isCompiler(pid));
+}
+
+/** The compiler of the test runner, which starts it when it first needs it and keeps it. */
+function isCompiler(pid: number): boolean {
+  return /\besbuild --service=/.test(commandOf(pid));
 }
 
 /** A zombie counts only if it is our own child: that of another parent is not ours to collect. */
@@ -75,13 +81,16 @@ function identify({ pid, start }: ProcessRow): string {
 }
 
 function describe({ pid, parent, isZombie }: ProcessRow): string {
-  let command = '';
+  return `  ${pid} (parent ${parent})${isZombie ? ' zombie' : ''} ${commandOf(pid)}`;
+}
+
+function commandOf(pid: number): string {
   try {
-    command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').slice(0, 200);
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').slice(0, 200);
   } catch {
     // It has ended just now, or there is no /proc.
+    return '';
   }
-  return `  ${pid} (parent ${parent})${isZombie ? ' zombie' : ''} ${command}`;
 }
 
 function end(pid: number): void {

@@ -117,8 +117,8 @@ export class ProbeRules {
     if (isProof(code)) this.#proven.add(passage.server);
     const isLeftAlone = code === 'unavailable' || code === 'overloaded';
     if (isLeftAlone && passage.begunStep === step) {
-      // A server that is left alone for long is not asked for: nothing fails as fast as that.
-      this.#holders.delete(passage);
+      // A server that is left alone for long is not asked for: nothing fails as fast as that. Whether
+      // the gate or the start said so cannot be seen: it may have had the slot within this step.
     } else if (code === 'circuit_open') {
       this.#holders.delete(passage);
       if (passage.hasAsked) this.#judgeRefused(passage);

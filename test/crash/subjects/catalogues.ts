@@ -8,6 +8,7 @@ import { keptRecords } from '../kept-records.ts';
 import { PaperServer } from '../paper-server.ts';
 import type { Shipped } from '../shipped.ts';
 import type { Operation } from '../weather/plan.ts';
+import { KnownServers } from './known-servers.ts';
 import {
   concerns,
   type Encounter,
@@ -27,17 +28,21 @@ export class CataloguesSubject implements Subject {
   readonly #home: CrashHome;
   readonly #shipped: Shipped;
   readonly #server: PaperServer;
+  readonly #known: KnownServers;
   /** The version that the server has now; every lower one has been there. */
   #version = 0;
   /** The lowest version that may be kept; null: none need be. */
   #acknowledged: number | null = null;
   /** What the last death has left. */
   #kept: number | null = null;
+  /** Is it listed in this life without a start? */
+  #isListed = false;
 
   constructor(home: CrashHome, shipped: Shipped) {
     this.#home = home;
     this.#shipped = shipped;
     this.#server = new PaperServer(home.file('paper'));
+    this.#known = new KnownServers(home, shipped, () => [this.#server.entry(0)]);
     this.#change();
   }
 
@@ -52,14 +57,16 @@ export class CataloguesSubject implements Subject {
 
   forget(part: string): void {
     if (concerns(this.under, part)) this.#acknowledged = null;
+    this.#known.forget(part);
   }
 
   begin(): void {
     this.#kept = this.#read()?.version ?? null;
+    this.#isListed = this.#known.begin();
   }
 
   async check({ client }: Encounter): Promise<readonly Violation[]> {
-    if (this.#kept === null) return [];
+    if (this.#kept === null || !this.#isListed) return [];
     const before = this.#server.starts;
     const { text } = await client.tools();
     const found: Violation[] = [];
@@ -84,14 +91,15 @@ export class CataloguesSubject implements Subject {
     return [];
   }
 
-  examine({ isPowerCut }: Fate): readonly Violation[] {
+  examine(fate: Fate): readonly Violation[] {
     const { broken } = keptRecords(this.#shipped, this.#home, 'catalogues');
     const found: Violation[] = broken.map((text) => ({
       wrong: 'lost',
       text: `catalogues/${text}`,
     }));
+    found.push(...this.#known.examine(fate));
     const left = this.#read();
-    const least = isPowerCut ? this.#kept : this.#acknowledged;
+    const least = fate.isPowerCut ? this.#kept : this.#acknowledged;
     if (left === null) {
       if (least !== null) found.push({ wrong: 'lost', text: `catalogue ${least} is gone` });
       return found;
@@ -108,6 +116,7 @@ export class CataloguesSubject implements Subject {
   /** What is seen in its place survives a kill; whether it survives a power cut, nobody has said. */
   #observe(): void {
     this.#acknowledged = this.#read()?.version ?? this.#acknowledged;
+    this.#known.observe();
   }
 
   #change(): void {

@@ -2,12 +2,14 @@
 // after every restart, although the server before it in the config came for it meanwhile. Who has it is
 // read from what is kept, and from the list that clients see.
 
+import { basename } from 'node:path';
 import type { Dice } from '../../support/dice.ts';
 import type { CrashHome } from '../home.ts';
 import { keptRecords } from '../kept-records.ts';
 import { PaperServer } from '../paper-server.ts';
 import type { Shipped } from '../shipped.ts';
 import type { Operation } from '../weather/plan.ts';
+import { KnownServers } from './known-servers.ts';
 import {
   concerns,
   type Encounter,
@@ -30,6 +32,7 @@ export class NamesSubject implements Subject {
   readonly #shipped: Shipped;
   readonly #early: PaperServer;
   readonly #late: PaperServer;
+  readonly #known: KnownServers;
   /** Who was seen to have the name; null: nobody need have it. */
   #owner: string | null = null;
   /** Who had it when this life began. */
@@ -41,6 +44,7 @@ export class NamesSubject implements Subject {
     this.#early = new PaperServer(home.file('early'));
     this.#late = new PaperServer(home.file('late'));
     this.#late.offer([definition(wish, 'late')]);
+    this.#known = new KnownServers(home, shipped, () => Object.values(this.servers()));
     this.#wants(false);
   }
 
@@ -60,10 +64,15 @@ export class NamesSubject implements Subject {
 
   forget(part: string): void {
     if (concerns(this.under, part)) this.#owner = null;
+    this.#known.forget(part);
   }
 
   begin(): void {
-    this.#before = this.#kept();
+    const kept = this.#kept();
+    // An owner who is asked again may want it no more: then it is the other's.
+    const isLasting = this.#known.begin() && kept !== null && this.#isKeptOf(kept);
+    this.#before = isLasting ? kept : null;
+    if (!isLasting) this.#owner = null;
     this.#owner ??= this.#before;
   }
 
@@ -74,20 +83,22 @@ export class NamesSubject implements Subject {
   }
 
   async act({ client }: Encounter): Promise<readonly Violation[]> {
-    await client.tools();
-    this.#owner ??= this.#kept();
+    const before = await client.tools();
+    this.#owner ??= this.#keptAndSeen(before.text);
     this.#wants(true);
     await client.call('early__announce');
     const { text } = await client.tools();
     const found = this.#owner === null ? [] : this.#judgeList(text, this.#owner);
-    this.#owner ??= this.#kept();
+    this.#owner ??= this.#keptAndSeen(text);
+    this.#known.observe();
     return found;
   }
 
-  examine({ isPowerCut }: Fate): readonly Violation[] {
+  examine(fate: Fate): readonly Violation[] {
     const { broken } = keptRecords(this.#shipped, this.#home, 'names');
     const found: Violation[] = broken.map((text) => ({ wrong: 'lost', text: `names/${text}` }));
-    const due = isPowerCut ? this.#before : this.#owner;
+    found.push(...this.#known.examine(fate));
+    const due = fate.isPowerCut ? this.#before : this.#owner;
     const kept = this.#kept();
     if (due !== null && kept !== due) {
       found.push({ wrong: 'lost', text: `${wanted} was ${due}'s and is kept as ${kept}'s` });
@@ -103,9 +114,26 @@ export class NamesSubject implements Subject {
     return [{ wrong: 'lost', text: `${wanted} was ${owner}'s, and clients see ${other}'s` }];
   }
 
+  /** A new owner is seen before he is kept: until both agree nobody need have it. */
+  #keptAndSeen(text: string): string | null {
+    const kept = this.#kept();
+    return kept !== null && text.includes(definition(wanted, kept)) ? kept : null;
+  }
+
   #wants(isWanted: boolean): void {
     const own = definition('announce', 'early');
     this.#early.offer(isWanted ? [own, definition(wish, 'early')] : [own]);
+  }
+
+  /** Is its list kept, with the name in it? */
+  #isKeptOf(server: string): boolean {
+    const entry = new Map<string, object>(Object.entries(this.servers())).get(server) ?? {};
+    const file = basename(this.#shipped.recordOf('catalogues', entry, this.#home.folder));
+    const { records } = keptRecords(this.#shipped, this.#home, 'catalogues');
+    const record = records.find((one) => one.file === file);
+    return JSON.stringify(record?.value ?? null).includes(
+      JSON.stringify(definition(wish, server)).slice(1, -1),
+    );
   }
 
   #kept(): string | null {

@@ -4,8 +4,8 @@
 // caller who gives up leaves alone; when the last one has left, the flight is called off and a
 // newcomer starts another. Whatever a flight ends with goes to those who were waiting, no further.
 
+import type { Signal } from '../kernel/cancel-signal.ts';
 import { Fault } from '../kernel/fault.ts';
-import type { Signal } from '../kernel/withdrawal.ts';
 
 interface Flight<Value> {
   readonly landing: Promise<Value>;

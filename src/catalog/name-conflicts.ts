@@ -2,7 +2,7 @@
 // called otherwise, who can be taken for another, and what to do about it. No tool vanishes in silence:
 // `status` and `doctor` tell what is worked out here.
 
-import type { Displacement, Names, Refusal } from './naming.ts';
+import type { Displacement, NameRefusal, Names } from './naming.ts';
 
 export interface NameConflict {
   readonly server: string;
@@ -32,7 +32,7 @@ export function conflictLine(conflicts: readonly NameConflict[]): string | null 
   return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
-function refused(refusal: Refusal, kind: NamedKind): NameConflict {
+function refused(refusal: NameRefusal, kind: NamedKind): NameConflict {
   const { server, name, wanted, owner } = refusal;
   const why =
     refusal.kind === 'collision'
@@ -71,11 +71,11 @@ function quoted(name: string): string {
   return JSON.stringify(name);
 }
 
-function ownerText(owner: Refusal['owner']): string {
+function ownerText(owner: NameRefusal['owner']): string {
   return owner === null ? 'Holdfast itself' : owner.server;
 }
 
-function remedyOf({ server, name }: Refusal, kind: NamedKind): string {
+function remedyOf({ server, name }: NameRefusal, kind: NamedKind): string {
   if (kind === 'prompt') return 'set "naming" to "prefix", or rename one of the servers';
   return `give it another name in the config: mcpServers.${server}.tools[${quoted(name)}].as`;
 }

@@ -32,13 +32,13 @@ export interface Owner {
 }
 
 /** Who did not get the name that was wanted, and who keeps it; null is the gateway itself. */
-export interface Refusal extends Owner {
+export interface NameRefusal extends Owner {
   readonly kind: 'collision' | 'look_alike';
   readonly wanted: string;
   readonly owner: Owner | null;
 }
 
-export interface Displacement extends Refusal {
+export interface Displacement extends NameRefusal {
   /** What it is called instead. */
   readonly exposed: string;
 }
@@ -52,7 +52,7 @@ export interface Names {
    */
   resolve(exposed: string, mayUse?: (owner: Owner) => boolean): Owner | undefined;
   /** Those that have no exposed name at all. */
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly NameRefusal[];
   /** Those that are called otherwise than the operator or the rule would have it. */
   readonly displaced: readonly Displacement[];
   /** Those whose exposed name looks like another server's. In transparent mode they are refused. */
@@ -107,7 +107,7 @@ interface Holder {
 }
 
 class NameBook implements Names {
-  readonly refused: Refusal[] = [];
+  readonly refused: NameRefusal[] = [];
   readonly displaced: Displacement[] = [];
   readonly #mode: NamingMode;
   readonly #reserved: ReadonlySet<string>;
@@ -246,7 +246,7 @@ class NameBook implements Names {
     return this.#owners.has(exposed) || this.#reserved.has(exposed);
   }
 
-  #collision(loser: Owner, wanted: string): Refusal {
+  #collision(loser: Owner, wanted: string): NameRefusal {
     return { kind: 'collision', ...loser, wanted, owner: this.#owners.get(wanted) ?? null };
   }
 }

@@ -2,7 +2,7 @@
 // same folder; a claim to a skill is a claim to the folder, kept under a key of its own beside the keys of
 // single URIs.
 
-import { keyOf } from './uri-holdings.ts';
+import { uriKey } from './uri-holdings.ts';
 
 const mainFile = 'SKILL.md';
 /** A line break is in no URI. */
@@ -17,7 +17,7 @@ export function skillKeyOf(uri: string): string {
 }
 
 export function skillKey(folder: string): string {
-  return `${keyOf(folder)}${skillMark}`;
+  return `${uriKey(folder)}${skillMark}`;
 }
 
 export function isSkillKey(key: string): boolean {

@@ -62,7 +62,7 @@ export function judgedAlone(text: string, before: number): UriTemplate | undefin
 }
 
 /** The beginning stays readable: whether a URI looks rewritten is told by it. */
-export function keyOf(uri: string): string {
+export function uriKey(uri: string): string {
   if (uri.length <= maxKeyLength) return uri;
   return `${uri.slice(0, 16)}\n${hash('sha256', uri, 'base64url')}`;
 }

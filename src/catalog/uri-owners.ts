@@ -15,8 +15,8 @@ import {
   insert,
   judged,
   judgedAlone,
-  keyOf,
   remove,
+  uriKey,
 } from './uri-holdings.ts';
 import { comparable, matchesOne, overlap, type UriTemplate } from './uri-template.ts';
 
@@ -99,7 +99,7 @@ export class UriOwners {
     const before = holdings.listed;
     const turnOf = (text: string, turns: ReadonlyMap<string, number>) =>
       turns.get(text) ?? (holdings.held.has(text) ? heldTurn : this.#turn);
-    const keys = [...uris.map(keyOf), ...skills.map(skillKeyOf)];
+    const keys = [...uris.map(uriKey), ...skills.map(skillKeyOf)];
     const now = new Map(keys.map((key) => [key, turnOf(key, before)]));
     holdings.skills = skills.length;
     for (const key of before.keys()) {
@@ -142,7 +142,7 @@ export class UriOwners {
   returned(server: string, uri: string): void {
     const rank = this.#rankOf(server);
     const { returned } = this.#at(rank);
-    const key = keyOf(uri);
+    const key = uriKey(uri);
     if (!returned.delete(key)) this.#change(key, ({ returners }) => insert(returners, rank));
     returned.add(key);
     if (returned.size <= maxReturned) return;
@@ -178,7 +178,7 @@ export class UriOwners {
     const rank = this.#owner(uri) ?? this.#onlyServer();
     if (rank === undefined) return undefined;
     const { server, returned } = this.#at(rank);
-    const key = keyOf(uri);
+    const key = uriKey(uri);
     if (returned.delete(key)) returned.add(key);
     return { server, uri };
   }
@@ -208,7 +208,7 @@ export class UriOwners {
 
   /** The rank of the URI's owner; `asker` is a server that has it in hand, and so claims it too. */
   #owner(uri: string, asker = Number.POSITIVE_INFINITY): number | undefined {
-    const claims = this.#claims.get(keyOf(uri));
+    const claims = this.#claims.get(uriKey(uri));
     const lister = this.#skillOwner(uri) ?? claims?.listers[0];
     if (lister !== undefined) return lister;
     const nearest = Math.min(asker, claims?.returners[0] ?? Number.POSITIVE_INFINITY);

@@ -4,10 +4,10 @@
 
 import { ownIdentity } from '../host/identity.ts';
 import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { assertLogLevel } from './command-verbosity.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { reportFaults } from './fault-report.ts';
 import type { Perform } from './invocation.ts';
-import { assertLogLevel } from './log-level.ts';
 import { createProgram, isAnswered, nothingAsked, usageFault } from './program.ts';
 import { complain, type Shell, shellOf } from './shell.ts';
 import { Interrupted } from './standalone.ts';

@@ -4,8 +4,8 @@
 import type { Clock } from '../kernel/clock.ts';
 import { printableLine } from '../kernel/printable.ts';
 import { systemClock } from '../kernel/system-clock.ts';
+import { includes, type LogLevel, logLevelFrom } from './command-verbosity.ts';
 import { Interrupt } from './interrupt.ts';
-import { includes, type LogLevel, logLevelFrom } from './log-level.ts';
 import { Output } from './output.ts';
 
 export interface Shell {

@@ -11,8 +11,8 @@ import {
 } from 'jsonc-parser';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
+import { shownWord } from './message-text.ts';
 import { emptyFile } from './no-servers.ts';
-import { shownWord } from './shown-word.ts';
 
 export type Path = readonly (string | number)[];
 

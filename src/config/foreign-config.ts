@@ -9,7 +9,6 @@ import { parseEnv } from 'node:util';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import type { Document, Path, Problem } from './document.ts';
-import { firstFew } from './first-few.ts';
 import { inputDefaults, translatedEntry } from './foreign-entry.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import {
@@ -19,11 +18,10 @@ import {
   type LoadedConfig,
   switchedOff,
 } from './loaded.ts';
-import { pathText } from './path-text.ts';
+import { firstFew, pathText, shownWord } from './message-text.ts';
 import { problemsOf } from './problems.ts';
 import { noteVariables, type UsedVariable } from './secrets.ts';
 import { isReserved, isServerName, reservedServerName, safeNameFrom } from './server-name.ts';
-import { shownWord } from './shown-word.ts';
 
 /** The text of a file, or the code of the error that kept it from being read. */
 export type ReadText = (

@@ -7,9 +7,8 @@
 import { basename, sep } from 'node:path';
 import { ownValue } from '../kernel/own-value.ts';
 import type { Path } from './document.ts';
-import { pathText } from './path-text.ts';
+import { pathText, shownWord } from './message-text.ts';
 import type { UsedVariable } from './secrets.ts';
-import { shownWord } from './shown-word.ts';
 
 export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;

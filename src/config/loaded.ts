@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import type { Path } from './document.ts';
 import { frozen } from './frozen.ts';
-import { pathText } from './path-text.ts';
+import { pathText } from './message-text.ts';
 import { type Config, configSchema } from './schema.ts';
 
 export interface LoadedConfig {

@@ -5,7 +5,6 @@
 
 import { Fault } from '../kernel/fault.ts';
 import type { Document, Problem } from './document.ts';
-import { firstFew } from './first-few.ts';
 import { type Gap, type Interpolated, interpolate, type Variables } from './interpolate.ts';
 import {
   type Entries,
@@ -14,6 +13,7 @@ import {
   type LoadedConfig,
   switchedOff,
 } from './loaded.ts';
+import { firstFew } from './message-text.ts';
 import { problemsOf } from './problems.ts';
 import { noteVariables } from './secrets.ts';
 

@@ -5,11 +5,10 @@
 import * as z from 'zod';
 import { ownValue } from '../kernel/own-value.ts';
 import type { Path, Problem } from './document.ts';
-import { nearest } from './nearest.ts';
-import { pathText } from './path-text.ts';
+import { pathText, shownWord } from './message-text.ts';
+import { nearestWord } from './nearest-word.ts';
 import { configSchema } from './schema.ts';
 import { serverNameRule } from './server-name.ts';
-import { shownWord } from './shown-word.ts';
 
 /**
  * Checks `input` against the schema. Values in messages are taken from `written`, the same document
@@ -28,7 +27,7 @@ export function problemsOf(input: unknown, written: unknown): Problem[] {
 function unknownKey(path: Path, key: string): Problem {
   const known = keysAt(path);
   const where = path.length === 0 ? 'at the top level' : `in ${pathText(path)}`;
-  const suggestion = nearest(key, known);
+  const suggestion = nearestWord(key, known);
   let text = `unknown key ${shownWord(key)} ${where}`;
   // Known, but to the other kind of server: a remote one has no process, a process no address.
   if (known.includes(key))

@@ -192,14 +192,14 @@ describe('a client that leaves while servers wait for their turn to start', () =
 });
 
 describe('clients of a server that asks', () => {
-  it('that list and leave leave no process and no seat behind #classes', async () => {
+  it('that list and leave leave no process and no slot behind #classes', async () => {
     const { legacy, servers, host, clock } = newGateway({ s: choosy });
-    const { seats } = host.find('s');
+    const { slots } = host.find('s');
     const first = legacy({ sampling: {} });
     first.request('tools/call', { name: 's__a' });
     await settled();
-    seats.foundAsking();
-    const before = [...seats.all()];
+    slots.foundAsking();
+    const before = [...slots.all()];
     // Each of a class of its own: nothing was read for clients like it.
     for (let count = 0; count < 8; count++) {
       const peer = legacy({ extensions: { [`x/${count}`]: {} } });
@@ -211,7 +211,7 @@ describe('clients of a server that asks', () => {
     }
     expect(servers.s.children.length).toBeGreaterThan(1);
     expect(servers.s.children.filter(({ isGone }) => !isGone)).toEqual([servers.s.children[0]]);
-    expect([...seats.all()]).toEqual(before);
+    expect([...slots.all()]).toEqual(before);
   });
 
   it('that leave take the connection with them that was theirs alone #classes', async () => {
@@ -220,7 +220,7 @@ describe('clients of a server that asks', () => {
     ann.request('tools/list');
     ann.request('tools/call', { name: 's__a' });
     await settled();
-    host.find('s').seats.foundAsking();
+    host.find('s').slots.foundAsking();
     ann.session.close();
     await clock.advanceAsync(1_000);
     expect(servers.s.children.map(({ isGone }) => isGone)).toEqual([true]);
@@ -231,7 +231,7 @@ describe('clients of a server that asks', () => {
     const ann = legacy({ sampling: {} });
     ann.request('tools/call', { name: 's__a' });
     await settled();
-    host.find('s').seats.foundAsking();
+    host.find('s').slots.foundAsking();
     const bob = legacy({ sampling: {} });
     const said = Buffer.from('{"jsonrpc":"2.0","method":"notifications/own","params":{}}');
     bob.session.receive(scanMessage(said), undefined);
@@ -294,7 +294,7 @@ describe('modern clients of one principal in front of a legacy server that asks'
   it('that can do different things do not use each other’s connections #classes', async () => {
     const { modern, servers, host, clock } = newGateway({ s: choosy });
     host.find('s').facts.learn({ modern: false, legacy: true });
-    host.find('s').seats.foundAsking();
+    host.find('s').slots.foundAsking();
     const [plain, rich] = [modern(), modern({ sampling: {} })];
     plain.request('tools/call', { name: 's__a' });
     await clock.advanceAsync(3_000);

@@ -23,7 +23,7 @@ export function carriedErrorFrame(id: string, error: string | Buffer): Frame {
   return [`{"jsonrpc":"2.0","id":${id},"error":`, error, '}'];
 }
 
-export interface RpcError {
+export interface ErrorToSend {
   readonly code: number;
   readonly message: string;
   /** JSON text. */
@@ -31,18 +31,18 @@ export interface RpcError {
 }
 
 /** One client must not fill our memory with requests that wait. */
-export const tooManyUnderWay: RpcError = {
+export const tooManyUnderWay: ErrorToSend = {
   code: rpcCodes.internalError,
   message: `Too many requests: ${maxUnderWay} are under way; wait for answers`,
 };
 
 /** A defect of ours, of which nothing is disclosed. */
-export const internalError: RpcError = {
+export const internalError: ErrorToSend = {
   code: rpcCodes.internalError,
   message: 'Internal error',
 };
 
-export function errorFrame(id: string, { code, message, data }: RpcError): Frame {
+export function errorFrame(id: string, { code, message, data }: ErrorToSend): Frame {
   const head = `{"code":${code},"message":${JSON.stringify(message)}`;
   return carriedErrorFrame(id, data === undefined ? `${head}}` : `${head},"data":${data}}`);
 }

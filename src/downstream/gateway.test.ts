@@ -7,7 +7,7 @@ import {
   text,
   tool,
 } from '../../test/support/scripted-server.ts';
-import { classOf } from '../host/client-class.ts';
+import { classOf } from '../host/connections/client-class.ts';
 import type { Principal } from '../policy/principal.ts';
 
 const script: Script = { tools: [tool('ask')], on: { 'tools/call': () => undefined } };
@@ -283,7 +283,7 @@ describe('a server that asks for roots when it is started', () => {
   it('is told of roots, and waited for, where it asked before anybody was there', async () => {
     const world = newWorld('auto', asksAtStart);
     await world.host.find('s').facts.learn({ asksAtStart: true });
-    world.host.find('s').seats.recall(classOf(JSON.stringify(able)));
+    world.host.find('s').slots.recall(classOf(JSON.stringify(able)));
     await world.host.find('s').supervisor.lease('test');
     await settled();
     const { child } = world.servers.s;

@@ -3,20 +3,22 @@
 // itself what concerns no server. Everything else is carried.
 
 import { conflictLine } from '../catalog/name-conflicts.ts';
-import type { Caller } from '../host/caller.ts';
+import type { Caller } from '../host/connections/caller.ts';
 import type { Host } from '../host/host.ts';
-import { announcedAs, type ListKind } from '../host/listings.ts';
+import { announcedAs, type ListKind } from '../host/lists/listings.ts';
 import { operationKey, Traffic } from '../host-tools/traffic.ts';
-import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
+import { RingMap } from '../kernel/ring-map.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
+import { LegacySession, paramsOf, watches } from './clients/legacy-session.ts';
+import { ModernClients } from './clients/modern-clients.ts';
 import {
   type Front,
   maxUnderWay,
@@ -25,22 +27,20 @@ import {
   type Session,
   type Underway,
 } from './contract.ts';
-import { Draining } from './draining.ts';
 import { errorFrame, faultResult, idText, notificationFrame, tooManyUnderWay } from './frames.ts';
 import { legacyGreeting } from './greeting.ts';
 import { Incoming } from './incoming.ts';
-import { LegacySession, paramsOf, watches } from './legacy-session.ts';
-import type { Listening } from './listen.ts';
 import { answerRequest } from './methods.ts';
-import { ModernClients } from './modern-clients.ts';
-import { Parking } from './parking.ts';
-import { faultError, Relay } from './relay.ts';
-import { relayedParams } from './relayed-params.ts';
-import { Seal } from './seal.ts';
+import { Draining } from './outgoing/draining.ts';
+import { Parking } from './relay/parking.ts';
+import { faultError, Relay } from './relay/relay.ts';
+import { relayedParams } from './relay/relayed-params.ts';
+import { Seal } from './relay/seal.ts';
+import type { Listening } from './subscriptions/listen.ts';
 import { TaskHandles } from './tasks/task-handles.ts';
 import { knownTasks, tellOfTask } from './tasks/task-news.ts';
 import { TaskResults } from './tasks/task-results.ts';
-import { View } from './view.ts';
+import { View } from './view/view.ts';
 
 export interface GatewaySettings {
   readonly naming: 'prefix' | 'transparent';
@@ -77,7 +77,7 @@ export class Gateway implements Front, AsyncDisposable {
   readonly #listenings = new Set<Listening>();
   readonly #clients: ModernClients;
   /** Modern requests until they are answered, at most `maxUnderWay` for each client. */
-  readonly #requests = new ChurnTable<number, Incoming>(1024);
+  readonly #requests = new RingMap<number, Incoming>(1024);
   /** What clients are to be told next; at most one for each list. */
   readonly #changed = new Set<ListKind>();
   readonly #news: Disposable;
@@ -230,11 +230,11 @@ export class Gateway implements Front, AsyncDisposable {
     const params = relayedParams(message, {});
     const isOwnAffair = method === 'notifications/roots/list_changed';
     const only = isOwnAffair ? undefined : this.view.onlyServer(principal);
-    for (const { name, seats } of this.host.servers()) {
-      const own = seats.usedOnlyBy(client);
+    for (const { name, slots } of this.host.servers()) {
+      const own = slots.usedOnlyBy(client);
       // The shared one may be another's; a client that has its own is heard there and nowhere else.
-      const isShared = own.length === 0 && name === only && seats.current.owner === null;
-      const meant = isShared ? [seats.current] : own;
+      const isShared = own.length === 0 && name === only && slots.current.owner === null;
+      const meant = isShared ? [slots.current] : own;
       for (const { supervisor } of meant) {
         const { connection } = supervisor;
         if (connection && (connection.era === 'legacy' || !isOwnAffair)) {
@@ -255,7 +255,7 @@ export class Gateway implements Front, AsyncDisposable {
 
   listening(listening: Listening, ended: () => void): void {
     this.#listenings.add(listening);
-    listening.incoming.withdrawal.addEventListener('abort', () => {
+    listening.incoming.cancelSignal.addEventListener('abort', () => {
       this.#listenings.delete(listening);
       ended();
     });

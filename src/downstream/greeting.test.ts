@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, newHost, settled } from '../../test/support/fake-gateway.ts';
-import type { Caller } from '../host/caller.ts';
+import type { Caller } from '../host/connections/caller.ts';
 import { localUser } from '../policy/principal.ts';
 import { discovery, legacyGreeting } from './greeting.ts';
 

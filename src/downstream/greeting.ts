@@ -4,10 +4,10 @@
 // extensions that we know how to carry; others are declared as far as servers have. Skills are declared
 // where a server has them, and as long as there is one of which that is not known.
 
-import type { Caller } from '../host/caller.ts';
+import type { Caller } from '../host/connections/caller.ts';
 import type { Host } from '../host/host.ts';
-import { skillsCapability, skillsExtension } from '../host/skills.ts';
-import { hasTaskCalls, tasksExtension } from '../host/task-result.ts';
+import { skillsCapability, skillsExtension } from '../host/lists/skills.ts';
+import { hasTaskCalls, tasksExtension } from '../host/tasks/task-result.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Greeting } from '../upstream/connection.ts';
 import type { Identity } from '../upstream/negotiate.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RecordedReply } from '../../test/support/fake-gateway.ts';
-import type { Client } from '../host/caller.ts';
+import type { Client } from '../host/connections/caller.ts';
 import { localUser } from '../policy/principal.ts';
 import { scanMessage } from '../wire/scan.ts';
 import { Incoming } from './incoming.ts';
@@ -42,7 +42,7 @@ describe('a request under way', () => {
   it('hears nothing more once it is cancelled, and whoever works on it is told', () => {
     const { incoming, reply, over } = newIncoming('1', '{"_meta":{"progressToken":1}}');
     let told = 0;
-    incoming.withdrawal.addEventListener('abort', () => {
+    incoming.cancelSignal.addEventListener('abort', () => {
       told += 1;
     });
     incoming.cancel();
@@ -57,7 +57,7 @@ describe('a request under way', () => {
     const { incoming } = newIncoming();
     incoming.result('{}');
     incoming.cancel();
-    expect(incoming.withdrawal.aborted).toBe(false);
+    expect(incoming.cancelSignal.aborted).toBe(false);
   });
 
   it('gives the code of an error beside it, and carries an error of another on one line', () => {

@@ -2,8 +2,8 @@
 // the client's own id; it hears of the client's change of mind; and for the host it is the caller
 // whose server may have questions.
 
-import type { Caller, Client } from '../host/caller.ts';
-import { Withdrawal } from '../kernel/withdrawal.ts';
+import type { Caller, Client } from '../host/connections/caller.ts';
+import { CancelSignal } from '../kernel/cancel-signal.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Era } from '../wire/eras.ts';
 import { objectAt } from '../wire/parts.ts';
@@ -12,10 +12,10 @@ import { oneLine, splice } from '../wire/splice.ts';
 import type { Frame, Reply, Underway } from './contract.ts';
 import {
   carriedErrorFrame,
+  type ErrorToSend,
   errorFrame,
   idText,
   notificationFrame,
-  type RpcError,
   resultFrame,
 } from './frames.ts';
 
@@ -36,7 +36,7 @@ export class Incoming implements Caller, Underway {
   readonly capabilities: string;
   readonly logLevel: string | undefined;
   /** Raised when the client has cancelled or is gone. */
-  readonly withdrawal = new Withdrawal();
+  readonly cancelSignal = new CancelSignal();
   readonly id: string;
   /** May it be with a server? Whoever carries it there says so. */
   isCarried = false;
@@ -76,7 +76,7 @@ export class Incoming implements Caller, Underway {
     this.#answer(resultFrame(this.id, ...result));
   }
 
-  error(error: RpcError): void {
+  error(error: ErrorToSend): void {
     this.#answer(errorFrame(this.id, error), error.code);
   }
 
@@ -107,7 +107,7 @@ export class Incoming implements Caller, Underway {
     if (this.#isOver) return;
     this.#end();
     this.#reply.withdrawn?.();
-    this.withdrawal.abort();
+    this.cancelSignal.abort();
   }
 
   #end(): void {

@@ -3,8 +3,8 @@
 // heard of goes to the one server there is, or nowhere. Which methods a client may use depends on
 // its era, because each has some that the other does not know.
 
-import type { ListKind } from '../host/listings.ts';
-import { isLogLevel } from '../host/log-level.ts';
+import { isLogLevel } from '../host/connections/log-level.ts';
+import type { ListKind } from '../host/lists/listings.ts';
 import { otherOperations } from '../host-tools/traffic.ts';
 import { contain } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -12,16 +12,16 @@ import { ownValue } from '../kernel/own-value.ts';
 import { textOf } from '../wire/decode.ts';
 import { objectAt } from '../wire/parts.ts';
 import { WireError } from '../wire/wire-error.ts';
-import { drainingFault } from './draining-faults.ts';
+import type { LegacySession } from './clients/legacy-session.ts';
 import type { Gateway } from './gateway.ts';
 import { discovery } from './greeting.ts';
 import type { Incoming } from './incoming.ts';
-import type { LegacySession } from './legacy-session.ts';
-import { callOwnTool } from './own-tools.ts';
-import { invalidParams, methodNotFound, refuse, textParam } from './refusals.ts';
-import { unknownName } from './relay.ts';
+import { drainingFault } from './outgoing/draining-faults.ts';
+import { invalidParams, methodNotFound, refuseRequest, textParam } from './refusals.ts';
+import { unknownName } from './relay/relay.ts';
+import { listen, subscribe, unsubscribe } from './subscriptions/watching.ts';
 import { listTasks, modernTaskRequest, sessionTaskRequest } from './tasks/task-requests.ts';
-import { listen, subscribe, unsubscribe } from './watching.ts';
+import { callOwnTool } from './view/own-tools.ts';
 
 type Handler = (
   gateway: Gateway,
@@ -112,7 +112,7 @@ function attempt(
   const fail = (thrown: unknown) => {
     if (!(thrown instanceof Fault || thrown instanceof WireError)) gateway.caught(thrown);
     contain(
-      () => refuse(incoming, thrown),
+      () => refuseRequest(incoming, thrown),
       (error) => gateway.caught(error),
     );
   };

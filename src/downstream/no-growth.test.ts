@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
-import { maxPending } from './asked-client.ts';
+import { maxPending } from './clients/asked-client.ts';
 import { maxUnderWay } from './contract.ts';
-import { maxAsked } from './parked-call.ts';
-import { maxKept } from './parking.ts';
-import { maxListenings, maxWatched } from './watching.ts';
+import { maxAsked } from './relay/parked-call.ts';
+import { maxKept } from './relay/parking.ts';
+import { maxListenings, maxWatched } from './subscriptions/watching.ts';
 
 const echo = { tools: [tool('t')], on: { 'tools/call': () => text('') } };
 const elicitation = { message: '?', requestedSchema: { type: 'object', properties: {} } };
@@ -49,7 +49,7 @@ describe('what the gateway keeps', () => {
       await settled();
     }
     expect(gateway.kept['clients']).toBe(256);
-    expect([...host.find('s').seats.all()].length).toBeLessThanOrEqual(257);
+    expect([...host.find('s').slots.all()].length).toBeLessThanOrEqual(257);
     expect(gateway.kept).toMatchObject({ requests: 0, parked: 0 });
   });
 
@@ -93,7 +93,7 @@ describe('what the gateway keeps', () => {
       if (count % 50 === 0) await settled();
     }
     await settled();
-    const { subscriptions } = host.find('s').seats.current;
+    const { subscriptions } = host.find('s').slots.current;
     expect(subscriptions.size).toBe(maxWatched);
     expect(replies.at(-1)?.answered.error?.data).toMatchObject({ code: 'overloaded' });
     peer.session.close();

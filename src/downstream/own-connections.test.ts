@@ -4,8 +4,8 @@
 import { describe, expect, it } from 'vitest';
 import { type LegacyPeer, newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { type Script, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
-import { resultBytes } from '../host/answer.ts';
-import { toolCall } from '../host/operation.ts';
+import { resultBytes } from '../host/call/answer.ts';
+import { toolCall } from '../host/call/operation.ts';
 import { localUser } from '../policy/principal.ts';
 
 type Talk = { readonly messages: readonly Record<string, unknown>[] };

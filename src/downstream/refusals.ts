@@ -1,20 +1,20 @@
 // What a client is told when its request cannot be answered: the words and codes that the methods
 // share, and how whatever went wrong on the way becomes the answer.
 
-import { RpcAnswer } from '../host/call-faults.ts';
+import { RpcAnswer } from '../host/call/call-faults.ts';
 import { faultFrom } from '../kernel/fault.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
 import { WireError } from '../wire/wire-error.ts';
-import type { RpcError } from './frames.ts';
+import type { ErrorToSend } from './frames.ts';
 import type { Incoming } from './incoming.ts';
-import { faultError } from './relay.ts';
+import { faultError } from './relay/relay.ts';
 
-export function methodNotFound(method: string): RpcError {
+export function methodNotFound(method: string): ErrorToSend {
   return { code: rpcCodes.methodNotFound, message: `Method not found: ${method}` };
 }
 
-export function invalidParams(what: string): RpcError {
+export function invalidParams(what: string): ErrorToSend {
   return { code: rpcCodes.invalidParams, message: `Invalid params: ${what}` };
 }
 
@@ -28,7 +28,7 @@ export function textParam(
 }
 
 /** What was thrown becomes the answer. */
-export function refuse(incoming: Incoming, thrown: unknown): void {
+export function refuseRequest(incoming: Incoming, thrown: unknown): void {
   // Something in the request, below what is read of every message, can be read in two ways.
   if (thrown instanceof WireError) {
     return incoming.error({ code: thrown.rpcCode, message: thrown.message });

@@ -7,7 +7,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { faultFrom } from '../kernel/fault.ts';
 import { conciseHealth, healthLine, healthLines, healthSnapshot } from './health.ts';
 import { quoted } from './line-words.ts';
-import { given, type Invalid, invalid, membersOf } from './own-arguments.ts';
+import { argumentMembers, given, type Invalid, invalid } from './own-arguments.ts';
 import {
   conciseTelemetry,
   fullTelemetryLines,
@@ -74,7 +74,7 @@ interface Presentation {
 }
 
 function readPresentation(tool: HostToolName, args: unknown): Presentation | Invalid {
-  const reading = membersOf(tool, args, ['render', 'detail']);
+  const reading = argumentMembers(tool, args, ['render', 'detail']);
   if (reading.kind === 'invalid') return reading;
   const { render = 'porcelain', detail = 'concise' } = reading.members;
   if (!isOneOf(renders, render)) return notAmong(tool, 'render', render, renders);

@@ -2,7 +2,7 @@
 // usually a model: a refusal therefore names the tool, the argument, what was given and what is
 // allowed, so that the next attempt is right. What was given is quoted only as far as it is short.
 
-import { nearest } from '../catalog/nearest.ts';
+import { nearestNames } from '../catalog/nearest-names.ts';
 import { quoted } from './line-words.ts';
 
 export interface Invalid {
@@ -16,7 +16,7 @@ export function invalid(tool: string, complaint: string): Invalid {
 }
 
 /** The members of the arguments, all of them among the known ones. Absent arguments are empty. */
-export function membersOf(
+export function argumentMembers(
   tool: string,
   args: unknown,
   known: readonly string[],
@@ -31,7 +31,7 @@ export function membersOf(
 }
 
 export function unknownArgument(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)[0];
+  const near = nearestNames(name, known)[0];
   const hint = near === undefined ? '' : `did you mean ${quoted(near)}? `;
   return `there is no argument ${quoted(name)}; ${hint}it takes ${known.map(quoted).join(', ')}`;
 }

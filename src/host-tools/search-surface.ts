@@ -4,7 +4,7 @@
 // search-results.ts; a call is read in call-tool.ts and runs through the one pipeline.
 
 import { quoted } from './line-words.ts';
-import { given, type Invalid, invalid, membersOf } from './own-arguments.ts';
+import { argumentMembers, given, type Invalid, invalid } from './own-arguments.ts';
 
 export const searchSurfaceNames = ['search_tools', 'describe_tool', 'call_tool'] as const;
 
@@ -30,7 +30,7 @@ export interface SearchQuestion {
 /** The arguments are the parsed value; absent ones are undefined. */
 export function readSearchTools(args: unknown): SearchQuestion | Invalid {
   const tool = 'search_tools';
-  const reading = membersOf(tool, args, ['query', 'limit', 'server']);
+  const reading = argumentMembers(tool, args, ['query', 'limit', 'server']);
   if (reading.kind === 'invalid') return reading;
   const { query, limit = defaultLimit, server } = reading.members;
   if (typeof query !== 'string')
@@ -49,7 +49,7 @@ export interface DescribeQuestion {
 
 export function readDescribeTool(args: unknown): DescribeQuestion | Invalid {
   const tool = 'describe_tool';
-  const reading = membersOf(tool, args, ['name']);
+  const reading = argumentMembers(tool, args, ['name']);
   if (reading.kind === 'invalid') return reading;
   const { name } = reading.members;
   if (typeof name !== 'string' || name === '') {

@@ -5,9 +5,9 @@ import { newGateway, newHost, settled } from '../../test/support/fake-gateway.ts
 import { type Script, text, tool } from '../../test/support/scripted-server.ts';
 import { Fault } from '../kernel/fault.ts';
 import { localUser } from '../policy/principal.ts';
-import type { Caller } from './caller.ts';
-import { bareClass } from './client-class.ts';
-import { toolCall } from './operation.ts';
+import { toolCall } from './call/operation.ts';
+import type { Caller } from './connections/caller.ts';
+import { bareClass } from './connections/client-class.ts';
 
 const names = Object.getOwnPropertyNames(Object.prototype);
 const script: Script = { tools: [tool('t')], on: { 'tools/call': () => text('done') } };

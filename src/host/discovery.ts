@@ -10,11 +10,11 @@ import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import { disclosedRecord } from '../policy/disclosure.ts';
 import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
-import type { CallParts } from './call-parts.ts';
-import type { Caller } from './caller.ts';
-import { Interruption } from './interruption.ts';
-import type { ListKind } from './listings.ts';
-import type { Server } from './server.ts';
+import type { CallParts } from './call/call-parts.ts';
+import { Interruption } from './call/interruption.ts';
+import type { Caller } from './connections/caller.ts';
+import type { ListKind } from './lists/listings.ts';
+import type { Server } from './servers/server.ts';
 
 export type Discovered =
   | {
@@ -75,8 +75,8 @@ export async function freshen(
 ): Promise<void> {
   if (caller?.client.isGone) throw new Fault('cancelled', 'the client is gone');
   const shown = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller);
-  const seat = (shown && server.seatOf(shown)) ?? server.seats.for(caller);
-  const { supervisor } = seat;
+  const slot = (shown && server.slotOf(shown)) ?? server.slots.for(caller);
+  const { supervisor } = slot;
   const pass = supervisor.gate();
   const interruption = new Interruption();
   using _deadline =
@@ -86,11 +86,11 @@ export async function freshen(
   supervisor.leases.hold();
   // A client that is asked in calls cannot be asked in a list: its call will be, when it is on its way.
   const asked = caller?.client.isAskedInCalls ? undefined : caller;
-  seat.enter(asked);
+  slot.enter(asked);
   try {
     const earlier = supervisor.connection;
     const connection = earlier ?? (await interruption.of(supervisor.acquire()));
-    const catalogue = server.catalogueOf(seat);
+    const catalogue = server.catalogueOf(slot);
     // Making the connection has usually read the list already.
     const isFresh = kind === 'tools' ? catalogue.isFresh : catalogue.lists.isFresh(kind);
     const isReadInVain = kind === 'tools' && earlier === undefined;
@@ -102,9 +102,9 @@ export async function freshen(
     supervisor.breaker.withdrawn(pass);
     throw faultFrom(thrown).with({ server: server.name });
   } finally {
-    seat.leave(asked);
+    slot.leave(asked);
     supervisor.leases.release();
-    server.seats.settle(seat);
+    server.slots.settle(slot);
   }
 }
 

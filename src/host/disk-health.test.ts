@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../test/support/manual-clock.ts';
-import { MemoryStore } from '../store/memory.ts';
+import { MemoryStore } from '../store/memory-store.ts';
 import type { StoreHealth } from '../store/store.ts';
 import { withHealthOf } from './disk-health.ts';
 

@@ -32,7 +32,7 @@ describe('a connection that we close ourselves', () => {
     const closed = host[how]('a');
     await clock.advanceAsync(30_000);
     await closed;
-    const heldBy = [...host.find('a').seats.all()].map(({ supervisor }) => supervisor.leases.held);
+    const heldBy = [...host.find('a').slots.all()].map(({ supervisor }) => supervisor.leases.held);
     expect(heldBy.every((held) => held === 0)).toBe(true);
     const get = peer.request('tasks/get', { taskId: task.taskId });
     const list = peer.request('tasks/list');
@@ -43,18 +43,18 @@ describe('a connection that we close ourselves', () => {
     expect(servers.a.child.isGone).toBe(true);
   });
 
-  it.each(['reload', 'stop'] as const)('by %s is not kept by its seat #no-growth', async (how) => {
+  it.each(['reload', 'stop'] as const)('by %s is not kept by its slot #no-growth', async (how) => {
     const { legacy, clock, host } = newGateway({ a: taskServer });
     legacy().request('tools/call', { name: 'a__work' });
     await settled();
-    const [seat] = host.find('a').seats.all();
-    const connection = seat?.supervisor.connection;
-    if (!seat || !connection) throw new Error('the server was not started');
-    expect(seat.isUnused(connection)).toBe(false);
+    const [slot] = host.find('a').slots.all();
+    const connection = slot?.supervisor.connection;
+    if (!slot || !connection) throw new Error('the server was not started');
+    expect(slot.isUnused(connection)).toBe(false);
     const closed = host[how]('a');
     await clock.advanceAsync(30_000);
     await closed;
-    expect(seat.isUnused(connection)).toBe(true);
+    expect(slot.isUnused(connection)).toBe(true);
   });
 
   it('is the only one that is asked for its tasks, also while the next one is there #tasks', async () => {

@@ -3,9 +3,9 @@
 
 import { contain } from '../kernel/contain.ts';
 import type { Message } from '../wire/scan.ts';
-import type { TaskNews } from './begun-tasks.ts';
-import type { ListKind } from './listings.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from './call/operation.ts';
+import type { ListKind } from './lists/listings.ts';
+import type { TaskNews } from './tasks/begun-tasks.ts';
 
 /** `first`: it was never known before. `announced`: it was said to have changed, and has now been read. */
 export type ListChange = 'first' | 'new' | 'announced';

@@ -21,12 +21,12 @@ import { localUser, type Principal } from '../policy/principal.ts';
 import type { Collection, Shape, Store } from '../store/store.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { Identity } from '../upstream/negotiate.ts';
-import { type Answer, resultBytes } from './answer.ts';
-import { argumentsFromText, argumentsFromValue } from './arguments.ts';
-import { BegunTasks } from './begun-tasks.ts';
-import { carryCall } from './call.ts';
-import type { CallParts, CallRequest } from './call-parts.ts';
-import { containedClock } from './contained-edges.ts';
+import { type Answer, resultBytes } from './call/answer.ts';
+import { argumentsFromText, argumentsFromValue } from './call/arguments.ts';
+import { carryCall } from './call/call.ts';
+import type { CallParts, CallRequest } from './call/call-parts.ts';
+import { toolCall } from './call/operation.ts';
+import { Tally } from './call/tally.ts';
 import {
   type Discovered,
   type DiscoverOptions,
@@ -39,17 +39,17 @@ import {
   toolsOf,
 } from './discovery.ts';
 import { HostNews } from './host-news.ts';
-import { IdlePool } from './idle-pool.ts';
-import { isKeptRecord, KeptCatalogues } from './kept-catalogues.ts';
-import { toolCall } from './operation.ts';
-import { Registry } from './registry.ts';
-import type { Edges, Server, ServerParts } from './server.ts';
-import { isFacts } from './server-facts.ts';
-import { isStartRecord } from './start-history.ts';
-import { placesFor, StartPlaces } from './start-places.ts';
+import { isKeptRecord, KeptCatalogues } from './lists/kept-catalogues.ts';
+import { containedClock } from './servers/contained-edges.ts';
+import { IdlePool } from './servers/idle-pool.ts';
+import { Registry } from './servers/registry.ts';
+import type { Edges, Server, ServerParts } from './servers/server.ts';
+import { isFacts } from './servers/server-facts.ts';
+import { isStartRecord } from './servers/start-history.ts';
+import { placesFor, StartPlaces } from './servers/start-places.ts';
+import { UndeclaredServers } from './servers/undeclared-servers.ts';
 import { disabledStatus, type HostStatus, serverStatus } from './status.ts';
-import { Tally } from './tally.ts';
-import { UndeclaredServers } from './undeclared-servers.ts';
+import { BegunTasks } from './tasks/begun-tasks.ts';
 
 /** A tool's answer as MCP defines it; what we do not know of it is kept as it came. */
 export interface CallResult {
@@ -145,7 +145,7 @@ export class Host implements CallParts, AsyncDisposable {
     this.keys = new IdempotencyKeys(new KeyedMemory(edges.clock), () => {});
     this.tally = new Tally(edges.clock, events);
     this.tasks = new BegunTasks(edges.clock, (news) => this.news.task(news));
-    this.pool = new IdlePool(config.maxIdle, () => this.#registry.seats());
+    this.pool = new IdlePool(config.maxIdle, () => this.#registry.slots());
     this.places = new StartPlaces(edges.clock, placesFor(parts.processors ?? 1));
     const server: ServerParts = {
       ...edges,
@@ -277,7 +277,7 @@ export class Host implements CallParts, AsyncDisposable {
   /** A client of the gateway is gone: what servers kept for it alone ends. */
   async clientGone(key: string): Promise<void> {
     this.tasks.clientGone(key);
-    await Promise.all(this.servers().map(({ seats }) => seats.release(key)));
+    await Promise.all(this.servers().map(({ slots }) => slots.release(key)));
   }
 
   /** Starts every server that is not lazy, without waiting for any. */
@@ -291,7 +291,7 @@ export class Host implements CallParts, AsyncDisposable {
   async stop(name: string): Promise<void> {
     const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
-    await Promise.all([...server.seats.all()].map(({ supervisor }) => supervisor.stop()));
+    await Promise.all([...server.slots.all()].map(({ supervisor }) => supervisor.stop()));
   }
 
   /** Ends its process, clears an ejection, forgets cached results; it comes back when needed. */
@@ -299,7 +299,7 @@ export class Host implements CallParts, AsyncDisposable {
     const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
     server.offerings.forget();
-    await Promise.all([...server.seats.all()].map(({ supervisor }) => supervisor.reload()));
+    await Promise.all([...server.slots.all()].map(({ supervisor }) => supervisor.reload()));
   }
 
   /** Keeps a server open for an owner until the lease is released. */

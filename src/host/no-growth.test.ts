@@ -22,15 +22,15 @@ describe('what the host keeps', () => {
     await settled();
     await settled();
     const server = host.find('s');
-    const { supervisor } = server.seats.current;
+    const { supervisor } = server.slots.current;
     expect({
       keys: host.keys.running,
       flights: host.flights.size,
       held: supervisor.leases.held,
       inside: server.admission.inside,
       queued: server.admission.queued,
-      seats: [...server.seats.all()].length,
-    }).toEqual({ keys: 0, flights: 0, held: 0, inside: 0, queued: 0, seats: 1 });
+      slots: [...server.slots.all()].length,
+    }).toEqual({ keys: 0, flights: 0, held: 0, inside: 0, queued: 0, slots: 1 });
     expect(host.cacheStats().entries).toBeLessThanOrEqual(64);
     expect(host.deadlines.lines).toBeLessThanOrEqual(32);
   });

@@ -8,8 +8,8 @@ import { disclosedRecord, seesOperations } from '../policy/disclosure.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
-import type { Server } from './server.ts';
-import type { CallCounts } from './tally.ts';
+import type { CallCounts } from './call/tally.ts';
+import type { Server } from './servers/server.ts';
 
 export type ServerState =
   | 'idle'
@@ -132,7 +132,7 @@ export function serverStatus(
 }
 
 function childrenOf(server: Server): ServerStatus['children'] {
-  return [...server.seats.all()].flatMap(({ supervisor, owner, aim }) => {
+  return [...server.slots.all()].flatMap(({ supervisor, owner, aim }) => {
     const pid = supervisor.connection?.pid ?? null;
     const { connection } = supervisor;
     if (!connection || pid === null) return [];

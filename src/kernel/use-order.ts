@@ -1,6 +1,6 @@
 // Things in the order in which they were last used, the longest unused first. Each has a place in a
 // linked list that it keeps for life, so that using one moves two or three pointers and makes no
-// garbage: a Map whose keys are taken out and put in again on every call does both (see churn-table).
+// garbage: a Map whose keys are taken out and put in again on every call does both (see ring-map).
 
 export class UsePlace<T> {
   readonly thing: T;

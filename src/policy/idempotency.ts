@@ -8,8 +8,8 @@
 // one has left, an execution that has not reached the server yet is called off, and the key is free;
 // one that may have reached it goes on, and its answer is kept.
 
+import { CancelSignal, type Signal } from '../kernel/cancel-signal.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
-import { type Signal, Withdrawal } from '../kernel/withdrawal.ts';
 import type { Principal } from './principal.ts';
 
 export type KeyedOutcome =
@@ -57,7 +57,7 @@ interface Claim {
 interface Run {
   readonly hasLeft: () => boolean;
   readonly answer: Promise<Buffer>;
-  readonly callOff: Withdrawal;
+  readonly callOff: CancelSignal;
   waiting: number;
 }
 
@@ -101,7 +101,7 @@ export class IdempotencyKeys {
       const again = () => this.run(principal, key, fingerprint, execute, caller);
       return running.answer.then(again, again);
     }
-    const callOff = new Withdrawal();
+    const callOff = new CancelSignal();
     const claim = { slot, key, owner: principal.id, fingerprint };
     const answer = this.#answer(claim, () => execute(callOff)).finally(() => {
       this.#running.delete(flight);

@@ -20,14 +20,14 @@ export function fileOf(collection: string, key: string): string {
   return `${collection}/${hash('sha256', key, 'hex')}${suffix}`;
 }
 
-export type Reading =
+export type RecordReading =
   | { readonly kind: 'record'; readonly record: StoredRecord; readonly value: unknown }
   | { readonly kind: 'absent' }
   | { readonly kind: 'damaged'; readonly reason: string }
   /** There, but not for us to read, as the user has been told. */
   | { readonly kind: 'closed' };
 
-export interface Listing {
+export interface RecordListing {
   readonly files: readonly string[];
   /** Of damaged ones, by this process or an earlier one. */
   readonly setAside: readonly string[];
@@ -67,7 +67,7 @@ export class RecordFiles {
     return this.#closed.size === 0;
   }
 
-  async read(file: string): Promise<Reading> {
+  async read(file: string): Promise<RecordReading> {
     let bytes: Buffer | undefined;
     try {
       bytes = await this.#disk.read(file, maxRecordBytes(collectionOf(file)));
@@ -122,7 +122,7 @@ export class RecordFiles {
     if (bytes !== null && !isKept) this.#sayTooLarge(file, bytes.length);
   }
 
-  async list(collection: string): Promise<Listing> {
+  async list(collection: string): Promise<RecordListing> {
     try {
       const names = await this.#disk.list(collection);
       this.#readable(collection);

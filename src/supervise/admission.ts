@@ -5,8 +5,8 @@
 // queue is full, a client that has fewer calls waiting than another takes the place of that one's
 // last. While nobody waits, clients are not told apart at all.
 
+import type { Signal } from '../kernel/cancel-signal.ts';
 import { Fault } from '../kernel/fault.ts';
-import type { Signal } from '../kernel/withdrawal.ts';
 
 interface Waiting {
   admit(): void;

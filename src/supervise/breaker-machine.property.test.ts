@@ -4,8 +4,8 @@ import {
   type BreakerEffect,
   type BreakerPolicy,
   type BreakerState,
+  breakerStep,
   closedBreaker,
-  step,
 } from './breaker-machine.ts';
 
 type Deed =
@@ -65,7 +65,7 @@ class Run {
     const pass = deed.kind === 'end' ? this.#passes[deed.which % this.#passes.length] : undefined;
     const event =
       deed.kind === 'reset' ? deed : ({ kind: deed.how, pass: pass ?? 0, at: this.#now } as const);
-    [this.#state] = step(before, event, this.#policy);
+    [this.#state] = breakerStep(before, event, this.#policy);
     if (pass === this.#probe?.pass || deed.kind === 'reset') this.#probe = undefined;
     const isProbesSuccess =
       event.kind === 'succeeded' && before.kind === 'half_open' && event.pass === before.epoch;
@@ -77,7 +77,7 @@ class Run {
 
   #ask(): void {
     const before = this.#state;
-    const [state, effects] = step(before, { kind: 'asked', at: this.#now }, this.#policy);
+    const [state, effects] = breakerStep(before, { kind: 'asked', at: this.#now }, this.#policy);
     this.#state = state;
     const verdict = effects.find(({ kind }) => kind !== 'announce') as BreakerEffect;
     if (verdict.kind === 'admit') this.#admitted(before, verdict.pass);
@@ -150,10 +150,10 @@ describe('the breaker, whatever happens to it', () => {
                     pass: Math.max(0, state.epoch - (deed.which % 3)),
                     at: now,
                   } as const);
-          [state] = step(state, event, policy);
+          [state] = breakerStep(state, event, policy);
         }
         const later = now + Math.max(policy.resetMs, policy.probeMs);
-        const [, effects] = step(state, { kind: 'asked', at: later }, policy);
+        const [, effects] = breakerStep(state, { kind: 'asked', at: later }, policy);
         assert(
           effects.some(({ kind }) => kind === 'admit'),
           'nobody is let through any more',

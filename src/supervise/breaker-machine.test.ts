@@ -3,9 +3,9 @@ import {
   type BreakerEffect,
   type BreakerEvent,
   type BreakerState,
+  breakerStep,
   circuitAt,
   closedBreaker,
-  step,
 } from './breaker-machine.ts';
 
 const policy = { threshold: 5, resetMs: 30_000, probeMs: 90_000 };
@@ -17,7 +17,7 @@ function upon(
 ): { state: BreakerState; effects: readonly BreakerEffect[] } {
   let state = from;
   let effects: readonly BreakerEffect[] = [];
-  for (const event of events) [state, effects] = step(state, event, policy);
+  for (const event of events) [state, effects] = breakerStep(state, event, policy);
   return { state, effects };
 }
 

@@ -48,7 +48,7 @@ export function circuitAt(state: BreakerState, at: number): BreakerState['kind']
   return state.kind === 'open' && at >= state.until ? 'half_open' : state.kind;
 }
 
-export function step(state: BreakerState, event: BreakerEvent, policy: BreakerPolicy): Step {
+export function breakerStep(state: BreakerState, event: BreakerEvent, policy: BreakerPolicy): Step {
   switch (event.kind) {
     case 'asked':
       return asked(state, event.at, policy);

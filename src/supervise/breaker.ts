@@ -6,12 +6,12 @@ import {
   type BreakerEvent,
   type BreakerPolicy,
   type BreakerState,
+  breakerStep,
   circuitAt,
   closedBreaker,
-  step,
 } from './breaker-machine.ts';
 
-export type Admission =
+export type BreakerAnswer =
   | { readonly kind: 'admit'; readonly pass: number }
   | { readonly kind: 'refuse'; readonly retryAfterMs: number };
 
@@ -54,8 +54,8 @@ export class Breaker {
     return this.#state.kind === 'closed' ? this.#state.epoch : null;
   }
 
-  ask(): Admission {
-    return this.#dispatch({ kind: 'asked', at: this.#clock.now() }) as Admission;
+  ask(): BreakerAnswer {
+    return this.#dispatch({ kind: 'asked', at: this.#clock.now() }) as BreakerAnswer;
   }
 
   succeeded(pass: number): void {
@@ -75,10 +75,10 @@ export class Breaker {
     this.#dispatch({ kind: 'reset' });
   }
 
-  #dispatch(event: BreakerEvent): Admission | undefined {
-    const [state, effects] = step(this.#state, event, this.#policy);
+  #dispatch(event: BreakerEvent): BreakerAnswer | undefined {
+    const [state, effects] = breakerStep(this.#state, event, this.#policy);
     this.#state = state;
-    let admission: Admission | undefined;
+    let admission: BreakerAnswer | undefined;
     for (const effect of effects) {
       if (effect.kind === 'announce') this.#announce(effect.circuit);
       else admission = effect;

@@ -5,8 +5,8 @@ import {
   type LeaseEffect,
   type LeaseEvent,
   type LeaseState,
+  leaseStep,
   noLeases,
-  step,
 } from './lease-machine.ts';
 
 const policy = { keepAliveMs: 300_000 };
@@ -18,7 +18,7 @@ const pin = (pinned: boolean, at = 0): LeaseEvent => ({ kind: 'pinned', pinned, 
 function upon(events: readonly LeaseEvent[], keepAliveMs = policy.keepAliveMs) {
   let state: LeaseState = noLeases;
   let effects: readonly LeaseEffect[] = [];
-  for (const event of events) [state, effects] = step(state, event, { keepAliveMs });
+  for (const event of events) [state, effects] = leaseStep(state, event, { keepAliveMs });
   return { state, effects };
 }
 
@@ -115,7 +115,7 @@ describe('the lease machine, whatever happens to it', () => {
                 : deed === 'elapse'
                   ? elapsed(now)
                   : pin(isPinned, now);
-          const [next, effects] = step(state, event, { keepAliveMs });
+          const [next, effects] = leaseStep(state, event, { keepAliveMs });
           state = next;
           expect(state.held).toBe(held);
           expect(isWanted(state)).toBe(held > 0 || isPinned);

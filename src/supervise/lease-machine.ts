@@ -34,7 +34,7 @@ export function isWanted(state: LeaseState): boolean {
   return state.pinned || state.held > 0;
 }
 
-export function step(
+export function leaseStep(
   state: LeaseState,
   event: LeaseEvent,
   policy: LeasePolicy,

@@ -3,7 +3,13 @@
 // server any more is not decided here.
 
 import type { Clock } from '../kernel/clock.ts';
-import { isWanted, type LeaseEvent, type LeaseState, noLeases, step } from './lease-machine.ts';
+import {
+  isWanted,
+  type LeaseEvent,
+  type LeaseState,
+  leaseStep,
+  noLeases,
+} from './lease-machine.ts';
 
 /** A named hold on a server. Releasing twice is the same as once. */
 export interface Lease extends AsyncDisposable {
@@ -89,7 +95,7 @@ export class Leases {
   }
 
   #dispatch(event: LeaseEvent): void {
-    const [state, effects] = step(this.#state, event, { keepAliveMs: this.#keepAliveMs });
+    const [state, effects] = leaseStep(this.#state, event, { keepAliveMs: this.#keepAliveMs });
     this.#state = state;
     for (const effect of effects) {
       if (effect.kind === 'unwanted') this.#unwanted();

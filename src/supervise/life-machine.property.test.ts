@@ -4,8 +4,8 @@ import {
   type LifeEffect,
   type LifeEvent,
   type LifeState,
+  lifeStep,
   type Phase,
-  step,
   unborn,
 } from './life-machine.ts';
 import type { RestartPolicy } from './restart-machine.ts';
@@ -70,7 +70,7 @@ class Run {
     this.#now += deed.afterMs;
     const before = this.#state;
     const event = this.#eventOf(deed);
-    const [state, effects] = step(before, event, policy);
+    const [state, effects] = lifeStep(before, event, policy);
     this.#state = deepFreeze(state);
     if (event.kind === 'wanted') this.#waiters += 1;
     if (event.kind === 'end') this.#hasEnded = true;
@@ -227,7 +227,7 @@ describe('the life of a server, whatever happens to it', () => {
     ] as const;
     for (const phase of phases) {
       for (const kind of kinds) {
-        const [next] = step({ ...unborn, generation: 1, phase }, { kind, ...facts }, policy);
+        const [next] = lifeStep({ ...unborn, generation: 1, phase }, { kind, ...facts }, policy);
         assert(
           phases.some((known) => known.kind === next.phase.kind),
           `${kind} in ${phase.kind} leads nowhere`,

@@ -3,8 +3,8 @@ import {
   type LifeEffect,
   type LifeEvent,
   type LifeState,
+  lifeStep,
   type Phase,
-  step,
   unborn,
 } from './life-machine.ts';
 import type { RestartPolicy } from './restart-machine.ts';
@@ -53,7 +53,7 @@ const closed = (generation: number, at: number, isWanted: boolean): LifeEvent =>
 function upon(events: readonly LifeEvent[], from: LifeState = unborn) {
   let state = from;
   let effects: readonly LifeEffect[] = [];
-  for (const event of events) [state, effects] = step(state, event, policy);
+  for (const event of events) [state, effects] = lifeStep(state, event, policy);
   return { state, effects };
 }
 

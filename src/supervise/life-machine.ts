@@ -7,7 +7,7 @@ import {
   freshRestarts,
   type RestartPolicy,
   type RestartState,
-  step as restart,
+  restartStep as restart,
 } from './restart-machine.ts';
 
 export type Phase =
@@ -101,7 +101,7 @@ export const unborn: LifeState = {
 
 const rested: Phase = { kind: 'idle', notBefore: Number.NEGATIVE_INFINITY };
 
-export function step(state: LifeState, event: LifeEvent, policy: RestartPolicy): Step {
+export function lifeStep(state: LifeState, event: LifeEvent, policy: RestartPolicy): Step {
   if (state.phase.kind === 'ended') return afterTheEnd(state, event);
   switch (event.kind) {
     case 'wanted':

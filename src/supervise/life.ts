@@ -10,9 +10,9 @@ import {
   type LifeEffect,
   type LifeEvent,
   type LifeState,
+  lifeStep,
   type Phase,
   type StopReason,
-  step,
   unborn,
 } from './life-machine.ts';
 import {
@@ -169,7 +169,7 @@ export class Life<C extends Supervised> {
   #dispatch(event: LifeEvent): void {
     const shared = this.#shared;
     const before = { ...this.#state, restarts: shared.restarts, highest: shared.generation };
-    const [state, effects] = step(before, event, this.#policy.restart);
+    const [state, effects] = lifeStep(before, event, this.#policy.restart);
     this.#state = state;
     shared.restarts = state.restarts;
     shared.generation = state.highest;

@@ -5,8 +5,8 @@ import {
   type RestartEvent,
   type RestartPolicy,
   type RestartState,
+  restartStep,
   restartsLeft,
-  step,
   withinWindow,
 } from './restart-machine.ts';
 
@@ -29,7 +29,7 @@ function upon(events: readonly RestartEvent[], used = policy, from = freshRestar
   let state: RestartState = from;
   const verdicts: (number | 'eject' | null)[] = [];
   for (const event of events) {
-    const [next, [effect]] = step(state, event, used);
+    const [next, [effect]] = restartStep(state, event, used);
     state = next;
     if (effect === undefined) verdicts.push(null);
     else verdicts.push(effect.kind === 'eject' ? 'eject' : effect.delayMs);
@@ -167,7 +167,7 @@ describe('the restart machine, whatever happens to it', () => {
         for (const { afterMs, ...facts } of sequence) {
           now += afterMs;
           const wasEjected = state.ejected;
-          const [next, [effect]] = step(state, { kind: 'failed', at: now, ...facts }, used);
+          const [next, [effect]] = restartStep(state, { kind: 'failed', at: now, ...facts }, used);
           state = next;
           expect(effect === undefined).toBe(wasEjected);
           expect(state.ejected).toBe(wasEjected || effect?.kind === 'eject');
@@ -192,7 +192,7 @@ describe('the restart machine, whatever happens to it', () => {
         for (const { afterMs, ...facts } of sequence) {
           now += afterMs;
           all.push(now);
-          const [next, [effect]] = step(state, { kind: 'failed', at: now, ...facts }, used);
+          const [next, [effect]] = restartStep(state, { kind: 'failed', at: now, ...facts }, used);
           state = next;
           if (effect?.kind !== 'eject') continue;
           const inWindow = all.filter((at) => now - at <= used.windowMs);

@@ -47,7 +47,7 @@ export const freshRestarts: RestartState = {
   shortages: [],
 };
 
-export function step(
+export function restartStep(
   state: RestartState,
   event: RestartEvent,
   policy: RestartPolicy,

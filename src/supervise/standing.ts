@@ -8,7 +8,7 @@ import { Breaker } from './breaker.ts';
 import type { BreakerPolicy, BreakerState } from './breaker-machine.ts';
 import { freshRestarts, type RestartState } from './restart-machine.ts';
 
-export class Standing {
+export class ServerStanding {
   readonly breaker: Breaker;
   restarts: RestartState = freshRestarts;
   /** The highest generation given out so far. */

@@ -11,7 +11,7 @@ import type { BreakerPolicy } from './breaker-machine.ts';
 import { type Lease, Leases } from './leases.ts';
 import { type Connect, Life, type LifeListener, type LifePolicy, type Supervised } from './life.ts';
 import type { Phase } from './life-machine.ts';
-import type { Standing } from './standing.ts';
+import type { ServerStanding } from './standing.ts';
 
 export interface SupervisorPolicy extends LifePolicy {
   readonly circuit: BreakerPolicy;
@@ -32,7 +32,7 @@ export interface SupervisorParts<C extends Described> {
   readonly events: EventHub;
   readonly policy: SupervisorPolicy;
   /** Shared by all connections of the server. */
-  readonly standing: Standing;
+  readonly standing: ServerStanding;
   readonly connect: Connect<C>;
   /** The connection has been made and is the one that everybody gets from now on. */
   readonly connected: (connection: C) => void;

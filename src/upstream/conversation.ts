@@ -2,10 +2,10 @@
 // type and value; progress by token; everything that belongs to no call counted and dropped, never
 // logged with its payload. Transports feed it messages and ask it for exchanges.
 
-import { ChurnTable } from '../kernel/churn-table.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
+import { RingMap } from '../kernel/ring-map.ts';
 import type { Noise } from '../observe/events.ts';
 import { numberOf } from '../wire/decode.ts';
 import type { Message } from '../wire/scan.ts';
@@ -28,7 +28,7 @@ export class Conversation {
   readonly #listener: ConversationListener;
   readonly #clock: Clock;
   /** By id, until answered or given up; as many as the server has places, and our own. */
-  readonly #open = new ChurnTable<number, Exchange>(1024);
+  readonly #open = new RingMap<number, Exchange>(1024);
   /** At most `rememberedIds`. */
   readonly #givenUp = new Set<number>();
   readonly #abandon: (exchange: Exchange) => void;

@@ -6,15 +6,20 @@ import { joinPieces, type Piece, pushLine } from '../wire/pieces.ts';
 import type { Carried, Params } from './connection.ts';
 
 /** A frame before it is written: text, or pieces of text and bytes in their order. */
-export type Frame = string | readonly Piece[];
+export type OutgoingFrame = string | readonly Piece[];
 
 /** A request, without a line end. `envelope` holds the members of `_meta` that we add. */
-export function requestText(id: number, method: string, params: Params, envelope: string): Frame {
+export function requestText(
+  id: number,
+  method: string,
+  params: Params,
+  envelope: string,
+): OutgoingFrame {
   return around(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}`, params, envelope);
 }
 
 /** A notification, without a line end. */
-export function notificationText(method: string, params: Params, envelope: string): Frame {
+export function notificationText(method: string, params: Params, envelope: string): OutgoingFrame {
   return around(`{"jsonrpc":"2.0","method":${JSON.stringify(method)}`, params, envelope);
 }
 
@@ -24,7 +29,7 @@ export function withProgress(envelope: string, id: number): string {
   return envelope === '' ? token : `${envelope},${token}`;
 }
 
-function around(head: string, { members, meta = '' }: Params, envelope: string): Frame {
+function around(head: string, { members, meta = '' }: Params, envelope: string): OutgoingFrame {
   const opening = `${head},"params":{`;
   const hasMeta = meta.length > 0;
   if (!hasMeta && envelope === '') return join(opening, members, '}}');
@@ -35,7 +40,7 @@ function around(head: string, { members, meta = '' }: Params, envelope: string):
   return [...piecesOf(join(opening, members, middle)), meta, '}}}'];
 }
 
-function join(before: string, carried: Carried, after: string): Frame {
+function join(before: string, carried: Carried, after: string): OutgoingFrame {
   if (typeof carried === 'string') return before + carried + after;
   if (Buffer.isBuffer(carried)) return [before, carried, after];
   // Each piece costs a copy of its own: text that follows text is one.
@@ -48,12 +53,12 @@ function isEmpty(carried: Carried): boolean {
   return carried.length === 0;
 }
 
-function piecesOf(frame: Frame): readonly Piece[] {
+function piecesOf(frame: OutgoingFrame): readonly Piece[] {
   return typeof frame === 'string' ? [frame] : frame;
 }
 
 /** The same frame as one line of a stream. */
-export function asLine(frame: Frame | Buffer): Frame {
+export function asLine(frame: OutgoingFrame | Buffer): OutgoingFrame {
   if (typeof frame === 'string') return `${frame}\n`;
   if (Buffer.isBuffer(frame)) return [frame, '\n'];
   const line: Piece[] = [];
@@ -67,7 +72,7 @@ export function carriedText(carried: Carried): string {
 }
 
 /** In one piece. */
-export function joined(frame: Frame): string | Buffer {
+export function joined(frame: OutgoingFrame): string | Buffer {
   if (typeof frame === 'string') return frame;
   return joinPieces(frame);
 }

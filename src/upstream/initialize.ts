@@ -9,7 +9,7 @@ import type { Message } from '../wire/scan.ts';
 import { classifyProbe, isRecord, type ProbeOutcome } from './classify.ts';
 import { type Greeting, noParams } from './connection.ts';
 import type { Exchange } from './exchange.ts';
-import type { Opening, Talk } from './negotiate.ts';
+import type { NegotiationOptions, Talk } from './negotiate.ts';
 
 /** The server answered `initialize` with an error, or with a status that means as much. */
 export class Refused {
@@ -20,7 +20,10 @@ export class Refused {
   }
 }
 
-export function sendInitialize(talk: Talk, { capabilities, identity }: Opening): Exchange {
+export function sendInitialize(
+  talk: Talk,
+  { capabilities, identity }: NegotiationOptions,
+): Exchange {
   const members =
     `"protocolVersion":${JSON.stringify(latestLegacyVersion)},"capabilities":${capabilities},` +
     `"clientInfo":${JSON.stringify(identity)}`;
@@ -58,7 +61,7 @@ export async function answerTo(talk: Talk, initializing: Exchange): Promise<Gree
 export async function accepted(
   talk: Talk,
   greeting: Greeting,
-  { memory }: Opening,
+  { memory }: NegotiationOptions,
 ): Promise<Greeting> {
   await talk.notify('notifications/initialized', noParams);
   memory.learn({ legacy: true });

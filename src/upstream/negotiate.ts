@@ -52,7 +52,7 @@ export interface Talk {
 }
 
 /** How a connection is to begin. */
-export interface Opening {
+export interface NegotiationOptions {
   /** The era that is tried first: the one of the client that the connection is made for. */
   readonly first: Era;
   readonly known: EraKnowledge;
@@ -111,7 +111,7 @@ export function modernEnvelope(identity: Identity, capabilities = '{}'): string 
   return envelopeHead(identity) + capabilities;
 }
 
-export async function negotiate(talk: Talk, opening: Opening): Promise<Greeting> {
+export async function negotiate(talk: Talk, opening: NegotiationOptions): Promise<Greeting> {
   const { first, known } = opening;
   // It spoke neither when it was asked last: that helps as little as knowing nothing.
   const isUnknown = known.legacy === false && known.modern === false;
@@ -123,7 +123,7 @@ export async function negotiate(talk: Talk, opening: Opening): Promise<Greeting>
 // --- legacy first --------------------------------------------------------------------------
 
 /** `initialize`; a server that refuses it, or is silent, is asked whether it speaks the modern era. */
-async function legacyFirst(talk: Talk, opening: Opening): Promise<Greeting> {
+async function legacyFirst(talk: Talk, opening: NegotiationOptions): Promise<Greeting> {
   const { clock, known, memory } = opening;
   // One that has spoken this era before is only slow; one that does not know the probe may end for it.
   const isInDoubt = known.legacy === undefined && known.modern !== false;
@@ -147,7 +147,7 @@ async function legacyFirst(talk: Talk, opening: Opening): Promise<Greeting> {
 /** The probe follows while `initialize` stays open; whatever is answered decides. */
 async function afterSilentInitialize(
   talk: Talk,
-  opening: Opening,
+  opening: NegotiationOptions,
   initializing: Exchange,
   meeting: Promise<Greeting | Refused>,
 ): Promise<Greeting> {
@@ -180,7 +180,7 @@ async function afterSilentInitialize(
 
 // --- modern first --------------------------------------------------------------------------
 
-async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
+async function modernFirst(talk: Talk, opening: NegotiationOptions): Promise<Greeting> {
   const { clock, known, memory } = opening;
   const probing = probe(talk);
   // One that does not know `initialize` may end for it.
@@ -209,7 +209,11 @@ async function modernFirst(talk: Talk, opening: Opening): Promise<Greeting> {
  * The probe has not been answered: the server may be slow, or silent about what it does not know.
  * `initialize` follows while the probe stays open; whatever is answered decides.
  */
-async function afterSilence(talk: Talk, opening: Opening, probing: Exchange): Promise<Greeting> {
+async function afterSilence(
+  talk: Talk,
+  opening: NegotiationOptions,
+  probing: Exchange,
+): Promise<Greeting> {
   const { clock, memory } = opening;
   const late: LateProbe = { isAnswered: false };
   let grace: Disposable | undefined;
@@ -237,7 +241,7 @@ interface LateProbe {
 /** Whatever is answered first: `initialize`, or the probe, which may be sent a second time. */
 async function decided(
   talk: Talk,
-  opening: Opening,
+  opening: NegotiationOptions,
   probing: Exchange,
   late: LateProbe,
   lateModern: Promise<ModernVerdict>,

@@ -7,7 +7,7 @@
 
 import { isDisguised } from './envelope-keys.ts';
 import { skipColon, skipSpace, skipValue, unexpected } from './grammar.ts';
-import { keyOf, type Member, ObjectSpan, spells } from './span.ts';
+import { type Member, memberKey, ObjectSpan, spells } from './span.ts';
 import { skipString } from './strings.ts';
 import { type RefusalReason, WireError } from './wire-error.ts';
 
@@ -70,7 +70,7 @@ export class Reading {
           seen = keysUpTo(bytes, last);
         }
         const isTwin =
-          seen === undefined ? isTaken(bytes, member) : isIn(seen, keyOf(bytes, member));
+          seen === undefined ? isTaken(bytes, member) : isIn(seen, memberKey(bytes, member));
         if (isTwin) this.#complain('duplicate-key', member.keyStart);
         last = member;
         end = member.end;
@@ -167,7 +167,7 @@ function isIn(seen: Set<string>, key: string): boolean {
 function keysUpTo(bytes: Buffer, last: Member | undefined): Set<string> {
   const keys = new Set<string>();
   for (let member = last; member !== undefined; member = member.previous) {
-    keys.add(keyOf(bytes, member));
+    keys.add(memberKey(bytes, member));
   }
   return keys;
 }

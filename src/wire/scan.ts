@@ -12,7 +12,7 @@ import {
   skipValue,
 } from './grammar.ts';
 import { maxMembers, Reading } from './reading.ts';
-import { keyOf, type ObjectSpan, type Span, spells } from './span.ts';
+import { memberKey, type ObjectSpan, type Span, spells } from './span.ts';
 import { type RefusalReason, WireError } from './wire-error.ts';
 
 const openBracket = 0x5b;
@@ -150,7 +150,7 @@ function refusal(
  */
 function answerableId(bytes: Buffer, object: ObjectSpan): Id | null {
   const members = object.members();
-  const ids = members.filter((member) => keyOf(bytes, member) === 'id');
+  const ids = members.filter((member) => memberKey(bytes, member) === 'id');
   const only = ids[0];
   if (only === undefined || ids.length > 1 || members.length >= maxMembers) return null;
   return idOf(bytes, only) ?? null;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { objectAt } from './parts.ts';
-import { keyOf } from './span.ts';
+import { memberKey } from './span.ts';
 
 function objectFrom(text: string) {
   const bytes = Buffer.from(text);
@@ -23,7 +23,7 @@ describe('ObjectSpan', () => {
     const members = object
       .members()
       .map((member) => [
-        keyOf(bytes, member),
+        memberKey(bytes, member),
         bytes.toString('utf8', member.keyStart, member.keyEnd),
         bytes.toString('utf8', member.start, member.end),
       ]);

@@ -56,7 +56,7 @@ export class ObjectSpan implements Span {
 
   /** Decoded, in the order of the document. */
   keys(): readonly string[] {
-    return this.members().map((member) => keyOf(this.#bytes, member));
+    return this.members().map((member) => memberKey(this.#bytes, member));
   }
 
   /** In the order of the document. */
@@ -70,7 +70,7 @@ export class ObjectSpan implements Span {
 }
 
 /** The member's key, decoded. */
-export function keyOf(bytes: Buffer, member: Member): string {
+export function memberKey(bytes: Buffer, member: Member): string {
   return member.unescaped ?? bytes.toString('utf8', member.keyStart, member.keyEnd);
 }
 

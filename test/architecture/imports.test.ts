@@ -42,7 +42,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages that one place alone may touch. */
 const confined: readonly { readonly name: RegExp; readonly home: RegExp | null }[] = [
-  { name: /^undici(\/|$)/, home: /^upstream\/http-client\.ts$/ },
+  { name: /^undici(\/|$)/, home: /^upstream\/http\/http-client\.ts$/ },
   { name: /^@modelcontextprotocol\//, home: null },
   { name: /^(node:)?child_process$/, home: /^supervise\/process\// },
   { name: /^(node:)?https?$/, home: /^downstream\/http\// },
@@ -125,13 +125,13 @@ describe('the reading of import lines', () => {
     ['kernel/fault.ts', '../wire/scan.ts'],
     ['cache/key.ts', '../wire/canonical.ts'],
     ['supervise/life.ts', '../upstream/http.ts'],
-    ['upstream/http.ts', '../host/host.ts'],
-    ['host/call.ts', '../cli/main.ts'],
-    ['host/call.ts', '../index.ts'],
-    ['host/call.ts', '../../test/support/manual-clock.ts'],
+    ['upstream/http/http-connection.ts', '../../host/host.ts'],
+    ['host/call/call.ts', '../../cli/main.ts'],
+    ['host/call/call.ts', '../../index.ts'],
+    ['host/call/call.ts', '../../../test/support/manual-clock.ts'],
     ['novelty/a.ts', '../kernel/fault.ts'],
-    ['upstream/sse.ts', 'undici'],
-    ['upstream/http.ts', '@modelcontextprotocol/client'],
+    ['upstream/http/sse-2024-connection.ts', 'undici'],
+    ['upstream/http/http-connection.ts', '@modelcontextprotocol/client'],
     ['cli/main.ts', 'node:child_process'],
     ['cli/main.ts', 'child_process'],
     ['supervise/life.ts', 'node:child_process'],
@@ -144,8 +144,8 @@ describe('the reading of import lines', () => {
     ['cli/commands/call.ts', '../../host/host.ts'],
     ['cli/main.ts', '../index.ts'],
     ['index.ts', './host/host.ts'],
-    ['upstream/http-client.ts', 'undici'],
-    ['supervise/process/launch.ts', 'node:child_process'],
+    ['upstream/http/http-client.ts', 'undici'],
+    ['supervise/process/start/launch.ts', 'node:child_process'],
     ['host/host.ts', 'node:crypto'],
   ])('finds none where there is none: %s imports %s', (file, target) => {
     expect(violation({ file, target })).toBeUndefined();

@@ -1,5 +1,5 @@
 // Whatever is kept names its bound: above every field and every module-level variable that holds a Map,
-// a Set or a ChurnTable stands a comment that says how many there can be, or what ends each. Without it
+// a Set or a RingMap stands a comment that says how many there can be, or what ends each. Without it
 // nobody has asked the question, and a table that only grows is found by whoever runs it for a month.
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const src = fileURLToPath(new URL('../../src', import.meta.url));
 
 /** A field, or a variable of a module; what a function makes for itself ends with it. */
 const keeping =
-  /^(?: {2}(?:readonly |static |private )*#?\w+(?:: [^=]+)? = |(?:export )?(?:const|let) \w+(?:: [^=]+)? = )new (?:Map|Set|WeakMap|WeakSet|ChurnTable)\b/;
+  /^(?: {2}(?:readonly |static |private )*#?\w+(?:: [^=]+)? = |(?:export )?(?:const|let) \w+(?:: [^=]+)? = )new (?:Map|Set|WeakMap|WeakSet|RingMap)\b/;
 /** Made once from what is written in the source: it cannot grow. */
 const constant = /: Readonly(?:Map|Set)<|new (?:Map|Set)\((?!\))/;
 const bound =
@@ -55,7 +55,7 @@ describe('everything that is kept', () => {
       '  readonly #a = new Map<string, number>();',
       '  /** Something else. */\n  #b: Set<string> = new Set();',
       'const c = new WeakMap<object, string>();',
-      '  readonly d = new ChurnTable<number, string>(64);',
+      '  readonly d = new RingMap<number, string>(64);',
     ];
     for (const slip of planted) expect(unboundedIn(slip)).toHaveLength(1);
     const good = [

@@ -112,8 +112,8 @@ function isTuple(node: Node): boolean {
 describe('an array', () => {
   it('is never spread into the arguments of a call, unless it is known to be short', () => {
     const allowed = {
-      'src/upstream/outbox.ts: pieces.push(...frame)': 'the pieces of one frame: a handful',
-      "src/downstream/http/legacy-reply.ts: pieces.push(pieces.length === 0 ? '[' : ',', ...frame)":
+      'src/upstream/stdio/outbox.ts: pieces.push(...frame)': 'the pieces of one frame: a handful',
+      "src/downstream/http/legacy/legacy-reply.ts: pieces.push(pieces.length === 0 ? '[' : ',', ...frame)":
         'the pieces of one frame',
       'src/downstream/incoming.ts: resultFrame(this.id, ...result)': 'the pieces of one result',
     };

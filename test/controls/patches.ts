@@ -88,7 +88,7 @@ export const patches: readonly Patch[] = [
     id: 'double-answer',
     breaks:
       'A pipe that is full is taken for one that has refused: the answers it has taken are kept and written again.',
-    file: 'src/downstream/stdio.ts',
+    file: 'src/downstream/stdio/stdio-front.ts',
     foundBy: 'chaos',
     promise: 'one-answer',
     rules: ['beyondFirst'],
@@ -104,7 +104,7 @@ export const patches: readonly Patch[] = [
     id: 'uncharged-hit',
     breaks:
       'A call is charged to its budget only where a server is asked, so an answer from the cache is free.',
-    file: 'src/host/call.ts',
+    file: 'src/host/call/call.ts',
     foundBy: 'simulation',
     promise: 'budget',
     edits: [
@@ -119,7 +119,7 @@ export const patches: readonly Patch[] = [
     id: 'unguarded-call',
     breaks:
       'A tool that a caller may not see is left out of the list, but a call asks only about its server.',
-    file: 'src/host/call.ts',
+    file: 'src/host/call/call.ts',
     foundBy: 'simulation',
     promise: 'guard',
     edits: [
@@ -167,7 +167,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'leaking-stop',
     breaks: 'A start that is called off while its process is being made forgets that process.',
-    file: 'src/upstream/stdio.ts',
+    file: 'src/upstream/stdio/stdio-connection.ts',
     foundBy: 'simulation',
     promise: 'generations',
     rules: ['one-start', 'stop-ladder'],
@@ -182,7 +182,7 @@ export const patches: readonly Patch[] = [
     id: 'no-reaper',
     breaks:
       'The reaper is never started: where no kernel holds the processes together, they outlive a killed gateway.',
-    file: 'src/supervise/process/spawn.ts',
+    file: 'src/supervise/process/start/spawn.ts',
     foundBy: 'chaos',
     promise: 'no-orphans',
     edits: [{ find: 'reaper.start(),', replace: '' }],
@@ -200,7 +200,7 @@ export const patches: readonly Patch[] = [
     id: 'inherited-method',
     breaks:
       'The method of a notification is looked up in a plain object, which also knows `constructor` and all that objects inherit.',
-    file: 'src/host/server.ts',
+    file: 'src/host/servers/server.ts',
     foundBy: 'simulation',
     promise: 'one-bad-neighbour',
     edits: [
@@ -211,13 +211,13 @@ export const patches: readonly Patch[] = [
     id: 'early-word',
     breaks:
       'A notification that comes before the greeting is over is handled like one of a server that has been met.',
-    file: 'src/host/server.ts',
+    file: 'src/host/servers/server.ts',
     foundBy: 'simulation',
     promise: 'one-bad-neighbour',
     edits: [
       {
         find: `: this.#countNoise('unowned-notification'),`,
-        replace: ': this.#notified(seat, message, about, from),',
+        replace: ': this.#notified(slot, message, about, from),',
       },
     ],
   },
@@ -225,7 +225,7 @@ export const patches: readonly Patch[] = [
     id: 'noise-ends',
     breaks:
       'A thousand lines that are not MCP end a server at once, whether or not it still answers.',
-    file: 'src/upstream/noise-machine.ts',
+    file: 'src/upstream/stdio/noise-machine.ts',
     foundBy: 'simulation',
     promise: 'noise',
     edits: [
@@ -240,7 +240,7 @@ export const patches: readonly Patch[] = [
     id: 'noise-without-probe',
     breaks:
       'A server that has printed a lot and said nothing for a while is ended without being asked whether it lives.',
-    file: 'src/upstream/noise-machine.ts',
+    file: 'src/upstream/stdio/noise-machine.ts',
     foundBy: 'simulation',
     promise: 'noise',
     edits: [
@@ -254,7 +254,7 @@ export const patches: readonly Patch[] = [
     id: 'dropped-rest',
     breaks:
       'What follows a thousand log lines in the same chunk is dropped when reading pauses for other work.',
-    file: 'src/upstream/stdout-reader.ts',
+    file: 'src/upstream/stdio/stdout-reader.ts',
     foundBy: 'simulation',
     promise: 'one-answer',
     edits: [{ find: 'this.#waiting.unshift(chunk.subarray(readBytes));', replace: ';' }],
@@ -282,10 +282,10 @@ export const patches: readonly Patch[] = [
   {
     id: 'old-catalogue',
     breaks: 'A process is shown with what another one of its name had listed before.',
-    file: 'src/host/server.ts',
+    file: 'src/host/servers/server.ts',
     foundBy: 'simulation',
     promise: 'generations',
-    edits: [{ find: 'if (seat.catalogue && seat.supervisor.connection)', replace: 'if (false)' }],
+    edits: [{ find: 'if (slot.catalogue && slot.supervisor.connection)', replace: 'if (false)' }],
   },
   {
     id: 'taken-name',
@@ -301,13 +301,13 @@ export const patches: readonly Patch[] = [
     id: 'taken-place',
     breaks:
       'A call that waits while its connection becomes the own one of another client runs on it, with the roots of that client.',
-    file: 'src/host/attempts.ts',
+    file: 'src/host/call/attempts.ts',
     foundBy: 'chaos',
     promise: 'own-roots',
     rules: ['foreignRoots'],
     edits: [
       {
-        find: 'if (this.#server.seats.isTaken(this.#seat, caller)) throw this.#displaced();',
+        find: 'if (this.#server.slots.isTaken(this.#slot, caller)) throw this.#displaced();',
         replace: '',
       },
     ],
@@ -316,7 +316,7 @@ export const patches: readonly Patch[] = [
     id: 'shared-audience',
     breaks:
       'A result that a server gave to one client that it knows the roots of is kept for all clients of its class.',
-    file: 'src/host/seats.ts',
+    file: 'src/host/connections/connection-slots.ts',
     foundBy: 'chaos',
     promise: 'own-roots',
     rules: ['foreignRoots'],
@@ -327,7 +327,7 @@ export const patches: readonly Patch[] = [
     id: 'joined-for-all',
     breaks:
       'A call that waits for the answer to the same call of another client takes it, though the server keeps clients apart by then.',
-    file: 'src/host/call.ts',
+    file: 'src/host/call/call.ts',
     foundBy: 'chaos',
     promise: 'own-roots',
     rules: ['foreignRoots'],
@@ -336,7 +336,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'unsaved-record',
     breaks: 'What is put into the store is acknowledged before it is on the disk.',
-    file: 'src/store/files.ts',
+    file: 'src/store/file-store.ts',
     foundBy: 'simulation',
     promise: 'durable',
     rules: ['kept-records'],
@@ -386,7 +386,7 @@ export const patches: readonly Patch[] = [
     id: 'unsent-task',
     breaks:
       'A call that became a task is said to be unsent when only a question about the task was, and is sent again.',
-    file: 'src/host/attempts.ts',
+    file: 'src/host/call/attempts.ts',
     foundBy: 'tests',
     tests: ['src/downstream/tasks/modern-tasks.test.ts'],
     promise: 'never-twice',
@@ -400,7 +400,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'unbound-task',
     breaks: 'A request about a task goes to whichever connection stands in its place now.',
-    file: 'src/host/attempts.ts',
+    file: 'src/host/call/attempts.ts',
     foundBy: 'tests',
     tests: ['src/host/ended-connection.test.ts', 'src/downstream/tasks/session-tasks.test.ts'],
     promise: 'tasks',
@@ -409,7 +409,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'anybodys-task',
     breaks: 'A task is found by its id alone, whoever began it.',
-    file: 'src/host/begun-tasks.ts',
+    file: 'src/host/tasks/begun-tasks.ts',
     foundBy: 'tests',
     tests: ['src/downstream/tasks/modern-tasks.test.ts'],
     promise: 'tasks',
@@ -418,16 +418,16 @@ export const patches: readonly Patch[] = [
   {
     id: 'shared-view',
     breaks: 'A list that was composed for one principal is shown to all.',
-    file: 'src/downstream/view.ts',
+    file: 'src/downstream/view/view.ts',
     foundBy: 'tests',
-    tests: ['src/downstream/view.test.ts'],
+    tests: ['src/downstream/view/view.test.ts'],
     promise: 'guard',
     edits: [{ find: ` \${principal.id} `, replace: ' ' }],
   },
   {
     id: 'classless-view',
     breaks: 'A list that was composed for clients that can do one thing is shown to all.',
-    file: 'src/downstream/view.ts',
+    file: 'src/downstream/view/view.ts',
     foundBy: 'tests',
     tests: ['src/downstream/classes.test.ts'],
     promise: 'classes',
@@ -450,9 +450,9 @@ export const patches: readonly Patch[] = [
   {
     id: 'resumed-hold',
     breaks: 'A pipe that is held back for a slow client is read on after a pause for other work.',
-    file: 'src/upstream/stdout-reader.ts',
+    file: 'src/upstream/stdio/stdout-reader.ts',
     foundBy: 'tests',
-    tests: ['src/upstream/stdout-reader.test.ts'],
+    tests: ['src/upstream/stdio/stdout-reader.test.ts'],
     promise: 'slow-client',
     edits: [
       {

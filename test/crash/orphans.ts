@@ -1,7 +1,7 @@
 // After the death of a gateway: is anything that it had started still alive two seconds later? Found by
 // the mark that every one of its descendants carries, wherever it has gone.
 
-import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 import type { Violation } from './subjects/subject.ts';
 
 const graceMs = 2_000;

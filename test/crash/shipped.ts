@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 type EventLogModule = typeof import('../../src/observe/event-log.ts');
-type FilesModule = typeof import('../../src/store/files.ts');
+type FilesModule = typeof import('../../src/store/file-store.ts');
 type RecordModule = typeof import('../../src/store/record.ts');
 type LoadModule = typeof import('../../src/config/load.ts');
 type SpecHashModule = typeof import('../../src/config/spec-hash.ts');
@@ -26,7 +26,7 @@ export async function shippedIn(build: string): Promise<Shipped> {
   const folder = resolve(build);
   const load = (file: string) => import(pathToFileURL(join(folder, file)).href);
   const { openEventLog } = (await load('observe/event-log.js')) as EventLogModule;
-  const { openFilesStore } = (await load('store/files.js')) as FilesModule;
+  const { openFilesStore } = (await load('store/file-store.js')) as FilesModule;
   const { decodeRecord } = (await load('store/record.js')) as RecordModule;
   const { fileOf } = (await load('store/record-files.js')) as RecordFilesModule;
   const { configFromObject } = (await load('config/load.js')) as LoadModule;

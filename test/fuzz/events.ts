@@ -2,7 +2,7 @@
 // "Interpreting an event stream") in the simplest way: on the whole stream, line by line. Where the
 // reader means to differ, it says so here.
 
-import { EventStreamReader } from '../../src/upstream/event-stream.ts';
+import { EventStreamReader } from '../../src/upstream/http/sse-events.ts';
 import { Dice } from '../simulation/random.ts';
 import { chunksOf } from './chunks.ts';
 import { agree, shortly } from './disagreement.ts';

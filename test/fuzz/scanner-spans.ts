@@ -14,7 +14,7 @@ import {
 import { type EnvelopeKey, knownKeys } from '../../src/wire/envelope-keys.ts';
 import { elementsAt, objectAt } from '../../src/wire/parts.ts';
 import type { Message } from '../../src/wire/scan.ts';
-import { keyOf, type ObjectSpan, type Span } from '../../src/wire/span.ts';
+import { memberKey, type ObjectSpan, type Span } from '../../src/wire/span.ts';
 import { WireError } from '../../src/wire/wire-error.ts';
 import { agree, shortly } from './disagreement.ts';
 import { ambiguitiesOf, isId, maxElements } from './listed-refusals.ts';
@@ -140,7 +140,10 @@ function checkMembers(what: string, object: ObjectSpan, node: TokenNode, places:
       names[at] === own.key,
       () => `${what} has the key ${shortly(own.key)}, not ${shortly(names[at])}`,
     );
-    agree(keyOf(places.bytes, member) === own.key, () => `${what}: keyOf differs from keys()`);
+    agree(
+      memberKey(places.bytes, member) === own.key,
+      () => `${what}: memberKey differs from keys()`,
+    );
     const spelling = places.bytes.toString('utf8', member.keyStart, member.keyEnd);
     agree(spelling === own.spelling, () => `${what} has the key ${own.spelling}, not ${spelling}`);
     places.check(`${what}.${own.key}`, member, own.value);

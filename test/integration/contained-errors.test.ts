@@ -52,8 +52,8 @@ const text = (answer: { result?: { content?: { text: string }[] } }) =>
 
 describe('an error planted', () => {
   it.each([
-    ['where notifications are handled', '#notified(seat, message, about, from) {', 'true'],
-    ['where questions are handled', 'asked(seat, message, about, from) {', 'true'],
+    ['where notifications are handled', '#notified(slot, message, about, from) {', 'true'],
+    ['where questions are handled', 'asked(slot, message, about, from) {', 'true'],
   ])(
     '%s costs the message, and its server is served on #one-bad-neighbour',
     async (_where, head, condition) => {

@@ -21,7 +21,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { openFilesStore } from '../../src/store/files.ts';
+import { openFilesStore } from '../../src/store/file-store.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
 import { encodeRecord } from '../../src/store/record.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -151,7 +151,7 @@ describe('the files of a store', () => {
 
 describe('a process that may open few files', () => {
   const program = `
-    import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/files.ts', import.meta.url).href)};
+    import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/file-store.ts', import.meta.url).href)};
     import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
     const report = ({ detail }) => process.stdout.write(detail + '\\n');
     const store = openFilesStore(process.argv[1], { clock: systemClock, report });
@@ -182,7 +182,7 @@ describe('a process that may open few files', () => {
 describe('a process killed while it writes to its store', () => {
   // Each put is acknowledged on stdout only after it resolved; two keys take turns.
   const program = `
-    import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/files.ts', import.meta.url).href)};
+    import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/file-store.ts', import.meta.url).href)};
     import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
     const store = openFilesStore(process.argv[1], { clock: systemClock, report: () => process.exit(9) });
     const collection = store.collection('verdicts');

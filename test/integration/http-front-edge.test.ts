@@ -3,10 +3,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openTokens } from '../../src/downstream/http/tokens.ts';
+import { openTokens } from '../../src/downstream/http/access/tokens.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { localUser } from '../../src/policy/principal.ts';
-import { MemoryStore } from '../../src/store/memory.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
 import { result } from '../support/fake-front.ts';
 import { httpFront, legacyHeaders, modernBody, modernHeaders } from '../support/http-front.ts';
 

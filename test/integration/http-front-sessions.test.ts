@@ -1,9 +1,9 @@
 // Legacy sessions over Streamable HTTP: their beginning and end, and what is said in them.
 
 import { describe, expect, it } from 'vitest';
-import { openTokens } from '../../src/downstream/http/tokens.ts';
+import { openTokens } from '../../src/downstream/http/access/tokens.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { MemoryStore } from '../../src/store/memory.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
 import { frame, note, result } from '../support/fake-front.ts';
 import { httpFront, legacyHeaders } from '../support/http-front.ts';
 import { manualClock } from '../support/manual-clock.ts';

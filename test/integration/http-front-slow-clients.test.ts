@@ -3,7 +3,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { OutgoingBudget, outgoingPolicy } from '../../src/downstream/outgoing-budget.ts';
+import { OutgoingBudget, outgoingPolicy } from '../../src/downstream/outgoing/outgoing-budget.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { note, result } from '../support/fake-front.ts';
 import { httpFront, legacyHeaders, modernBody, modernHeaders } from '../support/http-front.ts';

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { InstanceRecord, recordsDir } from '../../src/supervise/process/instance-record.ts';
-import { sweepOrphans } from '../../src/supervise/process/orphan-sweep.ts';
-import { createSpawner } from '../../src/supervise/process/spawn.ts';
-import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+import { InstanceRecord, recordsDir } from '../../src/supervise/process/contain/instance-record.ts';
+import { sweepOrphans } from '../../src/supervise/process/end/orphan-sweep.ts';
+import { createSpawner } from '../../src/supervise/process/start/spawn.ts';
+import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 
 const host = { pid: process.pid, start: '1' };
 let stateDir = '';

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Child, Containment } from '../../src/supervise/child.ts';
-import type { Spawner } from '../../src/supervise/process/spawn.ts';
-import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+import type { Spawner } from '../../src/supervise/process/start/spawn.ts';
+import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 import {
   cgroupsNamed,
   newSpawner,

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Containment } from '../../src/supervise/child.ts';
-import type { ProcessIdentity } from '../../src/supervise/process/process-table.ts';
-import { sendSignal } from '../../src/supervise/process/sweep.ts';
-import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+import { sendSignal } from '../../src/supervise/process/end/sweep.ts';
+import type { ProcessIdentity } from '../../src/supervise/process/watch/process-table.ts';
+import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 import { type DoomedHost, type HostPlan, hostCommand, startHost } from '../support/doomed-host.ts';
 import {
   cgroupsNamed,

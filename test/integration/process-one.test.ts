@@ -6,8 +6,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { below, type ProcessRow } from '../../src/supervise/process/process-table.ts';
-import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+import { below, type ProcessRow } from '../../src/supervise/process/watch/process-table.ts';
+import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { StdioClient } from '../support/gateway-stdio-client.ts';
 import { pathWithoutUnshare } from '../support/path-without-unshare.ts';

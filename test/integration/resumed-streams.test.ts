@@ -11,8 +11,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
-import { connectHttp } from '../../src/upstream/http.ts';
-import { createHttpClient } from '../../src/upstream/http-client.ts';
+import { createHttpClient } from '../../src/upstream/http/http-client.ts';
+import { connectHttp } from '../../src/upstream/http/http-connection.ts';
 import type { Message } from '../../src/wire/scan.ts';
 import { until } from '../support/until.ts';
 

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Containment } from '../../src/supervise/child.ts';
-import type { Spawner } from '../../src/supervise/process/spawn.ts';
-import { stopChild } from '../../src/supervise/process/stop.ts';
-import type { StopPolicy, StopReport } from '../../src/supervise/process/stop-ladder.ts';
-import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+import { stopChild } from '../../src/supervise/process/end/stop.ts';
+import type { StopPolicy, StopReport } from '../../src/supervise/process/end/stop-ladder.ts';
+import type { Spawner } from '../../src/supervise/process/start/spawn.ts';
+import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 import {
   cgroupsNamed,
   newSpawner,

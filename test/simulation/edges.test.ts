@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { FilesStore } from '../../src/store/files.ts';
+import { FilesStore } from '../../src/store/file-store.ts';
 import { drawFleet, partsFor } from './fleet.ts';
 import { Judge } from './invariants.ts';
 import { Dice } from './random.ts';
@@ -56,14 +56,14 @@ describe('the simulated host', () => {
   it('is the shipped one, with the one pipeline, the shells and all connections', () => {
     expect(shipped).toEqual(
       expect.arrayContaining([
-        'src/host/call.ts',
-        'src/host/attempts.ts',
+        'src/host/call/call.ts',
+        'src/host/call/attempts.ts',
         'src/policy/replay.ts',
         'src/supervise/life.ts',
         'src/supervise/supervisor.ts',
-        'src/upstream/stdio.ts',
-        'src/upstream/http.ts',
-        'src/upstream/sse.ts',
+        'src/upstream/stdio/stdio-connection.ts',
+        'src/upstream/http/http-connection.ts',
+        'src/upstream/http/sse-2024-connection.ts',
       ]),
     );
   });
@@ -71,7 +71,7 @@ describe('the simulated host', () => {
   it('reaches the real clock, processes, network and disk only through what it is given', () => {
     expect(outsideOf(new Set(shipped))).toEqual([]);
     expect(shipped).not.toContain('src/kernel/system-clock.ts');
-    const store = join(root, 'src/store/files.ts');
+    const store = join(root, 'src/store/file-store.ts');
     expect(outsideOf(reachedFrom(store, join(root, 'src/store/disk.ts')))).toEqual([]);
   });
 

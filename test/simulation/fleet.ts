@@ -9,7 +9,7 @@ import type { LoadedConfig } from '../../src/config/loaded.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
 import type { HostParts } from '../../src/host/host.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
-import { FilesStore } from '../../src/store/files.ts';
+import { FilesStore } from '../../src/store/file-store.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
 import type { Dice } from './random.ts';
 import { frameBytes, type HostEdges } from './world.ts';

@@ -1,7 +1,7 @@
 // Clients that ask for lists over and over, as those of a gateway do: by the shipped code that decides
 // which servers a list may start and how long it waits for them. They call nothing.
 
-import { KnownLists } from '../../src/downstream/known-lists.ts';
+import { KnownLists } from '../../src/downstream/view/known-lists.ts';
 import type { Dice } from './random.ts';
 import type { Reign } from './reign.ts';
 

@@ -6,7 +6,7 @@
 
 import type { Config } from '../../src/config/schema.ts';
 import type { Host } from '../../src/host/host.ts';
-import type { Server } from '../../src/host/server.ts';
+import type { Server } from '../../src/host/servers/server.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
 import type { Violated } from './call-rules.ts';
 import type { CallRecord } from './calls.ts';

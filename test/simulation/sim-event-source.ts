@@ -2,7 +2,7 @@
 // first event names the address that takes our messages. When the stream breaks, everything that
 // was asked on it is lost, done or not.
 
-import type { HttpRequest } from '../../src/upstream/http-client.ts';
+import type { HttpRequest } from '../../src/upstream/http/http-client.ts';
 import { executeOver, type RemoteServer, type Reply } from './sim-http.ts';
 import {
   type Answer,

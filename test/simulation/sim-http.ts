@@ -8,7 +8,7 @@ import type {
   HttpInFlight,
   HttpListener,
   HttpRequest,
-} from '../../src/upstream/http-client.ts';
+} from '../../src/upstream/http/http-client.ts';
 import type { ServedCall } from './ledger.ts';
 import { type Answer, execute } from './sim-server.ts';
 import type { Tether } from './tether.ts';

@@ -3,7 +3,7 @@
 // turns requests away by status, breaks off before or after the effect, ends a stream without the
 // answer, or says nothing at all. A request that it turns away unread is not in the ledger.
 
-import type { HttpRequest } from '../../src/upstream/http-client.ts';
+import type { HttpRequest } from '../../src/upstream/http/http-client.ts';
 import { executeOver, type RemoteServer, type Reply } from './sim-http.ts';
 import {
   type Answer,

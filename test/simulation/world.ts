@@ -7,7 +7,7 @@ import type { Clock, Random } from '../../src/kernel/clock.ts';
 import { Fault } from '../../src/kernel/fault.ts';
 import type { Disk } from '../../src/store/disk.ts';
 import type { ChildListener, ChildSpec, Spawn } from '../../src/supervise/child.ts';
-import type { HttpClient } from '../../src/upstream/http-client.ts';
+import type { HttpClient } from '../../src/upstream/http/http-client.ts';
 import { Ledger, type LedgerLine } from './ledger.ts';
 import { Dice } from './random.ts';
 import { SimChild } from './sim-child.ts';

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Containment, Exit } from '../../src/supervise/child.ts';
-import type { SpawnerOptions } from '../../src/supervise/process/spawn.ts';
+import type { SpawnerOptions } from '../../src/supervise/process/start/spawn.ts';
 import { until } from './recorded-child.ts';
 
 const program = new URL('../fixtures/processes/host.mjs', import.meta.url).pathname;

@@ -8,7 +8,7 @@ import { Gateway } from '../../src/downstream/gateway.ts';
 import { Host } from '../../src/host/host.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
 import { localUser, type Principal } from '../../src/policy/principal.ts';
-import { MemoryStore } from '../../src/store/memory.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
 import { scanMessage } from '../../src/wire/scan.ts';
 import { FakeHttp } from './fake-http.ts';
 import { ManualClock, settled as oneTurn } from './manual-clock.ts';

@@ -7,7 +7,7 @@ import type {
   HttpInFlight,
   HttpListener,
   HttpRequest,
-} from '../../src/upstream/http-client.ts';
+} from '../../src/upstream/http/http-client.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

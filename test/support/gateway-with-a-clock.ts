@@ -5,7 +5,7 @@
 
 import { createInterface } from 'node:readline';
 import { Gateway } from '../../src/downstream/gateway.ts';
-import { defaultLimits } from '../../src/downstream/http/limits.ts';
+import { defaultLimits } from '../../src/downstream/http/http-limits.ts';
 import { startHttp } from '../../src/downstream/http/listener.ts';
 import { createHost } from '../../src/host/create-host.ts';
 import { faultyStdio } from './faulty.ts';

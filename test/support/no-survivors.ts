@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { below, type ProcessRow } from '../../src/supervise/process/process-table.ts';
-import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+import { below, type ProcessRow } from '../../src/supervise/process/watch/process-table.ts';
+import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 
 const patienceMs = 5000;
 const table = systemProcesses();

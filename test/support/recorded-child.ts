@@ -4,12 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Child, ChildSpec, Containment, Exit } from '../../src/supervise/child.ts';
-import { processEnvironment } from '../../src/supervise/process/environment.ts';
+import { processEnvironment } from '../../src/supervise/process/start/environment.ts';
 import {
   createSpawner,
   type Spawner,
   type SpawnerOptions,
-} from '../../src/supervise/process/spawn.ts';
+} from '../../src/supervise/process/start/spawn.ts';
 
 export interface RecordedChild {
   readonly child: Child;

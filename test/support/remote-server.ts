@@ -3,9 +3,9 @@
 
 import type { Fault } from '../../src/kernel/fault.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
-import { connectHttp, type HttpParts } from '../../src/upstream/http.ts';
+import { connectHttp, type HttpParts } from '../../src/upstream/http/http-connection.ts';
+import { connectSse } from '../../src/upstream/http/sse-2024-connection.ts';
 import type { EraKnowledge } from '../../src/upstream/negotiate.ts';
-import { connectSse } from '../../src/upstream/sse.ts';
 import type { Era } from '../../src/wire/eras.ts';
 import type { Message } from '../../src/wire/scan.ts';
 import { FakeHttp } from './fake-http.ts';

@@ -2,8 +2,11 @@
 // their parents, sessions, environments and pid namespaces.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { isSame, type ProcessIdentity } from '../../src/supervise/process/process-table.ts';
-import { systemProcesses } from '../../src/supervise/process/system-processes.ts';
+import {
+  isSameProcess,
+  type ProcessIdentity,
+} from '../../src/supervise/process/watch/process-table.ts';
+import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 import { until } from './recorded-child.ts';
 
 /** The program; its argument is the tag. */
@@ -37,7 +40,7 @@ export async function stillAlive<T extends ProcessIdentity>(all: readonly T[]): 
   const rows = await Promise.all(all.map(({ pid }) => table.find(pid)));
   return all.filter((one, at) => {
     const row = rows[at] ?? null;
-    return isSame(one, row) && row?.isZombie === false;
+    return isSameProcess(one, row) && row?.isZombie === false;
   });
 }
 

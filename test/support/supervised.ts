@@ -2,7 +2,7 @@
 // test moves, and every event written down.
 
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
-import { Standing } from '../../src/supervise/standing.ts';
+import { ServerStanding } from '../../src/supervise/standing.ts';
 import { Supervisor, type SupervisorPolicy } from '../../src/supervise/supervisor.ts';
 import { Connector, type FakeConnection } from './fake-connection.ts';
 import { manualClock, settled } from './manual-clock.ts';
@@ -22,7 +22,7 @@ export function supervised(changes: Partial<SupervisorPolicy> = {}) {
   const hub = new EventHub(() => clock.wallNow());
   hub.subscribe((event) => events.push(event));
   const policy = { ...usual, ...changes };
-  const standing = new Standing(clock, policy.circuit, (circuit) =>
+  const standing = new ServerStanding(clock, policy.circuit, (circuit) =>
     hub.emit({ kind: 'circuit', server: 'files', circuit }),
   );
   const supervisor = new Supervisor<FakeConnection>({

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Containment } from '../../supervise/child.ts';
-import { createSpawner } from '../../supervise/process/spawn.ts';
+import { createSpawner } from '../../supervise/process/start/spawn.ts';
 import { nodeProblem } from '../node-version.ts';
 import { type Check, finding, note, ok } from './check.ts';
 

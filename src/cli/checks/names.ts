@@ -3,7 +3,7 @@
 // is worth knowing.
 
 import type { Config } from '../../config/schema.ts';
-import { keptConflicts } from '../../downstream/kept-conflicts.ts';
+import { keptConflicts } from '../../downstream/view/kept-conflicts.ts';
 import type { Host } from '../../host/host.ts';
 import { type Check, finding, note } from './check.ts';
 

@@ -5,17 +5,17 @@
 
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import type { Host } from '../../host/host.ts';
-import { redactorFor } from '../../host/open-connection.ts';
+import { redactorFor } from '../../host/servers/open-connection.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
 import { Turns } from '../../kernel/turns.ts';
-import { resolveCommand } from '../../supervise/process/command.ts';
-import { childEnvironment, type Environment } from '../../supervise/process/environment.ts';
-import { createHttpClient, type HttpClient } from '../../upstream/http-client.ts';
-import { shownAddress } from '../../upstream/remote-words.ts';
-import { addressProblem } from './address.ts';
+import { resolveCommand } from '../../supervise/process/start/command.ts';
+import { childEnvironment, type Environment } from '../../supervise/process/start/environment.ts';
+import { createHttpClient, type HttpClient } from '../../upstream/http/http-client.ts';
+import { shownAddress } from '../../upstream/http/remote-words.ts';
 import { type Check, finding, ok } from './check.ts';
+import { addressProblem } from './remote-address.ts';
 
 export interface ServerChecks {
   readonly config: Config;

@@ -97,7 +97,7 @@ async function argumentsFrom(
   source: ArgumentSource,
   { server, tool }: ToolAddress,
 ): Promise<Uint8Array> {
-  const { argumentsFromText } = await import('../../host/arguments.ts');
+  const { argumentsFromText } = await import('../../host/call/arguments.ts');
   try {
     return argumentsFromText(source.kind === 'text' ? source.text : await everythingFrom(shell));
   } catch (error) {

@@ -68,7 +68,7 @@ async function allChecks(
   const [{ loadConfig }, config, files, machine] = await Promise.all([
     import('../../config/load.ts'),
     import('../checks/config.ts'),
-    import('../checks/files.ts'),
+    import('../checks/file-permissions.ts'),
     import('../checks/machine.ts'),
   ]);
   const reading = config.checkConfig(() => loadConfig({ file, cwd, env }));

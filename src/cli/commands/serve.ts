@@ -69,7 +69,7 @@ async function serve(invocation: Invocation, options: ServeOptions): Promise<num
 /** As process 1 it runs below an init; the result is the exit code. Undefined: run here. */
 async function underInit(shell: Shell): Promise<number | undefined> {
   if (process.pid !== 1) return undefined;
-  const { needsInit, runUnderInit } = await import('../../supervise/process/own-init.ts');
+  const { needsInit, runUnderInit } = await import('../../supervise/process/contain/own-init.ts');
   if (!needsInit(process)) return undefined;
   const outcome = await runUnderInit();
   if (outcome.kind === 'ended') return outcome.code;
@@ -132,9 +132,9 @@ async function serveStreams(
   { config }: LoadedConfig,
   shell: Shell,
 ): Promise<number> {
-  const { startStdio } = await import('../../downstream/stdio.ts');
-  const { OutgoingBudget } = await import('../../downstream/outgoing-budget.ts');
-  const { holdUpServers } = await import('../../downstream/hold-up.ts');
+  const { startStdio } = await import('../../downstream/stdio/stdio-front.ts');
+  const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
+  const { holdUpServers } = await import('../../downstream/outgoing/hold-up.ts');
   const { clock, interrupt } = shell;
   const { stdin: input, stdout: output } = process;
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
@@ -176,8 +176,8 @@ async function serveHttp(
   listen: string | undefined,
 ): Promise<void> {
   const { startHttp } = await import('../../downstream/http/listener.ts');
-  const { addressText } = await import('../../downstream/http/address.ts');
-  const { isTokenRecord, openTokens } = await import('../../downstream/http/tokens.ts');
+  const { addressText } = await import('../../downstream/http/access/listen-address.ts');
+  const { isTokenRecord, openTokens } = await import('../../downstream/http/access/tokens.ts');
   const { out, interrupt } = shell;
   const { clock } = gateway.host;
   const http = { ...config.http, listen: listen ?? config.http.listen };

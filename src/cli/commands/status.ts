@@ -68,7 +68,7 @@ async function status(
 async function viewOf(shell: Shell, standalone: Standalone, stateDir: string): Promise<StatusView> {
   const { host, loaded } = standalone;
   const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
-    import('../../store/look.ts'),
+    import('../../store/disk-check.ts'),
     import('../../config/load.ts'),
   ]);
   const history = await eventHistory(stateDir, realConfigPath(loaded.file));

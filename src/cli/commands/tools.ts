@@ -136,8 +136,8 @@ async function oneTool(
   list: { readonly definitions: readonly JsonObject[]; readonly mark: KeptMark | undefined },
 ): Promise<number> {
   const [{ contractOf }, { unknownTool }] = await Promise.all([
-    import('../../host/catalogue.ts'),
-    import('../../host/call-faults.ts'),
+    import('../../host/lists/catalogue.ts'),
+    import('../../host/call/call-faults.ts'),
   ]);
   const { definitions, mark } = list;
   const found = definitions.find(({ name }) => name === tool);

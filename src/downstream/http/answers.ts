@@ -7,11 +7,11 @@ import { errorFrame } from '../../wire/compose.ts';
 import type { Id } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import type { WireError } from '../../wire/wire-error.ts';
+import type { EnvelopeRefusal } from '../clients/modern-envelope.ts';
 import type { Frame } from '../contract.ts';
-import type { Refusal } from '../modern-envelope.ts';
-import type { Waiter } from '../outgoing-budget.ts';
-import type { Edge } from './edge.ts';
+import type { Waiter } from '../outgoing/outgoing-budget.ts';
 import { byteLength, endWithFrame, smallBytes } from './frame-bytes.ts';
+import type { Edge } from './http-context.ts';
 
 /** Names and values in turn, as Node takes them without looking each up. */
 export type HeaderList = readonly string[];
@@ -75,10 +75,10 @@ class UnreadResponse implements Waiter {
 }
 
 /** A refusal with its status; `id` is the request's, where it could be read. */
-export function refuse(
+export function refuseRpc(
   res: ServerResponse,
   status: number,
-  { code, message, data }: Refusal,
+  { code, message, data }: EnvelopeRefusal,
   id: Id | null | undefined = null,
   more: HeaderList = [],
 ): void {
@@ -94,7 +94,7 @@ export function refuseHttp(
   message: string,
   more: HeaderList = [],
 ): void {
-  refuse(res, status, { code: httpErrorCode, message }, null, more);
+  refuseRpc(res, status, { code: httpErrorCode, message }, null, more);
 }
 
 /** The refusal of a body that the scanner did not take. */
@@ -103,7 +103,7 @@ export function refuseWire(
   { rpcCode, message }: WireError,
   id: Id | null | undefined,
 ): void {
-  refuse(res, 400, { code: rpcCode, message }, id);
+  refuseRpc(res, 400, { code: rpcCode, message }, id);
 }
 
 /** A plain object, for addresses where no MCP is spoken. */

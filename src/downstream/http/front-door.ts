@@ -6,19 +6,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { localUser, type Principal } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
-import { answerPlainly, refuse, refuseHttp } from './answers.ts';
+import { shareWith } from './access/cors.ts';
+import type { HostCheck } from './access/host-check.ts';
+import type { Tokens } from './access/tokens.ts';
+import { answerPlainly, refuseHttp, refuseRpc } from './answers.ts';
 import { readBody } from './body.ts';
-import { shareWith } from './cors.ts';
-import type { Edge } from './edge.ts';
 import { invite } from './expectation.ts';
-import type { HostCheck } from './host-check.ts';
-import type { LegacyEndpoint } from './legacy-endpoint.ts';
+import { isJson } from './headers/media-types.ts';
+import { repeatedHeader } from './headers/repeated-header.ts';
+import type { Edge } from './http-context.ts';
+import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
+import type { OldTransport } from './legacy/sse-2024.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
-import { isJson } from './media-types.ts';
-import type { OldTransport } from './old-transport.ts';
-import { repeatedHeader } from './repeated-header.ts';
 import { allowedInstead, type Route, routeOf } from './routes.ts';
-import type { Tokens } from './tokens.ts';
 
 export interface FrontDoorParts {
   readonly edge: Edge;
@@ -154,7 +154,7 @@ export class FrontDoor {
     edge.front.caught(error);
     edge.report(`http: a defect while serving a request: ${detail}`);
     if (res.headersSent) res.destroy();
-    else refuse(res, 500, { code: rpcCodes.internalError, message: 'Internal error' });
+    else refuseRpc(res, 500, { code: rpcCodes.internalError, message: 'Internal error' });
   }
 }
 

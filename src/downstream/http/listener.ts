@@ -8,20 +8,26 @@ import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import type { Front } from '../contract.ts';
-import { OutgoingBudget } from '../outgoing-budget.ts';
-import { assertGuarded, type ListenAddress, listenAddress, listenFault, urlOf } from './address.ts';
+import { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
+import { HostCheck } from './access/host-check.ts';
+import {
+  assertGuarded,
+  type ListenAddress,
+  listenAddress,
+  listenFault,
+  urlOf,
+} from './access/listen-address.ts';
+import { portHolder } from './access/port-holder.ts';
+import type { Tokens } from './access/tokens.ts';
 import { refuseHttp } from './answers.ts';
-import type { Edge } from './edge.ts';
 import { holdBack } from './expectation.ts';
 import { FrontDoor } from './front-door.ts';
-import { HostCheck } from './host-check.ts';
-import { LegacyEndpoint } from './legacy-endpoint.ts';
-import { defaultLimits, type HttpLimits } from './limits.ts';
+import type { Edge } from './http-context.ts';
+import { defaultLimits, type HttpLimits } from './http-limits.ts';
+import { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
+import { Sessions } from './legacy/sessions.ts';
+import { OldTransport } from './legacy/sse-2024.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
-import { OldTransport } from './old-transport.ts';
-import { portHolder } from './port-holder.ts';
-import { Sessions } from './sessions.ts';
-import type { Tokens } from './tokens.ts';
 
 export interface HttpConfig {
   /** HOST:PORT; port 0 takes any that is free. */

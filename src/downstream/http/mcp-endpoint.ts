@@ -9,13 +9,13 @@ import { scanBatch } from '../../wire/batch.ts';
 import { textOf } from '../../wire/decode.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import { accept, refuse, refuseWire } from './answers.ts';
-import type { Edge } from './edge.ts';
-import { eraOf } from './era-of.ts';
-import type { LegacyEndpoint } from './legacy-endpoint.ts';
-import { readsEvents } from './media-types.ts';
+import { accept, refuseRpc, refuseWire } from './answers.ts';
+import { eraOf } from './headers/era-of.ts';
+import { readsEvents } from './headers/media-types.ts';
+import { paramRefusal } from './headers/param-agreement.ts';
+import type { Edge } from './http-context.ts';
+import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { ModernReply } from './modern-reply.ts';
-import { paramRefusal } from './param-agreement.ts';
 import { unlessRefused } from './refused-json.ts';
 
 /** A subscription has no end of its own; when we end, it is ended. */
@@ -53,7 +53,7 @@ export class McpEndpoint {
       case 'legacy':
         return this.#legacy.post(message, req, res, principal);
       case 'refused':
-        return refuse(res, 400, verdict.refusal, message.kind === 'request' ? message.id : null);
+        return refuseRpc(res, 400, verdict.refusal, message.kind === 'request' ? message.id : null);
     }
   }
 
@@ -89,7 +89,7 @@ export class McpEndpoint {
     const refusal = unlessRefused(() => paramRefusal(message, schema, req.headers));
     if (refusal === undefined) return true;
     if (refusal instanceof WireError) refuseWire(res, refusal, message.id);
-    else refuse(res, 400, refusal, message.id);
+    else refuseRpc(res, 400, refusal, message.id);
     return false;
   }
 

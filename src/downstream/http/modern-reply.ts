@@ -7,8 +7,8 @@ import type { ServerResponse } from 'node:http';
 import { contain } from '../../kernel/contain.ts';
 import type { Frame, Reply, Underway } from '../contract.ts';
 import { answerJson, statusOf } from './answers.ts';
-import type { Edge } from './edge.ts';
-import { EventStream } from './event-stream.ts';
+import type { Edge } from './http-context.ts';
+import { EventStream } from './legacy/event-response.ts';
 
 export class ModernReply implements Reply {
   readonly #res: ServerResponse;

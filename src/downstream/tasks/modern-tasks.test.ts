@@ -499,7 +499,7 @@ describe('a server that is listened to for tasks', () => {
     expect(servers.a.heard('subscriptions/listen')).toHaveLength(1);
     end(servers.a.child);
     await clock.advanceAsync(4 * 3_600_000);
-    const held = [...host.find('a').seats.all()].filter(
+    const held = [...host.find('a').slots.all()].filter(
       ({ supervisor }) => supervisor.leases.isWanted,
     );
     expect(held).toEqual([]);

@@ -3,7 +3,7 @@
 // A question that wants to be a task of the client's own (`task`) is an ordinary question from here on:
 // the gateway declares no such tasks, and whoever does not must ignore the wish.
 
-import { relatedTask } from '../../host/task-result.ts';
+import { relatedTask } from '../../host/tasks/task-result.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';

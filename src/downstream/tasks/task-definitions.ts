@@ -5,7 +5,7 @@
 // such member, so modern clients are not shown it.
 
 import type { Definition } from '../../catalog/definitions.ts';
-import { taskSupport } from '../../host/task-result.ts';
+import { taskSupport } from '../../host/tasks/task-result.ts';
 import type { Era } from '../../wire/eras.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { localUser } from '../../policy/principal.ts';
-import { Seal } from '../seal.ts';
+import { Seal } from '../relay/seal.ts';
 import { TaskHandles } from './task-handles.ts';
 
 const other = { id: 'token:x', role: null };

@@ -4,10 +4,10 @@
 // a task that was begun here and is the session's that began it. Whoever brings another's, or one
 // that was made up, has brought none.
 
-import type { BegunTask, BegunTasks } from '../../host/begun-tasks.ts';
+import type { BegunTask, BegunTasks } from '../../host/tasks/begun-tasks.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Incoming } from '../incoming.ts';
-import type { Seal } from '../seal.ts';
+import type { Seal } from '../relay/seal.ts';
 
 export interface TaskOwner {
   readonly server: string;

@@ -2,13 +2,13 @@
 // in its session, whoever listens for a modern one on that stream, and nobody else. The server's id
 // and token become the client's own.
 
-import type { TaskNews } from '../../host/begun-tasks.ts';
+import type { TaskNews } from '../../host/tasks/begun-tasks.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { oneLine, splice } from '../../wire/splice.ts';
+import type { LegacySession } from '../clients/legacy-session.ts';
 import { notificationFrame } from '../frames.ts';
 import type { Gateway } from '../gateway.ts';
-import type { LegacySession } from '../legacy-session.ts';
-import type { Listening } from '../listen.ts';
+import type { Listening } from '../subscriptions/listen.ts';
 import type { KnownTasks } from './related-task.ts';
 
 export function tellOfTask(

@@ -4,16 +4,16 @@
 // kept. The list is made from what this client has begun here, each described anew by its server:
 // what another client has begun cannot get into it.
 
-import type { BegunTask } from '../../host/begun-tasks.ts';
-import { RpcAnswer } from '../../host/call-faults.ts';
-import { described, tasksExtension } from '../../host/task-result.ts';
+import { RpcAnswer } from '../../host/call/call-faults.ts';
+import type { BegunTask } from '../../host/tasks/begun-tasks.ts';
+import { described, tasksExtension } from '../../host/tasks/task-result.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
 import { textOf } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
 import { oneLine, splice } from '../../wire/splice.ts';
-import type { RpcError } from '../frames.ts';
+import type { ErrorToSend } from '../frames.ts';
 import type { Gateway } from '../gateway.ts';
 import { Incoming } from '../incoming.ts';
 import { invalidParams, textParam } from '../refusals.ts';
@@ -29,7 +29,7 @@ const parallel = 8;
 const describeMs = 5_000;
 
 /** A server must refuse those who did not declare the extension (modern). */
-export function lacksTasks(): RpcError {
+export function lacksTasks(): ErrorToSend {
   return {
     code: rpcCodes.missingClientCapability,
     message: `Missing client capability: declare ${tasksExtension} to use tasks`,
@@ -52,7 +52,7 @@ export function modernTaskRequest(gateway: Gateway, incoming: Incoming): void {
     operationKey: incoming.message.method ?? '',
     changes: { taskId: JSON.stringify(taskId) },
     // Another process of the same server may know nothing of it.
-    seat: host.tasks.find(server, taskId, incoming)?.place.seat,
+    slot: host.tasks.find(server, taskId, incoming)?.place.slot,
   });
 }
 
@@ -74,7 +74,7 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
     name: taskId,
     operationKey: method,
     changes: { taskId: JSON.stringify(taskId) },
-    seat: place.seat,
+    slot: place.slot,
     task,
     ...(isWait ? { timeoutMs: Math.max(task.leftMs(), callTimeoutMs) } : {}),
     settled: () => task.asking.delete(incoming),
@@ -172,10 +172,10 @@ async function describe(host: Gateway['host'], incoming: Incoming, task: BegunTa
     principal: incoming.principal,
     server,
     operation: { method: 'tasks/get', kind: 'other', name: taskId, args: '{}', params },
-    signal: incoming.withdrawal,
+    signal: incoming.cancelSignal,
     caller: incoming,
     timeoutMs: describeMs,
-    seat: place.seat,
+    slot: place.slot,
     task,
   });
   const said = described(frame, object);

@@ -2,19 +2,29 @@
 // connection it lives; and wherever a server's id of a task stands in an answer, the client finds its
 // own handle in its place. Everything else in the answer stays as it is.
 
-import { type Answer, answerOf } from '../../host/answer.ts';
-import { type BegunTask, type BegunTasks, cancelTask, type Place } from '../../host/begun-tasks.ts';
-import type { CallRequest } from '../../host/call-parts.ts';
-import { type DescribedTask, described, taskIn, tasksExtension } from '../../host/task-result.ts';
+import { type Answer, answerOf } from '../../host/call/answer.ts';
+import type { CallRequest } from '../../host/call/call-parts.ts';
+import {
+  type BegunTask,
+  type BegunTasks,
+  cancelTask,
+  type Place,
+} from '../../host/tasks/begun-tasks.ts';
+import {
+  type DescribedTask,
+  described,
+  taskIn,
+  tasksExtension,
+} from '../../host/tasks/task-result.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { type Era, rpcCodes } from '../../wire/eras.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
 import type { ObjectSpan, Span } from '../../wire/span.ts';
-import { ClientCapabilities } from '../client-capabilities.ts';
+import { ClientCapabilities } from '../clients/client-capabilities.ts';
 import type { Incoming } from '../incoming.ts';
-import type { Destination } from '../relay.ts';
-import { changedResult, editedResult } from '../results.ts';
+import type { Destination } from '../relay/relay.ts';
+import { changedResult, editedResult } from '../relay/results.ts';
 import type { TaskHandles } from './task-handles.ts';
 
 /** Where the request went, and under which progress token. */

@@ -2,7 +2,7 @@
 // connection that has some of them is asked for the same, under its own ids: a server may have several;
 // what it says comes back by the news of tasks. Only tasks that are the client's own are granted.
 
-import type { Seat } from '../../host/seat.ts';
+import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { authorize } from '../../policy/guard.ts';
@@ -30,15 +30,15 @@ export async function watchTasks(
   incoming: Incoming,
   handles: readonly string[],
 ): Promise<TaskWatch> {
-  const byPlace = new Map<Seat, WishedTask[]>();
+  const byPlace = new Map<ConnectionSlot, WishedTask[]>();
   for (const handle of new Set(handles)) {
     const owner = gateway.handles.ownerOf(handle, incoming.principal);
-    const seat = owner && seatOf(gateway, incoming, owner);
-    if (seat) byPlace.set(seat, [...(byPlace.get(seat) ?? []), { ...owner, handle }]);
+    const slot = owner && slotOf(gateway, incoming, owner);
+    if (slot) byPlace.set(slot, [...(byPlace.get(slot) ?? []), { ...owner, handle }]);
   }
-  const watching = [...byPlace].map(async ([seat, tasks]) => {
+  const watching = [...byPlace].map(async ([slot, tasks]) => {
     // What cannot be watched is not granted; the client can still ask.
-    const watch = await watchAt(incoming, seat, tasks).catch(() => undefined);
+    const watch = await watchAt(incoming, slot, tasks).catch(() => undefined);
     return watch ?? [];
   });
   const watched = (await Promise.all(watching)).flat();
@@ -51,12 +51,16 @@ export async function watchTasks(
 }
 
 /** Where the task lives; where the client's calls go if that is not known. Undefined if it may not ask. */
-function seatOf({ host }: Gateway, incoming: Incoming, owner: TaskOwner): Seat | undefined {
+function slotOf(
+  { host }: Gateway,
+  incoming: Incoming,
+  owner: TaskOwner,
+): ConnectionSlot | undefined {
   const { server: name, taskId } = owner;
   try {
     authorize(host.guard, incoming.principal, name, null, 'subscribe', 'other');
     const begun = host.tasks.find(name, taskId, incoming);
-    return begun?.place.seat ?? host.find(name).seats.for(incoming);
+    return begun?.place.slot ?? host.find(name).slots.for(incoming);
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;
@@ -65,7 +69,7 @@ function seatOf({ host }: Gateway, incoming: Incoming, owner: TaskOwner): Seat |
 
 async function watchAt(
   incoming: Incoming,
-  { supervisor }: Seat,
+  { supervisor }: ConnectionSlot,
   tasks: readonly WishedTask[],
 ): Promise<TaskWatch> {
   const server = tasks[0]?.server ?? '';

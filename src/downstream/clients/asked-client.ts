@@ -1,0 +1,113 @@
+// What a legacy client has been asked and has not answered yet. Each question goes out under an id of
+// ours and comes back under the server's; so does the token under which the client may report on its
+// work, because two servers may use the same. A question that its server withdraws, or whose client
+// goes away, is answered for the client: it cannot be asked.
+
+import type { Caller, ClientAnswer, Question } from '../../host/connections/caller.ts';
+import { idOf } from '../../wire/decode.ts';
+import { rpcCodes } from '../../wire/eras.ts';
+import { type Message, scanMessage } from '../../wire/scan.ts';
+import type { Span } from '../../wire/span.ts';
+import { oneLine, splice } from '../../wire/splice.ts';
+import type { Frame } from '../contract.ts';
+import { notificationFrame, requestFrame } from '../frames.ts';
+import { withElicitationId } from '../relay/elicitation.ts';
+import { type ClientCapabilities, elicitationMode } from './client-capabilities.ts';
+
+interface Pending {
+  readonly question: Question;
+  /** The server's own, as it wrote it. */
+  readonly progressToken: Buffer | undefined;
+  readonly settle: (answer: ClientAnswer) => void;
+}
+
+/** Questions that one client has not answered; a server that asks for more is refused. */
+export const maxPending = 256;
+
+export class AskedClient {
+  readonly #say: (frame: Frame, caller: Caller | undefined) => void;
+  /** By our id, until answered or withdrawn; at most `maxPending`. */
+  #pending: Map<number, Pending> | undefined;
+  #nextId = 1;
+
+  /** `say` sends a frame on the stream of the call it belongs to, if there is one. */
+  constructor(say: (frame: Frame, caller: Caller | undefined) => void) {
+    this.#say = say;
+  }
+
+  ask(question: Question, capabilities: ClientCapabilities): Promise<ClientAnswer> {
+    const { bytes, params: span, method = '', paramsObject, meta } = question.message;
+    const params = span ? oneLine(bytes.subarray(span.start, span.end)) : undefined;
+    const isFull = (this.#pending?.size ?? 0) >= maxPending;
+    if (isFull || !capabilities.allows(method, params)) {
+      return Promise.resolve(cannotBeAsked(method));
+    }
+    const token = paramsObject && meta?.find('progressToken');
+    if (!token || !params || !span) return this.#request(method, params, question, undefined);
+    const place = { start: token.start - span.start, end: token.end - span.start };
+    return this.#request(method, params, question, place);
+  }
+
+  #request(
+    method: string,
+    params: Buffer | undefined,
+    question: Question,
+    token: Span | undefined,
+  ): Promise<ClientAnswer> {
+    const id = this.#nextId++;
+    const { caller, withdrawn } = question;
+    const progressToken = token && params?.subarray(token.start, token.end);
+    const own = token && params ? splice(params, [{ ...token, with: String(id) }]) : params;
+    this.#pending ??= new Map();
+    const pending = this.#pending;
+    return new Promise((resolve) => {
+      const withdraw = () => {
+        pending.delete(id);
+        const gone = `{"requestId":${id},"reason":"the server no longer needs an answer"}`;
+        this.#say(notificationFrame('notifications/cancelled', gone), caller);
+        resolve(cannotBeAsked(method));
+      };
+      const settle = (answer: ClientAnswer) => {
+        pending.delete(id);
+        withdrawn.removeEventListener('abort', withdraw);
+        resolve(answer);
+      };
+      pending.set(id, { question, progressToken, settle });
+      withdrawn.addEventListener('abort', withdraw);
+      const isUrl = method === 'elicitation/create' && elicitationMode(own) === 'url';
+      const sent = isUrl && own ? withElicitationId(own) : own;
+      this.#say(requestFrame(id, method, sent ?? '{}'), caller);
+    });
+  }
+
+  /** The client's answer; one that nobody waits for is ignored. */
+  answered({ bytes, id, result, error }: Message): void {
+    const pending = typeof id === 'number' ? this.#pending?.get(id) : undefined;
+    const span = result ?? error;
+    if (!pending || !span) return;
+    const json = Buffer.from(oneLine(bytes.subarray(span.start, span.end)));
+    pending.settle({ kind: result ? 'result' : 'error', json });
+  }
+
+  /** The client reports on what it was asked: carried on under the server's own token. */
+  progressed({ bytes, paramsObject }: Message): void {
+    const span = paramsObject?.find('progressToken');
+    const token = span && idOf(bytes, span);
+    const pending = typeof token === 'number' ? this.#pending?.get(token) : undefined;
+    if (!span || !pending?.progressToken) return;
+    const edit = { start: span.start, end: span.end, with: pending.progressToken };
+    pending.question.tellServer(scanMessage(splice(bytes, [edit])));
+  }
+
+  /** The client is gone. */
+  close(): void {
+    for (const { settle, question } of [...(this.#pending?.values() ?? [])]) {
+      settle(cannotBeAsked(question.message.method ?? ''));
+    }
+  }
+}
+
+export function cannotBeAsked(method: string): ClientAnswer {
+  const message = `the client cannot be asked for ${method}`;
+  return { kind: 'error', json: JSON.stringify({ code: rpcCodes.methodNotFound, message }) };
+}

@@ -1,0 +1,274 @@
+// One legacy client from `initialize` to its end. The session remembers what was agreed on, which of
+// its requests are under way, what it has been asked (asked-client), from which level on it wants log
+// lines and which resources it watches. What a request means is the gateway's business;
+// where its messages go is the transport's.
+
+import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
+import { isHeard } from '../../host/connections/log-level.ts';
+import { RingMap } from '../../kernel/ring-map.ts';
+import type { Principal } from '../../policy/principal.ts';
+import { type Id, idOf, valueOf as parsed, textOf } from '../../wire/decode.ts';
+import { latestLegacyVersion, legacyVersions, rpcCodes } from '../../wire/eras.ts';
+import { objectAt } from '../../wire/parts.ts';
+import type { Message } from '../../wire/scan.ts';
+import { oneLine } from '../../wire/splice.ts';
+import {
+  type Frame,
+  maxUnderWay,
+  type Outlet,
+  type Reply,
+  type Session,
+  type Underway,
+} from '../contract.ts';
+import {
+  carriedFrame,
+  errorFrame,
+  idText,
+  internalError,
+  resultFrame,
+  tooManyUnderWay,
+} from '../frames.ts';
+import { Incoming } from '../incoming.ts';
+import { isWithin } from '../subscriptions/watched-address.ts';
+import { asTheClientKnowsIt, asTheServerKnowsIt, type KnownTasks } from '../tasks/related-task.ts';
+import { AskedClient, cannotBeAsked } from './asked-client.ts';
+import { ClientCapabilities } from './client-capabilities.ts';
+
+/** What a session needs of the gateway. */
+export interface SessionHost {
+  /** The result of `initialize` but for the version: JSON members. */
+  greeting(sender: Caller): string | Promise<string>;
+  /** Works on a request; what it returns is nothing, the answer goes to the request itself. */
+  answer(incoming: Incoming, session: LegacySession): void;
+  /** A notification that is not about the session itself. */
+  notified(message: Message, session: LegacySession): void;
+  /** One of its requests has ended. */
+  settled(): void;
+  closed(session: LegacySession): void;
+  /** An error that nobody expected. */
+  caught(error: unknown): void;
+  /** How ids of the server's tasks become this client's handles, and back. */
+  tasks(server: string, session: LegacySession): KnownTasks;
+}
+
+const notInitialized = -32002;
+
+export class LegacySession implements Session, Client {
+  readonly key: string;
+  readonly principal: Principal;
+  readonly isAskedInCalls = false;
+  /** Addresses as the client knows them, each with how to stop watching; at most `maxWatched`. */
+  readonly watched = new Map<string, () => void>();
+  logLevel: string | undefined;
+  readonly #host: SessionHost;
+  readonly #outlet: Outlet;
+  /** By the client's own id, until answered or cancelled; at most `maxUnderWay`. */
+  readonly #requests = new RingMap<Id, Incoming>(64);
+  readonly #asked = new AskedClient((frame, caller) => this.say(frame, caller));
+  #capabilities = new ClientCapabilities({});
+  #protocolVersion: string | undefined;
+  /** The client says nothing more. */
+  #isSilent = false;
+  #isClosed = false;
+
+  constructor(key: string, principal: Principal, outlet: Outlet, host: SessionHost) {
+    this.key = key;
+    this.principal = principal;
+    this.#outlet = outlet;
+    this.#host = host;
+  }
+
+  get protocolVersion(): string | undefined {
+    return this.#protocolVersion;
+  }
+
+  get isGone(): boolean {
+    return this.#isClosed;
+  }
+
+  get inFlight(): number {
+    return this.#requests.size;
+  }
+
+  get underWay(): readonly Incoming[] {
+    return this.#requests.values();
+  }
+
+  hasRoots(): boolean {
+    return this.#capabilities.hasRoots;
+  }
+
+  /** Something that belongs to no request; `kind` as in `Reply`. */
+  send(frame: Frame, kind?: string): void {
+    if (!this.#isClosed && this.#protocolVersion !== undefined) this.#outlet.send(frame, kind);
+  }
+
+  // --- what the client says ----------------------------------------------------------------
+
+  receive(message: Message, reply: Reply | undefined): Underway | undefined {
+    if (this.#isClosed) return undefined;
+    switch (message.kind) {
+      case 'request':
+        return reply && this.#request(message, reply);
+      case 'notification':
+        this.#notification(message);
+        return undefined;
+      case 'result':
+      case 'error':
+        this.#asked.answered(message);
+        return undefined;
+    }
+  }
+
+  #request(message: Message, reply: Reply): Underway | undefined {
+    const { method, id } = message;
+    if (method === 'ping') {
+      reply.answer(resultFrame(idText(message), '{}'));
+      return undefined;
+    }
+    if (method === 'initialize') {
+      this.#initialize(message, reply);
+      return undefined;
+    }
+    const refusal = this.#refusal(id);
+    if (refusal) {
+      reply.answer(errorFrame(idText(message), refusal), refusal.code);
+      return undefined;
+    }
+    const incoming = new Incoming(message, this.#sender(), reply, () => {
+      this.#requests.delete(id as Id);
+      this.#host.settled();
+    });
+    this.#requests.set(id as Id, incoming);
+    try {
+      this.#host.answer(incoming, this);
+    } catch (error) {
+      // Left under way it would keep the session for ever.
+      this.#host.caught(error);
+      incoming.error(internalError);
+    }
+    return incoming.isOver ? undefined : incoming;
+  }
+
+  #refusal(id: Message['id']): { code: number; message: string } | undefined {
+    if (this.#protocolVersion === undefined) {
+      const message = 'Not initialized: send initialize first, then notifications/initialized';
+      return { code: notInitialized, message };
+    }
+    if (id === undefined || id === null) {
+      return { code: rpcCodes.invalidRequest, message: 'Invalid request: it has no id' };
+    }
+    if (this.#requests.size >= maxUnderWay) return tooManyUnderWay;
+    if (!this.#requests.has(id)) return undefined;
+    const message = `Invalid request: ${JSON.stringify(id)} is the id of a request that is still under way`;
+    return { code: rpcCodes.invalidRequest, message };
+  }
+
+  #initialize(message: Message, reply: Reply): void {
+    const { bytes, paramsObject } = message;
+    const asked = paramsObject?.find('protocolVersion');
+    const version = asked && textOf(bytes, asked);
+    if (version === undefined) {
+      const problem = 'Invalid params: initialize needs a protocolVersion';
+      const refusal = { code: rpcCodes.invalidParams, message: problem };
+      return reply.answer(errorFrame(idText(message), refusal), refusal.code);
+    }
+    const capabilities = paramsObject?.find('capabilities');
+    this.#capabilities = new ClientCapabilities(capabilities && parsed(bytes, capabilities));
+    const isKnown = (legacyVersions as readonly string[]).includes(version);
+    this.#protocolVersion = isKnown ? version : latestLegacyVersion;
+    const head = `{"protocolVersion":${JSON.stringify(this.#protocolVersion)},`;
+    const answer = (greeting: string) =>
+      reply.answer(resultFrame(idText(message), `${head}${greeting}}`));
+    const failed = (error: unknown) => {
+      this.#host.caught(error);
+      reply.answer(errorFrame(idText(message), internalError), internalError.code);
+    };
+    const greeting = this.#host.greeting(this.#sender());
+    if (typeof greeting === 'string') answer(greeting);
+    else greeting.then(answer, failed).catch((error: unknown) => this.#host.caught(error));
+  }
+
+  #sender() {
+    const { principal, logLevel } = this;
+    const capabilities = this.#capabilities.modernText;
+    return { principal, client: this, era: 'legacy', capabilities, logLevel } as const;
+  }
+
+  #notification(message: Message): void {
+    const { bytes, paramsObject } = message;
+    switch (message.method) {
+      case 'notifications/cancelled': {
+        const span = paramsObject?.find('requestId');
+        const id = span && idOf(bytes, span);
+        if (id !== undefined) this.#requests.get(id)?.cancel();
+        return;
+      }
+      case 'notifications/progress':
+        return this.#asked.progressed(message);
+      case 'notifications/initialized':
+        return;
+      default:
+        if (this.#protocolVersion !== undefined) this.#host.notified(message, this);
+    }
+  }
+
+  // --- what the client is asked ------------------------------------------------------------
+
+  ask(question: Question): Promise<ClientAnswer> {
+    if (this.#isClosed || this.#isSilent) {
+      return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
+    }
+    const { handleOf, idOf } = this.#host.tasks(question.server, this);
+    const message = asTheClientKnowsIt(question.message, handleOf);
+    const asking = this.#asked.ask({ ...question, message }, this.#capabilities);
+    return asking.then(({ kind, json }) => ({ kind, json: asTheServerKnowsIt(json, idOf) }));
+  }
+
+  tell(server: string, message: Message, caller: Caller | undefined): void {
+    if (message.method === 'notifications/message' && !this.#hears(message)) return;
+    const { handleOf } = this.#host.tasks(server, this);
+    this.say(carriedFrame(asTheClientKnowsIt(message, handleOf)), caller);
+  }
+
+  #hears({ bytes, paramsObject }: Message): boolean {
+    const span = paramsObject?.find('level');
+    return this.logLevel === undefined || isHeard(span && textOf(bytes, span), this.logLevel);
+  }
+
+  /** On the stream of the request it belongs to, if that is still open. */
+  say(frame: Frame, caller: Caller | undefined): void {
+    if (caller instanceof Incoming && !caller.isOver) caller.send(frame);
+    else this.send(frame);
+  }
+
+  // --- the end -----------------------------------------------------------------------------
+
+  inputEnded(): void {
+    this.#isSilent = true;
+    this.#asked.close();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const incoming of this.#requests.values()) incoming.cancel();
+    this.#asked.close();
+    for (const stop of this.watched.values()) stop();
+    this.watched.clear();
+    this.#host.closed(this);
+  }
+}
+
+/** Is this address one that is watched, or part of one? */
+export function watches(session: LegacySession, uri: string): boolean {
+  if (session.watched.has(uri)) return true;
+  for (const watched of session.watched.keys()) if (isWithin(uri, watched)) return true;
+  return false;
+}
+
+/** The params of a message as an object of their own. */
+export function paramsOf({ bytes, params }: Message): Buffer | undefined {
+  const object = params && objectAt(bytes, params);
+  return object && oneLine(bytes.subarray(object.start, object.end));
+}

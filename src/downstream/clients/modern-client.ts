@@ -1,0 +1,74 @@
+// A modern client as servers may speak to it: only inside one of its calls, and a question only as
+// `input_required` (see parking). Over HTTP all requests of one principal are one client; a stdio
+// connection is one of its own.
+
+import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
+import { isHeard } from '../../host/connections/log-level.ts';
+import { textOf } from '../../wire/decode.ts';
+import type { Message } from '../../wire/scan.ts';
+import { carriedFrame } from '../frames.ts';
+import { Incoming } from '../incoming.ts';
+import type { Parking } from '../relay/parking.ts';
+import { asTheClientKnowsIt } from '../tasks/related-task.ts';
+import { cannotBeAsked } from './asked-client.ts';
+import { ClientCapabilities } from './client-capabilities.ts';
+
+/** What may stand in `inputRequests`. */
+const embeddable: ReadonlySet<string> = new Set([
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
+]);
+
+export class ModernClient implements Client {
+  readonly key: string;
+  readonly isAskedInCalls = true;
+  /** The number of its latest request, and how many are not answered. */
+  lastRequest = 0;
+  underWay = 0;
+  readonly #parking: Parking;
+
+  constructor(key: string, parking: Parking) {
+    this.key = key;
+    this.#parking = parking;
+  }
+
+  hasRoots(caller: Caller | undefined): boolean {
+    return caller instanceof Incoming && mayBeAsked(caller) && capabilitiesOf(caller).hasRoots;
+  }
+
+  ask(question: Question): Promise<ClientAnswer> {
+    const { caller, message } = question;
+    const { method = '', params, bytes } = message;
+    const embedded = params && bytes.subarray(params.start, params.end);
+    const isPossible = caller instanceof Incoming && mayBeAsked(caller) && embeddable.has(method);
+    if (!isPossible || !capabilitiesOf(caller).allows(method, embedded)) {
+      return Promise.resolve(cannotBeAsked(method));
+    }
+    return this.#parking.ask(caller, question);
+  }
+
+  tell(_server: string, message: Message, caller: Caller | undefined): void {
+    if (!(caller instanceof Incoming)) return;
+    if (message.method === 'notifications/message' && !hears(caller, message)) return;
+    // It follows no task of a legacy server: what it hears belongs to its call.
+    caller.send(carriedFrame(asTheClientKnowsIt(message, () => undefined)));
+  }
+}
+
+/** Only these may be answered with a question (2026-07-28). */
+const askable: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+function mayBeAsked({ message }: Incoming): boolean {
+  return askable.has(message.method ?? '');
+}
+
+function capabilitiesOf(caller: Incoming): ClientCapabilities {
+  return new ClientCapabilities(JSON.parse(caller.capabilities));
+}
+
+/** Log lines come only to requests that ask for them. */
+function hears({ logLevel }: Incoming, { bytes, paramsObject }: Message): boolean {
+  const span = paramsObject?.find('level');
+  return logLevel !== undefined && isHeard(span && textOf(bytes, span), logLevel);
+}

@@ -1,0 +1,107 @@
+// Where to listen: the address as it is written in the config, whether only this machine can reach
+// it, and what to say when it cannot be had. A front without authentication is for this machine
+// alone; that is decided here, before a socket exists, and once more from the address the system
+// really gave us.
+
+import { isIP } from 'node:net';
+import { errnoOf } from '../../../kernel/errno.ts';
+import { Fault } from '../../../kernel/fault.ts';
+import { shortageOf } from '../../../kernel/shortage.ts';
+
+export interface ListenAddress {
+  /** A name, an IPv4 address, or an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** "HOST:PORT", an IPv6 address in brackets. */
+export function listenAddress(text: string): ListenAddress {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  const isIpv6 = bracketed === undefined || isIP(bracketed) === 6;
+  if (host === undefined || port > 65_535 || !isIpv6) {
+    throw new Fault(
+      'invalid_request',
+      `cannot listen on "${text}": it is not HOST:PORT; write for example 127.0.0.1:4100 or [::1]:4100`,
+    );
+  }
+  return { host, port };
+}
+
+export function addressText({ host, port }: ListenAddress): string {
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+const loopbackOf: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
+/** Where a client on this machine finds it: an address that stands for all is reached as loopback. */
+export function urlOf(address: ListenAddress): string {
+  const host = loopbackOf.get(address.host) ?? address.host;
+  return `http://${addressText({ host, port: address.port })}/mcp`;
+}
+
+/** Names and addresses that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  if (name === 'localhost' || name === '::1') return true;
+  const ipv4 = name.startsWith('::ffff:') ? name.slice(7) : name;
+  return isIP(ipv4) === 4 && ipv4.startsWith('127.');
+}
+
+/** Without authentication only this machine may be served. */
+export function assertGuarded(address: ListenAddress, auth: 'token' | 'none'): void {
+  if (auth === 'token' || isLoopback(address.host)) return;
+  throw new Fault(
+    'invalid_request',
+    `refusing to listen on ${addressText(address)} without authentication: everyone who can reach it could call every tool; set "http.auth" to "token", or listen on 127.0.0.1`,
+  );
+}
+
+/** Why listening failed, by its code. `holder`: the gateway that has the port already, if it is one. */
+export function listenFault(
+  address: ListenAddress,
+  error: unknown,
+  holder?: { readonly version: string },
+): Fault {
+  const at = addressText(address);
+  const freePort = `holdfast serve --listen ${addressText({ ...address, port: 0 })}`;
+  const code = errnoOf(error);
+  switch (code) {
+    case 'EADDRINUSE':
+      return fault(
+        'unavailable',
+        holder === undefined
+          ? `cannot listen on ${at}: port ${address.port} is in use by another program; choose another port, or take any free one: ${freePort}`
+          : `cannot listen on ${at}: port ${address.port} is in use by another Holdfast gateway (version ${holder.version}); let clients use that one, or take any free port: ${freePort}`,
+      );
+    case 'EACCES':
+      return fault(
+        'unavailable',
+        `cannot listen on ${at}: this user may not use that port; choose one above 1023, or take any free one: ${freePort}`,
+      );
+    case 'EADDRNOTAVAIL':
+      return fault(
+        'invalid_request',
+        `cannot listen on ${at}: this machine has no such address; choose one it has, such as: holdfast serve --listen 127.0.0.1:${address.port}`,
+      );
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return fault(
+        'invalid_request',
+        `cannot listen on ${at}: the name cannot be resolved; choose an address, such as: holdfast serve --listen 127.0.0.1:${address.port}`,
+      );
+    default:
+      return fault(
+        shortageOf(error) === undefined ? 'unavailable' : 'overloaded',
+        `cannot listen on ${at}: ${shortageOf(error) ?? code ?? 'unknown error'}; choose another address with: holdfast serve --listen HOST:PORT`,
+      );
+  }
+
+  function fault(kind: 'unavailable' | 'overloaded' | 'invalid_request', detail: string): Fault {
+    return new Fault(kind, detail, {}, error);
+  }
+}

@@ -1,0 +1,170 @@
+// Access tokens: a secret that its holder sends with every request, and a record of it that cannot
+// be turned back into the secret. The secret is made of 32 random bytes and shown once; what is kept
+// is its SHA-256. What comes in is compared hash to hash, and after that, while we run, with what was
+// found good before; both in a time that says nothing. The first start makes a token for the local
+// user; a token with a role is another record of the same kind. A record that cannot be read is not
+// one that is not there: then no other token is made, which would lock its holder out without a word.
+// The store says what to do about it, and as soon as the record can be read again its token is good.
+
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../../kernel/clock.ts';
+import { localUser, type Principal } from '../../../policy/principal.ts';
+import type { Collection } from '../../../store/store.ts';
+
+export interface Tokens {
+  /** Whose token this is; undefined if it is nobody's, or its time is over. */
+  verify(bearer: string): Principal | undefined;
+}
+
+/** What is kept of a token, under its id. */
+export interface TokenRecord {
+  readonly id: string;
+  /** SHA-256 of the secret, in hexadecimal digits. */
+  readonly hash: string;
+  readonly name: string;
+  readonly role: string | null;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+}
+
+export interface OpenedTokens {
+  readonly tokens: Tokens;
+  /** The secret of the token that this start made: to be shown now, or never. */
+  readonly secret: string | undefined;
+}
+
+/** The id of the local user's own token. */
+const localId = 'local';
+
+/** Reads what is kept, and makes the first token if there never was one. */
+export async function openTokens(collection: Collection, clock: Clock): Promise<OpenedTokens> {
+  const records = await recordsIn(collection);
+  const isWhole = await collection.isWhole();
+  if (records.length > 0 || !isWhole) {
+    const tokens = new KeptTokens(records, clock);
+    if (!isWhole) keepReading(collection, clock, tokens, firstPauseMs);
+    return { tokens, secret: undefined };
+  }
+  const secret = `hf_${randomBytes(32).toString('base64url')}`;
+  const record: TokenRecord = {
+    id: localId,
+    hash: hash('sha256', secret, 'hex'),
+    name: 'the local user',
+    role: null,
+    createdAt: clock.wallNow(),
+    expiresAt: null,
+  };
+  await collection.put(localId, record);
+  return { tokens: new KeptTokens([record], clock), secret };
+}
+
+async function recordsIn(collection: Collection): Promise<readonly TokenRecord[]> {
+  const entries = await collection.entries();
+  return entries.map(({ value }) => value).filter(isTokenRecord);
+}
+
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+
+/** Until everything has been read: what comes back is accepted from then on. */
+function keepReading(
+  collection: Collection,
+  clock: Clock,
+  tokens: KeptTokens,
+  pauseMs: number,
+): void {
+  const read = async () => {
+    tokens.know(await recordsIn(collection));
+    if (await collection.isWhole()) return;
+    keepReading(collection, clock, tokens, Math.min(longestPauseMs, 2 * pauseMs));
+  };
+  // A store that was closed meanwhile rejects: then nobody needs its tokens any more.
+  clock.after(pauseMs, () => void read().catch(() => {}), true);
+}
+
+interface Known {
+  readonly hash: Buffer;
+  readonly expiresAt: number;
+  readonly principal: Principal;
+}
+
+/** A secret that was verified, as bytes. */
+interface Remembered {
+  readonly secret: Buffer;
+  /** Where a secret that comes in is put to be compared with it. */
+  readonly guess: Buffer;
+  readonly known: Known;
+}
+
+/** Hashing costs several times what comparing does, and the same few secrets come with every request. */
+const mostRemembered = 8;
+
+class KeptTokens implements Tokens {
+  #known: readonly Known[] = [];
+  readonly #clock: Clock;
+  readonly #remembered: Remembered[] = [];
+
+  constructor(records: readonly TokenRecord[], clock: Clock) {
+    this.#clock = clock;
+    this.know(records);
+  }
+
+  /** Knows these from now on, and no others. */
+  know(records: readonly TokenRecord[]): void {
+    this.#remembered.length = 0;
+    this.#known = records.map((record) => ({
+      hash: Buffer.from(record.hash, 'hex'),
+      expiresAt: record.expiresAt ?? Number.POSITIVE_INFINITY,
+      principal: principalOf(record),
+    }));
+  }
+
+  verify(bearer: string): Principal | undefined {
+    const known = this.#recall(bearer) ?? this.#search(bearer);
+    if (known === undefined || this.#clock.wallNow() >= known.expiresAt) return undefined;
+    return known.principal;
+  }
+
+  /** Compares with secrets that were verified before, in a time that depends on their length alone. */
+  #recall(bearer: string): Known | undefined {
+    const bytes = Buffer.byteLength(bearer);
+    let found: Known | undefined;
+    for (const { secret, guess, known } of this.#remembered) {
+      if (bytes !== secret.length) continue;
+      guess.write(bearer);
+      if (timingSafeEqual(guess, secret)) found = known;
+    }
+    return found;
+  }
+
+  /** Compares hashes with all of them: which one it is, or how near it came, takes no other time. */
+  #search(bearer: string): Known | undefined {
+    const digest = hash('sha256', bearer, 'buffer');
+    let found: Known | undefined;
+    for (const known of this.#known) if (timingSafeEqual(known.hash, digest)) found = known;
+    if (found === undefined) return undefined;
+    const secret = Buffer.from(bearer);
+    this.#remembered.push({ secret, guess: Buffer.alloc(secret.length), known: found });
+    if (this.#remembered.length > mostRemembered) this.#remembered.shift();
+    return found;
+  }
+}
+
+function principalOf({ id, role }: TokenRecord): Principal {
+  return id === localId ? localUser : { id: `token:${id}`, role };
+}
+
+/** What comes back from a disk is a token only if it looks like one. */
+export function isTokenRecord(value: unknown): value is TokenRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, hash, name, role, expiresAt } = value as Partial<Record<keyof TokenRecord, unknown>>;
+  return (
+    typeof id === 'string' &&
+    typeof hash === 'string' &&
+    /^[0-9a-f]{64}$/.test(hash) &&
+    typeof name === 'string' &&
+    (role === null || typeof role === 'string') &&
+    (expiresAt === null || typeof expiresAt === 'number')
+  );
+}

@@ -1,0 +1,19 @@
+// What all parts of the HTTP front share: the gateway behind it, its limits, and time.
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { Deadlines } from '../../kernel/deadlines.ts';
+import type { Front } from '../contract.ts';
+import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
+import type { HttpLimits } from './http-limits.ts';
+
+export interface Edge {
+  readonly front: Front;
+  readonly limits: HttpLimits;
+  readonly clock: Clock;
+  /** For the many timers that are nearly always taken back. */
+  readonly deadlines: Deadlines;
+  /** What waits for clients that do not keep up. */
+  readonly outgoing: OutgoingBudget;
+  /** One line for the operator. */
+  readonly report: (line: string) => void;
+}

@@ -1,0 +1,235 @@
+// One legacy client over HTTP, from its `initialize` to its end. The gateway has a session of its
+// own for it; here are its streams. What belongs to a request goes where that request is answered;
+// everything else goes to exactly one of the streams the client listens on, or waits for one. A
+// session costs little until something is said in it: what it needs for streams is made then.
+
+import type { ServerResponse } from 'node:http';
+import type { UsePlace } from '../../../kernel/use-order.ts';
+import type { Principal } from '../../../policy/principal.ts';
+import type { Message } from '../../../wire/scan.ts';
+import type { Frame, Outlet, Reply, Session, Underway } from '../../contract.ts';
+import type { Edge } from '../http-context.ts';
+import { EventStream } from './event-response.ts';
+import { type ByteBudget, type KeptEvent, KeptEvents } from './kept-events.ts';
+import { eventId, placeOf, Track, type TrackKind, trackName } from './resumable-stream.ts';
+
+/** The answer to `initialize`, as long as it is under way. */
+export interface SessionOpening {
+  /** The session has ended before it began. */
+  sessionEnded(): void;
+}
+
+/** What a session needs of the table it stands in. */
+export interface House {
+  readonly budget: ByteBudget;
+  /** The session was in use until now. */
+  used(session: HttpSession): void;
+}
+
+/** What comes of a client that comes back for the rest of a stream. */
+export type Resumption =
+  | 'resumed'
+  /** Nothing more comes on it, and nothing was missed. */
+  | 'over'
+  /** It never was, or what the client missed is not kept any more. */
+  | 'unknown';
+
+/** So many cancelled streams are remembered, so that a client which comes back for one hears that it is over. */
+const maxAbandoned = 64;
+
+/** The first revision whose clients take an event without data for what it is. */
+const firstPrimed = '2025-11-25';
+
+export class HttpSession implements Outlet {
+  readonly id: string;
+  readonly principal: Principal;
+  /** Monotonic; kept by the table of sessions, and so is its place among them. */
+  lastUsedAt = 0;
+  place: UsePlace<HttpSession> | undefined;
+  opening: SessionOpening | undefined;
+  readonly #edge: Edge;
+  readonly #house: House;
+  readonly #session: Session;
+  #events: KeptEvents | undefined;
+  /** The tracks that something can still be said on; those listened on newest last. */
+  #tracks: Map<string, Track> | undefined;
+  #listening: Track[] | undefined;
+  /** Names of tracks whose requests were cancelled; at most `maxAbandoned`. */
+  #abandoned: Set<string> | undefined;
+  #tracksMade = 0;
+  #isClosed = false;
+
+  constructor(id: string, principal: Principal, edge: Edge, house: House) {
+    this.id = id;
+    this.principal = principal;
+    this.#edge = edge;
+    this.#house = house;
+    this.#session = edge.front.openSession(principal, this);
+  }
+
+  get protocolVersion(): string | undefined {
+    return this.#session.protocolVersion;
+  }
+
+  /** Does its client take an event without data as an invitation to come back? */
+  get isPrimed(): boolean {
+    return this.protocolVersion !== undefined && this.protocolVersion >= firstPrimed;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Is anybody there, or anything under way? */
+  get isBusy(): boolean {
+    const isListening = (this.#listening?.length ?? 0) > 0;
+    return isListening || this.opening !== undefined || this.#session.inFlight > 0;
+  }
+
+  receive(message: Message, reply: Reply | undefined): Underway | undefined {
+    return this.#session.receive(message, reply);
+  }
+
+  // --- replies -----------------------------------------------------------------------------
+
+  /** A response to a POST becomes a stream. */
+  postTrack(res: ServerResponse): Track {
+    const track = this.#newTrack('post');
+    this.#connect(track, res);
+    if (this.isPrimed) track.prime(this.#edge.limits.retryMs);
+    return track;
+  }
+
+  /** Nothing more will be said on it; what was said can still be asked for. */
+  finish(track: Track): void {
+    this.#tracks?.delete(track.name);
+    track.end();
+  }
+
+  /** The client has cancelled what was answered there: nobody comes back for it. */
+  abandon(track: Track): void {
+    this.#events?.forget(track.name);
+    this.#abandoned ??= new Set();
+    this.#abandoned.add(track.name);
+    if (this.#abandoned.size > maxAbandoned) {
+      for (const oldest of this.#abandoned) {
+        this.#abandoned.delete(oldest);
+        break;
+      }
+    }
+    this.finish(track);
+  }
+
+  // --- listening ---------------------------------------------------------------------------
+
+  /** What belongs to no request; `kind` as in `Reply`. */
+  send(frame: Frame, kind?: string): void {
+    if (this.#isClosed) return;
+    const track = this.#listening?.findLast(({ isOpen }) => isOpen);
+    if (track === undefined) this.#keptEvents.wait(frame, kind);
+    else track.say(frame, kind);
+  }
+
+  /** The client listens on a new stream, and gets what has waited for one. */
+  listen(res: ServerResponse): void {
+    this.#listenOn(this.#newTrack('listen'), res);
+  }
+
+  /** The client comes back after this event. */
+  resume(res: ServerResponse, lastEventId: string): Resumption {
+    const seen = placeOf(lastEventId);
+    if (seen === undefined) return 'unknown';
+    const missed = this.#keptEvents.after(seen.track, seen.place);
+    const track = this.#tracks?.get(seen.track);
+    if (seen.kind === 'listen') {
+      this.#listenOn(track ?? this.#newTrack('listen'), res, missed);
+      return 'resumed';
+    }
+    if (this.#abandoned?.has(seen.track)) return 'over';
+    if (track === undefined && !this.#keptEvents.has(seen.track)) return 'unknown';
+    if (track === undefined && missed.length === 0) return 'over';
+    const stream = this.#connect(track, res);
+    repeat(stream, missed);
+    if (track === undefined) stream.end();
+    return 'resumed';
+  }
+
+  stopListening(): void {
+    for (const track of [...(this.#listening ?? [])]) track.end();
+  }
+
+  // --- ending ------------------------------------------------------------------------------
+
+  /** Memory is short: nothing that was said can be asked for again. */
+  forget(): void {
+    this.#events?.clear();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    // What is under way ends with it, and each reply is told.
+    this.#session.close();
+    this.opening?.sessionEnded();
+    this.opening = undefined;
+    for (const track of [...(this.#tracks?.values() ?? [])]) track.end();
+    this.#tracks?.clear();
+    this.forget();
+  }
+
+  // --- parts -------------------------------------------------------------------------------
+
+  get #keptEvents(): KeptEvents {
+    this.#events ??= new KeptEvents(this.#edge.limits, this.#house.budget);
+    return this.#events;
+  }
+
+  #newTrack(kind: TrackKind): Track {
+    this.#tracksMade += 1;
+    const track = new Track(trackName(kind, this.#tracksMade), this.#keptEvents);
+    this.#tracks ??= new Map();
+    this.#tracks.set(track.name, track);
+    return track;
+  }
+
+  /** A connection for a track, or only for what is left of one. */
+  #connect(track: Track | undefined, res: ServerResponse): EventStream {
+    const stream = new EventStream(res, this.#edge, [], (gone) => {
+      track?.detach(gone);
+      if (gone.isSpent) track?.spent?.();
+    });
+    track?.attach(stream);
+    return stream;
+  }
+
+  #listenOn(track: Track, res: ServerResponse, missed: readonly KeptEvent[] = []): void {
+    this.#listening ??= [];
+    const listening = this.#listening;
+    if (!listening.includes(track)) listening.push(track);
+    const stream = new EventStream(res, this.#edge, [], (gone) => this.#deafened(track, gone));
+    track.attach(stream);
+    repeat(stream, missed);
+    if (this.isPrimed) track.prime(this.#edge.limits.retryMs);
+    for (const frame of this.#keptEvents.takeWaiting()) track.say(frame);
+    if (listening.length > this.#edge.limits.streamsPerSession) listening[0]?.end();
+  }
+
+  /** A stream that was listened on has ended: the client may come back, but on a new track. */
+  #deafened(track: Track, stream: EventStream): void {
+    track.detach(stream);
+    if (track.isOpen) return;
+    this.#tracks?.delete(track.name);
+    const at = this.#listening?.indexOf(track) ?? -1;
+    if (at >= 0) this.#listening?.splice(at, 1);
+    this.#house.used(this);
+    // What was held for its client waits for the next one.
+    for (const [kind, frame] of stream.held) this.send(frame, kind);
+  }
+}
+
+/** What was said before, under the ids it was said with. */
+function repeat(stream: EventStream, missed: readonly KeptEvent[]): void {
+  for (const { stream: name = '', place, frame } of missed) {
+    stream.repeat(frame, eventId(name, place));
+  }
+}

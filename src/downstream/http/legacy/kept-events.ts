@@ -1,0 +1,129 @@
+// What a legacy session has said lately, kept for a client whose connection broke: it comes back
+// with the id of the last event it saw, and is given what followed on the same stream. What is said
+// while no stream is open waits here too, for the first one that opens. The memory is bounded in
+// number and bytes, counted with what keeping costs; the oldest goes first, but the newest message is
+// always kept, whatever its size, because it may be the answer somebody comes back for. All sessions
+// share one budget of bytes.
+
+import type { Frame } from '../../contract.ts';
+import { byteLength, ownCopy } from '../frame-bytes.ts';
+
+/** The bytes that all sessions keep together. Whenever they grow, it is asked whether they are too many. */
+export class ByteBudget {
+  readonly #maxBytes: number;
+  readonly #grown: () => void;
+  #bytes = 0;
+
+  constructor(maxBytes: number, grown: () => void) {
+    this.#maxBytes = maxBytes;
+    this.#grown = grown;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isExceeded(): boolean {
+    return this.#bytes > this.#maxBytes;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    if (bytes > 0) this.#grown();
+  }
+}
+
+export interface KeptEvent {
+  /** The stream it belongs to; undefined while it waits for one. */
+  readonly stream: string | undefined;
+  /** Its place on the stream. */
+  readonly place: number;
+  readonly frame: Frame;
+}
+
+interface ConnectionSlot extends KeptEvent {
+  readonly bytes: number;
+  /** Of those that wait, one of a kind is enough. */
+  readonly kind: string | undefined;
+}
+
+/** What a kept message takes beside its bytes. */
+export const slotBytes = 256;
+
+export interface KeptEventsPolicy {
+  readonly keptEvents: number;
+  readonly keptBytes: number;
+}
+
+export class KeptEvents {
+  readonly #policy: KeptEventsPolicy;
+  readonly #budget: ByteBudget;
+  #slots: ConnectionSlot[] = [];
+  #bytes = 0;
+
+  constructor(policy: KeptEventsPolicy, budget: ByteBudget) {
+    this.#policy = policy;
+    this.#budget = budget;
+  }
+
+  keep(stream: string, place: number, frame: Frame): void {
+    this.#add(stream, place, frame, undefined);
+  }
+
+  /** Keeps what waits for a stream to open; of messages of one kind one. */
+  wait(frame: Frame, kind?: string): void {
+    if (kind !== undefined && this.#slots.some((slot) => slot.kind === kind)) return;
+    this.#add(undefined, 0, frame, kind);
+  }
+
+  #add(stream: string | undefined, place: number, frame: Frame, kind: string | undefined): void {
+    const length = byteLength(frame);
+    const bytes = length + slotBytes;
+    this.#slots.push({ stream, place, frame: ownCopy(frame, length), bytes, kind });
+    this.#count(bytes);
+    while (this.#slots.length > 1 && this.#isFull) {
+      const oldest = this.#slots.shift();
+      if (oldest !== undefined) this.#count(-oldest.bytes);
+    }
+  }
+
+  /** What followed on this stream. */
+  after(stream: string, place: number): readonly KeptEvent[] {
+    return this.#slots.filter((slot) => slot.stream === stream && slot.place > place);
+  }
+
+  /** Is anything of this stream still here? */
+  has(stream: string): boolean {
+    return this.#slots.some((slot) => slot.stream === stream);
+  }
+
+  /** Takes out what waits for a stream. */
+  takeWaiting(): readonly Frame[] {
+    const waiting = this.#slots.filter(({ stream }) => stream === undefined);
+    if (waiting.length === 0) return [];
+    this.#slots = this.#slots.filter(({ stream }) => stream !== undefined);
+    for (const { bytes } of waiting) this.#count(-bytes);
+    return waiting.map(({ frame }) => frame);
+  }
+
+  /** Nobody comes back for what was said on this stream. */
+  forget(stream: string): void {
+    for (const slot of this.#slots) if (slot.stream === stream) this.#count(-slot.bytes);
+    this.#slots = this.#slots.filter((slot) => slot.stream !== stream);
+  }
+
+  clear(): void {
+    this.#slots = [];
+    this.#count(-this.#bytes);
+  }
+
+  get #isFull(): boolean {
+    const { keptEvents, keptBytes } = this.#policy;
+    return this.#slots.length > keptEvents || this.#bytes > keptBytes;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.add(bytes);
+  }
+}

@@ -1,0 +1,206 @@
+// The legacy era at /mcp: `initialize` opens a session and everything after it names the session in
+// a header. A POST brings messages of the client, a GET opens a stream for what the server says
+// unasked or takes a broken one up again, a DELETE ends the session. The revision 2025-03-26 alone
+// may send several messages as a batch.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { contain } from '../../../kernel/contain.ts';
+import type { Principal } from '../../../policy/principal.ts';
+import { legacyVersions, rpcCodes } from '../../../wire/eras.ts';
+import type { Message } from '../../../wire/scan.ts';
+import { type EnvelopeRefusal, judgeEnvelope } from '../../clients/modern-envelope.ts';
+import type { Reply, Underway } from '../../contract.ts';
+import { errorFrame, idText, internalError } from '../../frames.ts';
+import { accept, refuseHttp, refuseRpc } from '../answers.ts';
+import { isModernVersion } from '../headers/era-of.ts';
+import { readsEvents } from '../headers/media-types.ts';
+import type { Edge } from '../http-context.ts';
+import type { HttpSession } from './http-session.ts';
+import { ElementReply, LegacyReply, OpeningReply, sessionGone } from './legacy-reply.ts';
+import type { Sessions } from './sessions.ts';
+
+const batchRevision = '2025-03-26';
+const known: ReadonlySet<string> = new Set(legacyVersions);
+
+export class LegacyEndpoint {
+  readonly #edge: Edge;
+  readonly #sessions: Sessions;
+
+  constructor(edge: Edge, sessions: Sessions) {
+    this.#edge = edge;
+    this.#sessions = sessions;
+  }
+
+  /** One message of the client. */
+  post(message: Message, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+    const id = req.headers['mcp-session-id'];
+    if (message.kind === 'request' && message.method === 'initialize' && id === undefined) {
+      return this.#open(message, res, principal);
+    }
+    const session = this.#sessionOf(req, res, principal, message);
+    if (session === undefined) return;
+    if (message.kind === 'request' && message.method === 'initialize') {
+      return refuseRpc(res, 400, alreadyOpen, message.id);
+    }
+    if (message.kind !== 'request') {
+      session.receive(message, undefined);
+      return accept(res);
+    }
+    const reply = this.#reply(session, 1, false, req, res);
+    reply.taken(session.receive(message, reply));
+  }
+
+  /** The elements of a batch. */
+  batch(
+    messages: readonly Message[],
+    req: IncomingMessage,
+    res: ServerResponse,
+    principal: Principal,
+  ): void {
+    const refusal = batchRefusal(messages, isModernVersion(req.headers['mcp-protocol-version']));
+    if (refusal !== undefined) return refuseRpc(res, 400, refusal);
+    const session = this.#sessionOf(req, res, principal);
+    if (session === undefined) return;
+    if (session.protocolVersion !== batchRevision) return refuseRpc(res, 400, noBatches);
+    const requests = messages.filter(({ kind }) => kind === 'request').length;
+    if (requests === 0) {
+      for (const message of messages) this.#oneOfBatch(session, message, undefined);
+      return accept(res);
+    }
+    const reply = this.#reply(session, requests, true, req, res);
+    const underway = messages.map((message) =>
+      this.#oneOfBatch(session, message, message.kind === 'request' ? reply : undefined),
+    );
+    reply.taken({
+      cancel: () => {
+        for (const one of underway) one?.cancel();
+      },
+    });
+  }
+
+  /** An error that nobody expected costs this one message: the others of the batch are answered. */
+  #oneOfBatch(session: HttpSession, message: Message, reply: Reply | undefined) {
+    const own = reply && new ElementReply(reply);
+    let underway: Underway | undefined;
+    contain(
+      () => {
+        underway = session.receive(message, own);
+      },
+      (error) => {
+        this.#edge.front.caught(error);
+        own?.answer(errorFrame(idText(message), internalError));
+      },
+    );
+    return underway;
+  }
+
+  /** A stream for what the server says unasked, or the rest of one that broke. */
+  get(req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+    if (isModernVersion(req.headers['mcp-protocol-version'])) return onlyPost(res);
+    if (!readsEvents(req.headers.accept)) {
+      return refuseHttp(res, 406, 'Not Acceptable: a GET is answered with text/event-stream');
+    }
+    const session = this.#sessionOf(req, res, principal);
+    if (session === undefined) return;
+    const lastEventId = req.headers['last-event-id'];
+    if (typeof lastEventId !== 'string') return session.listen(res);
+    const resumption = session.resume(res, lastEventId);
+    if (resumption === 'unknown') return refuseRpc(res, 400, eventGone);
+    // A stream that ended at once would bring the client back again and again; by this it stays away.
+    if (resumption === 'over') refuseHttp(res, 405, streamOver, ['Allow', 'POST, DELETE']);
+  }
+
+  delete(req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+    if (isModernVersion(req.headers['mcp-protocol-version'])) return onlyPost(res);
+    const session = this.#sessionOf(req, res, principal);
+    if (session === undefined) return;
+    this.#sessions.end(session);
+    res.writeHead(204);
+    res.end();
+  }
+
+  #open(message: Message, res: ServerResponse, principal: Principal): void {
+    const session = this.#sessions.open(principal);
+    if (session === undefined) {
+      return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use', retryLater);
+    }
+    const reply = new OpeningReply(res, this.#edge, session, () => this.#sessions.end(session));
+    session.receive(message, reply);
+  }
+
+  #reply(
+    session: HttpSession,
+    expected: number,
+    isBatch: boolean,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ): LegacyReply {
+    const edge = this.#edge;
+    const doesRead = readsEvents(req.headers.accept);
+    return new LegacyReply({ res, edge, session, readsEvents: doesRead, expected, isBatch });
+  }
+
+  /** The session that a request names, or the answer that there is none. */
+  #sessionOf(
+    req: IncomingMessage,
+    res: ServerResponse,
+    principal: Principal,
+    message?: Message,
+  ): HttpSession | undefined {
+    const id = req.headers['mcp-session-id'];
+    const requestId = message?.kind === 'request' ? message.id : null;
+    if (typeof id !== 'string') {
+      refuseRpc(res, 400, sessionMissing, requestId);
+      return undefined;
+    }
+    const session = this.#sessions.find(id, principal);
+    if (session === undefined) {
+      refuseRpc(res, 404, sessionGone, requestId);
+      return undefined;
+    }
+    const version = req.headers['mcp-protocol-version'];
+    if (version === undefined || (typeof version === 'string' && known.has(version))) {
+      return session;
+    }
+    refuseRpc(res, 400, unknownVersion(String(version)), requestId);
+    return undefined;
+  }
+}
+
+function batchRefusal(
+  messages: readonly Message[],
+  isModern: boolean,
+): EnvelopeRefusal | undefined {
+  if (messages.length === 0) return invalid('the batch is empty');
+  if (isModern || messages.some((message) => judgeEnvelope(message).kind !== 'none')) {
+    return noBatches;
+  }
+  return messages.some(({ method }) => method === 'initialize')
+    ? invalid('initialize must not be part of a batch')
+    : undefined;
+}
+
+function onlyPost(res: ServerResponse): void {
+  refuseHttp(res, 405, 'Method Not Allowed: this revision has only POST', ['Allow', 'POST']);
+}
+
+const streamOver = 'Method Not Allowed: this stream is over, and nothing more comes on it';
+const retryLater = ['Retry-After', '5'];
+const noBatches = invalid(
+  `only the revision ${batchRevision} has batches; send each message alone`,
+);
+const alreadyOpen = invalid(
+  'the session has been initialized; leave out Mcp-Session-Id for another',
+);
+const sessionMissing = invalid('the header Mcp-Session-Id is missing; initialize gives it out');
+const eventGone = invalid(
+  'the event in Last-Event-ID is not known any more; send the request again',
+);
+
+function unknownVersion(version: string): EnvelopeRefusal {
+  return invalid(`MCP-Protocol-Version ${version} is not one of ${legacyVersions.join(', ')}`);
+}
+
+function invalid(detail: string): EnvelopeRefusal {
+  return { code: rpcCodes.invalidRequest, message: `Invalid Request: ${detail}` };
+}

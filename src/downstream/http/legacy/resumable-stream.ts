@@ -1,0 +1,83 @@
+// One stream of a legacy session as its client counts it, which may run over several connections:
+// when one breaks, the client comes back with the id of the last event it saw. The id of an event is
+// the track's name and the event's place on it, so it says both where to go on and after what.
+
+import type { Frame } from '../../contract.ts';
+import type { EventStream } from './event-response.ts';
+import type { KeptEvents } from './kept-events.ts';
+
+/** `post`: the answer to a POST. `listen`: what belongs to no request. */
+export type TrackKind = 'post' | 'listen';
+
+export class Track {
+  readonly name: string;
+  /** Its client has spent its share of what may wait: it is not told any more of what it asked. */
+  spent: (() => void) | undefined;
+  readonly #events: KeptEvents;
+  #stream: EventStream | undefined;
+  #place = 0;
+
+  constructor(name: string, events: KeptEvents) {
+    this.name = name;
+    this.#events = events;
+  }
+
+  get isOpen(): boolean {
+    return this.#stream?.isOpen === true;
+  }
+
+  /** From now on events go here. A connection that was there before is of no use to anybody. */
+  attach(stream: EventStream): void {
+    const former = this.#stream;
+    this.#stream = stream;
+    stream.released = (frame) => this.say(frame);
+    former?.end();
+  }
+
+  detach(stream: EventStream): void {
+    if (this.#stream === stream) this.#stream = undefined;
+  }
+
+  /** Gives the client an id to come back with, before there is an event to have one. */
+  prime(retryMs: number): void {
+    const id = eventId(this.name, this.#place);
+    this.#stream?.raw(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`);
+  }
+
+  /** `kind` as in `Reply`. */
+  say(frame: Frame, kind?: string): void {
+    if (this.#stream?.holds(kind, frame)) return;
+    this.#place += 1;
+    this.#events.keep(this.name, this.#place, frame);
+    this.#stream?.message(frame, eventId(this.name, this.#place));
+  }
+
+  end(): void {
+    this.#stream?.end();
+  }
+}
+
+export interface EventPlace {
+  readonly kind: TrackKind;
+  readonly track: string;
+  readonly place: number;
+}
+
+export function trackName(kind: TrackKind, number: number): string {
+  return `${kind === 'post' ? 'p' : 'g'}${number}`;
+}
+
+export function eventId(track: string, place: number): string {
+  return `${track}-${place}`;
+}
+
+/** What an event id says; undefined if it is none of ours. */
+export function placeOf(id: string): EventPlace | undefined {
+  const [, letter, number, place] = /^([pg])(\d{1,15})-(\d{1,15})$/.exec(id) ?? [];
+  if (letter === undefined) return undefined;
+  return {
+    kind: letter === 'p' ? 'post' : 'listen',
+    track: `${letter}${number}`,
+    place: Number(place),
+  };
+}

@@ -1,0 +1,106 @@
+// The HTTP+SSE transport of 2024-11-05: the client opens one stream, is told on it where to post,
+// and everything the server says, answers too, comes on that stream. The stream is the session: when
+// it ends, so does the client.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Principal } from '../../../policy/principal.ts';
+import { type Message, scanMessage } from '../../../wire/scan.ts';
+import { WireError } from '../../../wire/wire-error.ts';
+import type { Frame, Outlet, Reply, Session } from '../../contract.ts';
+import { accept, refuseHttp, refuseRpc, refuseWire } from '../answers.ts';
+import { readsEvents } from '../headers/media-types.ts';
+import type { Edge } from '../http-context.ts';
+import { unlessRefused } from '../refused-json.ts';
+import { sessionInQuery } from '../routes.ts';
+import { EventStream } from './event-response.ts';
+import { sessionGone } from './legacy-reply.ts';
+import { isSamePrincipal, newSessionId, type Sessions } from './sessions.ts';
+
+export class OldTransport {
+  readonly #edge: Edge;
+  /** The other transport's, which count against the same limit. */
+  readonly #others: Sessions;
+  /** By session id, until the stream ends; at most `limits.sessions` with the others. */
+  readonly #clients = new Map<string, OldClient>();
+
+  constructor(edge: Edge, others: Sessions) {
+    this.#edge = edge;
+    this.#others = others;
+  }
+
+  /** GET /sse */
+  open(req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+    if (!readsEvents(req.headers.accept)) {
+      return refuseHttp(res, 406, 'Not Acceptable: /sse is answered with text/event-stream');
+    }
+    if (this.#clients.size + this.#others.size >= this.#edge.limits.sessions) {
+      return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use');
+    }
+    const id = newSessionId();
+    const endpoint = `/messages?sessionId=${id}`;
+    const client = new OldClient(res, this.#edge, principal, endpoint, () => {
+      this.#clients.delete(id);
+    });
+    if (client.isOpen) this.#clients.set(id, client);
+  }
+
+  /** POST /messages?sessionId=… */
+  post(bytes: Buffer, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+    const client = this.#clients.get(sessionInQuery(req.url ?? '') ?? '');
+    if (client === undefined || !isSamePrincipal(client.principal, principal)) {
+      return refuseRpc(res, 404, sessionGone);
+    }
+    const message = unlessRefused(() => scanMessage(bytes));
+    if (message instanceof WireError) return refuseWire(res, message, message.id);
+    client.receive(message);
+    accept(res);
+  }
+
+  endAll(): void {
+    for (const client of [...this.#clients.values()]) client.end();
+  }
+}
+
+/** One client; everything that is said to it takes the same way. */
+class OldClient implements Outlet, Reply {
+  readonly principal: Principal;
+  readonly #stream: EventStream;
+  readonly #session: Session;
+
+  constructor(
+    res: ServerResponse,
+    edge: Edge,
+    principal: Principal,
+    endpoint: string,
+    gone: () => void,
+  ) {
+    this.principal = principal;
+    this.#stream = new EventStream(res, edge, [], () => {
+      gone();
+      this.#session?.close();
+    });
+    this.#stream.raw(`event: endpoint\ndata: ${endpoint}\n\n`);
+    this.#session = edge.front.openSession(principal, this);
+    if (!this.isOpen) this.#session.close();
+  }
+
+  get isOpen(): boolean {
+    return this.#stream.isOpen;
+  }
+
+  receive(message: Message): void {
+    this.#session.receive(message, message.kind === 'request' ? this : undefined);
+  }
+
+  send(frame: Frame, kind?: string): void {
+    if (!this.#stream.holds(kind, frame)) this.#stream.message(frame);
+  }
+
+  answer(frame: Frame): void {
+    this.#stream.message(frame);
+  }
+
+  end(): void {
+    this.#stream.end();
+  }
+}

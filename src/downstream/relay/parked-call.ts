@@ -1,0 +1,270 @@
+// One parked call. It stands in rounds: each begins when its client comes (the first time with the
+// call itself, later with answers) and has one outcome, the next question or the end of the call, which
+// everybody who asks for that round is given, however often. What a server asks in one turn is shown
+// together. A client that does not come back, or goes away while it waits, ends the call.
+
+import { randomBytes } from 'node:crypto';
+import type { ClientAnswer, Question } from '../../host/connections/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { contain } from '../../kernel/contain.ts';
+import { faultFrom } from '../../kernel/fault.ts';
+import { canonicalText } from '../../wire/canonical.ts';
+import { rpcCodes } from '../../wire/eras.ts';
+import { memberEdits } from '../../wire/member-edits.ts';
+import { objectAt } from '../../wire/parts.ts';
+import { memberKey } from '../../wire/span.ts';
+import { oneLine, splice } from '../../wire/splice.ts';
+import type { Incoming } from '../incoming.ts';
+import type { Seal } from './seal.ts';
+
+/** How long a client may think about a question. */
+const patienceMs = 600_000;
+/** How long an outcome is kept for a client that asks for it again. */
+const keptMs = 60_000;
+
+/** How often a call may stop to ask, and how much it may ask at a time. */
+export const maxRounds = 64;
+export const maxAsked = 64;
+
+/** Writes the outcome of a round to whoever asks for it. */
+export type Deliver = (to: Incoming) => void;
+
+interface Asked {
+  readonly key: string;
+  readonly method: string;
+  readonly params: Buffer;
+  readonly answer: (answer: ClientAnswer) => void;
+}
+
+interface Round {
+  readonly outcome: Promise<Deliver>;
+  readonly settle: (deliver: Deliver) => void;
+  waiting: number;
+}
+
+/** What stands in the sealed state that a client brings back. */
+export interface ParkedState {
+  readonly parked: string;
+  readonly round: number;
+  readonly principal: string;
+}
+
+export interface ParkedCallEdges {
+  readonly clock: Clock;
+  readonly seal: Seal;
+  /** Told of an error that nobody expected. */
+  readonly caught: (error: unknown) => void;
+}
+
+export class ParkedCall {
+  readonly id = randomBytes(16).toString('base64url');
+  readonly fingerprint: string;
+  readonly #caller: Incoming;
+  readonly #clock: Clock;
+  readonly #seal: Seal;
+  readonly #caught: (error: unknown) => void;
+  readonly #forget: () => void;
+  /** At most `maxRounds`, until the call is forgotten. */
+  readonly #rounds: Round[] = [newRound()];
+  #current: Incoming;
+  /** Questions that the client has been shown, and those for its next round; at most `maxAsked` each. */
+  #shown: readonly Asked[] = [];
+  #asked: Asked[] = [];
+  #isPresenting = false;
+  #hasEnded = false;
+  #hasBeenGivenUp = false;
+  #count = 0;
+  #expiry: Disposable | undefined;
+
+  constructor(caller: Incoming, edges: ParkedCallEdges, forget: () => void) {
+    this.#caller = caller;
+    this.#current = caller;
+    this.#clock = edges.clock;
+    this.#seal = edges.seal;
+    this.#caught = edges.caught;
+    this.#forget = forget;
+    this.fingerprint = requestFingerprint(caller);
+    this.#wait(caller, 0);
+  }
+
+  ask({ message, withdrawn }: Question): Promise<ClientAnswer> {
+    const { bytes, params, method = '' } = message;
+    if (this.#rounds.length > maxRounds || this.#asked.length >= maxAsked) {
+      const refusal = { code: rpcCodes.internalError, message: 'too many questions in one call' };
+      return Promise.resolve({ kind: 'error', json: JSON.stringify(refusal) });
+    }
+    return new Promise((resolve) => {
+      const key = `q${++this.#count}`;
+      const embedded = params ? bytes.subarray(params.start, params.end) : Buffer.from('{}');
+      const answer = (given: ClientAnswer) => {
+        withdrawn.removeEventListener('abort', gone);
+        resolve(given);
+      };
+      const gone = () => {
+        this.#asked = this.#asked.filter((asked) => asked.key !== key);
+        resolve({ kind: 'error', json: '{"code":-32603,"message":"withdrawn"}' });
+      };
+      withdrawn.addEventListener('abort', gone);
+      this.#asked.push({ key, method, params: asEmbedded(embedded), answer });
+      this.#present();
+    });
+  }
+
+  /** What was asked in one turn is shown together. */
+  #present(): void {
+    if (this.#isPresenting || this.#shown.length > 0) return;
+    this.#isPresenting = true;
+    const show = () => {
+      this.#isPresenting = false;
+      if (this.#hasEnded || this.#asked.length === 0) return;
+      this.#shown = this.#asked;
+      this.#asked = [];
+      const deliver = this.#inputRequired(this.#shown, this.#rounds.length);
+      const round = this.#rounds.at(-1);
+      this.#rounds.push(newRound());
+      round?.settle(deliver);
+      this.#expiry = this.#clock.after(patienceMs, () => this.giveUp(), true);
+    };
+    const failed = (error: unknown) => {
+      this.#caught(error);
+      this.giveUp();
+    };
+    queueMicrotask(() => contain(show, failed));
+  }
+
+  #inputRequired(shown: readonly Asked[], round: number): Deliver {
+    const requests = shown.map(
+      ({ key, method, params }) =>
+        `${JSON.stringify(key)}:{"method":${JSON.stringify(method)},"params":${params.toString('utf8')}}`,
+    );
+    const principal = this.#caller.principal.id;
+    const state = this.#seal.close({ parked: this.id, round, principal } satisfies ParkedState);
+    const result =
+      `{"resultType":"input_required","inputRequests":{${requests.join(',')}},` +
+      `"requestState":${JSON.stringify(state)}}`;
+    return (to) => to.result(result);
+  }
+
+  resume(incoming: Incoming, number: number): void {
+    const round = this.#rounds[number];
+    if (!round) return incoming.error({ code: rpcCodes.invalidParams, message: 'unknown round' });
+    const isFirst = number === this.#rounds.length - 1 && this.#shown.length > 0;
+    if (isFirst) {
+      const answers = this.#answersIn(incoming);
+      // Not everything was answered: the same question again, under the same state.
+      if (!answers) return this.#inputRequired(this.#shown, number)(incoming);
+      this.#expiry?.[Symbol.dispose]();
+      this.#shown = [];
+      this.#current = incoming;
+      this.#caller.continuedBy(incoming);
+      for (const give of answers) give();
+      if (this.#asked.length > 0) this.#present();
+    }
+    this.#wait(incoming, number);
+  }
+
+  /** Undefined if an answer is missing. */
+  #answersIn({ message }: Incoming): readonly (() => void)[] | undefined {
+    const { bytes, paramsObject } = message;
+    const span = paramsObject?.find('inputResponses');
+    const responses = span && objectAt(bytes, span);
+    const given = new Map(
+      responses?.members().map((member) => [memberKey(bytes, member), member] as const),
+    );
+    const answers: (() => void)[] = [];
+    for (const { key, answer } of this.#shown) {
+      const response = given.get(key);
+      if (!response) return undefined;
+      const json = oneLine(Buffer.from(bytes.subarray(response.start, response.end)));
+      answers.push(() => answer({ kind: 'result', json }));
+    }
+    return answers;
+  }
+
+  #wait(incoming: Incoming, number: number): void {
+    const round = this.#rounds[number];
+    if (!round) return;
+    incoming.isCarried = true;
+    round.waiting += 1;
+    incoming.cancelSignal.addEventListener('abort', () => {
+      round.waiting -= 1;
+      if (round.waiting === 0 && number === this.#rounds.length - 1) this.giveUp();
+    });
+    const failed = (error: unknown) => {
+      this.#caught(error);
+      const { message } = faultFrom(error);
+      contain(() => incoming.error({ code: rpcCodes.internalError, message }), this.#caught);
+    };
+    round.outcome.then((deliver) => deliver(incoming)).catch(failed);
+  }
+
+  ended(deliver: Deliver): void {
+    this.#hasEnded = true;
+    this.#expiry?.[Symbol.dispose]();
+    const round = this.#rounds.at(-1);
+    round?.settle(deliver);
+    // Whatever is still asked has nothing left to wait for.
+    this.#refuse('the call has ended');
+    if (this.#hasBeenGivenUp || this.#rounds.length === 1) return this.#forget();
+    this.#expiry = this.#clock.after(keptMs, this.#forget, true);
+  }
+
+  /** It has its outcome and is kept only for a client that asks for it again. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Its outcome is not kept any longer. */
+  forget(): void {
+    this.#expiry?.[Symbol.dispose]();
+    this.#forget();
+  }
+
+  /** Nobody will come back: the server is told. */
+  giveUp(): void {
+    this.#hasBeenGivenUp = true;
+    this.#expiry?.[Symbol.dispose]();
+    this.#forget();
+    // Whoever waits when we go down is told what became of the call.
+    if (this.#current.isDismissed) this.#caller.isDismissed = true;
+    else this.#current.cancel();
+    this.#caller.cancelSignal.abort();
+    this.#refuse('the client has not answered');
+  }
+
+  #refuse(message: string): void {
+    const json = JSON.stringify({ code: rpcCodes.internalError, message });
+    const open = [...this.#shown, ...this.#asked];
+    this.#shown = [];
+    this.#asked = [];
+    for (const { answer } of open) answer({ kind: 'error', json });
+  }
+}
+
+function newRound(): Round {
+  let settle: (deliver: Deliver) => void = () => {};
+  const outcome = new Promise<Deliver>((resolve) => {
+    settle = resolve;
+  });
+  return { outcome, settle, waiting: 0 };
+}
+
+/** Members of a legacy request that have no meaning inside a result. */
+function asEmbedded(params: Buffer): Buffer {
+  const object = objectAt(params, { start: 0, end: params.length });
+  if (!object) return Buffer.from('{}');
+  const edits = memberEdits(object, { _meta: null, task: null, elicitationId: null });
+  return oneLine(splice(params, edits));
+}
+
+/** What makes a follow-up the same request. */
+export function requestFingerprint({ message }: Incoming): string {
+  const { bytes, paramsObject, method } = message;
+  const parts = (['name', 'uri', 'arguments'] as const).map((key) => {
+    const span = paramsObject?.find(key);
+    if (!span) return '';
+    // Written otherwise it is still the same request; with a key twice only the same bytes are.
+    return canonicalText(bytes, span) ?? bytes.toString('utf8', span.start, span.end);
+  });
+  return JSON.stringify([method, ...parts]);
+}

@@ -1,0 +1,85 @@
+// A modern client cannot be asked in the middle of a call, and a legacy server asks exactly then. So
+// the call is parked: its client gets `input_required` with the question and a sealed state, and when
+// it comes back with the answer, the question is answered and the call goes on where it stood. Here is
+// the place where parked calls stand, and who may take one up again; what happens to one is its own
+// affair (parked-call).
+
+import type { ClientAnswer, Question } from '../../host/connections/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { rpcCodes } from '../../wire/eras.ts';
+import type { Incoming } from '../incoming.ts';
+import { type Deliver, ParkedCall, type ParkedState } from './parked-call.ts';
+import type { Seal } from './seal.ts';
+
+/** Outcomes that are kept for clients that ask again; beyond, the oldest are not. */
+export const maxKept = 256;
+
+export class Parking {
+  readonly #clock: Clock;
+  readonly #seal: Seal;
+  readonly #caught: (error: unknown) => void;
+  /** Calls that are under way, each in its server's place, and at most `maxKept` that have ended. */
+  readonly #byId = new Map<string, ParkedCall>();
+  /** The same by the request that began them; each ends with its request. */
+  readonly #byCaller = new WeakMap<object, ParkedCall>();
+
+  /** `caught` is told of an error that nobody expected. */
+  constructor(clock: Clock, seal: Seal, caught: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#seal = seal;
+    this.#caught = caught;
+  }
+
+  /** Calls that wait for their clients. */
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** A server asks inside this call. */
+  ask(caller: Incoming, question: Question): Promise<ClientAnswer> {
+    let call = this.#byCaller.get(caller);
+    if (!call) {
+      const edges = { clock: this.#clock, seal: this.#seal, caught: this.#caught };
+      call = new ParkedCall(caller, edges, () => this.#byId.delete(call?.id ?? ''));
+      this.#byCaller.set(caller, call);
+      this.#byId.set(call.id, call);
+    }
+    return call.ask(question);
+  }
+
+  /** The call itself has ended: told to whoever waits for it now. */
+  ended(caller: Incoming, deliver: Deliver): void {
+    const call = this.#byCaller.get(caller);
+    if (!call) return deliver(caller);
+    call.ended(deliver);
+    if (this.#byId.size > maxKept) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#byId.values()].filter((call) => call.hasEnded);
+    for (const call of ended.slice(0, Math.max(0, ended.length - maxKept))) call.forget();
+  }
+
+  /** Is this one of our states? Then the request is taken here, to its end. */
+  resume(incoming: Incoming, state: unknown, fingerprint: string): boolean {
+    if (!isParkedState(state)) return false;
+    const call = this.#byId.get(state.parked);
+    const isIts = state.principal === incoming.principal.id && call?.fingerprint === fingerprint;
+    if (!call || !isIts) {
+      incoming.error({
+        code: rpcCodes.invalidParams,
+        message:
+          'requestState is not of this request, or its time is over; send the call again without it',
+      });
+    } else call.resume(incoming, state.round);
+    return true;
+  }
+
+  close(): void {
+    for (const call of this.#byId.values()) call.giveUp();
+  }
+}
+
+function isParkedState(state: unknown): state is ParkedState {
+  return typeof state === 'object' && state !== null && 'parked' in state && 'round' in state;
+}

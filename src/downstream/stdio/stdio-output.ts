@@ -1,0 +1,139 @@
+// What is said to the one client on stdio. What is ready in one turn of the loop leaves in one write;
+// while the client does not keep up, news of one kind is kept once, and from some amount on whoever
+// makes the output is held up. What waits is counted with all that waits for clients.
+
+import type { Writable } from 'node:stream';
+import { type Caught, contain } from '../../kernel/contain.ts';
+import { byteLengthOf, joinPieces, type Piece, pushLine } from '../../wire/pieces.ts';
+import type { Frame } from '../contract.ts';
+import type { OutgoingBudget, Share, Waiter } from '../outgoing/outgoing-budget.ts';
+
+export interface StdioOutputParts {
+  readonly output: Writable;
+  readonly outgoing: OutgoingBudget;
+  /** The client falls behind, or has caught up: what it is sent should come slower, or may come again. */
+  readonly held: (isHeld: boolean) => void;
+  /** Too much waits for a client that takes nothing. */
+  readonly spent: () => void;
+  /** An error that nobody expected while something was written. */
+  readonly failed: Caught;
+}
+
+/** With so much waiting for the client its servers are held up. */
+const heldBytes = 8_388_608;
+
+export class StdioOutput implements Waiter {
+  /** Frames so far. */
+  written = 0;
+  readonly #parts: StdioOutputParts;
+  readonly #share: Share;
+  /** Of each kind the last, while the client does not keep up; at most one for each of three kinds. */
+  readonly #heldBack = new Map<string, Frame>();
+  #waiting: Piece[] = [];
+  /** What batches have gathered that are not complete. */
+  #gatheredBytes = 0;
+  #isHeld = false;
+  #isFlushing = false;
+  #isOver = false;
+
+  constructor(parts: StdioOutputParts) {
+    this.#parts = parts;
+    this.#share = parts.outgoing.share(this);
+    parts.output.on('drain', () => contain(() => this.#drained(), parts.failed));
+  }
+
+  get waitingBytes(): number {
+    return this.#parts.output.writableLength + this.#gatheredBytes;
+  }
+
+  giveUp(): void {
+    this.#parts.spent();
+    this.#parts.output.destroy();
+  }
+
+  /** `kind` as in `Reply`. */
+  write(frame: Frame, kind?: string): void {
+    if (this.#isOver) return;
+    this.written += 1;
+    if (kind !== undefined && this.#parts.output.writableNeedDrain) {
+      this.#heldBack.set(kind, frame);
+      return;
+    }
+    pushLine(this.#waiting, frame);
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    process.nextTick(() => contain(() => this.flush(), this.#parts.failed));
+  }
+
+  flush(): void {
+    this.#isFlushing = false;
+    const { output } = this.#parts;
+    const pieces = this.#waiting;
+    this.#waiting = [];
+    if (pieces.length === 0 || this.#isOver) return;
+    if (pieces.every((piece) => typeof piece === 'string')) {
+      output.write(pieces.join(''));
+    } else {
+      output.cork();
+      for (const piece of joinedSmall(pieces)) output.write(piece);
+      output.uncork();
+    }
+    if (output.writableLength > 0) this.#fellBehind(pieces);
+  }
+
+  /** A batch has gathered so much more, or, with a negative number, has left. */
+  gathered(bytes: number): void {
+    this.#gatheredBytes += bytes;
+    if (bytes > 0) this.#share.wrote(bytes);
+    else this.#share.look();
+  }
+
+  /** Nobody is held up any longer, whatever waits. */
+  letGo(): void {
+    if (this.#isHeld) this.#parts.held(false);
+    this.#isHeld = false;
+  }
+
+  /** Nothing more is written. */
+  end(): void {
+    this.#isOver = true;
+    this.#waiting = [];
+    this.#share.end();
+    this.letGo();
+  }
+
+  /** The output has not taken all of it at once. */
+  #fellBehind(pieces: readonly Piece[]): void {
+    let bytes = 0;
+    for (const piece of pieces) bytes += byteLengthOf(piece);
+    this.#share.wrote(bytes);
+    if (this.#isOver || this.waitingBytes < heldBytes) return;
+    this.#isHeld = true;
+    this.#parts.held(true);
+  }
+
+  #drained(): void {
+    this.#share.look();
+    this.letGo();
+    const news = [...this.#heldBack.values()];
+    this.#heldBack.clear();
+    for (const frame of news) this.write(frame);
+  }
+}
+
+/** Many small pieces cost more than one copy; a large one is never copied. */
+const smallBytes = 16_384;
+
+function joinedSmall(pieces: readonly Piece[]): readonly Piece[] {
+  const joined: Piece[] = [];
+  let from = 0;
+  for (let at = 0; at < pieces.length; at++) {
+    const piece = pieces[at] as Piece;
+    if (piece.length <= smallBytes) continue;
+    if (at > from) joined.push(joinPieces(pieces, from, at));
+    joined.push(piece);
+    from = at + 1;
+  }
+  if (from < pieces.length) joined.push(joinPieces(pieces, from, pieces.length));
+  return joined;
+}

@@ -1,0 +1,99 @@
+// Modern subscriptions: a request that stays open, on which its client hears what it asked for, each
+// message marked with the request's own id. It begins with what of the wishes is granted, and ends
+// when the client closes it or we go down.
+
+import { announcedAs, type ListKind } from '../../host/lists/listings.ts';
+import type { Connection } from '../../upstream/connection.ts';
+import { valueOf as parsed } from '../../wire/decode.ts';
+import { envelopeKeys } from '../../wire/eras.ts';
+import { type MemberChanges, memberEdits } from '../../wire/member-edits.ts';
+import { objectAt } from '../../wire/parts.ts';
+import { splice } from '../../wire/splice.ts';
+import { notificationFrame } from '../frames.ts';
+import type { Incoming } from '../incoming.ts';
+import type { WatchedTask } from '../tasks/task-watch.ts';
+import { isWithin } from './watched-address.ts';
+
+export interface Wishes {
+  readonly toolsListChanged: boolean;
+  readonly promptsListChanged: boolean;
+  readonly resourcesListChanged: boolean;
+  readonly resourceSubscriptions: readonly string[];
+  /** Handles of tasks. */
+  readonly taskIds: readonly string[];
+}
+
+/** Undefined if it does not say what is wished. */
+export function readWishes({ message }: Incoming): Wishes | undefined {
+  const span = message.paramsObject?.find('notifications');
+  const filter = span && parsed(message.bytes, span);
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
+  const wishes = filter as Readonly<Record<string, unknown>>;
+  return {
+    toolsListChanged: wishes['toolsListChanged'] === true,
+    promptsListChanged: wishes['promptsListChanged'] === true,
+    resourcesListChanged: wishes['resourcesListChanged'] === true,
+    resourceSubscriptions: textsIn(wishes['resourceSubscriptions']),
+    taskIds: textsIn(wishes['taskIds']),
+  };
+}
+
+function textsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
+}
+
+export class Listening {
+  readonly incoming: Incoming;
+  readonly wishes: Wishes;
+  /** The mark of everything that is said here. */
+  readonly #mark: string;
+
+  readonly #tasks: readonly WatchedTask[];
+
+  constructor(incoming: Incoming, wishes: Wishes, tasks: readonly WatchedTask[] = []) {
+    this.incoming = incoming;
+    this.wishes = wishes;
+    this.#tasks = tasks;
+    this.#mark = `{${JSON.stringify(envelopeKeys.subscriptionId)}:${incoming.id}}`;
+  }
+
+  acknowledge(): void {
+    const { resourceSubscriptions, taskIds, ...lists } = this.wishes;
+    const granted = {
+      ...Object.fromEntries(Object.entries(lists).filter(([, isWished]) => isWished)),
+      ...(resourceSubscriptions.length > 0 ? { resourceSubscriptions } : {}),
+      ...(taskIds.length > 0 ? { taskIds } : {}),
+    };
+    const params = `{"notifications":${JSON.stringify(granted)},"_meta":${this.#mark}}`;
+    this.incoming.send(notificationFrame('notifications/subscriptions/acknowledged', params));
+  }
+
+  listChanged(kind: ListKind): void {
+    const list = announcedAs(kind);
+    if (!this.wishes[`${list}ListChanged`]) return;
+    const method = `notifications/${list}/list_changed`;
+    this.incoming.send(notificationFrame(method, `{"_meta":${this.#mark}}`), method);
+  }
+
+  /** `params` is an object as the server wrote it, with the address as the client knows it. */
+  updated(uri: string, params: Buffer): void {
+    const isWatched = this.wishes.resourceSubscriptions.some((watched) => isWithin(uri, watched));
+    const object = objectAt(params, { start: 0, end: params.length });
+    if (!isWatched || !object) return;
+    const marked = splice(params, memberEdits(object, { _meta: this.#mark }));
+    this.incoming.send(notificationFrame('notifications/resources/updated', marked));
+  }
+
+  /** `shown` writes what the server said with the client's own handle and mark. */
+  task(from: Connection, taskId: string, shown: (own: MemberChanges) => Buffer): void {
+    const task = this.#tasks.find((one) => one.connection === from && one.taskId === taskId);
+    if (!task) return;
+    const params = shown({ taskId: JSON.stringify(task.handle), _meta: this.#mark });
+    this.incoming.send(notificationFrame('notifications/tasks', params));
+  }
+
+  /** We go down: the client is told that this is the end, and may listen elsewhere. */
+  end(): void {
+    this.incoming.result(`{"resultType":"complete","_meta":${this.#mark}}`);
+  }
+}

@@ -1,0 +1,102 @@
+// Clients that watch resources: a legacy one subscribes to each, a modern one says in one request that
+// stays open what it wants to hear. Both end up as a watch on the server that owns the resource, where
+// the client's own calls go, and both end with the client.
+
+import { Fault } from '../../kernel/fault.ts';
+import { authorize } from '../../policy/guard.ts';
+import type { LegacySession } from '../clients/legacy-session.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Incoming } from '../incoming.ts';
+import { invalidParams, refuseRequest, textParam } from '../refusals.ts';
+import { lacksTasks } from '../tasks/task-requests.ts';
+import { declaresTasks } from '../tasks/task-results.ts';
+import { watchTasks } from '../tasks/task-watch.ts';
+import { Listening, readWishes } from './listen.ts';
+
+/** Resources, and tasks, that one client may watch, in one session or in one request. */
+export const maxWatched = 1_000;
+/** Requests of one client that stay open to listen. */
+export const maxListenings = 64;
+
+export async function subscribe(
+  gateway: Gateway,
+  incoming: Incoming,
+  session: LegacySession | undefined,
+): Promise<void> {
+  const uri = textParam(incoming, 'uri');
+  if (uri === undefined || !session) return incoming.error(invalidParams('uri must be a string'));
+  if (session.watched.has(uri)) return incoming.result('{}');
+  try {
+    assertRoom(session.watched.size < maxWatched, `${maxWatched} resources`);
+    const stop = await watch(gateway, incoming, uri);
+    if (!stop) return incoming.error(invalidParams(`unknown resource ${uri}`));
+    const isFull = session.watched.size >= maxWatched;
+    if (incoming.isOver || isFull || session.watched.has(uri)) stop();
+    else session.watched.set(uri, stop);
+    assertRoom(!isFull, `${maxWatched} resources`);
+    incoming.result('{}');
+  } catch (thrown) {
+    refuseRequest(incoming, thrown);
+  }
+}
+
+export function unsubscribe(incoming: Incoming, session: LegacySession | undefined): void {
+  const uri = textParam(incoming, 'uri');
+  if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
+  session?.watched.get(uri)?.();
+  session?.watched.delete(uri);
+  incoming.result('{}');
+}
+
+/** Begins to watch a resource; the result stops it. Undefined if nobody owns it. */
+async function watch(
+  gateway: Gateway,
+  incoming: Incoming,
+  uri: string,
+): Promise<(() => void) | undefined> {
+  const { principal } = incoming;
+  const owner = await gateway.view.resources.ownerOf(uri, incoming);
+  if (!owner) return undefined;
+  authorize(gateway.host.guard, principal, owner.server, owner.uri, 'subscribe', 'resource');
+  return await gateway.host.find(owner.server).slots.watch(incoming, owner.uri);
+}
+
+/** The request stays open until its client closes it, or we go down. */
+export async function listen(gateway: Gateway, incoming: Incoming): Promise<void> {
+  const wishes = readWishes(incoming);
+  if (!wishes) return incoming.error(invalidParams('notifications must be an object'));
+  const hasRoom = () => gateway.listeningsOf(incoming.client.key) < maxListenings;
+  assertRoom(hasRoom(), `${maxListenings} streams`);
+  assertRoom(wishes.resourceSubscriptions.length <= maxWatched, `${maxWatched} resources`);
+  assertRoom(wishes.taskIds.length <= maxWatched, `${maxWatched} tasks`);
+  if (wishes.taskIds.length > 0 && !declaresTasks(incoming)) return incoming.error(lacksTasks());
+  const stops: (() => void)[] = [];
+  const granted: string[] = [];
+  const watching = wishes.resourceSubscriptions.map(async (uri) => {
+    // What cannot be watched is not granted; the acknowledgement says so.
+    const stop = await watch(gateway, incoming, uri).catch(() => undefined);
+    if (!stop) return;
+    stops.push(stop);
+    granted.push(uri);
+  });
+  const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
+  stops.push(tasks.stop);
+  const end = () => {
+    for (const stop of stops) stop();
+  };
+  if (incoming.isOver) return end();
+  // Others may have come first while the servers were asked.
+  if (!hasRoom()) end();
+  assertRoom(hasRoom(), `${maxListenings} streams`);
+  const taskIds = tasks.granted.map(({ handle }) => handle);
+  const shown = { ...wishes, resourceSubscriptions: granted, taskIds };
+  const listening = new Listening(incoming, shown, tasks.granted);
+  gateway.listening(listening, end);
+  listening.acknowledge();
+}
+
+/** One client must not fill our memory, or its servers', with what it wants to hear. */
+function assertRoom(hasRoom: boolean, limit: string): void {
+  if (hasRoom) return;
+  throw new Fault('overloaded', `a client may listen to at most ${limit}; end others first`);
+}

@@ -1,0 +1,61 @@
+// The names and addresses that a gateway has given, kept beyond its end: after a restart the same call
+// goes to the same server, although another has come for its name meanwhile. One record for each config file and kind of
+// name. What comes back from the disk is checked; what does not fit is left out.
+
+import { hash } from 'node:crypto';
+import type { Owner } from '../../catalog/naming.ts';
+import type { Collection } from '../../store/store.ts';
+import { isRecord } from '../../upstream/classify.ts';
+
+const version = 1;
+
+export class GivenNames {
+  readonly #collection: Collection;
+  readonly #key: string;
+  #kept = '[]';
+
+  /** `scope` says whose names these are: the config file, the kind, the mode. */
+  constructor(collection: Collection, scope: readonly (string | null)[]) {
+    this.#collection = collection;
+    this.#key = hash('sha256', JSON.stringify(scope), 'hex');
+  }
+
+  async recall(): Promise<ReadonlyMap<string, Owner>> {
+    const record = await this.#collection.get(this.#key);
+    const names = isRecord(record) && record['version'] === version ? record['names'] : undefined;
+    const given = new Map(Array.isArray(names) ? names.flatMap(entryOf) : []);
+    this.#kept = textOf(given);
+    return given;
+  }
+
+  /** Writes them if they are not the same as before. */
+  keep(given: ReadonlyMap<string, Owner>): void {
+    const text = textOf(given);
+    if (text === this.#kept) return;
+    this.#kept = text;
+    const names = [...given].map(([exposed, { server, name }]) => [exposed, server, name]);
+    // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
+    this.#collection.put(this.#key, { version, names }).catch(() => {});
+  }
+}
+
+/** Is this a record of names, of this version or another? */
+export function isNamesRecord(record: unknown): boolean {
+  if (!isRecord(record) || typeof record['version'] !== 'number') return false;
+  return record['version'] !== version || Array.isArray(record['names']);
+}
+
+/** In no order: a list that comes in another order has the same names. */
+function textOf(given: ReadonlyMap<string, Owner>): string {
+  const entries = [...given].map(([exposed, { server, name }]) =>
+    JSON.stringify([exposed, server, name]),
+  );
+  return `[${entries.sort().join(',')}]`;
+}
+
+function entryOf(entry: unknown): readonly (readonly [string, Owner])[] {
+  const [exposed, server, name] = Array.isArray(entry) ? (entry as unknown[]) : [];
+  return typeof exposed === 'string' && typeof server === 'string' && typeof name === 'string'
+    ? [[exposed, { server, name }]]
+    : [];
+}

@@ -1,0 +1,254 @@
+// Knowing what servers list, without making anybody wait for it longer than it is worth. What an
+// earlier run knew is recalled first; a server of which nothing is known is started, when there is a
+// place for it, and waited for once, by all who ask; one that says its list has changed is read again,
+// if it is there. Whoever cannot be read in time goes on alone, and its arrival is news to those who
+// were answered without it. A server that did not come in time is not waited for again, in this run or
+// a later one, until it has come; and lists do not try for ever to start one that fails.
+
+import type { Caller } from '../../host/connections/caller.ts';
+import { classOf } from '../../host/connections/client-class.ts';
+import { freshen } from '../../host/discovery.ts';
+import type { Host } from '../../host/host.ts';
+import {
+  failedAttempt,
+  type ListAttempts,
+  mayTry,
+  noAttempts,
+} from '../../host/lists/list-attempts.ts';
+import { type ListKind, listDeadlineMs, listWords } from '../../host/lists/listings.ts';
+import type { Server } from '../../host/servers/server.ts';
+import { type Clock, within } from '../../kernel/clock.ts';
+
+/** Lists of which it is remembered that they could not be read. */
+const maxAttempts = 1_000;
+/** How long a list waits for a server that says its list has changed. */
+const changedListMs = 2_000;
+/** Who has used up this share of the wait and has not listed, was late. */
+const lateShare = 1 / 4;
+
+interface Reading {
+  /** When the server was asked; undefined while it waits for a place. */
+  begunAt: number | undefined;
+  /** Who waits for it, until the server is asked; as many as there are requests. */
+  readonly askers: (Caller | undefined)[];
+  /** Never rejects: `status` has the cause. */
+  ended: Promise<void>;
+}
+
+export class KnownLists {
+  readonly #host: Host;
+  readonly #clock: Clock;
+  readonly #listWaitMs: number;
+  readonly #recalling: Promise<void>;
+  /** Until when a server is waited for that has never given a list; one for each server and list. */
+  readonly #waitedUntil = new Map<string, number>();
+  /** Until when a server is waited for that has given its list to others; at most `maxAttempts`. */
+  readonly #ownUntil = new Map<string, number>();
+  /** Servers without which a list was answered; at most one for each server and list. */
+  readonly #missed = new Set<string>();
+  /** Readings under way; at most one for each server, list and class of clients that lacks a list of its own. */
+  readonly #readings = new Map<string, Reading>();
+  /** Lists that could not be read, by server, list and class, and when that is tried again; at most `maxAttempts`. */
+  readonly #attempts = new Map<string, ListAttempts>();
+  #isRecalled = false;
+
+  /** `recalled` is told when what an earlier run knew is there, and what else is being recalled. */
+  constructor(
+    host: Host,
+    clock: Clock,
+    listWaitMs: number,
+    others: readonly Promise<void>[],
+    recalled: () => void,
+  ) {
+    this.#host = host;
+    this.#clock = clock;
+    this.#listWaitMs = listWaitMs;
+    const recalls = host.servers().flatMap((server) => [server.recall(), server.history.recall()]);
+    // A record that cannot be read is as good as none; the store has told about it.
+    this.#recalling = Promise.allSettled([...recalls, ...others]).then(() => {
+      this.#isRecalled = true;
+      recalled();
+    });
+  }
+
+  /** Undefined when there is nothing to wait for. */
+  recalled(): Promise<void> | undefined {
+    return this.#isRecalled ? undefined : this.#recalling;
+  }
+
+  /** Was a list answered without this server? Asking takes note that it is told now. */
+  wasMissed(server: string, kind: ListKind): boolean {
+    return this.#missed.delete(markOf(server, kind));
+  }
+
+  /** Reads what is not known, or known to be old, of those that are there to be asked. */
+  async update(
+    servers: readonly Server[],
+    kind: ListKind,
+    caller: Caller | undefined,
+  ): Promise<void> {
+    const old = servers.filter((server) => {
+      const shown = server.catalogueFor(caller);
+      if (shown.definitions(kind) === undefined) return isWorthAsking(server, kind, caller);
+      // Clients like this one may be offered something else than what is shown until then.
+      if (server.isBorrowedFor(caller)) return true;
+      return !shown.lists.isFresh(kind) && server.slotOf(shown) !== undefined;
+    });
+    if (old.length === 0) return;
+    await Promise.all(old.map((server) => this.#await(server, kind, caller)));
+    // Somebody else's reading, shared while nothing was known, may have been for other clients.
+    const borrowed = old.filter((server) => server.isBorrowedFor(caller));
+    await Promise.all(borrowed.map((server) => this.#await(server, kind, caller)));
+    for (const server of old) {
+      const isFresh = server.catalogueFor(caller).lists.isFresh(kind);
+      if (!isFresh) this.#missed.add(markOf(server.name, kind));
+    }
+  }
+
+  /** For a name that nobody knows: asks those whose list is not known, and those it points to. */
+  async learn(
+    kind: ListKind,
+    caller: Caller,
+    isCandidate: (server: Server) => boolean,
+  ): Promise<void> {
+    await this.recalled();
+    const readings = this.#host.servers().flatMap((server) => {
+      const shown = server.catalogueFor(caller);
+      const isUnknown = shown.definitions(kind) === undefined && mayHave(server, kind, caller);
+      // Somebody calls it by its name: it is started like for any call.
+      if (isCandidate(server)) {
+        const isRead = shown.lists.isFresh(kind) && !server.isBorrowedFor(caller);
+        return isRead ? [] : [this.#read(server, kind, caller)];
+      }
+      return isUnknown ? [this.#await(server, kind, caller)] : [];
+    });
+    await Promise.all(readings);
+  }
+
+  /** Waits for one server as long as it may be waited for. */
+  async #await(server: Server, kind: ListKind, caller: Caller | undefined): Promise<void> {
+    const waitMs = server.isBorrowedFor(caller)
+      ? this.#waitForOwnMs(server, caller)
+      : this.#waitMs(server, kind);
+    const reading = this.#reading(server, kind, caller);
+    if (reading === undefined || waitMs === 0) return;
+    await within(this.#clock, waitMs, reading.ended);
+    if (server.offerings.definitions(kind) === undefined) this.#noteLate(server, kind, reading);
+  }
+
+  /** What others are offered is shown at once or after a short time, but that time is waited only once. */
+  #waitForOwnMs({ name }: Server, caller: Caller | undefined): number {
+    const mark = `${name} ${caller ? classOf(caller.capabilities).key : ''}`;
+    const now = this.#clock.now();
+    const until = this.#ownUntil.get(mark) ?? now + changedListMs;
+    if (this.#ownUntil.size >= maxAttempts) this.#ownUntil.clear();
+    this.#ownUntil.set(mark, until);
+    return Math.max(0, until - now);
+  }
+
+  #waitMs({ offerings, name, history }: Server, kind: ListKind): number {
+    if (offerings.definitions(kind) !== undefined) return changedListMs;
+    const mark = markOf(name, kind);
+    const now = this.#clock.now();
+    const allowedMs = history.facts.late.includes(kind) ? 0 : this.#listWaitMs;
+    const until = this.#waitedUntil.get(mark) ?? now + allowedMs;
+    this.#waitedUntil.set(mark, until);
+    return Math.max(0, until - now);
+  }
+
+  /** One that waited for its place most of the time is not to blame. */
+  #noteLate({ history }: Server, kind: ListKind, { begunAt }: Reading): void {
+    if (begunAt === undefined) return;
+    if (this.#clock.now() - begunAt >= this.#listWaitMs * lateShare) history.wasLate(kind);
+  }
+
+  /** The reading under way, or a new one; undefined if a list may not try it now. */
+  #reading(server: Server, kind: ListKind, caller: Caller | undefined): Reading | undefined {
+    const mark = markOf(server.name, kind);
+    const isBorrowed = caller !== undefined && server.isBorrowedFor(caller);
+    const key = isBorrowed ? `${mark} ${classOf(caller.capabilities).key}` : mark;
+    const underWay = this.#readings.get(key);
+    if (underWay) {
+      if (underWay.begunAt === undefined) underWay.askers.push(caller);
+      return underWay;
+    }
+    if (!this.#mayStart(server, key, isBorrowed)) return undefined;
+    const reading: Reading = { begunAt: undefined, askers: [caller], ended: Promise.resolve() };
+    reading.ended = this.#readInTurn(server, kind, reading, key, isBorrowed).finally(() =>
+      this.#readings.delete(key),
+    );
+    this.#readings.set(key, reading);
+    return reading;
+  }
+
+  /** `isFurther`: a connection for another class of clients is needed, whatever runs already. */
+  #mayStart({ supervisor, config }: Server, key: string, isFurther: boolean): boolean {
+    const isRunning = supervisor.connection || supervisor.phase.kind === 'starting';
+    if (isRunning && !isFurther) return true;
+    const budget = { left: supervisor.restartsLeft, max: config.restart?.max ?? null };
+    return mayTry(this.#attempts.get(key) ?? noAttempts, this.#clock.now(), budget);
+  }
+
+  async #readInTurn(
+    server: Server,
+    kind: ListKind,
+    reading: Reading,
+    key: string,
+    isFurther: boolean,
+  ): Promise<void> {
+    using _place = await this.#host.places.enter(server, isFurther);
+    reading.begunAt = this.#clock.now();
+    // It may have waited long for its place: it is read for somebody who is still there.
+    const present = reading.askers.splice(0).filter((asker) => !asker?.client.isGone);
+    if (present.length > 0) return await this.#read(server, kind, present[0], key);
+    // The server itself was not waited for: whoever asks next waits for it.
+    this.#waitedUntil.delete(markOf(server.name, kind));
+  }
+
+  /** Ends when the list is read or cannot be read: it is shown as it was last known, or not. */
+  async #read(
+    server: Server,
+    kind: ListKind,
+    caller: Caller | undefined,
+    key = markOf(server.name, kind),
+  ): Promise<void> {
+    const mark = markOf(server.name, kind);
+    const deadlineMs = server.config.startTimeoutMs + listDeadlineMs;
+    try {
+      await freshen(this.#host, server, kind, { caller, deadlineMs, asksAgain: false });
+    } catch {
+      // `status` has the cause.
+    }
+    const isKnown = server.offerings.definitions(kind) !== undefined;
+    if (isKnown && !server.isBorrowedFor(caller)) {
+      this.#attempts.delete(key);
+      return;
+    }
+    const now = this.#clock.now();
+    this.#waitedUntil.set(mark, now);
+    if (this.#attempts.size >= maxAttempts) this.#attempts.clear();
+    this.#attempts.set(key, failedAttempt(this.#attempts.get(key) ?? noAttempts, now));
+  }
+}
+
+/**
+ * A server that has given its tools and not this list, in this run or an earlier one, has refused it or
+ * was late with it: it is asked again when it runs, but not started for it.
+ */
+function isWorthAsking(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
+  const { connection, phase } = server.supervisor;
+  const isRunning = connection !== undefined || phase.kind === 'starting';
+  const hasTools = server.offerings.definitions('tools') !== undefined;
+  return mayHave(server, kind, caller) && (isRunning || !hasTools);
+}
+
+/** Few servers have skills: one that has said that it has none is not started for them. */
+function mayHave(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
+  if (kind !== 'skills') return true;
+  const greeting = caller ? server.greetingFor(caller) : server.greeting;
+  return greeting === undefined || listWords.skills.isDeclared(greeting.capabilities);
+}
+
+function markOf(server: string, kind: ListKind): string {
+  return `${kind} ${server}`;
+}

@@ -1,0 +1,196 @@
+// From a name that a client says to the server and the name that is meant. The table is worked out
+// from what all servers list, and again when one of those lists has changed; a name that was given stays
+// with its owner, also after a restart. A name that is not in it may belong to a server that has not been
+// asked yet, so those are asked before it is unknown.
+
+import { conflictsOf, type NameConflict } from '../../catalog/name-conflicts.ts';
+import {
+  isContestable,
+  type Names,
+  type NamingMode,
+  nameAll,
+  type Owner,
+} from '../../catalog/naming.ts';
+import { prefixOf } from '../../catalog/prefixed-name.ts';
+import type { Caller } from '../../host/connections/caller.ts';
+import type { Host } from '../../host/host.ts';
+import type { Server } from '../../host/servers/server.ts';
+import { operationKey } from '../../host-tools/traffic.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { isAllowed } from '../../policy/guard.ts';
+import type { Principal } from '../../policy/principal.ts';
+import type { MemberChanges } from '../../wire/member-edits.ts';
+import { GivenNames, isNamesRecord } from './given-names.ts';
+
+export interface ToolRoute {
+  readonly server: string;
+  readonly kind: 'tool' | 'prompt';
+  readonly name: string;
+  readonly operationKey: string;
+  readonly changes?: MemberChanges;
+}
+
+export interface NameTableParts {
+  readonly host: Host;
+  readonly kind: 'tool' | 'prompt';
+  readonly mode: NamingMode;
+  readonly reserved: ReadonlySet<string>;
+  /** Asks servers for their list: those that were never asked, and one that a name points to. */
+  readonly learn: (caller: Caller, isCandidate: (server: Server) => boolean) => Promise<void>;
+}
+
+const lists = { tool: 'tools', prompt: 'prompts' } as const;
+
+export class NameTable {
+  readonly #parts: NameTableParts;
+  /** By exposed name, until a list changes; at most one for each name that is listed. */
+  readonly #routes = new Map<string, ToolRoute | undefined>();
+  readonly #kept: GivenNames;
+  /** Bound: the names that servers list, and those kept for servers that have not listed yet. */
+  #given: ReadonlyMap<string, Owner> = new Map();
+  #isRecalled = false;
+  #names: Names | undefined;
+  /** By server; at most what servers list. */
+  #conflicts: ReadonlyMap<string, readonly NameConflict[]> | undefined;
+
+  constructor(parts: NameTableParts) {
+    this.#parts = parts;
+    const { host, kind, mode } = parts;
+    this.#kept = new GivenNames(host.collection('names', isNamesRecord), [
+      host.configFile,
+      kind,
+      mode,
+    ]);
+  }
+
+  /** What an earlier run has given counts more than what this one may have given in its first moments. */
+  async recall(): Promise<void> {
+    const kept = await this.#kept.recall();
+    this.#given = new Map([...this.#given, ...kept]);
+    this.#isRecalled = true;
+    this.changed();
+  }
+
+  /** Tools or prompts that did not get their name. Asking changes nothing. */
+  conflicts(): readonly NameConflict[] {
+    return [...this.#conflictsByServer().values()].flat();
+  }
+
+  /** The same of one server. */
+  conflictsOf(server: string): readonly NameConflict[] {
+    return this.#conflictsByServer().get(server) ?? [];
+  }
+
+  #conflictsByServer(): ReadonlyMap<string, readonly NameConflict[]> {
+    if (this.#conflicts) return this.#conflicts;
+    const byServer = new Map<string, NameConflict[]>();
+    for (const conflict of conflictsOf(this.#names ?? this.#nameAll(), this.#parts.kind)) {
+      const known = byServer.get(conflict.server);
+      if (known) known.push(conflict);
+      else byServer.set(conflict.server, [conflict]);
+    }
+    this.#conflicts = byServer;
+    return byServer;
+  }
+
+  changed(): void {
+    this.#names = undefined;
+    this.#conflicts = undefined;
+    this.#routes.clear();
+  }
+
+  /** What clients call it; undefined if it was refused. */
+  exposed({
+    server,
+    name,
+  }: {
+    readonly server: string;
+    readonly name: string;
+  }): string | undefined {
+    return this.names.exposed(server, name);
+  }
+
+  /** As far as is known now. */
+  route(exposed: string, principal: Principal): ToolRoute | undefined {
+    const { host, kind } = this.#parts;
+    const route = this.#routes.get(exposed) ?? this.#look(exposed, principal);
+    if (!route || !isAllowed(host.guard, principal, route.server, route.name, kind))
+      return undefined;
+    return route;
+  }
+
+  /** The same, after asking the servers whose list is not known, or not any more. */
+  async find(exposed: string, caller: Caller): Promise<ToolRoute | undefined> {
+    const { principal } = caller;
+    const known = this.route(exposed, principal);
+    if (known) return known;
+    const { learn } = this.#parts;
+    await learn(caller, ({ name }) => exposed.startsWith(prefixOf(name)));
+    return this.route(exposed, principal);
+  }
+
+  /** Why a name may be unknown only for now: the server of its prefix could not be asked what it has. */
+  unread(exposed: string, principal: Principal): Fault | undefined {
+    const { host, kind, mode } = this.#parts;
+    // Without prefixes it can be anybody's.
+    const server = host
+      .servers()
+      .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
+      .filter(({ name }) => isAllowed(host.guard, principal, name, null, kind))
+      .find(({ offerings }) => offerings.definitions(lists[kind]) === undefined);
+    if (!server) return undefined;
+    const { name, supervisor } = server;
+    // Nothing will start it by itself: its own words say what to do.
+    if (supervisor.isEjected) return supervisor.refusal('ejected');
+    const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';
+    const retryable = supervisor.lastFault?.fault.record.retryable ?? true;
+    const next = `${retryable ? 'try again, or ' : ''}see: holdfast status ${name}`;
+    const message = `${name} could not be asked for its ${lists[kind]}${cause}; ${next}`;
+    return new Fault('unavailable', message, { server: name, retryable });
+  }
+
+  get names(): Names {
+    if (this.#names) return this.#names;
+    this.#names = this.#nameAll();
+    this.#given = this.#names.given;
+    if (this.#isRecalled) this.#keep();
+    return this.#names;
+  }
+
+  #nameAll(): Names {
+    const { host, kind, mode, reserved } = this.#parts;
+    const offerings = host.servers().map((server) => {
+      const definitions = server.offerings.definitions(lists[kind]);
+      const items = (definitions ?? []).map(({ key }) => ({
+        name: key,
+        as: kind === 'tool' ? (server.toolConfig(key)?.as ?? null) : null,
+      }));
+      return { server: server.name, items, isListed: definitions !== undefined };
+    });
+    return nameAll(offerings, mode, reserved, this.#given);
+  }
+
+  #keep(): void {
+    const { mode } = this.#parts;
+    const contestable = [...this.#given].filter(([exposed, owner]) =>
+      isContestable(mode, exposed, owner),
+    );
+    this.#kept.keep(new Map(contestable));
+  }
+
+  #look(exposed: string, principal: Principal): ToolRoute | undefined {
+    const { host, kind } = this.#parts;
+    const mayUse = ({ server, name }: { server: string; name: string }) =>
+      isAllowed(host.guard, principal, server, name, kind);
+    const owner = this.names.resolve(exposed, mayUse);
+    if (!owner) return undefined;
+    const { server, name } = owner;
+    const method = kind === 'tool' ? 'tools/call' : 'prompts/get';
+    const key = kind === 'tool' ? operationKey(method, server, name) : method;
+    const changes = name === exposed ? {} : { changes: { name: JSON.stringify(name) } };
+    const route: ToolRoute = { server, kind, name, operationKey: key, ...changes };
+    // A bare name may lead elsewhere for somebody who sees other servers.
+    if (this.names.exposed(server, name) === exposed) this.#routes.set(exposed, route);
+    return route;
+  }
+}

@@ -1,0 +1,164 @@
+// The gateway's own tools: its health and telemetry, and, where the surface is search, the three
+// through which all others are reached. They are answered here and go to no server, except what
+// call_tool calls, which goes the way of every call, with the caller's own bytes.
+
+import { disclosedStatus, knownStatus } from '../../host/status.ts';
+import { readCallTool } from '../../host-tools/call-tool.ts';
+import { callHostTool, hostToolDefinition, hostToolNames } from '../../host-tools/host-tools.ts';
+import { describedTool, searchResult } from '../../host-tools/search-results.ts';
+import {
+  isSearchSurfaceTool,
+  readDescribeTool,
+  readSearchTools,
+  type SearchSurfaceName,
+  searchSurfaceDefinitions,
+  searchSurfaceNames,
+} from '../../host-tools/search-surface.ts';
+import { operationKey } from '../../host-tools/traffic.ts';
+import { Fault, type FaultRecord, faultFrom } from '../../kernel/fault.ts';
+import { disclosedRecord } from '../../policy/disclosure.ts';
+import { isAllowed } from '../../policy/guard.ts';
+import { valueOf as parsed } from '../../wire/decode.ts';
+import { rpcCodes } from '../../wire/eras.ts';
+import { memberEdits } from '../../wire/member-edits.ts';
+import { objectAt } from '../../wire/parts.ts';
+import { splice } from '../../wire/splice.ts';
+import type { Gateway, GatewaySettings } from '../gateway.ts';
+import type { Incoming } from '../incoming.ts';
+import { faultError } from '../relay/relay.ts';
+import type { ToolRoute } from './name-table.ts';
+
+/** What our own tools are counted under; no server has this name. */
+const ownServer = 'holdfast';
+const hostToolPrefix = `${ownServer}__`;
+const hostTools = new Map(hostToolNames.map((name) => [`${hostToolPrefix}${name}`, name]));
+
+/** Names that no server may have. */
+export function ownToolNames({
+  hostTools: hasHostTools,
+  surface,
+}: GatewaySettings): ReadonlySet<string> {
+  return new Set([
+    ...(hasHostTools ? hostTools.keys() : []),
+    ...(surface === 'search' ? searchSurfaceNames : []),
+  ]);
+}
+
+/** The definitions that stand in a list of tools beside those of the servers, or instead of them. */
+export function ownDefinitions(
+  settings: GatewaySettings,
+  servers: readonly string[],
+): readonly string[] {
+  if (settings.surface === 'search') return searchSurfaceDefinitions(servers);
+  if (!settings.hostTools) return [];
+  return [...hostTools].map(([listedAs, name]) => hostToolDefinition(name, listedAs));
+}
+
+/** True if the name is one of ours: then it is answered here. */
+export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string): boolean {
+  const { settings } = gateway;
+  const hostTool = settings.hostTools ? hostTools.get(name) : undefined;
+  if (hostTool) {
+    gateway.count(incoming, operationKey('tools/call', ownServer, hostTool), () => {
+      const { host, traffic, isAccepting, clock } = gateway;
+      const { principal } = incoming;
+      const mayKnow = (server: string, tool: string | null) =>
+        server === ownServer || isAllowed(host.guard, principal, server, tool);
+      const sources = {
+        status: () => disclosedStatus(knownStatus(host.status(), mayKnow), principal),
+        mayKnow,
+        workerRestarts: host.workerRestarts,
+        disclosed: <R extends FaultRecord>(record: R) => disclosedRecord(record, principal),
+        traffic,
+        isAccepting,
+        generation: 1,
+        clock,
+      };
+      const outcome = callHostTool(hostTool, argumentsOf(incoming), sources);
+      if (outcome.kind === 'invalid') refuse(incoming, outcome.message);
+      else answer(incoming, outcome.result);
+    });
+    return true;
+  }
+  if (settings.surface !== 'search' || !isSearchSurfaceTool(name)) return false;
+  if (name === 'call_tool') callNamed(gateway, incoming);
+  else
+    gateway.count(incoming, operationKey('tools/call', ownServer, name), () =>
+      look(gateway, incoming, name),
+    );
+  return true;
+}
+
+function argumentsOf({ message }: Incoming): unknown {
+  const span = message.paramsObject?.find('arguments');
+  return span && parsed(message.bytes, span);
+}
+
+function refuse(incoming: Incoming, message: string): void {
+  incoming.error({ code: rpcCodes.invalidParams, message });
+}
+
+/** A result of our own, in the words of the client's era. */
+function answer(incoming: Incoming, result: string): void {
+  if (!incoming.isModern) return incoming.result(result);
+  const bytes = Buffer.from(result);
+  const object = objectAt(bytes, { start: 0, end: bytes.length });
+  incoming.result(
+    object ? splice(bytes, memberEdits(object, { resultType: '"complete"' })) : bytes,
+  );
+}
+
+// --- the search surface --------------------------------------------------------------------
+
+async function look(
+  gateway: Gateway,
+  incoming: Incoming,
+  name: Exclude<SearchSurfaceName, 'call_tool'>,
+): Promise<void> {
+  if (name === 'search_tools') return search(gateway, incoming);
+  const question = readDescribeTool(argumentsOf(incoming));
+  if (question.kind === 'invalid') return refuse(incoming, question.message);
+  const route = await gateway.view.tools.find(question.name, incoming);
+  const definition = route && (await gateway.view.toolDefinition(route, incoming));
+  if (!route || !definition) return refuse(incoming, `Unknown tool: ${question.name}`);
+  const exposed = gateway.view.tools.exposed(route) ?? question.name;
+  answer(incoming, describedTool(definition.bytes, definition, exposed));
+}
+
+async function search(gateway: Gateway, incoming: Incoming): Promise<void> {
+  const question = readSearchTools(argumentsOf(incoming));
+  if (question.kind === 'invalid') return refuse(incoming, question.message);
+  const { view } = gateway;
+  const served = await view.searchable(incoming, question.server);
+  const { ToolSearch } = await import('../../catalog/search.ts');
+  const outcome = new ToolSearch(served).search(question.query, question.limit);
+  const nameOf = (hit: { server: string; tool: string }) =>
+    view.tools.exposed({ server: hit.server, name: hit.tool }) ?? hit.tool;
+  const unsearched = view.unlisted(incoming.principal);
+  answer(incoming, searchResult(question, outcome, nameOf, unsearched));
+}
+
+function callNamed(gateway: Gateway, incoming: Incoming): void {
+  const { bytes, paramsObject } = incoming.message;
+  const span = paramsObject?.find('arguments');
+  const question = readCallTool(bytes, span);
+  if (question.kind === 'invalid') return refuse(incoming, question.message);
+  const { name, arguments: inner } = question;
+  if (isSearchSurfaceTool(name)) {
+    return refuse(incoming, `call_tool cannot call ${name}; call ${name} itself`);
+  }
+  const args = inner ? bytes.subarray(inner.start, inner.end) : Buffer.from('{}');
+  const carry = (route: ToolRoute | undefined) => {
+    const fault = route ? undefined : gateway.view.tools.unread(name, incoming.principal);
+    if (fault) return gateway.failToolCall(incoming, fault);
+    if (!route) return refuse(incoming, `Unknown tool: ${name}`);
+    const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
+    gateway.relay.carry(incoming, { ...route, calledAs: name, args, changes });
+  };
+  const caught = (error: unknown) => gateway.caught(error);
+  const fail = (thrown: unknown) => {
+    if (!(thrown instanceof Fault)) caught(thrown);
+    incoming.error(faultError(faultFrom(thrown), incoming.principal));
+  };
+  gateway.view.tools.find(name, incoming).then(carry).catch(fail).catch(caught);
+}

@@ -1,0 +1,111 @@
+// Whose each resource is, as clients see it. A server owns what it lists or has returned; an address
+// that two servers claim is told apart on its way to the client and put back on its way to the server.
+// Where nothing is claimed twice the bytes of a result are not touched.
+
+import { type UriOwner, UriOwners } from '../../catalog/uri-owners.ts';
+import { collectUris, rewriteUris } from '../../catalog/uri-rewriting.ts';
+import { type Answer, answerOf, resultBytes } from '../../host/call/answer.ts';
+import type { Caller } from '../../host/connections/caller.ts';
+import type { Host } from '../../host/host.ts';
+import type { ListKind } from '../../host/lists/listings.ts';
+import { isAllowed } from '../../policy/guard.ts';
+import { GivenNames, isNamesRecord } from './given-names.ts';
+import type { KnownLists } from './known-lists.ts';
+
+export class ResourceView {
+  readonly #host: Host;
+  readonly #known: () => KnownLists;
+  readonly #uris: UriOwners;
+  readonly #kept: GivenNames;
+  #isRecalled = false;
+
+  constructor(host: Host, known: () => KnownLists) {
+    this.#host = host;
+    this.#known = known;
+    this.#uris = new UriOwners(host.servers().map(({ name }) => name));
+    this.#kept = new GivenNames(host.collection('names', isNamesRecord), [
+      host.configFile,
+      'resource',
+    ]);
+  }
+
+  /** Addresses that an earlier run has shown as those of a later server stay with it. */
+  async recall(): Promise<void> {
+    const given = await this.#kept.recall();
+    const servers = this.#host.servers().map(({ name }) => name);
+    const held = new Map(servers.map((server) => [server, [] as string[]]));
+    for (const [uri, { server }] of given) held.get(server)?.push(uri);
+    this.#uris.recall([...held].map(([server, uris]) => ({ server, uris })));
+    this.#isRecalled = true;
+  }
+
+  /** What this server lists is new, or not what it was. */
+  changed(name: string): void {
+    const server = this.#host.get(name);
+    const keys = (kind: ListKind) => server?.offerings.definitions(kind)?.map(({ key }) => key);
+    const [uris, templates, skills] = (['resources', 'resourceTemplates', 'skills'] as const).map(
+      keys,
+    );
+    // Of one that has not listed, it is known only what an earlier run has shown.
+    if (uris === undefined && templates === undefined && skills === undefined) return;
+    this.#uris.listed(name, uris ?? [], templates ?? [], skills ?? []);
+    if (this.#isRecalled) this.#keep();
+  }
+
+  #keep(): void {
+    const held = this.#uris.held();
+    this.#kept.keep(
+      new Map(held.flatMap(({ server, uris }) => uris.map((uri) => [uri, { server, name: uri }]))),
+    );
+  }
+
+  /** Whose resource this is. Servers that have never listed theirs are asked first. */
+  async ownerOf(uri: string, caller: Caller): Promise<UriOwner | undefined> {
+    const { principal } = caller;
+    const known = this.#known();
+    await known.recalled();
+    let owner = this.#uris.resolve(uri);
+    // The only server there is owns everything, unless it says that it has no resources.
+    if (!owner || this.#host.find(owner.server).greeting === undefined) {
+      const none = () => false;
+      const kinds = ['resources', 'resourceTemplates', 'skills'] as const;
+      await Promise.all(kinds.map((kind) => known.learn(kind, caller, none)));
+      owner = this.#uris.resolve(uri);
+    }
+    if (!owner || !this.#hasResources(owner.server)) return undefined;
+    const { guard } = this.#host;
+    return isAllowed(guard, principal, owner.server, owner.uri, 'resource') ? owner : undefined;
+  }
+
+  /** A server that says it has none is not asked for one. */
+  #hasResources(server: string): boolean {
+    const { greeting } = this.#host.find(server);
+    return greeting === undefined || greeting.capabilities['resources'] !== undefined;
+  }
+
+  /** An address of this server as clients see it. */
+  exposed(server: string, uri: string): string {
+    return this.#uris.exposed(server, uri);
+  }
+
+  exposedTemplate(server: string, uriTemplate: string): string {
+    return this.#uris.exposedTemplate(server, uriTemplate);
+  }
+
+  /** A result in which addresses that another server claims are told apart; the same if none is. */
+  exposedAnswer(server: string, answer: Answer): Answer {
+    if (this.#host.servers().length < 2) return answer;
+    const { frame, result, object } = answer;
+    for (const uri of collectUris(frame, object ?? result)) this.#uris.returned(server, uri);
+    if (!this.#uris.hasRewrites(server)) return answer;
+    const bytes = resultBytes(answer);
+    const rewritten = this.exposedIn(server, bytes);
+    return rewritten === bytes ? answer : answerOf(rewritten);
+  }
+
+  /** The same for a value that stands for itself. */
+  exposedIn(server: string, bytes: Buffer): Buffer {
+    const span = { start: 0, end: bytes.length };
+    return rewriteUris(bytes, span, (uri) => this.#uris.exposed(server, uri));
+  }
+}

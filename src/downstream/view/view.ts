@@ -1,0 +1,264 @@
+// What clients see of all servers together: one list of each kind, and the names in them. A list is
+// composed from what is known (known-lists), for this principal and in the words of its era, and kept
+// until something in it changes. Whose a resource is stands beside it (resource-view).
+
+import { randomBytes } from 'node:crypto';
+import { Cursors } from '../../catalog/cursors.ts';
+import { type Definition, readDefinitions } from '../../catalog/definitions.ts';
+import { type ListPart, listResult } from '../../catalog/merge.ts';
+import type { NameConflict } from '../../catalog/name-conflicts.ts';
+import type { ServedTool } from '../../catalog/search.ts';
+import type { Caller } from '../../host/connections/caller.ts';
+import { classOf } from '../../host/connections/client-class.ts';
+import type { Host } from '../../host/host.ts';
+import type { ListChange } from '../../host/host-news.ts';
+import type { ListKind } from '../../host/lists/listings.ts';
+import type { Server } from '../../host/servers/server.ts';
+import { hasTaskCalls } from '../../host/tasks/task-result.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { isAllowed } from '../../policy/guard.ts';
+import type { Principal } from '../../policy/principal.ts';
+import type { Greeting } from '../../upstream/connection.ts';
+import { oneLine } from '../../wire/splice.ts';
+import type { GatewaySettings } from '../gateway.ts';
+import type { Incoming } from '../incoming.ts';
+import { taskDefinition } from '../tasks/task-definitions.ts';
+import { KnownLists } from './known-lists.ts';
+import { legacyDefinition } from './legacy-definitions.ts';
+import { NameTable } from './name-table.ts';
+import { ownDefinitions, ownToolNames } from './own-tools.ts';
+import { ResourceView } from './resource-view.ts';
+
+/** No server can have it. */
+const ownName = 'holdfast';
+/** Composed lists that are kept; forgotten together when there are more. */
+const maxComposed = 64;
+/** Entries of one page. */
+const pageItems = 1_000;
+
+export class View {
+  readonly tools: NameTable;
+  readonly prompts: NameTable;
+  readonly resources: ResourceView;
+  readonly #host: Host;
+  readonly #clock: Clock;
+  readonly #settings: GatewaySettings;
+  readonly #known: KnownLists;
+  readonly #cursors = new Cursors(randomBytes(32));
+  /** By kind, era, principal and class; at most `maxComposed`, until one of the lists changes. */
+  readonly #composed = new Map<string, Buffer>();
+
+  constructor(host: Host, clock: Clock, settings: GatewaySettings) {
+    this.#host = host;
+    this.#clock = clock;
+    this.#settings = settings;
+    this.tools = this.#names('tool', ownToolNames(settings));
+    this.prompts = this.#names('prompt', new Set());
+    this.resources = new ResourceView(host, () => this.#known);
+    const recalls = [this.tools, this.prompts, this.resources].map((names) => names.recall());
+    this.#known = new KnownLists(host, clock, settings.listWaitMs, recalls, () => this.#recalled());
+  }
+
+  #names(kind: 'tool' | 'prompt', reserved: ReadonlySet<string>): NameTable {
+    const learn = (caller: Caller, isCandidate: (server: Server) => boolean) =>
+      this.#known.learn(kind === 'tool' ? 'tools' : 'prompts', caller, isCandidate);
+    return new NameTable({ host: this.#host, kind, mode: this.#settings.naming, reserved, learn });
+  }
+
+  /** What of a server clients do not see under its own name, or not at all. Asking changes nothing. */
+  nameConflicts(server: string): readonly NameConflict[] {
+    return [...this.tools.conflictsOf(server), ...this.prompts.conflictsOf(server)];
+  }
+
+  #recalled(): void {
+    for (const { name } of this.#host.servers()) this.resources.changed(name);
+    this.tools.changed();
+    this.prompts.changed();
+  }
+
+  /** A server's list is new or not what it was. True if clients have to be told. */
+  changed(server: string, kind: ListKind, change: ListChange): boolean {
+    this.#composed.clear();
+    if (kind === 'tools') this.tools.changed();
+    else if (kind === 'prompts') this.prompts.changed();
+    else this.resources.changed(server);
+    // Those who were answered without it have not seen it yet; before that there was nobody to tell.
+    return change === 'new' || this.#known.wasMissed(server, kind);
+  }
+
+  // --- lists -------------------------------------------------------------------------------
+
+  /** Undefined when what an earlier run knew has been read. */
+  recalled(): Promise<void> | undefined {
+    return this.#known.recalled();
+  }
+
+  /** The bytes of the result; undefined for a cursor that is none. */
+  async list(
+    kind: ListKind,
+    client: Incoming,
+    cursor: string | undefined,
+  ): Promise<Buffer | undefined> {
+    const { principal, era } = client;
+    await this.#known.recalled();
+    if (!this.#isSearched(kind)) await this.#known.update(this.#visible(principal), kind, client);
+    const key = `${kind} ${era} ${principal.id} ${classOf(client.capabilities).key}`;
+    const kept = cursor === undefined ? this.#composed.get(key) : undefined;
+    if (kept) return kept;
+    const composed = this.#compose(kind, client, cursor);
+    const isLasting = era === 'legacy' || !this.#holdsForATime(kind, client);
+    if (composed && cursor === undefined && isLasting) {
+      if (this.#composed.size >= maxComposed) this.#composed.clear();
+      this.#composed.set(key, composed);
+    }
+    return composed;
+  }
+
+  /** How many composed lists are kept. */
+  get composed(): number {
+    return this.#composed.size;
+  }
+
+  /** Are tools found by searching, so that none is listed? */
+  #isSearched(kind: ListKind): boolean {
+    return kind === 'tools' && this.#settings.surface === 'search';
+  }
+
+  #compose(kind: ListKind, client: Incoming, cursor: string | undefined): Buffer | undefined {
+    const { principal, era } = client;
+    const visible = this.#isSearched(kind) ? [] : this.#visible(principal);
+    const parts = visible.map((server) => this.#part(server, kind, client));
+    const own = kind === 'tools' ? [this.#ownPart(principal)] : [];
+    const view = {
+      list: kind,
+      parts: [...parts, ...own],
+      isFiltered: this.#host.guard !== null,
+      expose: (server: string, key: string) =>
+        server === ownName ? key : this.#exposedKey(kind, server, key),
+      exposeUri: (server: string, uri: string) =>
+        server === ownName ? uri : this.resources.exposed(server, uri),
+      cursors: this.#cursors,
+      maxItems: pageItems,
+    };
+    const result = listResult(view, era, cursor);
+    return result && oneLine(result);
+  }
+
+  #part(server: Server, kind: ListKind, client: Incoming): ListPart {
+    const { principal, era } = client;
+    const catalogue = server.catalogueFor(client);
+    const { holdsUntil = 0, scope = 'private' } = catalogue.lists.known(kind) ?? {};
+    const allowed = this.#allowed(server, catalogue.definitions(kind) ?? [], kind, principal);
+    const greeting = server.greetingFor(client);
+    return {
+      server: server.name,
+      definitions: kind === 'tools' ? allowed.map((one) => toolFor(greeting, era, one)) : allowed,
+      ttlMs: Math.max(0, Math.floor(holdsUntil - this.#clock.now())),
+      scope,
+    };
+  }
+
+  /** The gateway's own tools hold for ever, and are the same for everybody. */
+  #ownPart(principal: Principal): ListPart {
+    const servers = this.#visible(principal).map(({ name }) => name);
+    const text = Buffer.from(`[${ownDefinitions(this.#settings, servers).join(',')}]`);
+    const { definitions } = readDefinitions(text, { start: 0, end: text.length }, 'tools');
+    return { server: ownName, definitions, ttlMs: Number.POSITIVE_INFINITY, scope: 'public' };
+  }
+
+  /** Does it say how long it holds? Then it says something else a moment later. */
+  #holdsForATime(kind: ListKind, client: Incoming): boolean {
+    const now = this.#clock.now();
+    return this.#visible(client.principal).some(
+      (server) => (server.catalogueFor(client).lists.known(kind)?.holdsUntil ?? 0) > now,
+    );
+  }
+
+  #exposedKey(kind: ListKind, server: string, key: string): string | undefined {
+    switch (kind) {
+      case 'tools':
+        return this.tools.exposed({ server, name: key });
+      case 'prompts':
+        return this.prompts.exposed({ server, name: key });
+      case 'resources':
+      case 'skills':
+        return this.resources.exposed(server, key);
+      case 'resourceTemplates':
+        return this.resources.exposedTemplate(server, key);
+    }
+  }
+
+  #visible(principal: Principal): readonly Server[] {
+    const { guard } = this.#host;
+    return this.#host.servers().filter(({ name }) => isAllowed(guard, principal, name, null));
+  }
+
+  #allowed(
+    server: Server,
+    definitions: readonly Definition[],
+    kind: ListKind,
+    principal: Principal,
+  ): readonly Definition[] {
+    const { guard } = this.#host;
+    if (guard === null) return definitions;
+    const what = kind === 'tools' ? 'tool' : kind === 'prompts' ? 'prompt' : 'resource';
+    return definitions.filter(({ key }) => isAllowed(guard, principal, server.name, key, what));
+  }
+
+  // --- for those who look for tools --------------------------------------------------------
+
+  /** The one server that this principal can use; undefined if there are more, or none. */
+  onlyServer(principal: Principal): string | undefined {
+    const [first, second] = this.#visible(principal);
+    return second ? undefined : first?.name;
+  }
+
+  /** As clients like this one are offered it; undefined if they are not. */
+  async toolDefinition(
+    of: { readonly server: string; readonly name: string },
+    client: Caller,
+  ): Promise<Definition | undefined> {
+    const server = this.#host.find(of.server);
+    await this.#known.update([server], 'tools', client);
+    const offered = server.catalogueFor(client).definitions('tools');
+    return offered?.find(({ key }) => key === of.name);
+  }
+
+  /** Servers whose tools are not known, and why. */
+  unlisted(principal: Principal): readonly { readonly server: string; readonly why: string }[] {
+    const unknown = this.#visible(principal).filter(
+      ({ offerings }) => offerings.definitions('tools') === undefined,
+    );
+    return unknown.map(({ name, supervisor }) => {
+      if (supervisor.isEjected) return { server: name, why: 'ejected' };
+      return { server: name, why: supervisor.lastFault?.fault.code ?? 'not listed yet' };
+    });
+  }
+
+  /** The tools that clients like this one are offered. */
+  async searchable(client: Caller, only: string | undefined): Promise<readonly ServedTool[]> {
+    const { principal } = client;
+    await this.#known.recalled();
+    await this.#known.update(this.#visible(principal), 'tools', client);
+    return this.#visible(principal)
+      .filter(({ name }) => only === undefined || name === only)
+      .flatMap((server) => {
+        const catalogue = server.catalogueFor(client);
+        const listed = catalogue.definitions('tools') ?? [];
+        return this.#allowed(server, listed, 'tools', principal).flatMap(({ key }) => {
+          const tool = catalogue.lastKnown(key);
+          return tool ? [{ server: server.name, tool }] : [];
+        });
+      });
+  }
+}
+
+/** A tool as a client of this era can use it. */
+function toolFor(
+  greeting: Greeting | undefined,
+  era: Incoming['era'],
+  original: Definition,
+): Definition {
+  const shown = taskDefinition(original, era, greeting && hasTaskCalls(greeting));
+  return era === 'legacy' ? legacyDefinition(shown) : shown;
+}

@@ -1,0 +1,283 @@
+// The part of a call that meets the server: take the connection, dispatch, and as long as the
+// replay law allows it, dispatch again. One object per call holds what can be interrupted at any
+// moment, by the deadline or by a caller who gives up.
+
+import type { Signal } from '../../kernel/cancel-signal.ts';
+import { contain } from '../../kernel/contain.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { Defects } from '../../observe/defects.ts';
+import { protocolContract, type ReplayContract, sequelOf } from '../../policy/replay.ts';
+import type { Connection, RequestOptions } from '../../upstream/connection.ts';
+import type { Message } from '../../wire/scan.ts';
+import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import { contractOf, type OfferedTool } from '../lists/catalogue.ts';
+import type { Server } from '../servers/server.ts';
+import { type DescribedTask, taskIn } from '../tasks/task-result.ts';
+import { finishTask } from '../tasks/task-wait.ts';
+import { CallDeadline, type DeadlineListener } from './call-deadline.ts';
+import {
+  cancelledFault,
+  lostTaskFault,
+  overAllAttempts,
+  rpcFault,
+  timeoutFault,
+  unknownOutcome,
+  unknownTool,
+} from './call-faults.ts';
+import type { Call, CallParts } from './call-parts.ts';
+import { Interruption } from './interruption.ts';
+import { isSafeMethod } from './operation.ts';
+import { requestOptions, requestParams } from './outgoing.ts';
+
+/** After the first it has a place of its own, which nobody takes. */
+const maxMoves = 3;
+
+/** The call is not with its server, and may be carried once more, from another place. */
+export class Displaced extends Error {}
+
+export class Attempts implements DeadlineListener {
+  readonly #parts: CallParts;
+  readonly #server: Server;
+  readonly #slot: ConnectionSlot;
+  readonly #call: Call;
+  readonly #interruption = new Interruption();
+  readonly #deadline: CallDeadline;
+  readonly #limitMs: number;
+  readonly #defects: Defects;
+
+  constructor(parts: CallParts, server: Server, slot: ConnectionSlot, call: Call) {
+    this.#parts = parts;
+    this.#server = server;
+    this.#slot = slot;
+    this.#call = call;
+    this.#defects = parts.defects;
+    const { callTimeoutMs, maxCallMs } = server.config;
+    const { operation, timeoutMs } = call.request;
+    const tool = operation.kind === 'tool' ? operation.name : null;
+    const toolMs = tool === null ? null : server.toolConfig(tool)?.timeoutMs;
+    this.#limitMs = timeoutMs ?? toolMs ?? callTimeoutMs;
+    const longestMs = Math.max(this.#limitMs, maxCallMs);
+    this.#deadline = new CallDeadline(parts.deadlines, this.#limitMs, longestMs, this);
+  }
+
+  /** The server's answer; throws the fault that the caller will see. */
+  async answer(signal: Signal | undefined): Promise<Message> {
+    const giveUp = signal && (() => this.#giveUp());
+    if (giveUp) signal.addEventListener('abort', giveUp);
+    try {
+      for (;;) {
+        // Raised while the call waited for its place, or after an attempt that never left us.
+        if (signal?.aborted && !this.#isKept) throw cancelledFault(this.#server.name);
+        const connection =
+          this.#bound() ?? this.#slot.supervisor.connection ?? (await this.#connection());
+        const offered = this.#offered() ?? (await this.#unlisted(connection));
+        const { caller } = this.#call.request;
+        const preparing =
+          caller && this.#server.questions.preparing(this.#slot, connection, caller);
+        if (preparing) {
+          this.#deadline.begin();
+          await this.#interruption.of(preparing);
+        }
+        if (this.#server.slots.isTaken(this.#slot, caller)) throw this.#displaced();
+        if (this.#call.replays > 0) this.#refuseIfChanged(this.#call.offered, offered);
+        this.#refuseForeignTask(connection);
+        this.#call.offered = offered;
+        try {
+          const message = await this.#dispatch(connection, offered);
+          if (message.kind === 'error') throw rpcFault(connection, message);
+          const task = this.#unwantedTask(connection, message);
+          return task ? await this.#finished(connection, offered, task) : message;
+        } catch (thrown) {
+          if (!(thrown instanceof Fault)) throw thrown;
+          this.#goOnAfter(connection, offered, thrown);
+        }
+      }
+    } catch (thrown) {
+      throw overAllAttempts(thrown, this.#call);
+    } finally {
+      this.#deadline.end();
+      if (giveUp) signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** A call that has a key and has left us goes on: its answer is kept for a caller who comes back. */
+  get #isKept(): boolean {
+    return this.#call.request.idempotencyKey !== undefined && this.#call.hasLeft;
+  }
+
+  #giveUp(): void {
+    if (!this.#isKept) this.#interruption.raise(cancelledFault(this.#server.name));
+  }
+
+  expired(): void {
+    const isSafe = this.#contract(this.#offered()).replay === 'safe';
+    const { hasLeft } = this.#call;
+    this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs, { hasLeft, isSafe }));
+    // A timeout is not a death: only a probe that fails too will restart the server.
+    const { generation } = this.#call;
+    if (generation !== null) this.#slot.supervisor.suspect(generation);
+  }
+
+  /** The listener is the caller's own: what it throws is told, and the call goes on. */
+  progressed(params: Buffer): void {
+    const { onProgress, server } = this.#call.request;
+    if (!onProgress) return;
+    contain(
+      () => onProgress(params),
+      (error) => void this.#defects.caught('progress of a call', error, server),
+    );
+  }
+
+  #connection(): Promise<Connection> {
+    return this.#interruption.of(this.#slot.supervisor.acquire());
+  }
+
+  /** The one connection that it can be about. */
+  #bound(): Connection | undefined {
+    const { task } = this.#call.request;
+    if (task?.place.connection.isLost) throw lostTaskFault(task);
+    return task?.place.connection;
+  }
+
+  #offered(): OfferedTool | undefined {
+    const { kind, name } = this.#call.request.operation;
+    return kind === 'tool' && name !== null
+      ? this.#server.catalogueOf(this.#slot).find(name)
+      : undefined;
+  }
+
+  /** Not in the list that was read: refused, unless a list read now has it or none can be read. */
+  async #unlisted(connection: Connection): Promise<OfferedTool | undefined> {
+    const catalogue = this.#server.catalogueOf(this.#slot);
+    const { kind, name } = this.#call.request.operation;
+    if (kind !== 'tool' || name === null) return undefined;
+    // One that is to be repeated must be known to be the same tool as before.
+    if (catalogue.offered === undefined && this.#call.replays === 0) return undefined;
+    const reading = catalogue.load(connection).catch((error: unknown) => {
+      // A list that cannot be read now cannot say no: the server itself will.
+      if (error instanceof Fault) return catalogue.forget();
+      throw error;
+    });
+    await this.#interruption.of(reading);
+    const offered = catalogue.find(name);
+    if (offered === undefined && catalogue.offered !== undefined) {
+      throw unknownTool(this.#server, name);
+    }
+    return offered;
+  }
+
+  /** While the call waited, its place has become another client's: it gets another, whether it left us or not. */
+  #displaced(): Error {
+    const { hasLeft, request, moves, offered } = this.#call;
+    if (request.slot === undefined && moves < maxMoves) {
+      this.#call.moves += 1;
+      return new Displaced();
+    }
+    const { name } = this.#server;
+    const why = 'its connection became that of another client';
+    if (hasLeft) return unknownOutcome(this.#server, this.#call, offered, why);
+    const detail = `the connection to ${name} became that of another client; the call was not sent: try again`;
+    return new Fault('overloaded', detail, { server: name });
+  }
+
+  /** "Safe to repeat" was said of the definition the caller saw; of another one nothing was said. */
+  #refuseIfChanged(seen: OfferedTool | undefined, offered: OfferedTool | undefined): void {
+    const { ground } = this.#contract(seen);
+    const isLasting = ground === 'operator' || ground === 'protocol';
+    if (isLasting || seen?.digest === offered?.digest) return;
+    const why = offered
+      ? 'its definition changed when the server came back'
+      : 'its definition could not be read again when the server came back';
+    throw unknownOutcome(this.#server, this.#call, seen, why);
+  }
+
+  #dispatch(connection: Connection, offered: OfferedTool | undefined): Promise<Message> {
+    const { request } = this.#call;
+    const { operation, caller } = request;
+    const options = this.#options(connection, offered);
+    this.#call.attempts += 1;
+    this.#call.generation = connection.generation;
+    const isFirst = this.#slot.use(connection, caller, this.#deadline);
+    if (caller) this.#server.questions.calling(connection, caller, isFirst);
+    const exchange = connection.request(
+      operation.method,
+      requestParams(connection, request, offered),
+      options,
+    );
+    this.#call.exchange = exchange;
+    request.sentTo?.({ slot: this.#slot, connection }, exchange.id);
+    this.#interruption.interrupts(exchange);
+    this.#deadline.begin();
+    return exchange.answer;
+  }
+
+  #options(connection: Connection, offered: OfferedTool | undefined): RequestOptions {
+    return requestOptions(connection, this.#call.request, offered, this.#deadline);
+  }
+
+  /** A modern server cannot be asked for a task, and its caller could not read anything else. */
+  #refuseForeignTask({ era }: Connection): void {
+    const { takesTask, operation } = this.#call.request;
+    if (takesTask !== 'legacy' || era === 'legacy') return;
+    const { name } = this.#server;
+    const detail = `${name}/${operation.name} cannot be called as a task; call it without one`;
+    throw new Fault('invalid_request', detail, { server: name });
+  }
+
+  /** The task that the call has become, if its caller cannot follow it. */
+  #unwantedTask({ era }: Connection, { bytes, resultObject }: Message): DescribedTask | undefined {
+    const { operation, takesTask } = this.#call.request;
+    if (operation.kind !== 'tool' || takesTask === era) return undefined;
+    return taskIn(era, bytes, resultObject);
+  }
+
+  /**
+   * A task is accepted work: it may take as long as a call may take at all. However following it ends,
+   * the call itself has run or may yet: what was not sent is only a question about the task.
+   */
+  async #finished(
+    connection: Connection,
+    offered: OfferedTool | undefined,
+    task: DescribedTask,
+  ): Promise<Message> {
+    const { caller } = this.#call.request;
+    const { clock, tasks } = this.#parts;
+    const options = this.#options(connection, offered);
+    const { name: server } = this.#server;
+    const interruption = this.#interruption;
+    const wait = { server, connection, options, caller, clock, interruption, tasks };
+    this.#deadline.hold();
+    try {
+      const message = await finishTask(wait, task);
+      if (message.kind === 'error') throw rpcFault(connection, message);
+      return message;
+    } catch (thrown) {
+      throw thrown instanceof Fault ? thrown.with({ dispatched: 'yes' }) : thrown;
+    } finally {
+      this.#deadline.release();
+    }
+  }
+
+  /** Returns if the call is to be dispatched again; throws what the caller will see if not. */
+  #goOnAfter(connection: Connection, offered: OfferedTool | undefined, fault: Fault): void {
+    const { attempts, replays } = this.#call;
+    const contract = this.#contract(offered);
+    const isConnectionLost = connection.isLost;
+    const sequel = sequelOf({ fault, isConnectionLost, contract, attempts, replays });
+    if (sequel === 'surface') throw fault;
+    if (sequel === 'outcome_unknown') {
+      throw unknownOutcome(this.#server, this.#call, offered, fault.message, fault);
+    }
+    if (sequel !== 'replay') return;
+    this.#call.replays += 1;
+    this.#parts.news.replayed(this.#server.name, this.#call.request.operation);
+  }
+
+  /** Of a tool that no list has named only the operator can have said anything. */
+  #contract(offered: OfferedTool | undefined): ReplayContract {
+    if (offered) return offered.contract;
+    const { kind, name, method } = this.#call.request.operation;
+    if (kind !== 'tool' || name === null) return protocolContract(isSafeMethod(method));
+    return contractOf(this.#server.config, name, false);
+  }
+}

@@ -1,0 +1,135 @@
+// The words of the pipeline's own faults. Each names the server, the cause and what to do next;
+// what only the pipeline knows (attempts, generation, the last stderr lines) is added here to
+// faults that were raised below it.
+
+import { nearestNames } from '../../catalog/nearest-names.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { isRecord } from '../../upstream/classify.ts';
+import type { Connection } from '../../upstream/connection.ts';
+import { valueOf as parsed } from '../../wire/decode.ts';
+import type { Message } from '../../wire/scan.ts';
+import type { OfferedTool } from '../lists/catalogue.ts';
+import type { Server } from '../servers/server.ts';
+import type { BegunTask } from '../tasks/begun-tasks.ts';
+import type { Call } from './call-parts.ts';
+import { subjectOf } from './operation.ts';
+
+/** The fault with everything the call knows about itself. */
+export function namedFault(fault: Fault, call: Call): Fault {
+  const { server, operation } = call.request;
+  const { kind, name } = operation;
+  return fault.with({
+    server,
+    ...(kind === 'tool' && name !== null ? { tool: name } : {}),
+    // One that was not dispatched itself, but shares another's answer, has that one's story.
+    ...(call.attempts === 0 ? {} : { attempts: call.attempts }),
+    ...(call.generation === null ? {} : { generation: call.generation }),
+  });
+}
+
+/** What is true of the call as a whole: an earlier attempt may have run, whatever the last one did. */
+export function overAllAttempts(thrown: unknown, call: Call): unknown {
+  const isUnsent = thrown instanceof Fault && thrown.dispatched === 'no';
+  return isUnsent && call.replays > 0 ? thrown.with({ dispatched: 'maybe' }) : thrown;
+}
+
+export function cancelledFault(server: string): Fault {
+  return new Fault('cancelled', `the caller gave up on its call to ${server}`, { server });
+}
+
+/** `hasLeft`: may the server have heard of the call? `isSafe`: may it run again without harm? */
+export function timeoutFault(
+  server: string,
+  limitMs: number,
+  { hasLeft, isSafe }: { readonly hasLeft: boolean; readonly isSafe: boolean },
+): Fault {
+  const care = isSafe ? '' : '; check its effect before you send it again';
+  const outcome = hasLeft ? `the call may have run all the same${care}` : 'the call was not sent';
+  return new Fault(
+    'timeout',
+    `${server} did not answer within ${limitMs} ms; ${outcome}; if it needs longer, raise callTimeoutMs or the tool's timeoutMs`,
+    { server },
+  );
+}
+
+export function noResultFault(server: string): Fault {
+  return new Fault('protocol_violation', `${server} sent an answer without a result`, {
+    server,
+    dispatched: 'yes',
+  });
+}
+
+export function unknownTool(server: Server, tool: string): Fault {
+  const close = nearestNames(tool, server.catalogue.offered?.keys() ?? []);
+  const hint = close.length > 0 ? `did you mean ${close.join(' or ')}?` : '';
+  return new Fault(
+    'not_found',
+    `Unknown tool: ${server.name} has no tool '${tool}'; ${hint || `run: holdfast tools ${server.name}`}`,
+    { server: server.name, tool },
+  );
+}
+
+/** The task's connection is gone: no other one knows of it. */
+export function lostTaskFault({ server, tool }: BegunTask): Fault {
+  return new Fault(
+    'outcome_unknown',
+    `the connection to ${server} that began this task is gone, and the task with it: whether ${tool ?? 'the call'} ran to its end is not known; it was not repeated`,
+    { server, ...(tool === null ? {} : { tool }), dispatched: 'yes' },
+  );
+}
+
+/** What a server answered instead of a result, for those who carry it on: the cause of a fault. */
+export class RpcAnswer {
+  /** The error object, byte for byte. */
+  readonly error: Buffer;
+
+  constructor(error: Buffer) {
+    this.error = error;
+  }
+}
+
+/** The server's own error, kept as it came. */
+export function rpcFault(connection: Connection, message: Message): Fault {
+  const error = message.error ? parsed(message.bytes, message.error) : undefined;
+  const code = isRecord(error) && typeof error['code'] === 'number' ? error['code'] : 0;
+  const text = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : '';
+  const rpc = {
+    code,
+    message: text,
+    ...(isRecord(error) && error['data'] !== undefined ? { data: error['data'] } : {}),
+  };
+  const { start = 0, end = 0 } = message.error ?? {};
+  return new Fault(
+    'rpc_error',
+    text || `the server answered with error ${code}`,
+    { dispatched: 'yes', generation: connection.generation, rpc },
+    new RpcAnswer(message.bytes.subarray(start, end)),
+  );
+}
+
+/** It may have run, and it was not repeated. */
+export function unknownOutcome(
+  server: Server,
+  call: Call,
+  offered: OfferedTool | undefined,
+  why: string,
+  cause?: Fault,
+): Fault {
+  const { operation } = call.request;
+  const tool = subjectOf(operation);
+  const isReadOnly = offered?.tool.annotations.readOnlyHint === true;
+  const hint =
+    isReadOnly && !server.config.trusted
+      ? `; ${tool} says it only reads: set "trusted": true for ${server.name} to have such calls repeated`
+      : '; check its effect before you send it again';
+  return new Fault(
+    'outcome_unknown',
+    `${server.name}/${tool} was sent and may have run, then ${why}; it was not repeated${hint}`,
+    {
+      server: server.name,
+      dispatched: cause?.dispatched ?? 'maybe',
+      ...(cause?.record.stderr === undefined ? {} : { stderr: cause.record.stderr }),
+    },
+    cause,
+  );
+}

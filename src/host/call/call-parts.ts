@@ -1,0 +1,95 @@
+// What a call is, and what it needs from the host. The pipeline (call.ts) sees the host only
+// through these words.
+
+import type { ResponseCache } from '../../cache/cache.ts';
+import type { Flights } from '../../cache/coalesce.ts';
+import type { Signal } from '../../kernel/cancel-signal.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Defects } from '../../observe/defects.ts';
+import type { Budgets } from '../../policy/budget.ts';
+import type { Guard } from '../../policy/guard.ts';
+import type { IdempotencyKeys } from '../../policy/idempotency.ts';
+import type { Principal } from '../../policy/principal.ts';
+import type { Exchange } from '../../upstream/exchange.ts';
+import type { Era } from '../../wire/eras.ts';
+import type { Caller } from '../connections/caller.ts';
+import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import type { HostNews } from '../host-news.ts';
+import type { OfferedTool } from '../lists/catalogue.ts';
+import type { IdlePool } from '../servers/idle-pool.ts';
+import type { Server } from '../servers/server.ts';
+import type { StartPlaces } from '../servers/start-places.ts';
+import type { BegunTask, BegunTasks, Place } from '../tasks/begun-tasks.ts';
+import type { Operation } from './operation.ts';
+import type { Tally } from './tally.ts';
+
+export interface CallRequest {
+  readonly principal: Principal;
+  readonly server: string;
+  readonly operation: Operation;
+  readonly signal?: Signal | undefined;
+  /** Checked where it comes in: see `durationFrom`. */
+  readonly timeoutMs?: number | undefined;
+  /** Called with the parameters of each progress notification, as they came. */
+  readonly onProgress?: ((params: Buffer) => void) | undefined;
+  /** As the caller gave it; what is no key is refused, never ignored. */
+  readonly idempotencyKey?: unknown;
+  /** The client behind the call, if servers may ask it back. */
+  readonly caller?: Caller | undefined;
+  /** The place it has to go to; the one that is right for its caller if none is named. */
+  readonly slot?: ConnectionSlot | undefined;
+  /** The task it is about, which lives on one connection: it goes there or nowhere. */
+  readonly task?: BegunTask | undefined;
+  /** Told where it goes, at every dispatch, and under which progress token. */
+  readonly sentTo?: ((place: Place, token: number) => void) | undefined;
+  /** Tasks of which era its caller can follow; any other is followed for it (task-wait). */
+  readonly takesTask?: Era | undefined;
+}
+
+/** One call on its way: what it has come through so far. */
+export class Call {
+  readonly request: CallRequest;
+  readonly startedAt: number;
+  attempts = 0;
+  replays = 0;
+  /** What its caller saw of the tool, when it was sent the latest time. */
+  offered: OfferedTool | undefined;
+  /** How often it has changed its place because another client took it. */
+  moves = 0;
+  /** The latest time that it was sent. */
+  exchange: Exchange | undefined;
+  generation: number | null = null;
+  /** What the server said; `cached` as long as nothing was asked of it for this call. */
+  answer: 'ok' | 'is_error' | 'cached' = 'cached';
+
+  constructor(request: CallRequest, startedAt: number) {
+    this.request = request;
+    this.startedAt = startedAt;
+  }
+
+  /** May the server have heard of it? */
+  get hasLeft(): boolean {
+    return this.replays > 0 || (this.exchange?.dispatched ?? 'no') !== 'no';
+  }
+}
+
+export interface CallParts {
+  readonly clock: Clock;
+  /** The clock for timers that are nearly always cancelled. */
+  readonly deadlines: Clock;
+  readonly guard: Guard | null;
+  readonly budgets: Budgets;
+  readonly cache: ResponseCache;
+  readonly flights: Flights<Buffer>;
+  readonly keys: IdempotencyKeys;
+  readonly tally: Tally;
+  readonly pool: IdlePool;
+  /** Told of what was thrown and is no fault. */
+  readonly defects: Defects;
+  /** For starts that no call needs, only a list. */
+  readonly places: StartPlaces;
+  readonly tasks: BegunTasks;
+  readonly news: HostNews;
+  /** Throws `not_found` for a name that is not registered. */
+  find(server: string): Server;
+}

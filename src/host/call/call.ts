@@ -1,0 +1,165 @@
+// The life of a call, told in one place: authorize, charge the budget, answer from the cache, pass
+// the gate, take a lease, dispatch, on a fault apply the replay law, remember. Every face goes
+// through here, with every method; there is no second way to a server. The stages are files of
+// their own and know nothing of each other; only waiting for a place, for a connection and for the
+// answer awaits.
+
+import type { Signal } from '../../kernel/cancel-signal.ts';
+import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
+import { authorize } from '../../policy/guard.ts';
+import { booleanOf } from '../../wire/decode.ts';
+import type { Message } from '../../wire/scan.ts';
+import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import type { Server } from '../servers/server.ts';
+import { type Answer, answerIn, answerOf, resultBytes } from './answer.ts';
+import { Attempts, Displaced } from './attempts.ts';
+import { type Cacheable, isForAll, keepResult, lookUp } from './cached-results.ts';
+import {
+  cancelledFault,
+  lostTaskFault,
+  namedFault,
+  noResultFault,
+  unknownTool,
+} from './call-faults.ts';
+import { Call, type CallParts, type CallRequest } from './call-parts.ts';
+import { callFingerprint } from './fingerprint.ts';
+import { isWaiting } from './operation.ts';
+
+/** The server's answer, as it came. Throws a Fault, and nothing else. */
+export async function carryCall(parts: CallParts, request: CallRequest): Promise<Answer> {
+  const call = new Call(request, parts.clock.now());
+  const { principal, operation } = request;
+  try {
+    authorize(parts.guard, principal, request.server, operation.name, 'call', operation.kind);
+    const server = parts.find(request.server);
+    refuseHidden(server, call);
+    parts.budgets.charge();
+    const answer = await (request.idempotencyKey === undefined
+      ? cachedOrCarried(parts, server, call)
+      : onceByKey(parts, server, call, request.idempotencyKey));
+    parts.budgets.chargeBytes(answer.result.end - answer.result.start);
+    parts.tally.answer(call);
+    return answer;
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
+    const fault = namedFault(faultFrom(thrown), call);
+    parts.tally.fault(call, fault);
+    throw fault;
+  }
+}
+
+function refuseHidden(server: Server, { request }: Call): void {
+  const { kind, name } = request.operation;
+  if (kind !== 'tool' || name === null || !server.toolConfig(name)?.hidden) return;
+  throw unknownTool(server, name);
+}
+
+/** With a key the call belongs to everyone who uses the key: no single caller can cancel it. */
+function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): Promise<Answer> {
+  const { principal, signal } = call.request;
+  const run = (callOff: Signal) => carry(parts, server, call, callOff, undefined).then(resultBytes);
+  const caller = { signal, hasLeft: () => call.hasLeft };
+  return parts.keys.run(principal, key, callFingerprint(call.request), run, caller).then(answerOf);
+}
+
+function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<Answer> {
+  const { signal } = call.request;
+  const cacheable = lookUp(parts.cache, server, call.request);
+  if (cacheable === undefined) return carry(parts, server, call, signal, undefined);
+  if (cacheable.hit !== undefined) return Promise.resolve(answerOf(cacheable.hit));
+  let isOwn = false;
+  const launch = (flight: AbortSignal) => {
+    isOwn = true;
+    return carry(parts, server, call, flight, cacheable).then(resultBytes);
+  };
+  // What another call was answered may be for its client alone: that shows only when it is there.
+  return parts.flights
+    .join(cacheable.key.own, launch, signal)
+    .then((result) =>
+      isOwn || isForAll(server, call.request, cacheable)
+        ? answerOf(result)
+        : cachedOrCarried(parts, server, call),
+    );
+}
+
+/** Through the gate and the queue, under a lease, to an answer. */
+async function carry(
+  parts: CallParts,
+  server: Server,
+  call: Call,
+  signal: Signal | undefined,
+  cacheable: Cacheable | undefined,
+): Promise<Answer> {
+  if (signal?.aborted) throw cancelledFault(server.name);
+  const { admission } = server;
+  const { caller, task, operation } = call.request;
+  if (task?.isLost) throw lostTaskFault(task);
+  const slot = call.request.slot ?? server.slots.for(caller);
+  const { breaker, leases } = slot.supervisor;
+  const pass = slot.supervisor.gate();
+  const isWait = isWaiting(operation.method);
+  // However it ends, it says nothing about how calls go.
+  if (isWait) breaker.withdrawn(pass);
+  slot.enter(caller);
+  let isInside = false;
+  try {
+    isInside = isWait || admission.tryEnter() || (await admission.enter(clientOf(call), signal));
+    leases.hold();
+    const message = await new Attempts(parts, server, slot, call).answer(signal);
+    if (!isWait) breaker.succeeded(pass);
+    if (message.result === undefined) throw noResultFault(server.name);
+    const answer = answerIn(message, message.result);
+    if (cacheable && isForAll(server, call.request, cacheable)) {
+      keepResult(parts.cache, cacheable, message, resultBytes(answer));
+    }
+    call.answer = isErrorResult(message) ? 'is_error' : 'ok';
+    return answer;
+  } catch (thrown) {
+    // A Displaced call says nothing about its server, and goes on below.
+    const standing = standingAfter(slot, call, thrown);
+    if (!isWait) {
+      if (standing === 'alive') breaker.succeeded(pass);
+      else if (standing === 'failing') breaker.failed(pass);
+      else breaker.withdrawn(pass);
+    }
+    if (!(thrown instanceof Displaced)) throw thrownOn(server, call, thrown, isWait);
+  } finally {
+    slot.leave(caller);
+    if (isInside) {
+      leases.release();
+      if (!isWait) admission.leave();
+      if (slot.isDuplicate || slot.isSpent) server.slots.settle(slot);
+      parts.pool.settle();
+    }
+  }
+  // Another client has taken its place: it gets a place of its own.
+  return await carry(parts, server, call, signal, cacheable);
+}
+
+function thrownOn(server: Server, call: Call, thrown: unknown, isWait: boolean): unknown {
+  if (!(thrown instanceof Fault)) return thrown;
+  return namedFault(isWait ? thrown : server.redactor.fault(thrown), call);
+}
+
+/** Whose share of a server's places it takes. */
+function clientOf({ request }: Call): string {
+  return request.caller?.client.key ?? request.principal.id;
+}
+
+/** What the end of a call says about its server. */
+function standingAfter(
+  slot: ConnectionSlot,
+  call: Call,
+  thrown: unknown,
+): 'alive' | 'failing' | 'unchanged' {
+  if (!(thrown instanceof Fault)) return 'unchanged';
+  if (thrown.code === 'rpc_error') return 'alive';
+  // A failed start and a lost connection have been counted already, once for all who met them.
+  const isCounted = slot.supervisor.connection?.generation !== call.generation;
+  return faultTable[thrown.code].trips && !isCounted ? 'failing' : 'unchanged';
+}
+
+function isErrorResult(message: Message): boolean {
+  const span = message.resultObject?.get('isError');
+  return span !== undefined && booleanOf(message.bytes, span) === true;
+}

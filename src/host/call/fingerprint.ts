@@ -1,0 +1,18 @@
+// What makes two uses of one idempotency key the same request: the server, the method and every
+// parameter that the server is sent, compared by tokens, so that spacing and key order do not matter
+// and big numbers never meet. `_meta` is no part of it: what stands there (tokens, traces) is about
+// the sending, and a client that sends again writes another.
+
+import { hash } from 'node:crypto';
+import { canonicalText } from '../../wire/canonical.ts';
+import type { CallRequest } from './call-parts.ts';
+import { ownParams } from './outgoing.ts';
+
+export function callFingerprint({ server, operation, takesTask }: CallRequest): string {
+  const { members } = ownParams(operation, undefined);
+  const pieces = typeof members === 'string' || Buffer.isBuffer(members) ? [members] : members;
+  const bytes = Buffer.concat(['{', ...pieces, '}'].map((piece) => Buffer.from(piece)));
+  // Parameters with duplicate keys have no canonical form: then only the same bytes are the same.
+  const text = canonicalText(bytes) ?? bytes.toString('base64');
+  return hash('sha256', JSON.stringify([server, operation.method, text, takesTask]));
+}

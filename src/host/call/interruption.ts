@@ -1,0 +1,33 @@
+// One hand on whatever a call is waiting for. A deadline or a caller who gives up raises it once;
+// whatever waits at that moment ends, and whatever would wait afterwards does not begin to.
+
+import type { Fault } from '../../kernel/fault.ts';
+
+export interface Interruptible {
+  cancel(fault: Fault): void;
+}
+
+export class Interruption {
+  #raised: Fault | undefined;
+  #current: Interruptible | undefined;
+
+  raise(fault: Fault): void {
+    if (this.#raised) return;
+    this.#raised = fault;
+    this.#current?.cancel(fault);
+  }
+
+  /** From now on this is what is interrupted. */
+  interrupts(current: Interruptible): void {
+    this.#current = current;
+    if (this.#raised) current.cancel(this.#raised);
+  }
+
+  /** Waits for the work unless interrupted; the work itself goes on without us. */
+  of<T>(work: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.interrupts({ cancel: reject });
+      work.then(resolve).catch(reject);
+    });
+  }
+}

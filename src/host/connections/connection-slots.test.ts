@@ -1,0 +1,405 @@
+import { describe, expect, it } from 'vitest';
+import { FakeUpstream } from '../../../test/support/fake-upstream.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { localUser, type Principal } from '../../policy/principal.ts';
+import type { Supervisor } from '../../supervise/supervisor.ts';
+import type { Connection } from '../../upstream/connection.ts';
+import type { Era } from '../../wire/eras.ts';
+import { CallDeadline } from '../call/call-deadline.ts';
+import type { Facts } from '../servers/server-facts.ts';
+import type { Caller } from './caller.ts';
+import { bareClass, everyClass } from './client-class.ts';
+import { type Aim, ConnectionSlot } from './connection-slot.ts';
+import { ConnectionSlots } from './connection-slots.ts';
+
+function newCaller(
+  key: string,
+  more: Partial<Caller['client']> = {},
+  principal: Principal = localUser,
+): Caller {
+  const client = { key, isAskedInCalls: false, ...more } as Caller['client'];
+  return { principal, client, capabilities: '{}', logLevel: undefined };
+}
+
+/** As much of a supervisor as a slot looks at. */
+class FakeSupervisor {
+  connection: Connection | undefined;
+  isEnded = false;
+  phase = { kind: 'idle' };
+  readonly leases = { isWanted: false, isPinned: false, pin: (on: boolean) => this.#pin(on) };
+
+  #pin(isPinned: boolean): void {
+    this.leases.isPinned = isPinned;
+    this.leases.isWanted = isPinned;
+  }
+
+  connect(era: Era): Connection {
+    const connection = new FakeUpstream(era);
+    this.connection = connection;
+    this.phase = { kind: 'ready' };
+    return connection;
+  }
+
+  evict(): void {
+    if (this.leases.isWanted) return;
+    this.connection = undefined;
+    this.phase = { kind: 'idle' };
+  }
+
+  async end(): Promise<void> {
+    this.isEnded = true;
+  }
+}
+
+const deadline = () => new CallDeadline(new ManualClock(), 1, 1, { expired() {}, progressed() {} });
+const anyAim: Aim = { era: 'modern', clients: bareClass };
+
+function newSlot(owner: string | null = null, aim: Aim = anyAim) {
+  const supervisor = new FakeSupervisor();
+  const slot = new ConnectionSlot(
+    owner,
+    aim,
+    new ManualClock(),
+    () => supervisor as unknown as Supervisor<Connection>,
+  );
+  const use = (connection: Connection, caller: Caller | undefined) =>
+    slot.use(connection, caller, deadline());
+  return { slot, supervisor, use };
+}
+
+function newSlots(isolation: 'auto' | 'shared' | 'client', facts: Facts = {}) {
+  const made: FakeSupervisor[] = [];
+  let known = facts;
+  const slots = new ConnectionSlots({
+    isolation,
+    hasClients: true,
+    facts: () => known,
+    make: (owner, aim) => {
+      const { slot, supervisor } = newSlot(owner, aim);
+      made.push(supervisor);
+      return slot;
+    },
+  });
+  /** Its connection is made, in this era. */
+  const connect = (slot: ConnectionSlot, era: Era = slot.aim.era) => {
+    slot.aim = { ...slot.aim, era };
+    const connection = (slot.supervisor as unknown as FakeSupervisor).connect(era);
+    slots.connected(slot);
+    return connection;
+  };
+  const learn = (more: Facts) => {
+    known = { ...known, ...more };
+    slots.changed();
+  };
+  const running = () => [...slots.all()].filter(({ supervisor }) => supervisor.connection);
+  return { slots, made, connect, learn, running };
+}
+
+const declared = {
+  nothing: '{}',
+  roots: '{"roots":{"listChanged":true}}',
+  more: '{"roots":{},"sampling":{}}',
+  forms: '{"elicitation":{}}',
+};
+
+function withCapabilities(key: string, capabilities: string, isAskedInCalls = false): Caller {
+  return { ...newCaller(key, { isAskedInCalls }), capabilities };
+}
+
+describe('a connection in its slot', () => {
+  it('belongs to the one client that has ever used it', () => {
+    const { slot, use } = newSlot();
+    const connection = new FakeUpstream();
+    const [ann, bob] = [newCaller('ann'), newCaller('bob')];
+    expect(slot.onlyClientOf(connection)).toBeUndefined();
+    expect([use(connection, ann), use(connection, newCaller('ann'))]).toEqual([true, false]);
+    slot.leave(ann);
+    expect(slot.onlyClientOf(connection)?.key).toBe('ann');
+    expect(use(connection, bob)).toBe(false);
+    slot.leave(bob);
+    expect(slot.onlyClientOf(connection)).toBeUndefined();
+  });
+
+  it('belongs to nobody once somebody has used it who cannot be asked', () => {
+    const { slot, use } = newSlot();
+    const connection = new FakeUpstream();
+    use(connection, undefined);
+    expect(use(connection, newCaller('ann'))).toBe(false);
+    expect(slot.onlyClientOf(connection)).toBeUndefined();
+  });
+
+  it('that is new has no past, and the old one has no owner any more', () => {
+    const { slot, use } = newSlot();
+    const [old, young] = [new FakeUpstream(), new FakeUpstream()];
+    use(old, newCaller('ann'));
+    use(old, newCaller('bob'));
+    expect(use(young, newCaller('eve'))).toBe(true);
+    expect(slot.onlyClientOf(young)?.key).toBe('eve');
+    expect(slot.onlyClientOf(old)).toBeUndefined();
+  });
+
+  it('is one person’s as long as all who used it are the same', () => {
+    const { slot, use } = newSlot();
+    const connection = new FakeUpstream();
+    use(connection, newCaller('one'));
+    use(connection, newCaller('two'));
+    expect(slot.isOnePersons(connection)).toBe(true);
+    use(connection, newCaller('three', {}, { id: 'token:x', role: null }));
+    expect(slot.isOnePersons(connection)).toBe(false);
+  });
+
+  it('that has ended is forgotten, with the client that used it #no-growth', () => {
+    const { slot, use } = newSlot();
+    const [old, young] = [new FakeUpstream(), new FakeUpstream()];
+    use(old, newCaller('ann'));
+    slot.ended(old);
+    expect([slot.isUnused(old), slot.onlyClientOf(old)]).toEqual([true, undefined]);
+    expect(slot.onlyClientOf(undefined)).toBeUndefined();
+    // The end of the one before says nothing about the one that is there.
+    use(young, newCaller('bob'));
+    slot.ended(old);
+    expect([slot.isUnused(young), slot.onlyClientOf(young)?.key]).toEqual([false, 'bob']);
+  });
+
+  it('knows the calls it carries, each until it leaves', () => {
+    const { slot, use } = newSlot();
+    const connection = new FakeUpstream();
+    const [one, two] = [newCaller('ann'), newCaller('ann')];
+    for (const caller of [one, two]) slot.enter(caller);
+    use(connection, one);
+    // The other only waits: nothing that is said now can be about it.
+    expect([slot.inFlight, slot.onlyCaller]).toEqual([2, one]);
+    use(connection, two);
+    expect([slot.onlyCaller, slot.oldestCaller(two.client)]).toEqual([undefined, one]);
+    slot.leave(one);
+    slot.leave(one);
+    expect([slot.inFlight, slot.onlyCaller]).toEqual([1, two]);
+  });
+});
+
+describe('a server that speaks both eras', () => {
+  it('is spoken to in the era of the client that asks, on one connection for each era #eras', () => {
+    const { slots, connect, running } = newSlots('auto');
+    const old = slots.for(withCapabilities('old', declared.nothing));
+    expect(old.aim.era).toBe('legacy');
+    connect(old);
+    const young = slots.for(withCapabilities('young', declared.more, true));
+    expect([young.aim.era, young === old]).toEqual(['modern', false]);
+    connect(young);
+    expect(slots.for(withCapabilities('other', declared.roots, true))).toBe(young);
+    expect(slots.for(withCapabilities('old', declared.nothing))).toBe(old);
+    expect(running()).toEqual([old, young]);
+  });
+
+  it('is not started twice while it turns out that it speaks the other era alone', () => {
+    const { slots, learn, made } = newSlots('auto');
+    const young = withCapabilities('young', declared.nothing, true);
+    const first = slots.for(young);
+    (first.supervisor as unknown as FakeSupervisor).phase = { kind: 'starting' };
+    learn({ modern: false });
+    expect([slots.for(young), made.length]).toEqual([first, 1]);
+  });
+
+  it('that turns out to speak the other era alone serves both on one connection', () => {
+    const { slots, connect, learn } = newSlots('auto');
+    const first = slots.for(withCapabilities('young', declared.nothing, true));
+    connect(first, 'legacy');
+    learn({ modern: false, legacy: true });
+    expect(slots.for(withCapabilities('young', declared.nothing, true))).toBe(first);
+    expect(slots.for(withCapabilities('old', declared.nothing))).toBe(first);
+  });
+});
+
+describe('classes of legacy clients', () => {
+  it('have a connection each until it is known whether the server treats them alike #classes', () => {
+    const { slots, connect } = newSlots('auto');
+    const bare = slots.for(withCapabilities('a', declared.nothing));
+    connect(bare);
+    const roots = slots.for(withCapabilities('b', declared.roots));
+    expect(roots).not.toBe(bare);
+    expect(roots.aim.clients.capabilities).toBe('{"roots":{"listChanged":true}}');
+    expect(slots.for(withCapabilities('c', '{"roots":{}}'))).toBe(roots);
+  });
+
+  it('that are treated alike share the connection that covers them, and the other one ends #classes', () => {
+    const { slots, connect, learn, running } = newSlots('auto');
+    const bare = slots.for(withCapabilities('a', declared.nothing));
+    connect(bare);
+    const more = slots.for(withCapabilities('b', declared.more));
+    connect(more);
+    learn({ classes: 'alike' });
+    expect(running()).toEqual([more]);
+    expect(slots.for(withCapabilities('a', declared.nothing))).toBe(more);
+    expect(slots.for(withCapabilities('c', declared.roots))).toBe(more);
+  });
+
+  it('that are treated alike but do not cover each other meet on the next connection', () => {
+    const { slots, connect, learn, running } = newSlots('auto', { classes: 'alike' });
+    const roots = slots.for(withCapabilities('a', declared.roots));
+    connect(roots);
+    const both = slots.for(withCapabilities('b', declared.forms));
+    connect(both);
+    learn({});
+    expect(JSON.parse(both.aim.clients.capabilities)).toEqual({
+      roots: { listChanged: true },
+      elicitation: { form: {} },
+    });
+    expect(running()).toEqual([both]);
+  });
+
+  it('go the same way however they write what they can do, and whoever they are #classes', () => {
+    const { slots, connect } = newSlots('auto', { classes: 'differ' });
+    const places = [declared.nothing, declared.roots].map((capabilities) => {
+      const slot = slots.for(withCapabilities('a', capabilities));
+      connect(slot);
+      return slot;
+    });
+    expect(slots.for(withCapabilities('a', declared.roots))).toBe(places[1]);
+    // Both places are free now: a class that was not seen before would take the first.
+    for (const { supervisor } of places) (supervisor as unknown as FakeSupervisor).evict();
+    const other = { ...newCaller('b', {}, { id: 'token:x', role: null }) };
+    expect(slots.for({ ...other, capabilities: '{ "roots": {} }' })).toBe(places[1]);
+  });
+
+  it('do not go where modern clients go that can do the same #eras #classes', () => {
+    const { slots, connect } = newSlots('auto');
+    const old = slots.for(withCapabilities('old', declared.roots));
+    connect(old);
+    const young = slots.for(withCapabilities('young', declared.roots, true));
+    connect(young);
+    const again = [false, true].map((isModern) =>
+      slots.for(withCapabilities('again', declared.roots, isModern)),
+    );
+    expect([young === old, again]).toEqual([false, [old, young]]);
+  });
+
+  it('that are treated differently stay apart', () => {
+    const { slots, connect, learn, running } = newSlots('auto');
+    const bare = slots.for(withCapabilities('a', declared.nothing));
+    connect(bare);
+    const more = slots.for(withCapabilities('b', declared.more));
+    connect(more);
+    learn({ classes: 'differ' });
+    expect(running()).toEqual([bare, more]);
+    expect(slots.for(withCapabilities('c', declared.nothing))).toBe(bare);
+  });
+
+  it('take over a place that nobody uses instead of a new one', () => {
+    const { slots, connect, made } = newSlots('auto');
+    const bare = slots.for(withCapabilities('a', declared.nothing));
+    connect(bare);
+    (bare.supervisor as unknown as FakeSupervisor).evict();
+    expect(slots.for(withCapabilities('b', declared.more))).toBe(bare);
+    expect(made).toHaveLength(1);
+  });
+
+  it('however many, get a bounded number of connections', () => {
+    const { slots, connect, made } = newSlots('auto', { classes: 'differ' });
+    for (let at = 0; at < 50; at++) {
+      const extensions = { [`x/${at}`]: {} };
+      connect(slots.for(withCapabilities(`c${at}`, JSON.stringify({ extensions }))));
+    }
+    expect(made.length).toBeLessThanOrEqual(6);
+  });
+
+  it('do not end a connection that is still used, and keep the pin on the one that stays', () => {
+    const { slots, connect, learn, running } = newSlots('auto');
+    slots.pin(true);
+    const bare = slots.current;
+    connect(bare, 'legacy');
+    const more = slots.for(withCapabilities('b', declared.more));
+    connect(more);
+    const used = (bare.supervisor as unknown as FakeSupervisor).leases;
+    used.isWanted = true;
+    learn({ classes: 'alike' });
+    expect(more.supervisor.leases.isPinned).toBe(true);
+    expect([used.isPinned, running().length]).toEqual([false, 1]);
+  });
+});
+
+describe('a client’s place', () => {
+  it('is the shared one until the server has asked, and its own from then on', () => {
+    const { slots, connect } = newSlots('auto');
+    const [ann, bob] = [newCaller('ann'), newCaller('bob')];
+    const shared = slots.for(ann);
+    connect(shared);
+    expect([slots.for(bob), slots.for(undefined)]).toEqual([shared, shared]);
+    expect([slots.foundAsking(), slots.foundAsking(), slots.asks]).toEqual([true, false, true]);
+    expect(slots.for(ann).owner).toBe('ann');
+    expect(slots.for(bob).owner).toBe('bob');
+    expect(slots.for(newCaller('ann'))).toBe(slots.for(ann));
+    expect(slots.for(undefined)).toBe(shared);
+  });
+
+  it('stays the shared one for the only client that used it when the server asked', () => {
+    const { slots, connect } = newSlots('auto');
+    const ann = newCaller('ann');
+    const shared = slots.for(ann);
+    shared.use(connect(shared), ann, deadline());
+    slots.foundAsking();
+    expect(slots.for(ann)).toBe(shared);
+    expect(slots.for(newCaller('bob'))).not.toBe(shared);
+  });
+
+  it('is none of its own, and nobody else’s, once it is gone #classes', async () => {
+    const { slots, connect, made } = newSlots('auto');
+    const ann = newCaller('ann');
+    const shared = slots.for(ann);
+    shared.use(connect(shared), ann, deadline());
+    slots.foundAsking();
+    await slots.release('ann');
+    expect(shared.supervisor.connection).toBeUndefined();
+    expect(slots.for(newCaller('ann', { isGone: true })).owner).toBeNull();
+    await expect(slots.watch(newCaller('ann', { isGone: true }), 'x:y')).rejects.toMatchObject({
+      code: 'cancelled',
+    });
+    expect([[...slots.all()], made.length]).toEqual([[shared], 1]);
+  });
+
+  it('is always shared, or always its own, if the operator says so', () => {
+    const { slots: shared } = newSlots('shared');
+    shared.foundAsking();
+    expect(shared.for(newCaller('ann'))).toBe(shared.current);
+    expect(shared.current.aim.clients).toBe(everyClass);
+    const { slots: own } = newSlots('client');
+    expect(own.for(newCaller('ann')).owner).toBe('ann');
+  });
+
+  it('is a free one for every call at the same time if it is asked in calls, up to eight', () => {
+    const { slots } = newSlots('client', { modern: false });
+    const calls = Array.from({ length: 10 }, () => newCaller('m', { isAskedInCalls: true }));
+    const places = calls.map((caller) => {
+      const slot = slots.for(caller);
+      slot.enter(caller);
+      return slot;
+    });
+    expect(new Set(places).size).toBe(8);
+    const [first] = calls;
+    places[0]?.leave(first);
+    for (const at of [8, 9]) places[at]?.leave(calls[at]);
+    expect(slots.for(newCaller('m', { isAskedInCalls: true }))).toBe(places[0]);
+  });
+
+  it('ends when the client is gone, and nobody else’s does', async () => {
+    const { slots, made } = newSlots('client');
+    slots.for(newCaller('ann'));
+    slots.for(newCaller('bob'));
+    await slots.release('ann');
+    await slots.release('nobody');
+    expect(made.map(({ isEnded }) => isEnded)).toEqual([false, true, false]);
+    expect([...slots.all()].map(({ owner }) => owner)).toEqual([null, 'bob']);
+    await slots.endAll();
+    expect(made.map(({ isEnded }) => isEnded)).toEqual([true, true, true]);
+  });
+
+  it('is what it alone uses: its own, and a shared one that nobody else has touched', () => {
+    const { slots, connect } = newSlots('auto');
+    const shared = slots.for(newCaller('ann'));
+    const connection = connect(shared);
+    shared.use(connection, newCaller('ann'), deadline());
+    expect(slots.usedOnlyBy('ann')).toEqual([shared]);
+    expect(slots.usedOnlyBy('bob')).toEqual([]);
+    shared.use(connection, newCaller('bob'), deadline());
+    expect([...slots.usedOnlyBy('ann'), ...slots.usedOnlyBy('bob')]).toEqual([]);
+  });
+});

@@ -1,0 +1,106 @@
+// A server that works with its client's roots asks for them as soon as it is started, and refuses
+// calls that come before the answer. So the first call on a connection waits until the first question
+// has been answered. Whether a server asks is found out at its first start for a client that has
+// roots, within a short time, and remembered: a server that does not ask costs nothing later. One that
+// asked before anybody was there is told, by the first client, that there are roots now.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import type { Connection } from '../../upstream/connection.ts';
+import type { ServerFacts } from '../servers/server-facts.ts';
+import type { Caller } from './caller.ts';
+import { hasRoots } from './client-class.ts';
+import type { ConnectionSlot } from './connection-slot.ts';
+
+/** How long the first call waits to see whether the server asks. */
+const findOutMs = 500;
+/** How long it waits at most for a server that is known to ask, and then for the client's answer. */
+const answerMs = 2_000;
+/** What a server does with the answer (looking at folders, as a rule) is not over when it has it. */
+const settleMs = 100;
+
+/** One wait for a question and its answer. */
+interface Turn {
+  readonly over: Promise<void>;
+  asked(): void;
+  answered(): void;
+}
+
+export class RootsAtStart {
+  readonly #facts: ServerFacts;
+  readonly #clock: Clock;
+  /** Of connections whose first question is awaited, until it is answered or its time is over. */
+  readonly #turns = new Map<Connection, Turn>();
+  /** When each connection was made; gone with the connection. */
+  readonly #madeAt = new WeakMap<Connection, number>();
+
+  constructor(facts: ServerFacts, clock: Clock) {
+    this.#facts = facts;
+    this.#clock = clock;
+  }
+
+  /** A connection was made; its server may ask now. */
+  connected(slot: ConnectionSlot, connection: Connection): void {
+    if (connection.era !== 'legacy' || !hasRoots(slot.aim.clients)) return;
+    this.#madeAt.set(connection, this.#clock.now());
+    const { asksAtStart } = this.#facts.now;
+    // Nobody is there yet who could answer, or nobody will be asked.
+    if (asksAtStart === false || !slot.onlyClientWaitingFor(connection)) return;
+    const learnNot = () => this.#facts.learn({ asksAtStart: false });
+    this.#begin(connection, asksAtStart ? answerMs : findOutMs, learnNot);
+  }
+
+  /** What a call has to wait for; undefined if there is nothing. */
+  before(slot: ConnectionSlot, connection: Connection, caller: Caller): Promise<void> | undefined {
+    const turn = this.#turns.get(connection);
+    if (turn) return turn.over;
+    const { client } = caller;
+    const mustTell = this.#facts.now.asksAtStart === true && slot.isUnused(connection);
+    if (!mustTell || !client.hasRoots(caller)) return undefined;
+    slot.claim(connection, client);
+    connection.notify('notifications/roots/list_changed', { members: '' });
+    // That it does not ask again says nothing about what it does at its start.
+    return this.#begin(connection, answerMs, ignored).over;
+  }
+
+  /** What is asked later, in the middle of calls, has nothing to do with the start. */
+  asked(connection: Connection): void {
+    const turn = this.#turns.get(connection);
+    const madeAt = this.#madeAt.get(connection) ?? this.#clock.now();
+    if (turn || this.#clock.now() - madeAt < answerMs) this.#facts.learn({ asksAtStart: true });
+    turn?.asked();
+  }
+
+  answered(connection: Connection): void {
+    this.#turns.get(connection)?.answered();
+  }
+
+  /** `unasked` is told when the whole time has passed and nothing was asked. */
+  #begin(connection: Connection, waitMs: number, unasked: () => void): Turn {
+    let resolve!: () => void;
+    const over = new Promise<void>((done) => {
+      resolve = done;
+    });
+    const end = () => {
+      timer[Symbol.dispose]();
+      this.#turns.delete(connection);
+      resolve();
+    };
+    const giveUp = () => {
+      if (!connection.isLost) unasked();
+      end();
+    };
+    let timer = this.#clock.after(waitMs, giveUp);
+    const asked = () => {
+      timer[Symbol.dispose]();
+      timer = this.#clock.after(answerMs, end);
+    };
+    const answered = () => {
+      timer[Symbol.dispose]();
+      timer = this.#clock.after(settleMs, end);
+    };
+    const turn = { over, asked, answered };
+    this.#turns.set(connection, turn);
+    return turn;
+  }
+}

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { FakeUpstream } from '../../../test/support/fake-upstream.ts';
+import { ManualClock, settled } from '../../../test/support/manual-clock.ts';
+import type { Supervisor } from '../../supervise/supervisor.ts';
+import type { Connection } from '../../upstream/connection.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+/** Where a connection comes from, and who holds it. */
+class FakeSupervisor {
+  connection: FakeUpstream | undefined;
+  held = 0;
+  arrive: (connection: FakeUpstream) => void = () => {};
+  readonly leases = {
+    hold: () => {
+      this.held += 1;
+    },
+    release: () => {
+      this.held -= 1;
+    },
+  };
+
+  acquire(): Promise<FakeUpstream> {
+    return new Promise((resolve) => {
+      this.arrive = resolve;
+    });
+  }
+}
+
+function newSubscriptions(connection?: FakeUpstream) {
+  const clock = new ManualClock();
+  const supervisor = new FakeSupervisor();
+  supervisor.connection = connection;
+  const subscriptions = new Subscriptions(
+    clock,
+    () => supervisor as unknown as Supervisor<Connection>,
+  );
+  return { clock, supervisor, subscriptions };
+}
+
+const sent = ({ requests }: FakeUpstream) =>
+  requests.map(({ method, members }) => `${method} ${members}`);
+const listens = (connection: FakeUpstream) =>
+  connection.requests.map(({ members }) => JSON.parse(`{${members}}`).notifications);
+
+describe('a resource watched at a legacy server', () => {
+  it('is subscribed to once for all, and no longer when the last has stopped', async () => {
+    const server = new FakeUpstream();
+    const { subscriptions, supervisor } = newSubscriptions(server);
+    const first = subscriptions.watch('file:///"a"');
+    server.answer('resources/subscribe', {});
+    await first;
+    await subscriptions.watch('file:///"a"');
+    subscriptions.unwatch('file:///"a"');
+    expect([sent(server), supervisor.held]).toEqual([
+      ['resources/subscribe "uri":"file:///\\"a\\""'],
+      1,
+    ]);
+    subscriptions.unwatch('file:///"a"');
+    subscriptions.unwatch('file:///"a"');
+    expect(server.methods).toEqual(['resources/subscribe', 'resources/unsubscribe']);
+    expect(supervisor.held).toBe(0);
+  });
+
+  it('is subscribed to once when the server has to be started for it', async () => {
+    const server = new FakeUpstream();
+    const { subscriptions, supervisor } = newSubscriptions();
+    const watching = subscriptions.watch('a');
+    subscriptions.connected(server);
+    supervisor.connection = server;
+    supervisor.arrive(server);
+    await settled();
+    server.answer('resources/subscribe', {});
+    await watching;
+    expect(server.methods).toEqual(['resources/subscribe']);
+  });
+
+  it('is subscribed to again on a new connection', async () => {
+    const [old, young] = [new FakeUpstream(), new FakeUpstream()];
+    const { subscriptions } = newSubscriptions(old);
+    for (const uri of ['a', 'b']) {
+      const watching = subscriptions.watch(uri);
+      old.answer('resources/subscribe', {});
+      await watching;
+    }
+    subscriptions.wish('c');
+    subscriptions.connected(young);
+    expect(sent(young)).toEqual(['a', 'b', 'c'].map((uri) => `resources/subscribe "uri":"${uri}"`));
+    young.lose();
+    await settled();
+  });
+
+  it('that is refused is not watched, and the server is not held for it', async () => {
+    const [server, young] = [new FakeUpstream(), new FakeUpstream()];
+    const { subscriptions, supervisor } = newSubscriptions(server);
+    const watching = subscriptions.watch('a');
+    server.answer('resources/subscribe', { code: -32099, message: 'no' }, 'error');
+    await expect(watching).rejects.toMatchObject({ code: 'rpc_error' });
+    subscriptions.connected(young);
+    expect([supervisor.held, young.methods]).toEqual([0, []]);
+  });
+
+  it('is only wished for without holding the server', () => {
+    const { subscriptions, supervisor } = newSubscriptions();
+    subscriptions.wish('a');
+    subscriptions.unwish('b');
+    const server = new FakeUpstream();
+    supervisor.connection = server;
+    subscriptions.connected(server);
+    subscriptions.unwish('a');
+    expect(server.methods).toEqual(['resources/subscribe', 'resources/unsubscribe']);
+    expect(supervisor.held).toBe(0);
+  });
+});
+
+describe('a modern server', () => {
+  const capabilities = {
+    tools: { listChanged: true },
+    prompts: {},
+    resources: { subscribe: true },
+  };
+
+  it('is listened to on one stream, for what it can tell and what is watched', async () => {
+    const server = new FakeUpstream('modern', capabilities);
+    const { subscriptions } = newSubscriptions(server);
+    subscriptions.connected(server);
+    await subscriptions.watch('a');
+    subscriptions.unwatch('a');
+    expect(listens(server)).toEqual([
+      { toolsListChanged: true },
+      { toolsListChanged: true, resourceSubscriptions: ['a'] },
+      { toolsListChanged: true },
+    ]);
+    const open = server.requests.filter(({ exchange }) => !exchange.isSettled);
+    expect(open).toEqual([server.requests[2]]);
+    expect(server.requests.every(({ exchange }) => exchange.isBackground)).toBe(true);
+  });
+
+  it('that can tell nothing is not listened to', () => {
+    const server = new FakeUpstream('modern', { tools: {} });
+    const { subscriptions } = newSubscriptions(server);
+    subscriptions.connected(server);
+    expect(server.methods).toEqual([]);
+  });
+
+  it('that ends its stream is listened to again after a second, unless it is gone by then', async () => {
+    const server = new FakeUpstream('modern', capabilities);
+    const { subscriptions, clock } = newSubscriptions(server);
+    subscriptions.connected(server);
+    server.answer('subscriptions/listen', {});
+    await clock.advanceAsync(999);
+    expect(server.requests.length).toBe(1);
+    await clock.advanceAsync(1);
+    expect(server.requests.length).toBe(2);
+    server.answer('subscriptions/listen', {});
+    await settled();
+    server.isLost = true;
+    await clock.advanceAsync(10_000);
+    expect(server.requests.length).toBe(2);
+  });
+
+  it('that refuses to be listened to is not asked every second', async () => {
+    const server = new FakeUpstream('modern', capabilities);
+    const { subscriptions, clock } = newSubscriptions(server);
+    subscriptions.connected(server);
+    server.answer('subscriptions/listen', { code: -32601, message: '' }, 'error');
+    await clock.advanceAsync(60_000);
+    expect([server.requests.length, clock.pending]).toEqual([1, 0]);
+  });
+});
+
+describe('a second client that watches a resource at a legacy server', () => {
+  it('is told that it does only when the server has said so', async () => {
+    const server = new FakeUpstream();
+    const { subscriptions } = newSubscriptions(server);
+    const told: string[] = [];
+    void subscriptions.watch('file:///a').then(() => told.push('first'));
+    await settled();
+    void subscriptions.watch('file:///a').then(() => told.push('second'));
+    await settled();
+    expect([told, server.methods]).toEqual([[], ['resources/subscribe']]);
+    server.answer('resources/subscribe', {});
+    await settled();
+    expect(told).toEqual(['first', 'second']);
+  });
+
+  it('hears the same refusal, and nothing of either is left; the next one asks again', async () => {
+    const server = new FakeUpstream();
+    const { subscriptions, supervisor } = newSubscriptions(server);
+    const both = ['a', 'b'].map(() =>
+      subscriptions.watch('file:///a').catch((fault) => fault.code),
+    );
+    await settled();
+    server.answer('resources/subscribe', { code: -32602, message: 'no' }, 'error');
+    expect(await Promise.all(both)).toEqual(['rpc_error', 'rpc_error']);
+    expect([supervisor.held, subscriptions.size]).toEqual([0, 0]);
+    void subscriptions.watch('file:///a');
+    await settled();
+    expect(server.methods).toEqual(['resources/subscribe', 'resources/subscribe']);
+  });
+});

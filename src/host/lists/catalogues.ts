@@ -1,0 +1,167 @@
+// What one server offers to each class of clients. Most servers offer everybody the same, and then
+// there is one catalogue for all legacy clients; a server that offers more to a client that can be
+// asked has one for each class. A modern connection is the same for everybody. Until a class has a
+// catalogue of its own, the nearest one is shown.
+
+import { type Definition, isSameList } from '../../catalog/definitions.ts';
+import type { Greeting } from '../../upstream/connection.ts';
+import { distance } from '../connections/client-class.ts';
+import type { Aim } from '../connections/connection-slot.ts';
+import type { Facts } from '../servers/server-facts.ts';
+import type { Catalogue } from './catalogue.ts';
+import { type ListKind, listKinds } from './listings.ts';
+
+export interface ClassCatalogue {
+  readonly aim: Aim;
+  readonly catalogue: Catalogue;
+  /** What the server said of itself to this class. */
+  greeting: Greeting | undefined;
+  /** Was it read in this run? What an earlier run kept may be of an older version of the server. */
+  isRead: boolean;
+}
+
+/** Classes that are told apart; beyond that those are given up that no connection is for, the oldest first. */
+const maxClasses = 8;
+
+export class Catalogues {
+  readonly #make: (own: () => ClassCatalogue) => Catalogue;
+  readonly #facts: () => Facts;
+  readonly #isHeld: (catalogue: Catalogue) => boolean;
+  /** Bounded by maxClasses. */
+  #entries: ClassCatalogue[] = [];
+
+  /** `isHeld`: is there a connection that this catalogue is read on? */
+  constructor(
+    make: (own: () => ClassCatalogue) => Catalogue,
+    facts: () => Facts,
+    isHeld: (catalogue: Catalogue) => boolean,
+  ) {
+    this.#make = make;
+    this.#facts = facts;
+    this.#isHeld = isHeld;
+  }
+
+  all(): readonly ClassCatalogue[] {
+    return this.#entries;
+  }
+
+  /** The one that a connection with this aim fills. */
+  of(aim: Aim): ClassCatalogue {
+    return this.#exact(aim) ?? this.#add(aim);
+  }
+
+  /** The one to show to these clients: their own if anything is known in it, else the nearest. */
+  nearest(aim: Aim): ClassCatalogue {
+    const exact = this.#exact(aim);
+    if (exact && isKnown(exact)) return exact;
+    return nearestOf(this.#entries, aim) ?? exact ?? this.#nothing(aim);
+  }
+
+  /** What the clients of this one were shown before it was read. */
+  nearestTo(entry: ClassCatalogue): ClassCatalogue | undefined {
+    const others = this.#entries.filter((other) => other !== entry);
+    return nearestOf(others, entry.aim);
+  }
+
+  /** Shown while nothing is known; whoever looks leaves nothing behind. */
+  #nothing(aim: Aim): ClassCatalogue {
+    const entry: ClassCatalogue = {
+      aim,
+      catalogue: this.#make(() => entry),
+      greeting: undefined,
+      isRead: false,
+    };
+    return entry;
+  }
+
+  /** Are these clients shown what others are offered, because nothing was read for them? */
+  isBorrowed(aim: Aim): boolean {
+    const exact = this.#exact(aim);
+    return !(exact && isKnown(exact)) && this.#entries.some(isKnown);
+  }
+
+  #exact(aim: Aim): ClassCatalogue | undefined {
+    const isAlike = aim.era === 'modern' || this.#facts().classes === 'alike';
+    return this.#entries.find(
+      (entry) =>
+        entry.aim.era === aim.era && (isAlike || entry.aim.clients.key === aim.clients.key),
+    );
+  }
+
+  #add(aim: Aim): ClassCatalogue {
+    const entry = this.#nothing(aim);
+    if (this.#entries.length >= maxClasses) this.#giveOneUp();
+    this.#entries = [...this.#entries, entry];
+    return entry;
+  }
+
+  #giveOneUp(): void {
+    const unused = this.#entries.filter(({ catalogue }) => !this.#isHeld(catalogue));
+    const gone = unused.find(({ isRead }) => !isRead) ?? unused[0];
+    this.#entries = this.#entries.filter((entry) => entry !== gone);
+  }
+
+  /** All that any class is offered, each name once. */
+  definitions(kind: ListKind): readonly Definition[] | undefined {
+    const lists = this.#entries.flatMap(({ catalogue }) => {
+      const definitions = catalogue.definitions(kind);
+      return definitions ? [definitions] : [];
+    });
+    if (lists.length < 2) return lists[0];
+    const byKey = new Map<string, Definition>();
+    for (const definition of lists.flat()) {
+      if (!byKey.has(definition.key)) byKey.set(definition.key, definition);
+    }
+    return [...byKey.values()];
+  }
+
+  // --- do classes differ? ------------------------------------------------------------------
+
+  /** What this reading says about how the server treats classes; undefined if nothing yet. */
+  judge(entry: ClassCatalogue): 'alike' | 'differ' | undefined {
+    if (entry.aim.era !== 'legacy') return undefined;
+    const others = this.#entries.filter(
+      (other) => other !== entry && other.aim.era === 'legacy' && isKnown(other),
+    );
+    const verdicts = others.map((other) => compare(entry, other));
+    if (verdicts.includes('differ')) return 'differ';
+    return verdicts.includes('alike') ? 'alike' : undefined;
+  }
+
+  /** They are alike: the one that was read last stands for all. */
+  merge(latest: ClassCatalogue): void {
+    this.#entries = this.#entries.filter(
+      (entry) => entry === latest || entry.aim.era !== latest.aim.era,
+    );
+  }
+}
+
+function nearestOf(entries: readonly ClassCatalogue[], aim: Aim): ClassCatalogue | undefined {
+  const apart = ({ aim: other }: ClassCatalogue) =>
+    distance(other.clients, aim.clients) + (other.era === aim.era ? 0 : 1_000);
+  const [nearest] = entries.filter(isKnown).toSorted((a, b) => apart(a) - apart(b));
+  return nearest;
+}
+
+function isKnown({ catalogue }: ClassCatalogue): boolean {
+  return catalogue.definitions('tools') !== undefined;
+}
+
+/** A difference counts only if both were read in this run; that they are the same counts always. */
+function compare(one: ClassCatalogue, other: ClassCatalogue): 'alike' | 'differ' | undefined {
+  const lists = listKinds.map((kind) =>
+    compareLists(one.catalogue.definitions(kind), other.catalogue.definitions(kind)),
+  );
+  const isDifferent =
+    lists.includes('differ') || one.greeting?.instructions !== other.greeting?.instructions;
+  if (isDifferent) return one.isRead && other.isRead ? 'differ' : undefined;
+  return lists.includes(undefined) ? undefined : 'alike';
+}
+
+function compareLists(
+  one: readonly Definition[] | undefined,
+  other: readonly Definition[] | undefined,
+): 'alike' | 'differ' | undefined {
+  if (!one || !other) return undefined;
+  return isSameList(one, other) ? 'alike' : 'differ';
+}

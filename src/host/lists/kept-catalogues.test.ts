@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock, settled } from '../../../test/support/manual-clock.ts';
+import { readDefinitions } from '../../catalog/definitions.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import type { Greeting } from '../../upstream/connection.ts';
+import { classOf } from '../connections/client-class.ts';
+import { KeptCatalogues } from './kept-catalogues.ts';
+import type { ListKind } from './listings.ts';
+
+const greeting: Greeting = {
+  era: 'modern',
+  protocolVersion: '2026-07-28',
+  serverInfo: { name: 's' },
+  capabilities: { tools: {} },
+  instructions: 'Be kind.',
+};
+
+function definitions(text: string, kind: ListKind) {
+  const bytes = Buffer.from(text);
+  return readDefinitions(bytes, { start: 0, end: bytes.length }, kind).definitions;
+}
+
+function newKept() {
+  const clock = new ManualClock();
+  const collection = new MemoryStore({ clock }).collection('catalogues');
+  return { kept: new KeptCatalogues(collection, clock), collection, clock };
+}
+
+const toolText = '{"name":"t","inputSchema":{"type":"object"},"n":9007199254740993,"é":1.0}';
+
+describe('a catalogue that is kept', () => {
+  it('comes back byte for byte', async () => {
+    const { kept } = newKept();
+    const lists = new Map<ListKind, ReturnType<typeof definitions>>([
+      ['tools', definitions(`[ ${toolText} ]`, 'tools')],
+      ['resources', []],
+    ]);
+    const clients = classOf('{"roots":{},"extensions":{"x/y":{"a":[1]},"__proto__":{}}}');
+    const aim = { era: 'legacy', clients } as const;
+    await kept.put('hash', { classes: [{ aim, lists, greeting }], asks: true });
+    const { classes = [], asks } = (await kept.get('hash')) ?? {};
+    const [back] = classes;
+    const [tool] = back?.lists.get('tools') ?? [];
+    expect(tool?.bytes.toString('utf8', tool.start, tool.end)).toBe(toolText);
+    expect([...(back?.lists.keys() ?? [])]).toEqual(['tools', 'resources']);
+    expect([back?.greeting, asks, back?.aim]).toEqual([greeting, true, aim]);
+  });
+
+  it('of another spec is none', async () => {
+    const { kept } = newKept();
+    await kept.put('hash', { classes: [], asks: false });
+    expect(await kept.get('other')).toBeUndefined();
+    expect(await kept.get('hash')).toEqual({ classes: [], asks: false });
+  });
+
+  it.each([
+    null,
+    5,
+    'x',
+    [],
+    {},
+    { version: 1, lists: {} },
+    { version: 2 },
+    { version: 2, classes: {} },
+    { version: 2, classes: [null, 5, {}, { era: 'old', features: [], lists: {} }] },
+    { version: 2, classes: [{ era: 'legacy', features: 'roots', lists: {} }] },
+  ])('is none if what comes back from the disk is %j', async (record) => {
+    const { kept, collection } = newKept();
+    await collection.put('hash', record);
+    const back = await kept.get('hash');
+    expect(back?.classes ?? []).toEqual([]);
+  });
+
+  it.each(['', '[', '{}', '5', 'null', '[{"name":"t",', `[${toolText}`])(
+    'loses a list that is damaged to %j, and no other',
+    async (text) => {
+      const { kept, collection } = newKept();
+      const lists = { tools: text, prompts: '[{"name":"p"}]', resources: 5 };
+      const features = ['roots', 5, 'extension {', 'extension ["x"]'];
+      const one = { era: 'legacy', features, lists, greeting: { era: 'old' } };
+      await collection.put('hash', { version: 2, classes: [one], asks: 'yes' });
+      const { classes = [], asks } = (await kept.get('hash')) ?? {};
+      const [back] = classes;
+      expect([...(back?.lists.keys() ?? [])]).toEqual(['prompts']);
+      expect([back?.greeting, asks]).toEqual([undefined, false]);
+      expect(back?.aim.clients.key).toBe('roots');
+    },
+  );
+
+  it('ends when nobody has read it for long, and stays as long as somebody does #no-growth', async () => {
+    const { kept, collection, clock } = newKept();
+    const dayMs = 86_400_000;
+    const catalogue = { classes: [], asks: false };
+    for (let spec = 0; spec < 100; spec++) await kept.put(`${spec}`, catalogue);
+    for (let month = 0; month < 12; month++) {
+      clock.advance(30 * dayMs);
+      expect(await kept.get('7')).toMatchObject({ asks: false });
+      await settled();
+    }
+    expect((await collection.entries()).map(({ key }) => key)).toEqual(['7']);
+  });
+
+  it('is not written again for being read again on the same day', async () => {
+    const { kept, collection, clock } = newKept();
+    await kept.put('hash', { classes: [], asks: false });
+    const [before] = await collection.entries();
+    clock.advance(3_600_000);
+    await kept.get('hash');
+    await settled();
+    expect(await collection.entries()).toEqual([before]);
+  });
+});

@@ -1,0 +1,147 @@
+// What servers offered and said of themselves, kept beyond one run of the host, so that a list and a
+// greeting can be answered before any server has been started. A record belongs to a server's spec:
+// another command is another server. What comes back from the disk is checked like everything from
+// outside; a record that does not fit is as good as none. A record that nobody reads for a
+// long time is of a server that is not configured any more, and ends; reading one keeps it.
+
+import { type Definition, readDefinitions } from '../../catalog/definitions.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Collection } from '../../store/store.ts';
+import { isRecord } from '../../upstream/classify.ts';
+import type { Greeting } from '../../upstream/connection.ts';
+import { checkValue } from '../../wire/json-text.ts';
+import { WireError } from '../../wire/wire-error.ts';
+import { classWith } from '../connections/client-class.ts';
+import type { Aim } from '../connections/connection-slot.ts';
+import { type ListKind, listKinds } from './listings.ts';
+
+/** What one class of clients was offered. */
+export interface KeptCatalogue {
+  readonly aim: Aim;
+  readonly lists: ReadonlyMap<ListKind, readonly Definition[]>;
+  readonly greeting: Greeting | undefined;
+}
+
+export interface KeptRecord {
+  readonly classes: readonly KeptCatalogue[];
+  /** It has asked its client back. */
+  readonly asks: boolean;
+}
+
+const version = 2;
+const dayMs = 24 * 60 * 60 * 1000;
+/** From its last use; a day's uses count as one. */
+const keptMs = 90 * dayMs;
+const openBracket = 0x5b;
+
+export class KeptCatalogues {
+  readonly #collection: Collection;
+  readonly #clock: Clock;
+
+  constructor(collection: Collection, clock: Clock) {
+    this.#collection = collection;
+    this.#clock = clock;
+  }
+
+  async get(specHash: string): Promise<KeptRecord | undefined> {
+    const record = await this.#collection.get(specHash);
+    const kept = read(record);
+    // A store that cannot be written says so by itself, and a closed one is no loss.
+    if (kept && isRecord(record)) this.#renew(specHash, record).catch(() => {});
+    return kept;
+  }
+
+  async #renew(specHash: string, record: Readonly<Record<string, unknown>>): Promise<void> {
+    const { usedAt } = record;
+    const now = this.#clock.wallNow();
+    if (typeof usedAt === 'number' && usedAt <= now && now - usedAt < dayMs) return;
+    await this.#collection.put(specHash, { ...record, usedAt: now }, { ttlMs: keptMs });
+  }
+
+  async put(specHash: string, { classes, asks }: KeptRecord): Promise<void> {
+    const usedAt = this.#clock.wallNow();
+    const record = { version, usedAt, classes: classes.map(written), asks };
+    await this.#collection.put(specHash, record, { ttlMs: keptMs });
+  }
+}
+
+function written({ aim, lists, greeting }: KeptCatalogue): object {
+  const texts = [...lists].map(([kind, definitions]) => [
+    kind,
+    `[${definitions.map(({ bytes, start, end }) => bytes.toString('utf8', start, end)).join(',')}]`,
+  ]);
+  const { era, clients } = aim;
+  return { era, features: [...clients.features], lists: Object.fromEntries(texts), greeting };
+}
+
+/** Is this a kept record, of this version or another? */
+export function isKeptRecord(record: unknown): boolean {
+  if (!isRecord(record) || typeof record['version'] !== 'number') return false;
+  if (record['version'] !== version) return true;
+  const { classes } = record;
+  return Array.isArray(classes) && classes.every(isKeptClass);
+}
+
+function read(record: unknown): KeptRecord | undefined {
+  if (!isRecord(record) || record['version'] !== version || !Array.isArray(record['classes'])) {
+    return undefined;
+  }
+  const classes = record['classes'].flatMap((value) => catalogueIn(value) ?? []);
+  return { classes, asks: record['asks'] === true };
+}
+
+interface KeptClass {
+  readonly era: Aim['era'];
+  readonly features: readonly unknown[];
+  readonly lists: Readonly<Record<string, unknown>>;
+  readonly greeting?: unknown;
+}
+
+/** The texts of its lists are looked at when they are read. */
+function isKeptClass(value: unknown): value is KeptClass {
+  if (!isRecord(value) || !isRecord(value['lists']) || !Array.isArray(value['features'])) {
+    return false;
+  }
+  return value['era'] === 'legacy' || value['era'] === 'modern';
+}
+
+function catalogueIn(value: unknown): KeptCatalogue | undefined {
+  if (!isKeptClass(value)) return undefined;
+  const { era, features } = value;
+  const lists = new Map<ListKind, readonly Definition[]>();
+  for (const kind of listKinds) {
+    const text = value.lists[kind];
+    const definitions = typeof text === 'string' ? definitionsOf(text, kind) : undefined;
+    if (definitions) lists.set(kind, definitions);
+  }
+  const clients = classWith(features.filter((feature) => typeof feature === 'string'));
+  return { aim: { era, clients }, lists, greeting: greetingOf(value.greeting) };
+}
+
+function definitionsOf(text: string, kind: ListKind): readonly Definition[] | undefined {
+  const bytes = Buffer.from(text);
+  try {
+    checkValue(bytes);
+    if (bytes[0] !== openBracket) return undefined;
+    return readDefinitions(bytes, { start: 0, end: bytes.length }, kind).definitions;
+  } catch (error) {
+    // Damaged on the disk: the server will be asked.
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+}
+
+function greetingOf(value: unknown): Greeting | undefined {
+  if (!isRecord(value)) return undefined;
+  const { era, protocolVersion, serverInfo, capabilities, instructions } = value;
+  if ((era !== 'legacy' && era !== 'modern') || typeof protocolVersion !== 'string') {
+    return undefined;
+  }
+  return {
+    era,
+    protocolVersion,
+    serverInfo,
+    capabilities: isRecord(capabilities) ? capabilities : {},
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  };
+}

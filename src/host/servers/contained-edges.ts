@@ -1,0 +1,81 @@
+// The edges of one server (its timers, its process, its HTTP exchanges) so that an error that nobody
+// expected stays with this server. A process whose output could not be handled is ended, and an HTTP
+// exchange broken off, because what was read of it is of no use any more; supervision then does what
+// it does for any server that is lost. Nothing of it reaches the process as an uncaught exception.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { contain } from '../../kernel/contain.ts';
+import type { Defects, Handled } from '../../observe/defects.ts';
+import type { Child, Spawn } from '../../supervise/child.ts';
+import type { HttpClient, HttpInFlight, HttpListener } from '../../upstream/http/http-client.ts';
+import type { Edges } from './server.ts';
+
+/** `server` is named in what is told. */
+export function containedEdges(edges: Edges, defects: Defects, server: string): Edges {
+  const caught = (handled: Handled) => (error: unknown) => {
+    defects.caught(handled, error, server);
+  };
+  return {
+    random: edges.random,
+    clock: containedClock(edges.clock, caught('a timer')),
+    spawn: containedSpawn(edges.spawn, caught('the output of the process')),
+    http: containedHttp(edges.http, caught('an answer over HTTP')),
+  };
+}
+
+export function containedClock(clock: Clock, caught: (error: unknown) => void): Clock {
+  return {
+    now: () => clock.now(),
+    wallNow: () => clock.wallNow(),
+    after: (ms, task, background) => clock.after(ms, () => contain(task, caught), background),
+  };
+}
+
+function containedSpawn(spawn: Spawn, caught: (error: unknown) => void): Spawn {
+  return async (spec, listener) => {
+    let child: Child | undefined;
+    const failed = (error: unknown) => {
+      caught(error);
+      child?.signal('SIGKILL');
+    };
+    child = await spawn(spec, {
+      stdout: (chunk) => contain(() => listener.stdout(chunk), failed),
+      stderr: (chunk) => contain(() => listener.stderr(chunk), failed),
+      ended: () => contain(() => listener.ended(), failed),
+      exited: (exit) => contain(() => listener.exited(exit), failed),
+    });
+    return child;
+  };
+}
+
+function containedHttp(http: HttpClient, caught: (error: unknown) => void): HttpClient {
+  return {
+    send: (request, listener) => {
+      let inFlight: HttpInFlight | undefined;
+      let isBroken = false;
+      const failed = (error: unknown) => {
+        isBroken = true;
+        caught(error);
+        inFlight?.abort();
+        contain(() => listener.failed(asError(error)), caught);
+      };
+      const guarded: HttpListener = {
+        sent: () => contain(() => listener.sent(), failed),
+        response: (status, headers) => contain(() => listener.response(status, headers), failed),
+        data: (chunk) => contain(() => listener.data(chunk), failed),
+        ended: () => contain(() => listener.ended(), failed),
+        failed: (error) => contain(() => listener.failed(error), caught),
+      };
+      contain(() => {
+        inFlight = http.send(request, guarded);
+        if (isBroken) inFlight.abort();
+      }, failed);
+      return { abort: () => inFlight?.abort() };
+    },
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+  };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

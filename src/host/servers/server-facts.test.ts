@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import type { Collection } from '../../store/store.ts';
+import { type Facts, ServerFacts } from './server-facts.ts';
+
+const weekMs = 7 * 24 * 60 * 60 * 1000;
+
+function newFacts(clock = new ManualClock(), store = new MemoryStore({ clock })) {
+  const changes: Facts[] = [];
+  const collection = store.collection('verdicts');
+  const facts = new ServerFacts(collection, 'hash', clock, (now) => changes.push(now));
+  return { facts, changes, store, collection, clock };
+}
+
+describe('what is learnt of a server', () => {
+  it('is there for a later run, for a week #eras', async () => {
+    const { facts, clock, store } = newFacts();
+    facts.learn({ legacy: true });
+    facts.learn({ classes: 'alike', asksAtStart: false });
+    await facts.kept();
+    expect(await newFacts(clock, store).facts.known()).toEqual({
+      legacy: true,
+      classes: 'alike',
+      asksAtStart: false,
+    });
+    clock.advance(weekMs);
+    expect(await newFacts(clock, store).facts.known()).toEqual({});
+  });
+
+  it('is forgotten after a week in a host that runs on, unless the server has shown it since #eras', async () => {
+    const { facts, clock, store, changes } = newFacts();
+    facts.learn({ legacy: true, modern: false });
+    clock.advance(weekMs - 1);
+    expect(await facts.known()).toEqual({ legacy: true, modern: false });
+    facts.learn({ legacy: true });
+    clock.advance(1);
+    expect(await facts.known()).toEqual({ legacy: true });
+    expect(changes.at(-1)).toEqual({ legacy: true });
+    await facts.kept();
+    expect(await newFacts(clock, store).facts.known()).toEqual({ legacy: true });
+  });
+
+  it('is as old as it was when a later run reads it', async () => {
+    const { facts, clock, store } = newFacts();
+    facts.learn({ modern: false });
+    clock.advance(weekMs / 2);
+    facts.learn({ classes: 'alike' });
+    await facts.kept();
+    const later = newFacts(clock, store).facts;
+    expect(await later.known()).toEqual({ modern: false, classes: 'alike' });
+    clock.advance(weekMs / 2);
+    expect(await later.known()).toEqual({ classes: 'alike' });
+  });
+
+  it('does not keep a start waiting for a disk that hangs', async () => {
+    const clock = new ManualClock();
+    const never = new Promise<never>(() => {});
+    const hung = { get: () => never, put: () => never } as unknown as Collection;
+    const facts = new ServerFacts(hung, 'hash', clock, () => {});
+    const known = facts.known();
+    await clock.advanceAsync(1_000);
+    expect(await known).toEqual({});
+    facts.learn({ legacy: false, modern: true });
+    const kept = facts.kept();
+    await clock.advanceAsync(1_000);
+    await kept;
+    expect([facts.now, clock.pending]).toEqual([{ legacy: false, modern: true }, 0]);
+  });
+
+  it('is not that it ended at initialize: only the next start begins otherwise #eras', async () => {
+    const { facts, clock, store } = newFacts();
+    facts.notInitialized();
+    expect([facts.now, facts.assumed]).toEqual([{}, { legacy: false }]);
+    expect(await facts.known()).toEqual({ legacy: false });
+    // Clients go to the modern connection that there is, and the next start tries initialize again.
+    facts.learn({ modern: true });
+    expect(facts.assumed).toEqual({ legacy: false, modern: true });
+    expect(await facts.known()).toEqual({ modern: true });
+    facts.lastConnectionEnded();
+    expect(facts.assumed).toEqual({ modern: true });
+    await facts.kept();
+    expect(await newFacts(clock, store).facts.known()).toEqual({ modern: true });
+    facts.learn({ legacy: true });
+    expect(facts.now).toEqual({ legacy: true, modern: true });
+  });
+
+  it('is told once, and only if it is new', () => {
+    const { facts, changes } = newFacts();
+    facts.learn({ modern: true });
+    facts.learn({ modern: true });
+    facts.learn({ modern: false });
+    expect(changes).toEqual([{ modern: true }, { modern: false }]);
+  });
+
+  it('counts more than what an earlier run knew', async () => {
+    const { store, facts, clock } = newFacts();
+    facts.learn({ modern: false, legacy: true });
+    await facts.kept();
+    const later = newFacts(clock, store).facts;
+    later.learn({ modern: true });
+    expect(await later.known()).toEqual({ modern: true, legacy: true });
+  });
+
+  it.each(['legacy', null, 5, [], { legacy: 'yes', classes: 'same', asksAtStart: 1 }])(
+    'is nothing if what comes back from the disk is %j',
+    async (record) => {
+      const { facts, collection } = newFacts();
+      await collection.put('hash', record);
+      expect(await facts.known()).toEqual({});
+    },
+  );
+});

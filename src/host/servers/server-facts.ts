@@ -1,0 +1,168 @@
+// What has been learnt of one server and holds beyond this run: which eras it speaks, whether it
+// treats all classes of clients alike, and whether it asks for roots as soon as it is started. A fact
+// expires a week after the server last showed it, in a running host too, because a server that was
+// updated in place may have learnt something new. Nobody waits long for the disk: a start must not
+// fail because our own disk hangs.
+
+import { type Clock, within } from '../../kernel/clock.ts';
+import { ownValue } from '../../kernel/own-value.ts';
+import type { Collection } from '../../store/store.ts';
+import { isRecord } from '../../upstream/classify.ts';
+import type { EraKnowledge, EraMemory } from '../../upstream/negotiate.ts';
+
+export interface Facts extends EraKnowledge {
+  /** Does it offer the same to every class of clients? Absent: not known yet. */
+  readonly classes?: 'alike' | 'differ' | undefined;
+  /** Does it ask for roots when it has been started, before it is called? */
+  readonly asksAtStart?: boolean | undefined;
+}
+
+const keptMs = 7 * 24 * 60 * 60 * 1000;
+/** What the server shows again is written again after this long. */
+const renewMs = 24 * 60 * 60 * 1000;
+/** How long a start waits for the disk. */
+const diskMs = 1_000;
+
+type Ages = { readonly [key in keyof Facts]?: number };
+
+export class ServerFacts implements EraMemory {
+  readonly #collection: Collection;
+  readonly #specHash: string;
+  readonly #clock: Clock;
+  readonly #changed: (facts: Facts) => void;
+  #facts: Facts = {};
+  /** Wall time at which the server last showed each of them. */
+  #shownAt: Ages = {};
+  /** Not kept, because an exit is no answer. */
+  #hasNotInitialized = false;
+  #recalling: Promise<void> | undefined;
+  #keeping: Promise<void> = Promise.resolve();
+
+  /** `changed` is told of everything new. */
+  constructor(
+    collection: Collection,
+    specHash: string,
+    clock: Clock,
+    changed: (facts: Facts) => void,
+  ) {
+    this.#collection = collection;
+    this.#specHash = specHash;
+    this.#clock = clock;
+    this.#changed = changed;
+  }
+
+  /** What the server has shown. */
+  get now(): Facts {
+    return this.#facts;
+  }
+
+  /** What clients are served by: one that has ended at `initialize` is taken for modern for a while. */
+  get assumed(): Facts {
+    const isModern = this.#hasNotInitialized && this.#facts.legacy === undefined;
+    return isModern ? { ...this.#facts, legacy: false } : this.#facts;
+  }
+
+  /** For the next start. What is too old is forgotten here, before it decides anything once more. */
+  async known(): Promise<Facts> {
+    await within(this.#clock, diskMs, this.recall());
+    this.#forgetOld();
+    // Where the probe is known to be answered, `initialize` costs a process at most: it is tried again.
+    return this.#facts.modern === true ? this.#facts : this.assumed;
+  }
+
+  /** Reads what an earlier run learnt, once. What was learnt since counts more. */
+  recall(): Promise<void> {
+    // A record that cannot be read is as good as none: the server is asked again.
+    this.#recalling ??= this.#collection
+      .get(this.#specHash)
+      .catch(() => undefined)
+      .then((record) => {
+        const before = factsIn(record);
+        if (Object.keys(before).length === 0) return;
+        this.#facts = { ...before, ...this.#facts };
+        this.#shownAt = { ...agesIn(record, before, this.#clock.wallNow()), ...this.#shownAt };
+        this.#changed(this.now);
+      });
+    return this.#recalling;
+  }
+
+  learn(facts: Facts): void {
+    if (facts.legacy !== undefined) this.#hasNotInitialized = false;
+    const keys = Object.keys(facts) as (keyof Facts)[];
+    const isNew = keys.some((key) => facts[key] !== this.#facts[key]);
+    const at = this.#clock.wallNow();
+    const isDue = keys.some((key) => at - (this.#shownAt[key] ?? at) >= renewMs);
+    if (!isNew && !isDue) return;
+    this.#facts = { ...this.#facts, ...facts };
+    this.#shownAt = { ...this.#shownAt, ...Object.fromEntries(keys.map((key) => [key, at])) };
+    if (isNew) this.#changed(this.now);
+    this.#keep();
+  }
+
+  notInitialized(): void {
+    if (this.#hasNotInitialized) return;
+    this.#hasNotInitialized = true;
+    this.#changed(this.now);
+  }
+
+  /** What was only assumed is found out anew by the next connection. */
+  lastConnectionEnded(): void {
+    this.#hasNotInitialized = false;
+  }
+
+  #keep(): void {
+    // What is written must not be less than what an earlier run wrote.
+    const kept = this.recall().then(() => {
+      const record = { ...this.#facts, shownAt: this.#shownAt };
+      return this.#collection.put(this.#specHash, record, { ttlMs: keptMs });
+    });
+    // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
+    this.#keeping = kept.catch(() => {});
+  }
+
+  #forgetOld(): void {
+    const at = this.#clock.wallNow();
+    const keys = Object.keys(this.#facts) as (keyof Facts)[];
+    const young = keys.filter((key) => at - (this.#shownAt[key] ?? at) < keptMs);
+    if (young.length === keys.length) return;
+    this.#facts = Object.fromEntries(young.map((key) => [key, this.#facts[key]]));
+    this.#changed(this.now);
+  }
+
+  /** Resolves when what was learnt so far is kept, or the disk takes too long. */
+  kept(): Promise<void> {
+    return within(this.#clock, diskMs, this.#keeping);
+  }
+}
+
+const isFlag = (value: unknown) => value === undefined || typeof value === 'boolean';
+
+/** Is this a record of facts? */
+export function isFacts(record: unknown): boolean {
+  if (!isRecord(record)) return false;
+  const { legacy, modern, classes, asksAtStart } = record;
+  const isKnown = classes === undefined || classes === 'alike' || classes === 'differ';
+  return isFlag(legacy) && isFlag(modern) && isKnown && isFlag(asksAtStart);
+}
+
+/** What comes from the disk is checked like everything from outside. */
+function factsIn(record: unknown): Facts {
+  if (!isRecord(record)) return {};
+  const { legacy, modern, classes, asksAtStart } = record;
+  return {
+    ...(typeof legacy === 'boolean' ? { legacy } : {}),
+    ...(typeof modern === 'boolean' ? { modern } : {}),
+    ...(classes === 'alike' || classes === 'differ' ? { classes } : {}),
+    ...(typeof asksAtStart === 'boolean' ? { asksAtStart } : {}),
+  };
+}
+
+/** A record of an earlier version has no ages: it begins to age now. */
+function agesIn(record: unknown, facts: Facts, at: number): Ages {
+  const shownAt = isRecord(record) && isRecord(record['shownAt']) ? record['shownAt'] : {};
+  const ageOf = (key: string) => {
+    const own = ownValue(shownAt, key);
+    return typeof own === 'number' && own <= at ? own : at;
+  };
+  return Object.fromEntries(Object.keys(facts).map((key) => [key, ageOf(key)]));
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import type { Collection } from '../../store/store.ts';
+import { isWorthKeeping, noFacts, StartHistory } from './start-history.ts';
+
+const hour = 3_600_000;
+
+function world() {
+  const clock = new ManualClock();
+  const collection = new MemoryStore({ clock }).collection('starts');
+  const history = (isWritten = true, spec = 'spec') =>
+    new StartHistory(spec, clock, { collection, isWritten });
+  return { clock, collection, history };
+}
+
+describe('the history of starts', () => {
+  it('is there again in a later run, under the same spec', async () => {
+    const { clock, history } = world();
+    const first = history();
+    first.started(120);
+    first.listed('tools');
+    first.wasLate('prompts');
+    const [later, other] = [history(), history(true, 'another')];
+    await Promise.all([later.recall(), other.recall()]);
+    expect(later.facts).toEqual({ startMs: 120, listedAt: clock.wallNow(), late: ['prompts'] });
+    expect(other.facts).toEqual(noFacts);
+  });
+
+  it('forgets that a list was late when it comes', async () => {
+    const { history } = world();
+    const first = history();
+    first.wasLate('tools');
+    first.wasLate('tools');
+    first.listed('prompts');
+    expect(first.facts.late).toEqual(['tools']);
+    first.listed('tools');
+    const later = history();
+    await later.recall();
+    expect(later.facts.late).toEqual([]);
+  });
+
+  it('is not overwritten by what is recalled late', async () => {
+    const { history } = world();
+    history().started(50);
+    const later = history();
+    later.started(400);
+    await later.recall();
+    expect(later.facts.startMs).toBe(400);
+  });
+
+  it('is only read by one who may not write', async () => {
+    const { history, collection } = world();
+    history(false).started(50);
+    expect(await collection.get('spec')).toBeUndefined();
+  });
+
+  it('is written when something is new, not at every start', () => {
+    const known = { startMs: 1_000, listedAt: 10 * hour, late: [] };
+    expect(isWorthKeeping(known, { ...known, startMs: 2_000 })).toBe(false);
+    expect(isWorthKeeping(known, { ...known, startMs: 2_001 })).toBe(true);
+    expect(isWorthKeeping(known, { ...known, startMs: 499 })).toBe(true);
+    expect(isWorthKeeping(known, { ...known, listedAt: 11 * hour - 1 })).toBe(false);
+    expect(isWorthKeeping(known, { ...known, listedAt: 11 * hour })).toBe(true);
+    expect(isWorthKeeping(known, { ...known, late: ['tools'] })).toBe(true);
+    expect(isWorthKeeping(noFacts, { ...noFacts, startMs: 5 })).toBe(true);
+  });
+
+  it.each([
+    null,
+    7,
+    { version: 2, startMs: 5, late: [] },
+    { version: 1, startMs: 'x', listedAt: -1, late: 'tools' },
+    { version: 1, startMs: null, late: ['toString', '__proto__'] },
+  ])('takes a record that does not fit as none: %j', async (record) => {
+    const { history, collection } = world();
+    await (collection as Collection).put('spec', record);
+    const later = history();
+    await later.recall();
+    expect(later.facts).toEqual(noFacts);
+  });
+});

@@ -1,0 +1,120 @@
+// How the starts of one server went, kept beyond this run of the host: how long the last start took,
+// when its tools were last read, and which of its lists did not come although they were waited for. A
+// first list is ordered by it, and does not wait twice for a server that hangs. The record belongs to
+// the server's spec; it is small, and written only when it says something new. A record that does not
+// fit is as good as none.
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { Collection } from '../../store/store.ts';
+import { isRecord } from '../../upstream/classify.ts';
+import { type ListKind, listKinds } from '../lists/listings.ts';
+
+export interface StartFacts {
+  /** How long the last start took; undefined if there was none. */
+  readonly startMs: number | undefined;
+  /** Wall time of the last reading of its tools. */
+  readonly listedAt: number | undefined;
+  /** Lists that did not come in time and have not come since; at most one entry for each kind. */
+  readonly late: readonly ListKind[];
+}
+
+export const noFacts: StartFacts = { startMs: undefined, listedAt: undefined, late: [] };
+
+const version = 1;
+/** A server that nobody has started for so long is a new one. */
+const keptMs = 90 * 24 * 60 * 60 * 1000;
+/** Ages are told in hours. */
+const worthAfterMs = 60 * 60 * 1000;
+
+/** A start is a round number of seconds to whoever orders by it: only a real change is written. */
+export function isWorthKeeping(kept: StartFacts, now: StartFacts): boolean {
+  if (kept.late.length !== now.late.length) return true;
+  if (kept.late.some((kind) => !now.late.includes(kind))) return true;
+  if ((now.listedAt ?? 0) - (kept.listedAt ?? 0) >= worthAfterMs) return true;
+  const [before, after] = [kept.startMs, now.startMs];
+  if (before === undefined || after === undefined) return before !== after;
+  return after > 2 * before || before > 2 * after;
+}
+
+export class StartHistory {
+  readonly #specHash: string;
+  readonly #clock: Clock;
+  readonly #collection: Collection;
+  readonly #isWritten: boolean;
+  #facts = noFacts;
+  #kept = noFacts;
+  #recalling: Promise<void> | undefined;
+
+  /** A short command reads what gateways have kept, and adds nothing (`isWritten`). */
+  constructor(
+    specHash: string,
+    clock: Clock,
+    { collection, isWritten }: { readonly collection: Collection; readonly isWritten: boolean },
+  ) {
+    this.#specHash = specHash;
+    this.#clock = clock;
+    this.#collection = collection;
+    this.#isWritten = isWritten;
+  }
+
+  get facts(): StartFacts {
+    return this.#facts;
+  }
+
+  /** Reads what an earlier run has kept, once. What this run knows already stays. */
+  recall(): Promise<void> {
+    this.#recalling ??= this.#recall();
+    return this.#recalling;
+  }
+
+  started(startMs: number): void {
+    this.#note({ ...this.#facts, startMs });
+  }
+
+  listed(kind: ListKind): void {
+    const late = this.#facts.late.filter((other) => other !== kind);
+    const listedAt = kind === 'tools' ? this.#clock.wallNow() : this.#facts.listedAt;
+    this.#note({ ...this.#facts, late, listedAt });
+  }
+
+  wasLate(kind: ListKind): void {
+    if (this.#facts.late.includes(kind)) return;
+    this.#note({ ...this.#facts, late: [...this.#facts.late, kind] });
+  }
+
+  async #recall(): Promise<void> {
+    const kept = factsOf(await this.#collection.get(this.#specHash));
+    if (!kept) return;
+    this.#kept = kept;
+    if (this.#facts === noFacts) this.#facts = kept;
+  }
+
+  #note(facts: StartFacts): void {
+    this.#facts = facts;
+    if (!this.#isWritten || !isWorthKeeping(this.#kept, facts)) return;
+    this.#kept = facts;
+    const record = { version, ...facts };
+    // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
+    this.#collection.put(this.#specHash, record, { ttlMs: keptMs }).catch(() => {});
+  }
+}
+
+/** Is this a record of starts, of this version or another? */
+export function isStartRecord(record: unknown): boolean {
+  if (!isRecord(record) || typeof record['version'] !== 'number') return false;
+  return record['version'] !== version || Array.isArray(record['late']);
+}
+
+function factsOf(record: unknown): StartFacts | undefined {
+  if (!isRecord(record) || record['version'] !== version) return undefined;
+  const { startMs, listedAt, late } = record;
+  return {
+    startMs: positive(startMs),
+    listedAt: positive(listedAt),
+    late: Array.isArray(late) ? listKinds.filter((kind) => late.includes(kind)) : [],
+  };
+}
+
+function positive(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}

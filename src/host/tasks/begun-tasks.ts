@@ -1,0 +1,358 @@
+// The tasks that clients have begun at servers and that are not forgotten yet. A task of 2025-11-25
+// lives in the session that began it: here stands which connection that is, whose task it is, and
+// how long it may be asked for. The server is held meanwhile, because a server that is stopped while
+// it seems idle loses the task. What a server says of a task finds its owner here, and nobody else.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { Principal } from '../../policy/principal.ts';
+import type { Connection, RequestOptions } from '../../upstream/connection.ts';
+import { numberOf } from '../../wire/decode.ts';
+import type { Era } from '../../wire/eras.ts';
+import type { Message } from '../../wire/scan.ts';
+import type { Caller, Client } from '../connections/caller.ts';
+import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import {
+  type DescribedTask,
+  described,
+  isTerminal,
+  relatedTask,
+  taskHeaders,
+} from './task-result.ts';
+
+/** Where a request went: to this connection, in this place. */
+export interface Place {
+  readonly slot: ConnectionSlot;
+  readonly connection: Connection;
+}
+
+/** How many one client may have; at most so many of all clients together are kept. */
+const maxPerClient = 256;
+const maxInAll = 4_096;
+/** For one whose server does not say how long it is kept, and for one that says longer. */
+const longestLifeMs = 86_400_000;
+/** Clocks differ, and an answer may be on its way. */
+const graceMs = 60_000;
+/** How long a server may take to say that it has heard of a cancellation. */
+const cancelMs = 30_000;
+/** A description beyond this is not kept for lists. */
+const maxDescription = 16_384;
+
+export interface Beginning {
+  readonly server: string;
+  readonly tool: string | null;
+  readonly era: Era;
+  readonly client: Client;
+  readonly principal: Principal;
+  readonly place: Place;
+  /** Under which the server reports on its progress. */
+  readonly token: number;
+  /** What the client calls that, as it wrote it. */
+  readonly progressToken: Buffer | undefined;
+}
+
+export interface BegunTask extends Beginning {
+  /** Its number among all that were ever begun here: the order of lists, and part of its handle. */
+  readonly serial: number;
+  readonly taskId: string;
+  /** The requests about it that are under way. */
+  readonly asking: Set<Caller>;
+  /** Its connection is gone, and the task with it. */
+  readonly isLost: boolean;
+  /** Its state is final. */
+  readonly isOver: boolean;
+  /** As the server last described it, JSON; undefined if that was too long to keep. */
+  readonly description: Buffer | undefined;
+  /** How long it can still be asked for. */
+  leftMs(): number;
+}
+
+type Entry = { -readonly [Key in keyof BegunTask]: BegunTask[Key] } & {
+  endsAt: number;
+  isHeld: boolean;
+  expiry: Disposable | undefined;
+};
+
+/** What a server says of a task on its own account. */
+export interface TaskNews {
+  readonly server: string;
+  readonly taskId: string;
+  readonly message: Message;
+  /** Undefined for a modern task that was begun on an earlier connection. */
+  readonly task: BegunTask | undefined;
+  /** Where it was said: the same id may be another task on another connection. */
+  readonly from: Connection;
+}
+
+/** Who asks for a task: a modern one is its principal's, one of 2025-11-25 its session's. */
+export type Asker = Pick<Beginning, 'era' | 'principal' | 'client'>;
+
+function isOf({ era, principal, client }: BegunTask, asker: Asker): boolean {
+  if (era !== asker.era) return false;
+  return era === 'modern' ? principal.id === asker.principal.id : client.key === asker.client.key;
+}
+
+export class BegunTasks {
+  readonly #clock: Clock;
+  readonly #tell: (news: TaskNews) => void;
+  /** Of each era at most `maxInAll`. */
+  readonly #tasks = new Map<number, Entry>();
+  /** Whose a task of this connection is; those that the host itself follows too (as long as their call runs). */
+  readonly #owners = new WeakMap<Connection, Map<string, { client: Client; caller?: Caller }>>();
+  /** What is to be done when a connection is lost on which the host follows tasks; gone with the calls. */
+  readonly #followed = new Map<Connection, Set<() => void>>();
+  #next = 1;
+
+  constructor(clock: Clock, tell: (news: TaskNews) => void) {
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  // --- beginning ---------------------------------------------------------------------------
+
+  /**
+   * Refuses a client of 2025-11-25 that has too many; what is over and was the oldest makes room first.
+   * The tasks of modern clients do not count: for them see `begin`.
+   */
+  makeRoom(client: string, server: string): void {
+    const isOwn = (task: Entry) => task.client.key === client;
+    if (this.#count('legacy') >= maxInAll) this.#forgetEnded(() => true);
+    if (this.#count('legacy', isOwn) >= maxPerClient) this.#forgetEnded(isOwn);
+    const isFull =
+      this.#count('legacy') >= maxInAll || this.#count('legacy', isOwn) >= maxPerClient;
+    if (!isFull) return;
+    throw new Fault(
+      'overloaded',
+      `too many tasks are under way (at most ${maxPerClient} of one client, ${maxInAll} of all); wait for some, or cancel them`,
+      { server },
+    );
+  }
+
+  #forgetEnded(isMeant: (task: Entry) => boolean): void {
+    const isEnded = (task: Entry) => task.era === 'legacy' && (task.isOver || task.isLost);
+    this.#forgetFirst((task) => isEnded(task) && isMeant(task));
+  }
+
+  #forgetFirst(isMeant: (task: Entry) => boolean): void {
+    for (const task of this.#tasks.values()) if (isMeant(task)) return this.#forget(task);
+  }
+
+  #count(era: Era, isMeant: (task: Entry) => boolean = () => true): number {
+    let count = 0;
+    for (const task of this.#tasks.values()) if (task.era === era && isMeant(task)) count += 1;
+    return count;
+  }
+
+  /**
+   * A modern server makes a task of a call without being asked, so nobody can be refused beforehand: the
+   * oldest is forgotten. Its handle still names it; only its connection is no longer kept for it.
+   */
+  #makeModernRoom({ key }: Client): void {
+    const isOwn = (task: Entry) => task.era === 'modern' && task.client.key === key;
+    if (this.#count('modern', isOwn) >= maxPerClient) return this.#forgetFirst(isOwn);
+    if (this.#count('modern') >= maxInAll) this.#forgetFirst(({ era }) => era === 'modern');
+  }
+
+  begin(beginning: Beginning, { taskId, status, livesMs, ...text }: DescribedTask): BegunTask {
+    const known = this.#at(beginning.place.connection, taskId);
+    if (known) return known;
+    if (beginning.era === 'modern') this.#makeModernRoom(beginning.client);
+    const task: Entry = {
+      ...beginning,
+      serial: this.#next++,
+      taskId,
+      asking: new Set(),
+      isLost: false,
+      isOver: false,
+      description: undefined,
+      endsAt: 0,
+      isHeld: true,
+      expiry: undefined,
+      leftMs: () => Math.max(0, task.endsAt - this.#clock.now()),
+    };
+    this.#tasks.set(task.serial, task);
+    beginning.place.slot.supervisor.leases.hold();
+    this.#ownersAt(beginning.place.connection).set(taskId, { client: beginning.client });
+    this.heard(task, { taskId, status, livesMs, ...text });
+    // A connection that takes no more may still have carried this answer.
+    if (beginning.place.connection.isLost) this.lost(beginning.place.connection);
+    return task;
+  }
+
+  // --- finding -----------------------------------------------------------------------------
+
+  get(serial: number): BegunTask | undefined {
+    return this.#tasks.get(serial);
+  }
+
+  /** In the order in which they were begun. */
+  ofClient(key: string): readonly BegunTask[] {
+    return [...this.#tasks.values()].filter(({ client }) => client.key === key);
+  }
+
+  /** The asker's own: two processes of a server may use the same id for tasks of different clients. */
+  find(server: string, taskId: string, asker: Asker): BegunTask | undefined {
+    for (const task of this.#tasks.values()) {
+      if (task.taskId === taskId && task.server === server && isOf(task, asker)) return task;
+    }
+    return undefined;
+  }
+
+  // --- what becomes of it ------------------------------------------------------------------
+
+  /** The server has described it anew. */
+  heard(task: BegunTask, { bytes, object, status, livesMs }: DescribedTask): void {
+    const entry = this.#tasks.get(task.serial);
+    if (!entry || entry.isOver) return;
+    const { start, end } = object;
+    const isKept = end - start <= maxDescription;
+    entry.description = isKept ? Buffer.from(bytes.subarray(start, end)) : undefined;
+    this.#live(entry, livesMs);
+    if (!isTerminal(status)) return;
+    entry.isOver = true;
+    // What is completed has a result that is still to be fetched.
+    if (status !== 'completed') this.#letGo(entry);
+  }
+
+  /** Its result has been given out. */
+  fetched(task: BegunTask): void {
+    const entry = this.#tasks.get(task.serial);
+    if (!entry) return;
+    entry.isOver = true;
+    this.#letGo(entry);
+  }
+
+  #live(entry: Entry, livesMs: number | undefined): void {
+    const lives = Math.min(Math.max(0, livesMs ?? longestLifeMs), longestLifeMs) + graceMs;
+    entry.endsAt = this.#clock.now() + lives;
+    entry.expiry?.[Symbol.dispose]();
+    entry.expiry = this.#clock.after(lives, () => this.#forget(entry), true);
+  }
+
+  #letGo(entry: Entry): void {
+    if (!entry.isHeld) return;
+    entry.isHeld = false;
+    entry.place.slot.supervisor.leases.release();
+  }
+
+  #forget(entry: Entry): void {
+    entry.expiry?.[Symbol.dispose]();
+    this.#letGo(entry);
+    this.#tasks.delete(entry.serial);
+    this.#owners.get(entry.place.connection)?.delete(entry.taskId);
+  }
+
+  /** The connection is gone: tasks of a session are lost; modern ones are the server's to know. */
+  lost(connection: Connection): void {
+    for (const entry of [...this.#tasks.values()]) {
+      if (entry.place.connection !== connection) continue;
+      if (entry.era === 'modern') this.#forget(entry);
+      else {
+        entry.isLost = true;
+        this.#letGo(entry);
+      }
+    }
+    this.#owners.delete(connection);
+    for (const lost of this.#followed.get(connection) ?? []) lost();
+  }
+
+  /** Nobody can ask for the tasks of a session that is over: its servers may stop working on them. */
+  clientGone(key: string): void {
+    for (const entry of [...this.#tasks.values()]) {
+      if (entry.client.key !== key || entry.era === 'modern') continue;
+      if (!entry.isOver && !entry.isLost) cancelTask(entry.place.connection, entry.taskId);
+      this.#forget(entry);
+    }
+  }
+
+  close(): void {
+    for (const entry of [...this.#tasks.values()]) this.#forget(entry);
+  }
+
+  // --- what a server says ------------------------------------------------------------------
+
+  /**
+   * The host itself follows a task for this caller, who does not know that there is one; `lost` is told
+   * if the connection ends meanwhile.
+   */
+  following(
+    connection: Connection,
+    taskId: string,
+    caller: Caller | undefined,
+    lost: () => void,
+  ): Disposable {
+    const owners = this.#ownersAt(connection);
+    if (caller) owners.set(taskId, { client: caller.client, caller });
+    const followed = this.#followed.get(connection) ?? new Set();
+    this.#followed.set(connection, followed);
+    followed.add(lost);
+    return {
+      [Symbol.dispose]: () => {
+        owners.delete(taskId);
+        followed.delete(lost);
+        if (followed.size === 0) this.#followed.delete(connection);
+      },
+    };
+  }
+
+  /** Whom a question about a task is for; undefined if it is about none that is known. */
+  ownerOf(
+    message: Message,
+    from: Connection,
+  ): { readonly client: Client; readonly caller: Caller | undefined } | undefined {
+    const taskId = relatedTask(message);
+    const owner = taskId === undefined ? undefined : this.#owners.get(from)?.get(taskId);
+    if (!owner || taskId === undefined) return undefined;
+    const asking = [...(this.#at(from, taskId)?.asking ?? [])];
+    return { client: owner.client, caller: owner.caller ?? asking.at(-1) };
+  }
+
+  /** A notification about a task: carried to its owner. False if it is about something else. */
+  told(server: string, message: Message, from: Connection): boolean {
+    const { method, bytes, paramsObject } = message;
+    if (method === 'notifications/progress') return this.#progressed(server, message, from);
+    if (method !== 'notifications/tasks/status' && method !== 'notifications/tasks') return false;
+    const said = described(bytes, paramsObject);
+    if (!said) return true;
+    const { taskId } = said;
+    const task = this.#at(from, taskId);
+    if (task) this.heard(task, said);
+    if (task || from.era === 'modern') this.#tell({ server, taskId, message, task, from });
+    return true;
+  }
+
+  /** The token of the call that began a task stays valid as long as the task does. */
+  #progressed(server: string, message: Message, from: Connection): boolean {
+    const span = message.paramsObject?.find('progressToken');
+    const token = span && numberOf(message.bytes, span);
+    for (const task of this.#tasks.values()) {
+      if (task.token !== token || task.place.connection !== from) continue;
+      const { taskId } = task;
+      if (task.progressToken) this.#tell({ server, taskId, message, task, from });
+      return true;
+    }
+    return false;
+  }
+
+  #at(connection: Connection, taskId: string): Entry | undefined {
+    for (const task of this.#tasks.values()) {
+      if (task.taskId === taskId && task.place.connection === connection) return task;
+    }
+    return undefined;
+  }
+
+  #ownersAt(connection: Connection): Map<string, { client: Client; caller?: Caller }> {
+    const owners = this.#owners.get(connection) ?? new Map();
+    this.#owners.set(connection, owners);
+    return owners;
+  }
+}
+
+/** Nobody waits for the answer: the server is told, and that is all. */
+export function cancelTask(connection: Connection, taskId: string, options?: RequestOptions): void {
+  if (connection.isLost) return;
+  const params = { members: `"taskId":${JSON.stringify(taskId)}` };
+  const limited = { ...options, headers: taskHeaders(connection, taskId), deadlineMs: cancelMs };
+  connection.request('tasks/cancel', params, limited).answer.catch(ignored);
+}

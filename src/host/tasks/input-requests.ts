@@ -1,0 +1,108 @@
+// What a modern server wants to know before it can go on (`inputRequests`), in a result or in a task:
+// read, and put to the caller's client. The bytes of questions and answers are carried as they are. A
+// client drops a request that is not one, and then never answers it: so what the server asks is looked
+// at first, and a question that cannot be put ends the call.
+
+import type { Signal } from '../../kernel/cancel-signal.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { textOf } from '../../wire/decode.ts';
+import { objectAt } from '../../wire/parts.ts';
+import { type Message, scanMessage } from '../../wire/scan.ts';
+import { memberKey, type ObjectSpan, type Span } from '../../wire/span.ts';
+import { refusals, WireError } from '../../wire/wire-error.ts';
+import type { Caller, ClientAnswer } from '../connections/caller.ts';
+
+export interface InputRequest {
+  readonly key: string;
+  readonly message: Message;
+}
+
+export interface InputResponse {
+  readonly key: string;
+  readonly given: ClientAnswer;
+}
+
+/** Those that this object holds; none if it has no such member. Throws a Fault for what is none. */
+export function readInputRequests(
+  server: string,
+  bytes: Buffer,
+  object: ObjectSpan | undefined,
+): readonly InputRequest[] {
+  try {
+    return requestsIn(server, bytes, inputRequestsOf(bytes, object));
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    throw malformedInput(server, 'inputRequests', `was refused: ${refusals[error.reason].says}`);
+  }
+}
+
+/** Where they stand; undefined if they are absent or null. */
+export function inputRequestsOf(bytes: Buffer, object: ObjectSpan | undefined): Span | undefined {
+  const span = object?.find('inputRequests');
+  return span && bytes.toString('latin1', span.start, span.end) !== 'null' ? span : undefined;
+}
+
+function requestsIn(
+  server: string,
+  bytes: Buffer,
+  span: Span | undefined,
+): readonly InputRequest[] {
+  if (!span) return [];
+  const requests = objectAt(bytes, span);
+  if (!requests) throw malformedInput(server, 'inputRequests', 'is not an object');
+  return requests.members().map((member) => {
+    const key = memberKey(bytes, member);
+    const what = `inputRequests[${JSON.stringify(key)}]`;
+    const request = objectAt(bytes, member);
+    if (!request) throw malformedInput(server, what, 'is not an object');
+    const method = request.find('method');
+    const params = request.find('params');
+    const meta = params && objectAt(bytes, params)?.find('_meta');
+    if (!isMethod(method && textOf(bytes, method))) {
+      throw malformedInput(server, `${what}.method`, 'is not the method of a request');
+    }
+    if (params && !isObject(bytes, params)) {
+      throw malformedInput(server, `${what}.params`, 'is not an object');
+    }
+    if (meta && !isObject(bytes, meta)) {
+      throw malformedInput(server, `${what}.params._meta`, 'is not an object');
+    }
+    return { key, message: requestIn(bytes, method, params) };
+  });
+}
+
+/** Not a notification: nobody would answer it. */
+function isMethod(method: string | undefined): boolean {
+  return method !== undefined && method !== '' && !method.startsWith('notifications/');
+}
+
+function isObject(bytes: Buffer, span: Span): boolean {
+  return objectAt(bytes, span) !== undefined;
+}
+
+function requestIn(bytes: Buffer, method: Span | undefined, params: Span | undefined): Message {
+  const text = (span: Span) => bytes.toString('utf8', span.start, span.end);
+  const named = `"method":${method ? text(method) : '""'}`;
+  const given = `"params":${params ? text(params) : '{}'}`;
+  return scanMessage(Buffer.from(`{"jsonrpc":"2.0","id":0,${named},${given}}`));
+}
+
+/** All at once; when `withdrawn` is raised, the client is told of each that it has not answered. */
+export function askForInput(
+  caller: Caller,
+  server: string,
+  requests: readonly InputRequest[],
+  withdrawn: Signal,
+): Promise<readonly InputResponse[]> {
+  const tellServer = () => {};
+  const asking = requests.map(async ({ key, message }) => {
+    const question = { server, message, caller, withdrawn, tellServer };
+    return { key, given: await caller.client.ask(question) };
+  });
+  return Promise.all(asking);
+}
+
+export function malformedInput(server: string, what: string, how: string): Fault {
+  const detail = `${server} asked for input with a malformed message: ${what} ${how}`;
+  return new Fault('protocol_violation', detail, { server, dispatched: 'yes' });
+}

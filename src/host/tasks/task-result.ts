@@ -1,0 +1,102 @@
+// A task as a server describes it, in either era: what says that an answer is a task and no result,
+// under which id, in which state, and how long it is kept. The tasks of 2025-11-25 are asked for with
+// `task` in the call; those of the modern extension are the server's own decision. Only what has to be
+// decided by is read here; the rest is carried as it came.
+
+import { ownValue } from '../../kernel/own-value.ts';
+import { isRecord } from '../../upstream/classify.ts';
+import type { Connection, Greeting } from '../../upstream/connection.ts';
+import { headerValue } from '../../upstream/http/mirror-headers.ts';
+import { isText, numberOf, textOf } from '../../wire/decode.ts';
+import type { Era } from '../../wire/eras.ts';
+import { objectAt } from '../../wire/parts.ts';
+import type { Message } from '../../wire/scan.ts';
+import type { ObjectSpan } from '../../wire/span.ts';
+
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
+
+/** The members that describe a task, and where they stand. */
+export interface DescribedTask {
+  readonly bytes: Buffer;
+  readonly object: ObjectSpan;
+  readonly taskId: string;
+  readonly status: string;
+  /** How long the server keeps it, from its creation; undefined where it does not say, or says for ever. */
+  readonly livesMs: number | undefined;
+}
+
+/** The task that this answer to a call is, if it is one. */
+export function taskIn(
+  era: Era,
+  bytes: Buffer,
+  result: ObjectSpan | undefined,
+): DescribedTask | undefined {
+  if (result === undefined) return undefined;
+  if (era === 'modern') {
+    const type = result.find('resultType');
+    return type && isText(bytes, type, 'task') ? described(bytes, result) : undefined;
+  }
+  const task = result.find('task');
+  // A tool's own result has content; whatever else stands beside it is the tool's business.
+  if (task === undefined || result.find('content') !== undefined) return undefined;
+  return described(bytes, objectAt(bytes, task));
+}
+
+/** What an object says of a task; undefined if it names none. */
+export function described(
+  bytes: Buffer,
+  object: ObjectSpan | undefined,
+): DescribedTask | undefined {
+  const id = object?.find('taskId');
+  const taskId = id && textOf(bytes, id);
+  if (object === undefined || taskId === undefined) return undefined;
+  const status = object.find('status');
+  const lives = object.find('ttl') ?? object.find('ttlMs');
+  return {
+    bytes,
+    object,
+    taskId,
+    status: (status && textOf(bytes, status)) ?? 'working',
+    livesMs: lives && numberOf(bytes, lives),
+  };
+}
+
+/** Will a task in this state never be in another one? */
+export function isTerminal(status: string): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+/** The task that a request or notification says it belongs to (`related-task`). */
+export function relatedTask({ bytes, meta }: Message): string | undefined {
+  const related = meta?.find('io.modelcontextprotocol/related-task');
+  const id = related && objectAt(bytes, related)?.find('taskId');
+  return id && textOf(bytes, id);
+}
+
+/** Has this server said that its tools can be called as tasks of 2025-11-25? */
+export function hasTaskCalls(greeting: Greeting | undefined): boolean {
+  const tools = member(member(member(greeting?.capabilities, 'tasks'), 'requests'), 'tools');
+  return isRecord(member(tools, 'call'));
+}
+
+/** Has this server the modern extension? */
+export function hasTasksExtension(greeting: Greeting | undefined): boolean {
+  return isRecord(member(member(greeting?.capabilities, 'extensions'), tasksExtension));
+}
+
+function member(of: unknown, key: string): unknown {
+  return isRecord(of) ? ownValue(of, key) : undefined;
+}
+
+/** How a tool wants to be called (`execution.taskSupport`). */
+export function taskSupport(definition: Readonly<Record<string, unknown>>): unknown {
+  return member(member(definition, 'execution'), 'taskSupport');
+}
+
+/** A request about a task names it in a header, where headers are read: by a modern remote server. */
+export function taskHeaders(
+  { child, era }: Pick<Connection, 'child' | 'era'>,
+  taskId: string,
+): Readonly<Record<string, string>> {
+  return child === undefined && era === 'modern' ? { 'mcp-name': headerValue(taskId) } : {};
+}

@@ -1,0 +1,408 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { storeContract } from '../../test/support/store-contract.ts';
+import type { Disk } from './disk.ts';
+import { FilesStore } from './file-store.ts';
+import type { StoreProblem } from './problem.ts';
+
+/** A disk in memory that fails on demand, with the system's own kind of error. */
+class FakeDisk implements Disk {
+  readonly files = new Map<string, Buffer>();
+  /** The error code with which each operation fails, while it is set. */
+  readonly failing: Partial<Record<'read' | 'replace' | 'remove' | 'setAside' | 'list', string>> =
+    {};
+  writes = 0;
+
+  pathOf(name: string): string {
+    return `/state/${name}`;
+  }
+  async read(name: string): Promise<Buffer | undefined> {
+    this.#failIf('read');
+    return this.files.get(name);
+  }
+  async replace(name: string, bytes: Buffer): Promise<void> {
+    this.#failIf('replace');
+    this.writes += 1;
+    this.files.set(name, bytes);
+  }
+  async remove(name: string): Promise<void> {
+    this.#failIf('remove');
+    this.files.delete(name);
+  }
+  async setAside(name: string): Promise<string> {
+    this.#failIf('setAside');
+    const bytes = this.files.get(name);
+    this.files.delete(name);
+    if (bytes !== undefined) this.files.set(`${name}.damaged`, bytes);
+    return `${name}.damaged`;
+  }
+  async list(folder: string): Promise<readonly string[]> {
+    this.#failIf('list');
+    const start = folder === '' ? '' : `${folder}/`;
+    const names = [...this.files.keys()].filter((name) => name.startsWith(start));
+    return [...new Set(names.map((name) => name.slice(start.length).split('/')[0] ?? ''))];
+  }
+  async tidy(_folder: string, _before: number): Promise<void> {}
+
+  #failIf(operation: keyof FakeDisk['failing']): void {
+    const code = this.failing[operation];
+    if (code !== undefined) throw Object.assign(new Error(operation), { errno: -1, code });
+  }
+}
+
+function setUp(maxUnsavedBytes?: number) {
+  const disk = new FakeDisk();
+  const clock = new ManualClock();
+  const problems: StoreProblem[] = [];
+  const report = (problem: StoreProblem) => void problems.push(problem);
+  const limit = maxUnsavedBytes === undefined ? {} : { maxUnsavedBytes };
+  const open = () => new FilesStore({ disk, clock, report, ...limit });
+  const store = open();
+  return { disk, clock, problems, open, store, verdicts: store.collection('verdicts') };
+}
+const kindsOf = (problems: readonly StoreProblem[]) => problems.map(({ kind }) => kind);
+
+storeContract(
+  'the files store',
+  (clock) => new FilesStore({ disk: new FakeDisk(), clock, report: () => {} }),
+);
+
+describe('the files store', () => {
+  it('finds after a restart what was put before', async () => {
+    const { store, verdicts, open } = setUp();
+    await verdicts.put('key', { a: 1 }, { ttlMs: 1_000 });
+    await store.close();
+    expect(await open().collection('verdicts').get('key')).toEqual({ a: 1 });
+  });
+
+  it('lets the wall clock decide after a restart, since monotonic time begins anew', async () => {
+    const { clock, verdicts, open } = setUp();
+    await verdicts.put('key', 1, { ttlMs: 1_000 });
+    clock.jumpWall(1_000);
+    expect(await open().collection('verdicts').get('key')).toBeUndefined();
+  });
+
+  it('puts neither key nor value into the names of its files', async () => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('../../secret', 'x');
+    expect([...disk.files.keys()]).toEqual([
+      expect.stringMatching(/^verdicts\/[0-9a-f]{64}\.record$/),
+    ]);
+  });
+});
+
+describe('the files store on a full disk', () => {
+  it('goes on from memory, says so once, and shows it as its health', async () => {
+    const { disk, verdicts, store, problems } = setUp();
+    await verdicts.put('key', 'old');
+    disk.failing.replace = 'ENOSPC';
+    await verdicts.put('key', 'new');
+    await verdicts.put('other', 1);
+    expect(await verdicts.get('key')).toBe('new');
+    expect((await verdicts.entries()).map(({ value }) => value)).toEqual(['new', 1]);
+    expect(problems).toMatchObject([{ kind: 'unwritable', code: 'ENOSPC' }]);
+    expect(problems[0]?.detail).toMatch(
+      /^\/state\/verdicts\/.* \(ENOSPC\).*: free space on that disk$/,
+    );
+    expect(store.health()).toMatchObject({ ok: false, problem: expect.stringContaining('ENOSPC') });
+  });
+
+  it('writes everything as soon as one write succeeds, and says that too', async () => {
+    const { disk, verdicts, store, problems, open } = setUp();
+    disk.failing.replace = 'EIO';
+    await verdicts.put('a', 1);
+    await verdicts.put('b', 2);
+    delete disk.failing.replace;
+    await verdicts.put('c', 3);
+    await store.close();
+    expect(store.health()).toEqual({ ok: true });
+    expect(kindsOf(problems)).toEqual(['unwritable', 'recovered']);
+    expect(await open().collection('verdicts').entries()).toHaveLength(3);
+  });
+
+  it('tries again by itself, soon and then less and less often', async () => {
+    const { disk, clock, verdicts, store } = setUp();
+    disk.failing.replace = 'EIO';
+    await verdicts.put('a', 1);
+    await clock.advanceAsync(6_500);
+    delete disk.failing.replace;
+    await clock.advanceAsync(400);
+    expect(store.health().ok).toBe(false);
+    await clock.advanceAsync(100);
+    expect(store.health()).toEqual({ ok: true });
+    expect(disk.files.size).toBe(1);
+  });
+
+  it('lists what was saved while it was listing', async () => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('a', 'old');
+    disk.failing.replace = 'EIO';
+    await verdicts.put('a', 'new');
+    delete disk.failing.replace;
+    const list = disk.list.bind(disk);
+    disk.list = async (folder) => {
+      const names = await list(folder);
+      const read = disk.read.bind(disk);
+      disk.read = async (name) => {
+        const bytes = await read(name);
+        disk.read = read;
+        await verdicts.put('b', 1);
+        return bytes;
+      };
+      return names;
+    };
+    expect((await verdicts.entries()).find(({ key }) => key === 'a')?.value).toBe('new');
+  });
+
+  it('tries again by itself after a while', async () => {
+    const { disk, clock, verdicts, store } = setUp();
+    disk.failing.replace = 'EROFS';
+    await verdicts.put('a', 1);
+    delete disk.failing.replace;
+    clock.advance(600_000);
+    // The fake disk only ever waits for microtasks: they are all done before the next turn.
+    await new Promise(setImmediate);
+    expect(store.health()).toEqual({ ok: true });
+    expect(disk.files.size).toBe(1);
+  });
+
+  it('says it again when the disk fails anew after it had recovered', async () => {
+    const { disk, verdicts, problems } = setUp();
+    for (let round = 0; round < 2; round += 1) {
+      disk.failing.replace = 'ENOSPC';
+      await verdicts.put('a', round);
+      delete disk.failing.replace;
+      await verdicts.put('a', round);
+    }
+    expect(kindsOf(problems)).toEqual(['unwritable', 'recovered', 'unwritable', 'recovered']);
+  });
+
+  it('remembers a removal that the disk refused', async () => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('key', 1);
+    disk.failing.remove = 'EROFS';
+    await verdicts.remove('key');
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect(await verdicts.entries()).toEqual([]);
+  });
+
+  it('keeps only so much in memory, and says what it drops', async () => {
+    const { disk, verdicts, problems } = setUp(300);
+    disk.failing.replace = 'ENOSPC';
+    for (const key of ['a', 'b', 'c', 'd']) await verdicts.put(key, 'x'.repeat(50));
+    expect((await verdicts.entries()).map(({ key }) => key)).toEqual(['c', 'd']);
+    expect(kindsOf(problems)).toEqual(['unwritable', 'dropped']);
+  });
+
+  it('saves at the end what it could not save before', async () => {
+    const { disk, verdicts, store } = setUp();
+    disk.failing.replace = 'ENOSPC';
+    await verdicts.put('a', 1);
+    delete disk.failing.replace;
+    await store.close();
+    expect(disk.files.size).toBe(1);
+  });
+
+  it('does not hide a defect of ours as a failing disk', async () => {
+    const { disk, verdicts } = setUp();
+    disk.replace = async () => {
+      throw new TypeError('a defect');
+    };
+    await expect(verdicts.put('a', 1)).rejects.toThrow(TypeError);
+  });
+});
+
+describe('a file of the store that cannot be trusted', () => {
+  it.each([
+    ['cut short', (bytes: Buffer) => bytes.subarray(0, bytes.length - 1)],
+    ['empty', () => Buffer.alloc(0)],
+    ['changed', (bytes: Buffer) => Buffer.from(bytes.toString().replace('value', 'VALUE'))],
+  ])('because it is %s is moved aside and reported, once', async (_, damage) => {
+    const { disk, verdicts, problems } = setUp();
+    await verdicts.put('key', 'value');
+    const [[name, bytes] = ['', Buffer.alloc(0)]] = disk.files;
+    disk.files.set(name, damage(bytes));
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect([...disk.files.keys()]).toEqual([`${name}.damaged`]);
+    expect(problems).toMatchObject([{ kind: 'damaged', file: `/state/${name}` }]);
+    expect(problems[0]?.detail).toContain(`/state/${name}.damaged`);
+  });
+
+  it('because it belongs to another key is moved aside too', async () => {
+    const { disk, verdicts, problems } = setUp();
+    await verdicts.put('a', 1);
+    const [bytes] = disk.files.values();
+    await verdicts.put('b', 2);
+    const [, name = ''] = disk.files.keys();
+    disk.files.set(name, bytes ?? Buffer.alloc(0));
+    expect(await verdicts.get('b')).toBeUndefined();
+    expect(await verdicts.get('a')).toBe(1);
+    expect(kindsOf(problems)).toEqual(['damaged']);
+  });
+
+  it('does not take the record with it that replaces it meanwhile', async () => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('key', 'old');
+    const [name = ''] = disk.files.keys();
+    disk.files.set(name, Buffer.from('rubbish'));
+    const reading = verdicts.get('key');
+    const writing = verdicts.put('key', 'new');
+    await Promise.all([reading, writing]);
+    expect(await verdicts.get('key')).toBe('new');
+  });
+
+  it('is reported even when it cannot be moved', async () => {
+    const { disk, verdicts, problems } = setUp();
+    await verdicts.put('key', 1);
+    const [name = ''] = disk.files.keys();
+    disk.files.set(name, Buffer.from('rubbish'));
+    disk.failing.setAside = 'EACCES';
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect(problems[0]?.detail).toContain('could not be moved aside: delete it');
+  });
+
+  it('counts as absent when it cannot be read at all', async () => {
+    const { disk, verdicts, problems } = setUp();
+    await verdicts.put('key', 1);
+    disk.failing.read = 'EIO';
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect(problems).toMatchObject([{ kind: 'unreadable', code: 'EIO' }]);
+  });
+});
+
+describe('a file of the store that cannot be read now', () => {
+  it('is shown as the health of the disk until it can, and then is there', async () => {
+    const { disk, clock, verdicts, store, problems } = setUp();
+    await verdicts.put('key', 1);
+    disk.failing.read = 'EIO';
+    await verdicts.get('key');
+    expect(store.health()).toMatchObject({ ok: false, problem: expect.stringContaining('EIO') });
+    delete disk.failing.read;
+    await clock.advanceAsync(1_000);
+    expect(store.health()).toEqual({ ok: true });
+    expect(await verdicts.get('key')).toBe(1);
+    expect(kindsOf(problems)).toEqual(['unreadable', 'recovered']);
+  });
+
+  it('is a folder that is listed again, where it is the folder', async () => {
+    const { disk, clock, verdicts, store } = setUp();
+    disk.failing.list = 'EACCES';
+    expect(await verdicts.entries()).toEqual([]);
+    expect(store.health().ok).toBe(false);
+    delete disk.failing.list;
+    await clock.advanceAsync(1_000);
+    expect(store.health()).toEqual({ ok: true });
+  });
+
+  it('is set aside when a folder has its place', async () => {
+    const { disk, verdicts, problems } = setUp();
+    await verdicts.put('key', 1);
+    disk.failing.read = 'EISDIR';
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect([...disk.files.keys()]).toEqual([expect.stringMatching(/\.damaged$/)]);
+    expect(problems).toMatchObject([{ kind: 'damaged' }]);
+  });
+});
+
+describe('whether a collection is whole', () => {
+  it('is so while everything in it can be read, and when there is nothing', async () => {
+    const { verdicts, store } = setUp();
+    expect(await verdicts.isWhole()).toBe(true);
+    await verdicts.put('key', 1);
+    expect(await verdicts.isWhole()).toBe(true);
+    expect(await store.collection('tokens').isWhole()).toBe(true);
+  });
+
+  it.each(['read', 'list'] as const)('is not so when a %s fails', async (operation) => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('key', 1);
+    disk.failing[operation] = 'EIO';
+    expect(await verdicts.isWhole()).toBe(false);
+    delete disk.failing[operation];
+    expect(await verdicts.isWhole()).toBe(true);
+  });
+
+  it('is not so after damage, in later starts too, until what was set aside is deleted', async () => {
+    const { disk, verdicts, open, problems } = setUp();
+    await verdicts.put('key', 1);
+    const [name = ''] = disk.files.keys();
+    disk.files.set(name, Buffer.from('rubbish'));
+    expect(await verdicts.get('key')).toBeUndefined();
+    expect(await verdicts.isWhole()).toBe(false);
+    expect(kindsOf(problems)).toEqual(['damaged']);
+    const later = open().collection('verdicts');
+    expect(await later.isWhole()).toBe(false);
+    expect(await later.isWhole()).toBe(false);
+    expect(kindsOf(problems)).toEqual(['damaged', 'damaged']);
+    expect(problems[1]?.detail).toBe(
+      `/state/${name}.damaged was set aside because it is damaged, and is missing: put a good copy at /state/${name}, or delete it`,
+    );
+    disk.files.delete(`${name}.damaged`);
+    expect(await later.isWhole()).toBe(true);
+  });
+
+  it('is not so while a newer Holdfast has written there', async () => {
+    const { disk, verdicts } = setUp();
+    await verdicts.put('key', 1);
+    const [name = ''] = disk.files.keys();
+    const body = '{}\n';
+    const sum = createHash('sha256').update('2\n').update(body).digest('hex');
+    disk.files.set(name, Buffer.from(`holdfast-record 2 ${sum}\n${body}`));
+    expect(await verdicts.isWhole()).toBe(false);
+  });
+});
+
+describe('the sweep of the files store', () => {
+  it('of what crashes left begins with the first use of a collection', async () => {
+    const disk = new FakeDisk();
+    const tidied: [string, number][] = [];
+    disk.tidy = async (folder, before) => void tidied.push([folder, before]);
+    const clock = new ManualClock();
+    await using store = new FilesStore({ disk, clock, report: () => {} });
+    store.collection('verdicts');
+    await store.collection('verdicts').put('key', 1);
+    expect(tidied).toEqual([['verdicts', clock.wallNow() - 60_000]]);
+  });
+
+  it('removes what is over and leaves what lives', async () => {
+    const { disk, clock, verdicts, store } = setUp();
+    await verdicts.put('short', 1, { ttlMs: 1_000 });
+    await verdicts.put('long', 1, { ttlMs: 86_400_000 });
+    clock.advance(600_000);
+    await verdicts.remove('nothing');
+    expect(disk.files.size).toBe(1);
+    await store.close();
+    expect(clock.waiting).toBe(0);
+  });
+
+  it('goes on after a listing that failed', async () => {
+    const { disk, clock, verdicts, problems } = setUp();
+    await verdicts.put('short', 1, { ttlMs: 1_000 });
+    disk.failing.list = 'EIO';
+    clock.advance(600_000);
+    await verdicts.remove('nothing');
+    delete disk.failing.list;
+    clock.advance(600_000);
+    await verdicts.remove('nothing');
+    expect(disk.files.size).toBe(0);
+    expect(kindsOf(problems)).toEqual(['unreadable']);
+  });
+});
+
+describe('a value that is not what its collection holds', () => {
+  it('is damaged like a torn one: told once, set aside, and missing', async () => {
+    const { disk, problems, open, verdicts } = setUp();
+    await verdicts.put('key', 'a text');
+    await verdicts.put('other', { a: 1 });
+    const later = open().collection('verdicts', (value) => typeof value === 'object');
+    expect(await later.get('key')).toBeUndefined();
+    expect(await later.get('key')).toBeUndefined();
+    expect(await later.entries()).toEqual([{ key: 'other', value: { a: 1 } }]);
+    expect(await later.isWhole()).toBe(false);
+    expect(kindsOf(problems)).toEqual(['damaged']);
+    expect(problems[0]?.detail).toMatch(/its value is not one of verdicts.*delete it/);
+    expect([...disk.files.keys()].filter((name) => name.endsWith('.damaged'))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,183 @@
+// The three pipes of one child, and the order in which its end is told. Nothing is told before
+// `begin`; the exit is told last, after the output that was already in the pipe, but without
+// waiting for the pipe to close: a grandchild may hold it open for ever. The write path is hot and
+// makes no garbage of its own.
+
+import type { ChildProcess } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../../../kernel/clock.ts';
+import { ignored } from '../../../kernel/contain.ts';
+import type { ChildListener, Exit } from '../../child.ts';
+
+export interface Pipes {
+  readonly process: ChildProcess;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+/** As the operating system told it; a wrapper may have translated it. */
+export interface RawExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** How long the pipes may stay open after the exit before the rest is given up. */
+const drainMs = 100;
+
+export class ChildStreams {
+  /** The process is gone; the listener may not know yet. */
+  readonly exit: Promise<RawExit>;
+  /** The listener has been told of the exit. */
+  readonly told: Promise<void>;
+  readonly #pipes: Pipes;
+  readonly #clock: Clock;
+  /** Until `begin`, what is to be told waits here. */
+  readonly #early: ((listener: ChildListener) => void)[] = [];
+  #listener: ChildListener | null = null;
+  #done: ((error: Error | null) => void) | null = null;
+  /** Writes that were told as done before Node's own callback. */
+  #toldEarly = 0;
+  #isPaused = false;
+  #isOver = false;
+  #hasClosed = false;
+  #resolveTold: () => void = () => {};
+
+  constructor(pipes: Pipes, clock: Clock) {
+    this.#pipes = pipes;
+    this.#clock = clock;
+    this.exit = new Promise((resolve) => {
+      pipes.process.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    this.told = new Promise((resolve) => {
+      this.#resolveTold = resolve;
+    });
+    pipes.process.once('close', () => {
+      this.#hasClosed = true;
+    });
+    this.#listen();
+  }
+
+  /** Tells the listener everything from now on. `exitFrom` is asked at the very end. */
+  begin(listener: ChildListener, exitFrom: (raw: RawExit) => Exit): void {
+    this.#listener = listener;
+    for (const tell of this.#early.splice(0)) tell(listener);
+    if (!this.#isPaused) this.#pipes.stdout.resume();
+    this.#pipes.stderr.resume();
+    const over = (raw: RawExit) => {
+      try {
+        this.#failWrite();
+      } finally {
+        // Whatever the write's owner does, the exit is told.
+        this.#afterDrain(() => this.#finish(exitFrom(raw)));
+      }
+    };
+    this.exit.then(over).catch(ignored);
+  }
+
+  write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {
+    const { stdin } = this.#pipes;
+    if (!stdin.writable) {
+      process.nextTick(done, brokenPipe());
+    } else if (this.#done === null) {
+      this.#done = done;
+      stdin.write(bytes, this.#written);
+      this.#tellIfTaken();
+    } else {
+      // The contract has one write at a time; a caller who breaks it still gets his answer.
+      stdin.write(bytes, (error) => done(error ?? null));
+    }
+  }
+
+  closeStdin(): void {
+    this.#pipes.stdin.end();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#pipes.stdout.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    if (this.#listener !== null) this.#pipes.stdout.resume();
+  }
+
+  #listen(): void {
+    const { stdin, stdout, stderr } = this.#pipes;
+    stdout.on('data', (chunk: Buffer) => {
+      if (this.#listener === null) this.#early.push((listener) => listener.stdout(chunk));
+      else if (!this.#isOver) this.#listener.stdout(chunk);
+    });
+    stderr.on('data', (chunk: Buffer) => {
+      if (this.#listener === null) this.#early.push((listener) => listener.stderr(chunk));
+      else if (!this.#isOver) this.#listener.stderr(chunk);
+    });
+    stdout.once('end', () => {
+      if (this.#listener === null) this.#early.push((listener) => listener.ended());
+      else if (!this.#isOver) this.#listener.ended();
+    });
+    // A broken pipe reaches `write` through its callback, and the end through 'exit'.
+    for (const stream of [stdin, stdout, stderr]) stream.on('error', () => {});
+    // Until somebody listens the child may wait. When it exits, Node resumes both by itself, paused
+    // or not: what is in a pipe then is little, and would otherwise be lost.
+    stdout.pause();
+    stderr.pause();
+  }
+
+  // The kernel has usually taken all of it before `write` returns, and Node says so only a turn
+  // later. Saying it at once lets the next frames follow while the server works on the first.
+  #tellIfTaken(): void {
+    const { stdin } = this.#pipes;
+    // A broken pipe is known at once too, but only by the error: the bytes are gone either way.
+    if (stdin.writableLength > 0 || stdin.errored !== null || this.#done === null) return;
+    const done = this.#done;
+    this.#done = null;
+    this.#toldEarly += 1;
+    done(null);
+  }
+
+  readonly #written = (error?: Error | null): void => {
+    if (this.#toldEarly > 0) {
+      this.#toldEarly -= 1;
+      return;
+    }
+    const done = this.#done;
+    this.#done = null;
+    done?.(error ?? null);
+  };
+
+  /** The child will never read what is still under way, even if a grandchild holds the pipe. */
+  #failWrite(): void {
+    this.#pipes.stdin.destroy();
+    const done = this.#done;
+    this.#done = null;
+    done?.(brokenPipe());
+  }
+
+  #afterDrain(task: () => void): void {
+    if (this.#hasClosed) return task();
+    const onClose = (): void => {
+      alarm[Symbol.dispose]();
+      task();
+    };
+    const alarm = this.#clock.after(drainMs, () => {
+      this.#pipes.process.off('close', onClose);
+      task();
+    });
+    this.#pipes.process.once('close', onClose);
+  }
+
+  #finish(exit: Exit): void {
+    const { stdout, stderr } = this.#pipes;
+    this.#isOver = true;
+    stdout.destroy();
+    stderr.destroy();
+    this.#listener?.exited(exit);
+    this.#resolveTold();
+  }
+}
+
+function brokenPipe(): Error {
+  return Object.assign(new Error('the process no longer reads its input'), { code: 'EPIPE' });
+}

@@ -1,0 +1,134 @@
+// From the command in the config to the file that will be executed, decided before anything is
+// started: a spawn that fails late says ENOENT and leaves the user to guess whether the command,
+// the directory or the interpreter was missing. No shell takes part. Every refusal is one line
+// that names the thing and the cause.
+
+import { constants } from 'node:fs';
+import { access, open, stat } from 'node:fs/promises';
+import { delimiter, resolve } from 'node:path';
+import { Fault } from '../../../kernel/fault.ts';
+import { shortageOf } from '../../../kernel/shortage.ts';
+
+export interface CommandQuery {
+  /** The server's name, for the fault. */
+  readonly server: string;
+  readonly command: string;
+  /** Absolute. */
+  readonly cwd: string;
+  /** The PATH of the child. */
+  readonly path: string | undefined;
+}
+
+/** The absolute path of the executable file, or a Fault `unavailable`. */
+export async function resolveCommand(query: CommandQuery): Promise<string> {
+  await assertDirectory(query);
+  const file = query.command.includes('/') ? await named(query) : await searched(query);
+  await assertInterpreter(query, file);
+  return file;
+}
+
+/** What execvp searches when there is no PATH. */
+const defaultPath = '/usr/local/bin:/usr/bin:/bin';
+
+type Finding = 'executable' | 'not executable' | 'a directory' | 'missing';
+
+async function assertDirectory({ server, cwd }: CommandQuery): Promise<void> {
+  const finding = await examine(cwd);
+  if (finding === 'a directory') return;
+  const cause = finding === 'missing' ? 'does not exist' : 'is not a directory';
+  throw refusal(server, `the working directory '${cwd}' ${cause}: correct "cwd" of '${server}'`);
+}
+
+/** A command with a slash is a file, relative to the working directory. */
+async function named({ server, command, cwd }: CommandQuery): Promise<string> {
+  const file = resolve(cwd, command);
+  const finding = await examine(file);
+  if (finding === 'executable') return file;
+  if (finding === 'missing') throw refusal(server, `the command '${file}' does not exist`);
+  throw unusable(server, file, finding);
+}
+
+async function searched({ server, command, cwd, path }: CommandQuery): Promise<string> {
+  const searchedPath = path ?? defaultPath;
+  let nearest: readonly [string, Finding] | undefined;
+  for (const entry of command === '' ? [] : searchedPath.split(delimiter)) {
+    // An empty entry means the working directory, as for execvp.
+    const file = resolve(cwd, entry, command);
+    const finding = await examine(file);
+    if (finding === 'executable') return file;
+    if (finding !== 'missing') nearest ??= [file, finding];
+  }
+  if (nearest !== undefined) throw unusable(server, ...nearest);
+  const local = (await examine(resolve(cwd, command))) !== 'missing' && command !== '';
+  const hint = local ? `; '${cwd}' has a file of that name: write './${command}'` : '';
+  const where = shownPath(searchedPath);
+  throw refusal(server, `the command '${command}' was not found on PATH: ${where}${hint}`);
+}
+
+/** A script whose interpreter is gone fails to start with the very errno of a missing script. */
+async function assertInterpreter({ server }: CommandQuery, file: string): Promise<void> {
+  const interpreter = await interpreterOf(file);
+  if (interpreter === undefined || (await examine(interpreter)) === 'executable') return;
+  throw refusal(server, `'${file}' asks for the interpreter '${interpreter}', which is not there`);
+}
+
+/** The longest first line that Linux reads. */
+const shebangBytes = 256;
+
+async function interpreterOf(file: string): Promise<string | undefined> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(shebangBytes), 0, shebangBytes);
+      const line = buffer.toString('latin1', 0, bytesRead);
+      return /^#![ \t]*(\/[^\s]*)/.exec(line)?.[1];
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // A program may be executable without being readable: then there is nothing to check.
+    return undefined;
+  }
+}
+
+async function examine(file: string): Promise<Finding> {
+  try {
+    if ((await stat(file)).isDirectory()) return 'a directory';
+  } catch (error) {
+    if (shortageOf(error) !== undefined) throw error;
+    // Missing, or behind a directory we may not enter: for us it is not there.
+    return 'missing';
+  }
+  return access(file, constants.X_OK).then(
+    () => 'executable',
+    () => 'not executable',
+  );
+}
+
+function unusable(server: string, file: string, finding: Finding): Fault {
+  if (finding === 'a directory') {
+    return refusal(server, `the command '${file}' is a directory, not a program`);
+  }
+  return refusal(server, `the command '${file}' is not executable: try chmod +x '${file}'`);
+}
+
+/** As much of a PATH as fits into a line of its message; some have hundreds of folders. */
+const longestShownPath = 120;
+
+/** Each folder once, and how many there are where not all are shown. */
+function shownPath(path: string): string {
+  const folders = [...new Set(path.split(delimiter))];
+  let shown = folders[0] ?? '';
+  for (const folder of folders.slice(1)) {
+    if (shown.length + folder.length >= longestShownPath) {
+      return `${shown.slice(0, longestShownPath)}${delimiter}… (${folders.length} folders)`;
+    }
+    shown += `${delimiter}${folder}`;
+  }
+  return shown;
+}
+
+/** Trying again does not help: somebody has to change the config or the machine. */
+function refusal(server: string, detail: string): Fault {
+  return new Fault('unavailable', detail, { server, dispatched: 'no', retryable: false });
+}

@@ -1,0 +1,141 @@
+// One child as the rest of Holdfast sees it: its streams, its tree and its limits behind the
+// contract of `child.ts`. It adds the reading of the exit: through the shells of a pid namespace a
+// death by signal arrives as 128 + n, and a limit that was broken is named.
+
+import { constants } from 'node:os';
+import { ignored } from '../../../kernel/contain.ts';
+import type { Child, ChildListener, Containment, Exit } from '../../child.ts';
+import type { Limits, TreeCgroup } from '../contain/cgroup.ts';
+import type { ProcessTable } from '../watch/process-table.ts';
+import type { ProcessTree } from '../watch/process-tree.ts';
+import type { Rounds } from '../watch/tree-watch.ts';
+import {
+  type BrokenLimit,
+  exitWithLimit,
+  hasLimits,
+  limitBrokenByCount,
+  limitBrokenInCgroup,
+} from './child-limits.ts';
+import type { ChildStreams, RawExit } from './child-streams.ts';
+
+export interface PosixChildParts {
+  /** The process that a user sees and may kill: the server's own, also inside a namespace. */
+  readonly pid: number;
+  readonly streams: ChildStreams;
+  readonly tree: ProcessTree;
+  readonly table: ProcessTable;
+  readonly containment: Containment;
+  readonly limits: Limits;
+  /** The groups that keep the limits; null when they are kept by measurement. */
+  readonly limiting: TreeCgroup | null;
+}
+
+/** These need no notes of ours. */
+const heldByKernel: readonly Containment[] = ['pidns', 'cgroup'];
+
+export class PosixChild implements Child {
+  readonly pid: number;
+  readonly containment: Containment;
+  readonly enforced: Child['enforced'];
+  /** Nothing of it is left. */
+  readonly swept: Promise<void>;
+  readonly #parts: PosixChildParts;
+  readonly #streams: ChildStreams;
+  #resolveSwept: () => void = () => {};
+  /** Set when we have ended it for this. */
+  #brokenLimit: BrokenLimit | null = null;
+
+  constructor(parts: PosixChildParts) {
+    this.#parts = parts;
+    this.#streams = parts.streams;
+    this.pid = parts.pid;
+    this.containment = parts.containment;
+    const measured = hasLimits(parts.limits) ? 'poll' : 'none';
+    this.enforced = parts.limiting === null ? measured : 'cgroup';
+    this.swept = new Promise((resolve) => {
+      this.#resolveSwept = resolve;
+    });
+  }
+
+  /** Resolves when the listener has been told of the exit. */
+  get told(): Promise<void> {
+    return this.#streams.told;
+  }
+
+  /** From here on the listener hears of it. */
+  begin(listener: ChildListener, rounds: Rounds): void {
+    const isWatched = this.enforced !== 'none' || !heldByKernel.includes(this.containment);
+    const visits = isWatched ? rounds.add(() => this.#visit()) : undefined;
+    this.#streams.begin(listener, (raw) => {
+      visits?.[Symbol.dispose]();
+      return this.#exitFrom(raw);
+    });
+  }
+
+  write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {
+    this.#streams.write(bytes, done);
+  }
+
+  closeStdin(): void {
+    // Whom it leaves behind when it ends must be known before.
+    const close = () => this.#streams.closeStdin();
+    this.#parts.tree.note().then(close).catch(ignored);
+  }
+
+  pause(): void {
+    this.#streams.pause();
+  }
+
+  resume(): void {
+    this.#streams.resume();
+  }
+
+  signal(name: 'SIGTERM' | 'SIGKILL'): void {
+    // One that cannot be sent is followed by the next rung of the ladder.
+    this.#parts.tree.signal(name).catch(ignored);
+  }
+
+  async sweep(): Promise<number> {
+    const count = await this.#parts.tree.sweep();
+    this.#resolveSwept();
+    return count;
+  }
+
+  /** At once and for good. */
+  async destroy(): Promise<void> {
+    await this.#parts.tree.signal('SIGKILL');
+    await this.sweep();
+  }
+
+  async #visit(): Promise<void> {
+    const { tree } = this.#parts;
+    await tree.note();
+    // What cannot be measured now (too many open files) is measured in a second.
+    const broken = await this.#findBrokenLimit().catch(() => null);
+    if (broken === null || this.#brokenLimit !== null) return;
+    this.#brokenLimit = broken;
+    await tree.signal('SIGKILL');
+  }
+
+  async #findBrokenLimit(): Promise<BrokenLimit | null> {
+    const { tree, table, limits, limiting } = this.#parts;
+    if (limiting !== null) return limitBrokenInCgroup(limiting, limits);
+    return hasLimits(limits) ? limitBrokenByCount(table, await tree.processes(), limits) : null;
+  }
+
+  #exitFrom({ code, signal }: RawExit): Exit {
+    const { limiting, tree } = this.#parts;
+    const translated = this.containment === 'pidns' ? signalFrom(code) : undefined;
+    const exit = translated === undefined ? { code, signal } : { code: null, signal: translated };
+    return exitWithLimit(exit, this.#brokenLimit, limiting, tree.wasKilled);
+  }
+}
+
+/**
+ * A server that exits by itself with such a code, as shells do, is read as killed too: the code was
+ * chosen to say just that.
+ */
+function signalFrom(code: number | null): string | undefined {
+  const number = code === null ? 0 : code - 128;
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
+}

@@ -1,0 +1,196 @@
+// Starts children and answers for them: the one door between Holdfast and the processes of the
+// operating system. Before the first child it ends the orphans of dead hosts, finds out what can
+// hold a tree together here, and starts the reaper; when it is disposed everything it started is
+// gone. A child's start is in `start-child.ts`, its life in `posix-child.ts`.
+//
+// POSIX only. Windows has neither sessions nor /proc, but job objects: it would be another
+// implementation of `Spawner`, and everything above this file stays as it is.
+
+import { type Clock, within } from '../../../kernel/clock.ts';
+import { ignored } from '../../../kernel/contain.ts';
+import { Fault } from '../../../kernel/fault.ts';
+import { shortageOf } from '../../../kernel/shortage.ts';
+import type { Child, ChildListener, ChildSpec, Containment, Spawn } from '../../child.ts';
+import { strongestContainment } from '../contain/containment.ts';
+import { InstanceRecord } from '../contain/instance-record.ts';
+import { noCgroups, ownCgroups } from '../contain/own-cgroups.ts';
+import { Reaper } from '../contain/reaper.ts';
+import { sweepOrphans } from '../end/orphan-sweep.ts';
+import type { ProcessTable } from '../watch/process-table.ts';
+import { isForeign, systemProcesses } from '../watch/system-processes.ts';
+import { Rounds } from '../watch/tree-watch.ts';
+import type { Environment } from './environment.ts';
+import type { PosixChild } from './posix-child.ts';
+import { type ChildFactory, startChild } from './start-child.ts';
+
+export interface SpawnerOptions {
+  readonly clock: Clock;
+  /** Unique to this host; letters, digits, `-` and `_`. */
+  readonly instance: string;
+  /** Where this host records what it runs, for the sweep at the next start; null: nowhere. */
+  readonly stateDir: string | null;
+  /** Our own environment; see `processEnvironment`. */
+  readonly sourceEnv: Environment;
+  /** The containments that may be used; all of them if left out. `group` always may. */
+  readonly containments?: readonly Containment[];
+  /** May cgroups be made, for containment and for limits? Yes if left out. */
+  readonly useCgroups?: boolean;
+  /** Another place for /proc. */
+  readonly procDir?: string;
+  /** What the operator should know although nothing has failed; one line each. */
+  readonly notice?: (message: string) => void;
+}
+
+/** A process that hangs in the kernel has no exit to tell. */
+const toldMs = 2000;
+
+export interface Spawner extends AsyncDisposable {
+  readonly spawn: Spawn;
+  /** What holds the tree of the next child together when we die. */
+  containment(): Promise<Containment>;
+}
+
+export function createSpawner(options: SpawnerOptions): Spawner {
+  if (!/^[\w-]{4,64}$/.test(options.instance)) {
+    throw new Fault('internal', `'${options.instance}' cannot be the id of an instance`);
+  }
+  return new PosixSpawner(options);
+}
+
+/** Whatever went wrong, nothing has been dispatched and the server is not there. */
+function startFault(error: unknown, server: string): Fault {
+  if (error instanceof Fault) return error.with({ server });
+  const shortage = shortageOf(error);
+  if (shortage !== undefined) {
+    const detail = `'${server}' could not be started: ${shortage}`;
+    return new Fault('overloaded', detail, { server, dispatched: 'no' }, error);
+  }
+  const { code = 'unknown error', syscall = 'a system call' } = error as NodeJS.ErrnoException;
+  const detail = `'${server}' could not be started: ${syscall} failed (${code})`;
+  return new Fault('unavailable', detail, { server, dispatched: 'no' }, error);
+}
+
+class PosixSpawner implements Spawner {
+  readonly #options: SpawnerOptions;
+  readonly #procDir: string;
+  readonly #table: ProcessTable;
+  readonly #rounds: Rounds;
+  readonly #reaper: Reaper;
+  /** Until they are swept. */
+  readonly #children = new Set<PosixChild>();
+  /** Starts that are under way, until they succeed or fail. */
+  readonly #starts = new Set<Promise<Child>>();
+  #factory: Promise<ChildFactory> | undefined;
+  /** From the first preparation on, also if that fails: whatever is written goes at the end. */
+  #record: InstanceRecord | undefined;
+  #ending: Promise<void> | undefined;
+  #count = 0;
+
+  constructor(options: SpawnerOptions) {
+    this.#options = options;
+    this.#procDir = options.procDir ?? '/proc';
+    this.#table = systemProcesses(this.#procDir);
+    this.#rounds = new Rounds(options.clock);
+    this.#reaper = new Reaper({
+      instance: options.instance,
+      procDir: this.#procDir,
+      sourceEnv: options.sourceEnv,
+      notice: this.#notice,
+    });
+  }
+
+  readonly spawn: Spawn = (spec, listener) => {
+    const start = this.#spawn(spec, listener);
+    this.#starts.add(start);
+    const settled = (): boolean => this.#starts.delete(start);
+    start.finally(settled).catch(ignored);
+    return start;
+  };
+
+  async containment(): Promise<Containment> {
+    return (await this.#prepared()).plan.kind;
+  }
+
+  /** Ends every child at once: a caller with patience has stopped them before. Idempotent. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #spawn(spec: ChildSpec, listener: ChildListener): Promise<Child> {
+    this.#assertOpen(spec);
+    const number = ++this.#count;
+    const child = await this.#prepared()
+      .then((factory) => startChild(factory, spec, number))
+      .catch((error: unknown) => {
+        throw startFault(error, spec.name);
+      });
+    this.#children.add(child);
+    child.swept.then(() => this.#children.delete(child)).catch(ignored);
+    // The caller gets his child first, and hears of it afterwards.
+    setImmediate(() => child.begin(listener, this.#rounds));
+    return child;
+  }
+
+  #assertOpen(spec: ChildSpec): void {
+    if (this.#ending === undefined) return;
+    const facts = { server: spec.name, dispatched: 'no' } as const;
+    throw new Fault('unavailable', `'${spec.name}' is not started: the host is ending`, facts);
+  }
+
+  /** Prepares once; a failure is not remembered. */
+  #prepared(): Promise<ChildFactory> {
+    this.#factory ??= this.#prepare().catch((error: unknown) => {
+      this.#factory = undefined;
+      throw error;
+    });
+    return this.#factory;
+  }
+
+  async #prepare(): Promise<ChildFactory> {
+    const { clock, instance, stateDir, sourceEnv, containments } = this.#options;
+    const [table, procDir, reaper] = [this.#table, this.#procDir, this.#reaper];
+    const self = await table.find(process.pid);
+    if (self === null) throw new Fault('unavailable', 'neither /proc nor ps shows our own process');
+    if (isForeign(procDir)) {
+      const remedy = "mount one for ours, for example with 'unshare --mount-proc'";
+      throw new Fault('unavailable', `/proc is that of another pid namespace: ${remedy}`);
+    }
+    if (stateDir !== null) {
+      const notice = this.#notice;
+      const ended = await sweepOrphans({ stateDir, procDir, table, clock, notice });
+      if (ended > 0) this.#notice(`ended ${ended} processes that a dead host had left running`);
+    }
+    const host = { pid: self.pid, start: self.start };
+    this.#record ??= new InstanceRecord({
+      stateDir,
+      instance,
+      procDir,
+      host,
+      notice: this.#notice,
+    });
+    const record = this.#record;
+    const allowed = containments ?? ['pidns', 'cgroup', 'marker', 'group'];
+    const own = this.#options.useCgroups === false ? noCgroups : await ownCgroups(procDir);
+    const [plan] = await Promise.all([
+      strongestContainment({ clock, instance, table, own, path: sourceEnv['PATH'], allowed }),
+      reaper.start(),
+      record.open(),
+    ]);
+    return { clock, instance, sourceEnv, table, plan, own, reaper, record };
+  }
+
+  async #end(): Promise<void> {
+    await Promise.allSettled(this.#starts);
+    const children = [...this.#children];
+    await Promise.all(children.map((child) => child.destroy()));
+    // They are gone; their listeners may have to hear it still.
+    await within(this.#options.clock, toldMs, Promise.all(children.map((child) => child.told)));
+    this.#rounds[Symbol.dispose]();
+    await this.#reaper[Symbol.asyncDispose]();
+    await this.#factory?.catch(() => undefined);
+    await this.#record?.[Symbol.asyncDispose]();
+  }
+
+  readonly #notice = (message: string): void => this.#options.notice?.(message);
+}

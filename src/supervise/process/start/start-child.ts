@@ -1,0 +1,170 @@
+// From a specification to a living child: resolves the command, makes the cgroups, starts the
+// process under its containment, and enters it into the books. Whatever fails on the way leaves
+// nothing behind.
+
+import type { Clock } from '../../../kernel/clock.ts';
+import { ignored } from '../../../kernel/contain.ts';
+import { Fault } from '../../../kernel/fault.ts';
+import type { ChildListener, ChildSpec, Containment } from '../../child.ts';
+import {
+  containingCgroup,
+  isContaining,
+  joining,
+  limitingCgroup,
+  removeCgroup,
+  type TreeCgroup,
+} from '../contain/cgroup.ts';
+import { type ContainmentPlan, contained } from '../contain/containment.ts';
+import type { InstanceRecord } from '../contain/instance-record.ts';
+import type { OwnCgroups } from '../contain/own-cgroups.ts';
+import { namespaceMembers } from '../contain/pid-namespace.ts';
+import type { Reaper } from '../contain/reaper.ts';
+import { sendSignal } from '../end/sweep.ts';
+import type { ProcessIdentity, ProcessTable } from '../watch/process-table.ts';
+import { ProcessTree } from '../watch/process-tree.ts';
+import { hasLimits } from './child-limits.ts';
+import type { ChildStreams } from './child-streams.ts';
+import { resolveCommand } from './command.ts';
+import { childEnvironment, childToken, type Environment } from './environment.ts';
+import { hasReported, type Launched, launch } from './launch.ts';
+import { PosixChild } from './posix-child.ts';
+
+/** What stands ready before the first child. */
+export interface ChildFactory {
+  readonly clock: Clock;
+  readonly instance: string;
+  readonly sourceEnv: Environment;
+  readonly table: ProcessTable;
+  readonly plan: ContainmentPlan;
+  readonly own: OwnCgroups;
+  readonly reaper: Reaper;
+  readonly record: InstanceRecord;
+}
+
+/** `number` is unique among the children of this host. Throws a Fault `unavailable`. */
+export async function startChild(
+  factory: ChildFactory,
+  spec: ChildSpec,
+  number: number,
+): Promise<PosixChild> {
+  const { instance, sourceEnv, plan, clock } = factory;
+  const { name: server, command, cwd, inheritEnv } = spec;
+  const token = childToken(instance, number);
+  const env = childEnvironment(sourceEnv, { env: spec.env, inheritEnv, token });
+  const file = await resolveCommand({ server, command, cwd, path: env['PATH'] });
+  const groups = await makeGroups(factory, spec, `holdfast-${instance}-${number}`);
+  const line = contained(plan, joining(groups.dirs, [file, ...spec.args]));
+  const hasReport = plan.kind === 'pidns';
+  let launched: Launched | undefined;
+  try {
+    launched = await launch({ server, command, line, env, cwd, hasReport }, clock);
+    return await register(factory, spec, groups, launched, token);
+  } catch (error) {
+    // It may run already, and nobody would know it (too many open files to look it up).
+    if (launched !== undefined) sendSignal(-launched.pid, 'SIGKILL');
+    await removeCgroup(groups);
+    throw error;
+  }
+}
+
+interface Groups {
+  /** All of them, to be entered. */
+  readonly dirs: readonly string[];
+  /** Those that keep the limits. */
+  readonly limiting: TreeCgroup | null;
+  readonly containment: Containment;
+}
+
+async function makeGroups(
+  { plan, own }: ChildFactory,
+  spec: ChildSpec,
+  name: string,
+): Promise<Groups> {
+  const limiting = hasLimits(spec) ? await limitingCgroup(own, name, spec) : null;
+  if (plan.kind !== 'cgroup' || isContaining(limiting)) {
+    return { dirs: limiting?.dirs ?? [], limiting, containment: plan.kind };
+  }
+  const containing = await containingCgroup(own, name);
+  return {
+    dirs: [...(limiting?.dirs ?? []), ...(containing?.dirs ?? [])],
+    limiting,
+    // The kernel may refuse this one although it gave the first.
+    containment: containing === null ? 'marker' : 'cgroup',
+  };
+}
+
+/** From here on the process is in the books, whatever happens. */
+async function register(
+  factory: ChildFactory,
+  spec: ChildSpec,
+  { dirs: cgroups, limiting, containment }: Groups,
+  { pid, streams, report }: Launched,
+  token: string,
+): Promise<PosixChild> {
+  const { table, clock, reaper, record } = factory;
+  const leader = await identify(table, pid);
+  const parts = { containment, table, clock, reaper, record, leader, token, cgroups };
+  const tree = new ProcessTree(parts);
+  try {
+    const launched = { pid, streams, report };
+    return await installed(factory, spec, { containment, limiting }, launched, tree);
+  } catch (error) {
+    // Nobody else knows of it: it ends at once, and what the books hold of it goes with it.
+    sendSignal(-pid, 'SIGKILL');
+    tree.sweep().catch(ignored);
+    throw error;
+  }
+}
+
+async function installed(
+  { table }: ChildFactory,
+  spec: ChildSpec,
+  { containment, limiting }: Pick<Groups, 'containment' | 'limiting'>,
+  { pid, streams, report }: Launched,
+  tree: ProcessTree,
+): Promise<PosixChild> {
+  streams.exit.then(() => tree.exited()).catch(ignored);
+  if (report !== null && !(await hasReported(report))) {
+    const cause = await lastWords(streams);
+    await tree.sweep();
+    const detail = `'${spec.command}' could not be started in a pid namespace: ${cause}`;
+    throw new Fault('unavailable', detail, { server: spec.name, dispatched: 'no' });
+  }
+  const serverPid = report === null ? pid : await enterNamespace(tree, table, pid);
+  const of = { streams, tree, table, containment, limits: spec, limiting };
+  return new PosixChild({ ...of, pid: serverPid });
+}
+
+/** The server's pid as we see it; that of its wrapper if it was born and gone within a moment. */
+async function enterNamespace(
+  tree: ProcessTree,
+  table: ProcessTable,
+  outer: number,
+): Promise<number> {
+  const members = namespaceMembers(outer, await table.descendants(outer));
+  if (members === null) return outer;
+  tree.entered(members);
+  return members.server.pid;
+}
+
+/** A process that is gone already gets a start time that matches nobody's. */
+async function identify(table: ProcessTable, pid: number): Promise<ProcessIdentity> {
+  return { pid, start: (await table.find(pid))?.start ?? 'gone' };
+}
+
+/** The last line on stderr of a wrapper that failed, or its exit. */
+function lastWords(streams: ChildStreams): Promise<string> {
+  let text = '';
+  return new Promise((resolve) => {
+    const listener: ChildListener = {
+      stdout: () => {},
+      stderr: (chunk) => {
+        text = `${text}${chunk}`.slice(-1000);
+      },
+      ended: () => {},
+      exited: ({ code, signal }) =>
+        resolve(text.trim().split('\n').at(-1) || `exit ${code ?? signal}`),
+    };
+    streams.begin(listener, (raw) => raw);
+  });
+}

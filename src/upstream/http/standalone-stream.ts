@@ -1,0 +1,163 @@
+// The stream on which a legacy session hears what its server says unasked: a GET that stays open.
+// When it ends it is opened again, later each time, but at once again after a stretch of health: many
+// proxies cut a quiet stream every minute. It goes on after the last event that had an id. A server
+// that does not offer the stream is not asked again. It may fail without loss: what answers a request
+// comes on the request's own stream.
+
+import type { Message } from '../../wire/scan.ts';
+import { HttpAnswer } from './http-answer.ts';
+import type { HttpInFlight } from './http-client.ts';
+import type { HttpParts } from './http-connection.ts';
+
+const firstReopenMs = 1_000;
+const longestReopenMs = 30_000;
+/** A stream that lasted this long was healthy. */
+const healthyMs = 30_000;
+
+/** A stream that was resumed should have brought what was missed by then. */
+const catchUpMs = 2_000;
+
+/** What is known when a stream has ended. */
+export interface EndedStream {
+  /** How long we waited before we opened it; 0 for the first. */
+  readonly waitedMs: number;
+  /** How long it stood; 0 if it was never there. */
+  readonly lastedMs: number;
+  /** How long the server wants us to wait. */
+  readonly retryMs: number | undefined;
+}
+
+/** How long to wait before the stream is opened again. */
+export function reopenMs({ waitedMs, lastedMs, retryMs = 0 }: EndedStream): number {
+  const isFirst = waitedMs === 0 || lastedMs >= healthyMs;
+  const ms = isFirst ? firstReopenMs : Math.min(waitedMs * 2, longestReopenMs);
+  return Math.max(ms, retryMs);
+}
+
+/** Whether a status means "not now" rather than "not here". 409: it takes our last stream for open. */
+function isPassing(status: number): boolean {
+  return status === 200 || status === 409 || status === 429 || status >= 500;
+}
+
+/** Hears how one GET goes. */
+interface GetListener {
+  opened(): void;
+  /** An event came. */
+  spoke(): void;
+  over(status: number, lastedMs: number, retryMs: number | undefined): void;
+}
+
+export class UnaskedStream implements Disposable {
+  readonly #parts: HttpParts;
+  readonly #headers: () => Readonly<Record<string, string>>;
+  readonly #heard: (message: Message) => void;
+  #lastId: string | undefined;
+  #current: HttpInFlight | undefined;
+  /** A new stream beside a resumed one that says nothing. */
+  #beside: HttpInFlight | undefined;
+  #timer: Disposable | undefined;
+  #isClosed = false;
+
+  /** `headers`: those of the session, which may be another when the stream is opened again. */
+  constructor(
+    parts: HttpParts,
+    headers: () => Readonly<Record<string, string>>,
+    heard: (message: Message) => void,
+  ) {
+    this.#parts = parts;
+    this.#headers = headers;
+    this.#heard = heard;
+    this.#open(0);
+  }
+
+  #open(waitedMs: number): void {
+    const isResumed = this.#lastId !== undefined;
+    this.#current = this.#get(this.#lastId, {
+      opened: () => {
+        if (isResumed) this.#after(catchUpMs, () => this.#openBeside());
+      },
+      spoke: () => {
+        if (isResumed) this.#timer?.[Symbol.dispose]();
+      },
+      over: (status, lastedMs, retryMs) => {
+        this.#beside?.abort();
+        this.#over(status, { waitedMs, lastedMs, retryMs });
+      },
+    });
+  }
+
+  /**
+   * The resumed stream has brought nothing. That is right if nothing was missed; but some servers (all
+   * that use the SDK's example of an event store) then go on with a stream of another name, on which
+   * they never say anything. A server that counts the resumed stream as ours refuses a second one.
+   */
+  #openBeside(): void {
+    let isCurrent = false;
+    this.#beside = this.#get(undefined, {
+      opened: () => {
+        isCurrent = true;
+        this.#current?.abort();
+        this.#current = this.#beside;
+        this.#beside = undefined;
+      },
+      spoke: () => {},
+      over: (status, lastedMs, retryMs) => {
+        if (isCurrent) this.#over(status, { waitedMs: 0, lastedMs, retryMs });
+      },
+    });
+  }
+
+  #get(lastId: string | undefined, listener: GetListener): HttpInFlight {
+    const { url, http, clock } = this.#parts;
+    let status = 0;
+    let openedAt: number | undefined;
+    const over = () => {
+      this.#lastId = answer.place?.lastId ?? this.#lastId;
+      const lastedMs = openedAt === undefined ? 0 : clock.now() - openedAt;
+      listener.over(status, lastedMs, answer.retryMs);
+    };
+    const answer = new HttpAnswer(this.#parts, {
+      sent: () => {},
+      headers: (received) => {
+        status = received;
+        if (status !== 200) return;
+        openedAt = clock.now();
+        listener.opened();
+      },
+      message: (message) => {
+        listener.spoke();
+        this.#heard(message);
+      },
+      over,
+      broken: over,
+    });
+    const place = lastId === undefined ? {} : { 'last-event-id': lastId };
+    const headers = { ...this.#headers(), accept: 'text/event-stream', ...place };
+    return http.send({ url, method: 'GET', headers, body: null }, answer);
+  }
+
+  #over(status: number, ended: EndedStream): void {
+    this.#current?.abort();
+    this.#current = undefined;
+    if (this.#isClosed) return;
+    // 0: the network failed before there was a status.
+    const isRefused = status !== 0 && !isPassing(status);
+    if (isRefused && this.#lastId === undefined) return;
+    // Perhaps it has only forgotten the event that we named: then the stream begins anew.
+    if (isRefused) this.#lastId = undefined;
+    const ms = reopenMs(ended);
+    this.#after(ms, () => this.#open(ms));
+  }
+
+  #after(ms: number, task: () => void): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#parts.clock.after(ms, task, true);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#timer?.[Symbol.dispose]();
+    this.#current?.abort();
+    this.#beside?.abort();
+  }
+}

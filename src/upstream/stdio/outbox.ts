@@ -1,0 +1,175 @@
+// Our own queue in front of one pipe. One write is outstanding at a time and everything behind it
+// is still ours: that is what makes `dispatched: no` a fact instead of a guess. A frame that is alone
+// goes out at once; while others are on their way, those that come in one turn of the loop go out
+// together at its end, or as soon as there are enough of them: a system call each, and waking the
+// server for each, would cost more than everything else a call does here.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { joinPieces } from '../../wire/pieces.ts';
+import type { Exchange } from '../exchange.ts';
+import type { OutgoingFrame } from '../frame.ts';
+
+interface Queued {
+  readonly frame: OutgoingFrame;
+  readonly size: number;
+  /** Absent for notifications and answers. */
+  readonly exchange: Exchange | undefined;
+}
+
+export interface Pipe {
+  write(bytes: Uint8Array | string, done: (error: Error | null) => void): void;
+}
+
+export interface OutboxListener {
+  /** Are other calls on their way, so that more is likely to come in this turn? */
+  isBusy(): boolean;
+  /** The pipe is broken, or the reader has not taken a byte for too long. */
+  stuck(cause: 'broken' | 'not-reading', error: Error | null): void;
+}
+
+/** What has gathered is written as soon as it is this much. */
+const gatherBytes = 16 * 1024;
+/** A joined write stays below this, so that little is "maybe" when a pipe breaks. */
+const joinBytes = 64 * 1024;
+
+export class Outbox {
+  readonly #pipe: Pipe;
+  readonly #clock: Clock;
+  readonly #writeDeadlineMs: number;
+  readonly #listener: OutboxListener;
+  #queue: Queued[] = [];
+  #queuedBytes = 0;
+  #isGathering = false;
+  #writing = false;
+  #writes = 0;
+  #watch: Disposable | undefined;
+  #isClosed = false;
+  readonly #written = (error: Error | null) => {
+    try {
+      this.#done(error);
+    } catch (thrown) {
+      this.#failed(thrown);
+    }
+  };
+  readonly #turnEnded = () => {
+    this.#isGathering = false;
+    try {
+      if (!this.#writing) this.#flush();
+    } catch (thrown) {
+      this.#failed(thrown);
+    }
+  };
+
+  constructor(pipe: Pipe, clock: Clock, writeDeadlineMs: number, listener: OutboxListener) {
+    this.#pipe = pipe;
+    this.#clock = clock;
+    this.#writeDeadlineMs = writeDeadlineMs;
+    this.#listener = listener;
+  }
+
+  push(frame: OutgoingFrame, exchange: Exchange | undefined): void {
+    if (this.#isClosed) return;
+    const size = sizeOf(frame);
+    this.#queue.push({ frame, size, exchange });
+    this.#queuedBytes += size;
+    if (this.#writing) {
+      if (!this.#watch) this.#watchWrite();
+    } else if (this.#queuedBytes >= gatherBytes) {
+      this.#flush();
+    } else if (!this.#isGathering) {
+      this.#isGathering = true;
+      if (this.#listener.isBusy()) setImmediate(this.#turnEnded);
+      else process.nextTick(this.#turnEnded);
+    }
+  }
+
+  /** The end, politely: cancellations and answers that still wait are written, calls are not. */
+  finish(): void {
+    if (this.#isClosed) return;
+    const words = this.#queue.filter(({ exchange }) => exchange === undefined);
+    const pieces = words.flatMap(({ frame }) => frame);
+    this.close();
+    // Behind a write that is outstanding, if there is one; whether it arrives is nobody's matter now.
+    if (pieces.length > 0) this.#pipe.write(joinPieces(pieces), () => {});
+  }
+
+  /** Nothing more is written; what is queued stays undispatched. */
+  close(): void {
+    this.#isClosed = true;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#watch?.[Symbol.dispose]();
+    this.#watch = undefined;
+  }
+
+  #flush(): void {
+    const bytes = this.#take();
+    if (!bytes) return;
+    this.#writing = true;
+    this.#writes += 1;
+    this.#pipe.write(bytes, this.#written);
+  }
+
+  #done(error: Error | null): void {
+    this.#writing = false;
+    if (this.#isClosed) return;
+    if (error) {
+      // Nothing can pass a broken pipe any more: what waits, or comes, stays undispatched.
+      this.close();
+      this.#listener.stuck('broken', error);
+    } else if (!this.#isGathering || this.#queuedBytes >= gatherBytes) this.#flush();
+  }
+
+  /** An error that nobody expected: nobody knows what was written, so nothing more is. */
+  #failed(thrown: unknown): void {
+    this.close();
+    this.#listener.stuck('broken', thrown instanceof Error ? thrown : new Error(String(thrown)));
+  }
+
+  /** The next frames as one piece of bytes; from here on they may have left us. */
+  #take(): Uint8Array | string | undefined {
+    const pieces: (string | Buffer)[] = [];
+    let isText = true;
+    let size = 0;
+    let taken = 0;
+    while (taken < this.#queue.length && size < joinBytes) {
+      const { frame, exchange, size: own } = this.#queue[taken++] as Queued;
+      this.#queuedBytes -= own;
+      if (exchange) {
+        if (exchange.isSettled) continue; // cancelled while it was still ours
+        exchange.dispatched = 'maybe';
+      }
+      size += own;
+      if (typeof frame === 'string') pieces.push(frame);
+      else {
+        isText = false;
+        pieces.push(...frame);
+      }
+    }
+    // Dropped with every write: a queue that never runs empty must not keep what it has sent.
+    this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
+    if (pieces.length === 0) return undefined;
+    // Nothing but text is encoded by the pipe itself.
+    return isText ? pieces.join('') : joinPieces(pieces);
+  }
+
+  // Armed only when frames pile up behind a write, and looked at again only when it fires: a
+  // healthy pipe never pays for it.
+  #watchWrite(): void {
+    const seen = this.#writes;
+    const look = () => {
+      this.#watch = undefined;
+      if (!this.#writing || this.#isClosed) return;
+      if (this.#writes === seen) this.#listener.stuck('not-reading', null);
+      else this.#watchWrite();
+    };
+    this.#watch = this.#clock.after(this.#writeDeadlineMs, look, true);
+  }
+}
+
+function sizeOf(frame: OutgoingFrame): number {
+  if (typeof frame === 'string') return frame.length;
+  let size = 0;
+  for (const piece of frame) size += piece.length;
+  return size;
+}

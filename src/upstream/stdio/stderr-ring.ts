@@ -1,0 +1,81 @@
+// The last lines a server wrote to stderr. It is always drained, because a pipe nobody reads
+// stops the server; it is bounded, because some servers never stop writing; and it is the first
+// thing a person wants to see when a server dies. Known secrets are replaced before anybody sees it.
+
+import { Redactor } from '../../kernel/redactor.ts';
+
+const maxLines = 200;
+const maxBytes = 64 * 1024;
+const maxLineBytes = 8 * 1024;
+
+interface Line {
+  readonly text: string;
+  /** It was longer than what is kept of it. */
+  readonly isCut: boolean;
+}
+
+export class StderrRing {
+  readonly #redactor: Redactor;
+  readonly #lines: Line[] = [];
+  #bytes = 0;
+  #unfinished: Buffer = Buffer.alloc(0);
+
+  constructor(redactor = new Redactor()) {
+    this.#redactor = redactor;
+  }
+
+  push(chunk: Buffer): void {
+    let recent = chunk;
+    // Whatever precedes the last ring's worth of a chunk would be pushed out again at once.
+    if (chunk.length > maxBytes) {
+      recent = chunk.subarray(chunk.indexOf(10, chunk.length - maxBytes) + 1);
+      this.#unfinished = Buffer.alloc(0);
+    }
+    let start = 0;
+    for (let at = recent.indexOf(10); at !== -1; at = recent.indexOf(10, start)) {
+      this.#finish(recent.subarray(start, at));
+      start = at + 1;
+    }
+    const room = maxLineBytes - this.#unfinished.length;
+    const rest = recent.subarray(start);
+    if (rest.length > 0 && room > 0) {
+      this.#unfinished = Buffer.concat([this.#unfinished, rest.subarray(0, room)]);
+    }
+  }
+
+  /** Oldest first, with control characters made visible: it ends up on a terminal. */
+  get lines(): readonly string[] {
+    const unfinished = this.#unfinished;
+    const last = { text: printable(unfinished), isCut: unfinished.length >= maxLineBytes };
+    const lines = unfinished.length > 0 ? [...this.#lines, last] : this.#lines;
+    return lines.map((line) => this.#shown(line));
+  }
+
+  /** Where a line was cut, the last of it may be the beginning of a secret. */
+  #shown({ text, isCut }: Line): string {
+    const shown = this.#redactor.text(text);
+    return isCut ? `${shown.slice(0, Math.max(0, shown.length - this.#redactor.longest))}…` : shown;
+  }
+
+  #finish(end: Buffer): void {
+    const room = maxLineBytes - this.#unfinished.length;
+    const isCut = end.length > room;
+    const text = printable(Buffer.concat([this.#unfinished, end.subarray(0, Math.max(0, room))]));
+    this.#unfinished = Buffer.alloc(0);
+    this.#lines.push({ text, isCut });
+    this.#bytes += text.length;
+    while (this.#lines.length > maxLines || this.#bytes > maxBytes) {
+      this.#bytes -= this.#lines.shift()?.text.length ?? 0;
+    }
+  }
+}
+
+/** Text that cannot drive a terminal or forge a log line. */
+export function printable(bytes: Buffer): string {
+  return bytes
+    .toString('utf8')
+    .replace(/\r$/, '')
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (control) => {
+      return `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`;
+    });
+}

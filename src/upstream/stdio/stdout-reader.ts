@@ -1,0 +1,204 @@
+// Reads a child's stdout: cuts it into lines, and keeps lines that are not MCP from doing harm. Of
+// those, only so many are read before other work gets its turn: reading then pauses for a moment,
+// and the pipe makes the child wait. Whether the server is broken is decided in `noise-machine.ts`.
+// Nothing is dropped: what was read already waits here, in order, and that is at most a few chunks,
+// because a paused pipe brings no more.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import type { Noise } from '../../observe/events.ts';
+import type { Child } from '../../supervise/child.ts';
+import { LineReader, type LineSink } from '../../wire/line-reader.ts';
+import { beforeGreeting, type NoiseEvent, noisePolicy, noiseStep } from './noise-machine.ts';
+
+export interface StdoutListener extends LineSink {
+  /** Is a call under way? */
+  isAwaited(): boolean;
+  probe(): Promise<boolean>;
+  /** The server prints what is not MCP, and nothing else; `what` continues a sentence about it. */
+  broken(what: string): void;
+}
+
+/** After so many noise lines, or so many bytes of them, reading pauses. */
+const linesPerTurn = 1_000;
+const bytesPerTurn = 4 * 1024 * 1024;
+const pauseMs = 2;
+
+export class StdoutReader {
+  readonly #clock: Clock;
+  readonly #listener: StdoutListener;
+  readonly #lines: LineReader;
+  #child: Pick<Child, 'pause' | 'resume'> | undefined;
+  #state = beforeGreeting;
+  /** Noise in the chunk that is being read. */
+  #noiseLines = 0;
+  #noiseBytes = 0;
+  /** Noise since the last pause. */
+  #turnLines = 0;
+  #turnBytes = 0;
+  /** Of the line that is being handled. */
+  #lineBytes = 0;
+  #isNoise = false;
+  /** Read but not yet handled; bounded as the first paragraph says. */
+  #waiting: Buffer[] = [];
+  #pause: Disposable | undefined;
+  #isHeld = false;
+  #isClosed = false;
+
+  constructor(limitBytes: number, clock: Clock, listener: StdoutListener) {
+    this.#clock = clock;
+    this.#listener = listener;
+    this.#lines = new LineReader(limitBytes, {
+      line: (bytes) => this.#line(bytes),
+      oversized: (head, limit) => listener.oversized(head, limit),
+      oversizedEnd: (tail) => listener.oversizedEnd?.(tail),
+    });
+  }
+
+  /** The child whose stdout this is: it can be made to wait. */
+  attach(child: Pick<Child, 'pause' | 'resume'>): void {
+    this.#child = child;
+    if (this.#pause || this.#isHeld) child.pause();
+  }
+
+  /** Those who get what is read are behind: the pipe stays paused until they say otherwise. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (this.#isClosed) return;
+    if (isHeld) this.#child?.pause();
+    else if (!this.#pause) this.#child?.resume();
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#isClosed) return;
+    if (this.#pause) this.#waiting.push(chunk);
+    else this.#read(chunk);
+  }
+
+  /** No more will come: whatever still waits is handled now. */
+  flush(): void {
+    this.#endPause();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const chunk of waiting) {
+      for (let rest = chunk; rest.length > 0 && !this.#isClosed; ) {
+        rest = rest.subarray(this.#lines.push(rest));
+      }
+    }
+  }
+
+  /** The server has been greeted: from now on it is judged by whether it answers. */
+  greeted(): void {
+    this.#step({ kind: 'greeted' });
+  }
+
+  /** The line that is being handled, or the frame that was too large, belongs to no call. */
+  noise(noise: Noise): void {
+    // The answer to a call we gave up on is late by our doing, not by the server's.
+    if (noise === 'late-answer') return;
+    this.#isNoise = true;
+    this.#noiseLines += 1;
+    this.#noiseBytes += this.#lineBytes;
+    this.#turnLines += 1;
+    if (this.#turnLines >= linesPerTurn) this.#lines.stop();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#waiting = [];
+    // Whoever is being stopped must be able to write to the end of what it has to say.
+    if (this.#pause || this.#isHeld) this.#child?.resume();
+    this.#endPause();
+  }
+
+  #read(chunk: Buffer): void {
+    const readBytes = this.#lines.push(chunk);
+    if (this.#lines.isDiscarding) this.#noiseBytes += readBytes;
+    if (this.#noiseLines > 0 || this.#noiseBytes > 0) this.#judge();
+    if (this.#isClosed) return;
+    if (readBytes < chunk.length) this.#waiting.unshift(chunk.subarray(readBytes));
+    if (this.#turnLines >= linesPerTurn || this.#turnBytes >= bytesPerTurn) this.#wait();
+  }
+
+  #line(bytes: Buffer): void {
+    this.#lineBytes = bytes.length;
+    this.#isNoise = false;
+    this.#listener.line(bytes);
+    this.#lineBytes = 0;
+    if (!this.#isNoise && this.#state.kind !== 'clean') this.#step({ kind: 'heard' });
+    // What came before a valid message does not count against the server any more.
+    if (!this.#isNoise && this.#state.kind === 'clean') this.#forgetNoise();
+  }
+
+  #judge(): void {
+    const [lines, bytes] = [this.#noiseLines, this.#noiseBytes];
+    this.#turnBytes += bytes;
+    this.#forgetNoise();
+    const isAwaited = this.#listener.isAwaited();
+    this.#step({ kind: 'noise', at: this.#clock.now(), lines, bytes, isAwaited });
+  }
+
+  #forgetNoise(): void {
+    this.#noiseLines = 0;
+    this.#noiseBytes = 0;
+  }
+
+  #step(event: NoiseEvent): void {
+    if (this.#isClosed) return;
+    const [state, effect] = noiseStep(this.#state, event, noisePolicy);
+    this.#state = state;
+    if (effect === 'probe') this.#probe();
+    if (effect !== 'end') return;
+    this.#listener.broken(
+      state.kind === 'probing'
+        ? `printed ${state.lines} lines to stdout that are not MCP, and answers nothing any more`
+        : `printed more than ${noisePolicy.startBytes} bytes to stdout that are not MCP before its greeting`,
+    );
+  }
+
+  #probe(): void {
+    const probed = (isAlive: boolean) => this.#step({ kind: 'probed', isAlive });
+    // What `broken` throws has been told where it was thrown.
+    this.#listener
+      .probe()
+      .then(probed, () => probed(false))
+      .catch(ignored);
+  }
+
+  // --- giving other work its turn ----------------------------------------------------------
+
+  #wait(): void {
+    this.#child?.pause();
+    this.#pause = this.#clock.after(pauseMs, () => {
+      try {
+        this.#resume();
+      } catch (error) {
+        // Its pipe would stay paused for ever; the clock tells of the error.
+        this.#listener.broken('wrote what could not be read');
+        throw error;
+      }
+    });
+  }
+
+  #resume(): void {
+    this.#endPause();
+    try {
+      while (!this.#pause && !this.#isClosed) {
+        const chunk = this.#waiting.shift();
+        if (chunk === undefined) return this.#isHeld ? undefined : this.#child?.resume();
+        this.#read(chunk);
+      }
+    } catch (error) {
+      // A defect of ours: it is told by the clock, and the child must not wait for ever.
+      this.#wait();
+      throw error;
+    }
+  }
+
+  #endPause(): void {
+    this.#pause?.[Symbol.dispose]();
+    this.#pause = undefined;
+    this.#turnLines = 0;
+    this.#turnBytes = 0;
+  }
+}

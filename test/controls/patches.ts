@@ -448,6 +448,39 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'forgotten-dispatch',
+    breaks:
+      'A call that may have run and is turned away at its next place says that it was not sent.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/moved-calls.test.ts'],
+    promise: 'true-dispatched',
+    edits: [
+      {
+        find: 'throw overAllAttempts(namedFault(fault, call), call);',
+        replace: 'throw namedFault(fault, call);',
+      },
+    ],
+  },
+  {
+    id: 'joined-error',
+    breaks: 'A call that waited for the equal call of another client gets the error of that one.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/moved-calls.test.ts'],
+    promise: 'own-answers-only',
+    edits: [{ find: 'if (isShared() || signal?.aborted) throw thrown;', replace: 'throw thrown;' }],
+  },
+  {
+    id: 'slot-after-end',
+    breaks: 'A server that was ended is started again by a call that changes its connection.',
+    file: 'src/host/connections/connection-slots.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/moved-calls.test.ts'],
+    promise: 'generations',
+    edits: [{ find: 'this.#isEnded = true;', replace: '' }],
+  },
+  {
     id: 'resumed-hold',
     breaks: 'A pipe that is held back for a slow client is read on after a pause for other work.',
     file: 'src/upstream/stdio/stdout-reader.ts',

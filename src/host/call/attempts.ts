@@ -1,8 +1,8 @@
 // The part of a call that meets the server: take the connection, dispatch, and as long as the
 // replay law allows it, dispatch again. One object per call holds what can be interrupted at any
-// moment, by the deadline or by a caller who gives up.
+// moment, by the deadline or by a caller who gives up; a call that has to change its connection keeps it.
 
-import type { Signal } from '../../kernel/cancel-signal.ts';
+import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Defects } from '../../observe/defects.ts';
@@ -38,12 +38,13 @@ export class Displaced extends Error {}
 export class Attempts implements DeadlineListener {
   readonly #parts: CallParts;
   readonly #server: Server;
-  readonly #slot: ConnectionSlot;
   readonly #call: Call;
+  #slot: ConnectionSlot;
   readonly #interruption = new Interruption();
   readonly #deadline: CallDeadline;
   readonly #limitMs: number;
   readonly #defects: Defects;
+  #stopListening: (() => void) | undefined;
 
   constructor(parts: CallParts, server: Server, slot: ConnectionSlot, call: Call) {
     this.#parts = parts;
@@ -60,14 +61,15 @@ export class Attempts implements DeadlineListener {
     this.#deadline = new CallDeadline(parts.deadlines, this.#limitMs, longestMs, this);
   }
 
-  /** The server's answer; throws the fault that the caller will see. */
+  /** The server's answer; throws the fault that the caller will see, or Displaced. */
   async answer(signal: Signal | undefined): Promise<Message> {
-    const giveUp = signal && (() => this.#giveUp());
-    if (giveUp) signal.addEventListener('abort', giveUp);
+    if (signal) this.#listenTo(signal);
+    let isDisplaced = false;
     try {
       for (;;) {
         // Raised while the call waited for its place, or after an attempt that never left us.
         if (signal?.aborted && !this.#isKept) throw cancelledFault(this.#server.name);
+        if (this.interruptedBy) throw this.interruptedBy;
         const connection =
           this.#bound() ?? this.#slot.supervisor.connection ?? (await this.#connection());
         const offered = this.#offered() ?? (await this.#unlisted(connection));
@@ -78,7 +80,11 @@ export class Attempts implements DeadlineListener {
           this.#deadline.begin();
           await this.#interruption.of(preparing);
         }
-        if (this.#server.slots.isTaken(this.#slot, caller)) throw this.#displaced();
+        if (this.#server.slots.isTaken(this.#slot, caller)) {
+          const displaced = this.#displaced();
+          isDisplaced = displaced instanceof Displaced;
+          throw displaced;
+        }
         if (this.#call.replays > 0) this.#refuseIfChanged(this.#call.offered, offered);
         this.#refuseForeignTask(connection);
         this.#call.offered = offered;
@@ -95,9 +101,37 @@ export class Attempts implements DeadlineListener {
     } catch (thrown) {
       throw overAllAttempts(thrown, this.#call);
     } finally {
-      this.#deadline.end();
-      if (giveUp) signal.removeEventListener('abort', giveUp);
+      if (!isDisplaced) this.end();
     }
+  }
+
+  /** Goes on from another place, with the time that is left. */
+  moveTo(slot: ConnectionSlot): void {
+    this.#slot = slot;
+  }
+
+  /** Fires when its time is over or its caller gives it up, while it waits for something else than a server. */
+  waiting(): Signal {
+    const signal = new CancelSignal();
+    this.#interruption.interrupts({ cancel: (fault) => signal.abort(fault) });
+    return signal;
+  }
+
+  /** Why it must not go on, if so. */
+  get interruptedBy(): Fault | undefined {
+    return this.#interruption.raised;
+  }
+
+  end(): void {
+    this.#deadline.end();
+    this.#stopListening?.();
+  }
+
+  #listenTo(signal: Signal): void {
+    if (this.#stopListening) return;
+    const giveUp = () => this.#giveUp();
+    signal.addEventListener('abort', giveUp);
+    this.#stopListening = () => signal.removeEventListener('abort', giveUp);
   }
 
   /** A call that has a key and has left us goes on: its answer is kept for a caller who comes back. */

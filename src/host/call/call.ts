@@ -19,6 +19,7 @@ import {
   lostTaskFault,
   namedFault,
   noResultFault,
+  overAllAttempts,
   unknownTool,
 } from './call-faults.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
@@ -73,24 +74,27 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
     return carry(parts, server, call, flight, cacheable).then(resultBytes);
   };
   // What another call was answered may be for its client alone: that shows only when it is there.
-  return parts.flights
-    .join(cacheable.key.own, launch, signal)
-    .then((result) =>
-      isOwn || isForAll(server, call.request, cacheable)
-        ? answerOf(result)
-        : cachedOrCarried(parts, server, call),
-    );
+  const isShared = () => isOwn || isForAll(server, call.request, cacheable);
+  return parts.flights.join(cacheable.key.own, launch, signal).then(
+    (result) => (isShared() ? answerOf(result) : cachedOrCarried(parts, server, call)),
+    (thrown) => {
+      if (isShared() || signal?.aborted) throw thrown;
+      return cachedOrCarried(parts, server, call);
+    },
+  );
 }
 
-/** Through the gate and the queue, under a lease, to an answer. */
+/** Through the gate and the queue, under a lease, to an answer. `moved`: it has lost its place before. */
 async function carry(
   parts: CallParts,
   server: Server,
   call: Call,
   signal: Signal | undefined,
   cacheable: Cacheable | undefined,
+  moved?: Attempts,
 ): Promise<Answer> {
-  if (signal?.aborted) throw cancelledFault(server.name);
+  const waiting = moved === undefined ? signal : moved.waiting();
+  if (waiting?.aborted) throw cancelledFault(server.name);
   const { admission } = server;
   const { caller, task, operation } = call.request;
   if (task?.isLost) throw lostTaskFault(task);
@@ -102,10 +106,13 @@ async function carry(
   if (isWait) breaker.withdrawn(pass);
   slot.enter(caller);
   let isInside = false;
+  let attempts: Attempts | undefined;
   try {
-    isInside = isWait || admission.tryEnter() || (await admission.enter(clientOf(call), signal));
+    isInside = isWait || admission.tryEnter() || (await admission.enter(clientOf(call), waiting));
     leases.hold();
-    const message = await new Attempts(parts, server, slot, call).answer(signal);
+    moved?.moveTo(slot);
+    attempts = moved ?? new Attempts(parts, server, slot, call);
+    const message = await attempts.answer(signal);
     if (!isWait) breaker.succeeded(pass);
     if (message.result === undefined) throw noResultFault(server.name);
     const answer = answerIn(message, message.result);
@@ -122,7 +129,9 @@ async function carry(
       else if (standing === 'failing') breaker.failed(pass);
       else breaker.withdrawn(pass);
     }
-    if (!(thrown instanceof Displaced)) throw thrownOn(server, call, thrown, isWait);
+    if (!(thrown instanceof Displaced) || attempts === undefined) {
+      throw thrownOn(server, call, thrown, isWait);
+    }
   } finally {
     slot.leave(caller);
     if (isInside) {
@@ -132,8 +141,29 @@ async function carry(
       parts.pool.settle();
     }
   }
-  // Another client has taken its place: it gets a place of its own.
-  return await carry(parts, server, call, signal, cacheable);
+  return await carryMoved(parts, server, call, signal, cacheable, attempts);
+}
+
+/** Another client has taken its place: it goes on from another, as the same call with the same deadline. */
+async function carryMoved(
+  parts: CallParts,
+  server: Server,
+  call: Call,
+  signal: Signal | undefined,
+  cacheable: Cacheable | undefined,
+  attempts: Attempts,
+): Promise<Answer> {
+  try {
+    return await carry(parts, server, call, signal, cacheable, attempts);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    // Turned away before it was sent again, or given up in the queue: it may have run before.
+    const isUnsent = thrown.dispatched === 'no';
+    const fault = (isUnsent && attempts.interruptedBy) || thrown;
+    throw overAllAttempts(namedFault(fault, call), call);
+  } finally {
+    attempts.end();
+  }
 }
 
 function thrownOn(server: Server, call: Call, thrown: unknown, isWait: boolean): unknown {

@@ -11,6 +11,10 @@ export class Interruption {
   #raised: Fault | undefined;
   #current: Interruptible | undefined;
 
+  get raised(): Fault | undefined {
+    return this.#raised;
+  }
+
   raise(fault: Fault): void {
     if (this.#raised) return;
     this.#raised = fault;

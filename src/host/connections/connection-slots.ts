@@ -52,6 +52,7 @@ export class ConnectionSlots {
   #current: ConnectionSlot;
   #isPinned = false;
   #asks = false;
+  #isEnded = false;
 
   constructor(parts: SlotsParts) {
     this.#parts = parts;
@@ -86,6 +87,7 @@ export class ConnectionSlots {
 
   /** Where this call goes. */
   for(caller: Caller | undefined): ConnectionSlot {
+    if (this.#isEnded) throw endedFault();
     if (caller === undefined)
       return this.#own.size > 0 || this.#asks ? this.#forNobody() : this.current;
     if (this.#parts.isolation === 'shared') return this.current;
@@ -374,7 +376,9 @@ export class ConnectionSlots {
     await Promise.all(slots.map(({ supervisor }) => supervisor.end()));
   }
 
+  /** For good: whoever still comes for a connection is turned away. */
   async endAll(): Promise<void> {
+    this.#isEnded = true;
     await Promise.all([...this.all()].map(({ supervisor }) => supervisor.end()));
   }
 
@@ -387,6 +391,7 @@ export class ConnectionSlots {
   async watch(caller: Caller, uri: string): Promise<() => void> {
     const { key } = caller.client;
     if (caller.client.isGone) throw new Fault('cancelled', 'the client is gone');
+    if (this.#isEnded) throw endedFault();
     const aim = this.aimOf(caller);
     const slot = this.#isApart(aim.era)
       ? (this.#slotsOf(key)[0] ?? this.#add(key, aim))
@@ -408,6 +413,10 @@ export class ConnectionSlots {
     if (watched.length > 0) this.#watches.set(key, watched);
     else this.#watches.delete(key);
   }
+}
+
+function endedFault(): Fault {
+  return new Fault('unavailable', 'the server has been stopped or replaced; try again');
 }
 
 /** Is there a connection that takes calls? One that has ended stays for a moment, until its end is noted. */

@@ -9,7 +9,7 @@ export type { CallOptions, CallResult, Host, Progress, ServerSpec } from './host
 export type { HostStatus, ServerStatus } from './host/status.ts';
 export { type Dispatched, Fault, type FaultCode, type FaultRecord } from './kernel/fault.ts';
 export type { HostEvent } from './observe/events.ts';
+export type { AccessRequest, Action, Guard, Kind, Verdict } from './policy/access.ts';
 export type { BudgetLimits } from './policy/budget.ts';
-export type { Guard, Verdict } from './policy/guard.ts';
 export type { Principal } from './policy/principal.ts';
 export type { Lease } from './supervise/leases.ts';

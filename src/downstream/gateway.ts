@@ -11,6 +11,8 @@ import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import { RingMap } from '../kernel/ring-map.ts';
+import { serverRequest } from '../policy/access.ts';
+import { notificationAccess } from '../policy/method-access.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
@@ -78,8 +80,8 @@ export class Gateway implements Front, AsyncDisposable {
   readonly #clients: ModernClients;
   /** Modern requests until they are answered, at most `maxUnderWay` for each client. */
   readonly #requests = new RingMap<number, Incoming>(1024);
-  /** What clients are to be told next; at most one for each list. */
-  readonly #changed = new Set<ListKind>();
+  /** Lists that clients are to be told of next, and at which servers; at most one entry for each. */
+  readonly #changed = new Map<ListKind, Set<string>>();
   readonly #news: Disposable;
   #telling: Disposable | undefined;
   #draining: Draining | undefined;
@@ -113,7 +115,7 @@ export class Gateway implements Front, AsyncDisposable {
     });
     this.#news = host.news.subscribe({
       listChanged: (server, kind, change) => {
-        if (this.view.changed(server, kind, change)) this.#tell(kind);
+        if (this.view.changed(server, kind, change)) this.#tell(kind, server);
       },
       updated: (server, message, owner) => this.#updated(server, message, owner),
       task: (news) => tellOfTask(this, news, this.#sessions, this.#listenings),
@@ -230,7 +232,10 @@ export class Gateway implements Front, AsyncDisposable {
     const params = relayedParams(message, {});
     const isOwnAffair = method === 'notifications/roots/list_changed';
     const only = isOwnAffair ? undefined : this.view.onlyServer(principal);
+    const { action, kind } = notificationAccess;
     for (const { name, slots } of this.host.servers()) {
+      const request = { action, server: name, kind, name: method, method };
+      if (!this.host.access.isAllowed(principal, request)) continue;
       const own = slots.usedOnlyBy(client);
       // The shared one may be another's; a client that has its own is heard there and nowhere else.
       const isShared = own.length === 0 && name === only && slots.current.owner === null;
@@ -261,21 +266,30 @@ export class Gateway implements Front, AsyncDisposable {
     });
   }
 
-  #tell(kind: ListKind): void {
-    this.#changed.add(announcedAs(kind));
+  #tell(kind: ListKind, server: string): void {
+    const list = announcedAs(kind);
+    this.#changed.set(list, (this.#changed.get(list) ?? new Set()).add(server));
     this.#telling ??= this.clock.after(gatherMs, () => {
       this.#telling = undefined;
       const changed = [...this.#changed];
       this.#changed.clear();
-      for (const list of changed) this.#tellAll(list);
+      for (const [list, servers] of changed) this.#tellAll(list, servers);
     });
   }
 
-  #tellAll(kind: ListKind): void {
+  #tellAll(kind: ListKind, servers: ReadonlySet<string>): void {
     const method = `notifications/${kind}/list_changed`;
     const frame = [`{"jsonrpc":"2.0","method":"${method}"}`];
-    for (const session of this.#sessions) session.send(frame, method);
-    for (const listening of this.#listenings) listening.listChanged(kind);
+    const requests = [...servers].map((server) => serverRequest('list', server));
+    const { access } = this.host;
+    const maySee = (principal: Principal) =>
+      requests.some((request) => access.isAllowed(principal, request));
+    for (const session of this.#sessions) {
+      if (maySee(session.principal)) session.send(frame, method);
+    }
+    for (const listening of this.#listenings) {
+      if (maySee(listening.incoming.principal)) listening.listChanged(kind);
+    }
   }
 
   #updated(server: string, message: Message, owner: string | null): void {
@@ -286,12 +300,21 @@ export class Gateway implements Front, AsyncDisposable {
     const uri = this.view.resources.exposed(server, own);
     const shown = uri === own ? params : this.view.resources.exposedIn(server, params);
     const frame = notificationFrame('notifications/resources/updated', shown);
-    const isMeant = (key: string) => owner === null || owner === key;
+    const request = {
+      action: 'subscribe',
+      server,
+      kind: 'resource',
+      name: own,
+      method: null,
+    } as const;
+    const isMeant = (key: string, principal: Principal) =>
+      (owner === null || owner === key) && this.host.access.isAllowed(principal, request);
     for (const session of this.#sessions) {
-      if (isMeant(session.key) && watches(session, uri)) session.send(frame);
+      if (watches(session, uri) && isMeant(session.key, session.principal)) session.send(frame);
     }
     for (const listening of this.#listenings) {
-      if (isMeant(listening.incoming.client.key)) listening.updated(uri, shown);
+      const { client, principal } = listening.incoming;
+      if (isMeant(client.key, principal)) listening.updated(uri, shown);
     }
   }
 

@@ -8,7 +8,7 @@ import type { Caller } from '../host/connections/caller.ts';
 import type { Host } from '../host/host.ts';
 import { skillsCapability, skillsExtension } from '../host/lists/skills.ts';
 import { hasTaskCalls, tasksExtension } from '../host/tasks/task-result.ts';
-import { isAllowed } from '../policy/guard.ts';
+import { serverRequest } from '../policy/access.ts';
 import type { Greeting } from '../upstream/connection.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { envelopeKeys, modernVersion } from '../wire/eras.ts';
@@ -60,10 +60,9 @@ function taskCapability(greetings: readonly NamedGreeting[]): { readonly tasks?:
  * that this principal may not use nothing is said, as in the lists.
  */
 function greetingsTo(host: Host, client: Caller): readonly NamedGreeting[] {
-  const { guard } = host;
   const usable = host
     .servers()
-    .filter(({ name }) => isAllowed(guard, client.principal, name, null));
+    .filter(({ name }) => host.access.isAllowed(client.principal, serverRequest('list', name)));
   return usable.map((server) => {
     return { name: server.name, greeting: server.greetingFor(client) };
   });

@@ -68,6 +68,13 @@ const modernOnly: Readonly<Record<string, Handler>> = {
   'tasks/cancel': (gateway, incoming) => modernTaskRequest(gateway, incoming),
 };
 
+/** Every method that is answered, in whichever era: each needs its row in policy/method-access.ts. */
+export const answeredMethods: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  ...[listMethods, bothEras, legacyOnly, modernOnly].flatMap((table) => Object.keys(table)),
+]);
+
 /** Methods of the legacy era that a modern client must not find. */
 const removed: ReadonlySet<string> = new Set([
   'initialize',
@@ -180,7 +187,8 @@ async function readResource(
 ): Promise<void> {
   const uri = textParam(incoming, 'uri');
   if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
-  const owner = await gateway.view.resources.ownerOf(uri, incoming);
+  const asked = { action: 'read', method: operationKey } as const;
+  const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
     return gateway.count(incoming, operationKey, () => incoming.error(error));
@@ -203,8 +211,9 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   const name = nameSpan && textOf(bytes, nameSpan);
   const uri = uriSpan && textOf(bytes, uriSpan);
   const operationKey = 'completion/complete';
+  const asked = { action: 'complete', method: operationKey } as const;
   if (nameSpan && name !== undefined) {
-    const route = await gateway.view.prompts.find(name, incoming);
+    const route = await gateway.view.prompts.find(name, incoming, asked);
     if (!route) return incoming.error(invalidParams(`unknown prompt ${name}`));
     const edits = [{ start: nameSpan.start, end: nameSpan.end, with: JSON.stringify(route.name) }];
     const { server } = route;
@@ -212,17 +221,24 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
       server,
       kind: 'other',
       name: null,
+      about: { kind: 'prompt', name: route.name },
       operationKey,
       edits,
     });
   }
   if (!uriSpan || uri === undefined)
     return incoming.error(invalidParams('ref needs a name or a uri'));
-  const owner = await gateway.view.resources.ownerOf(uri, incoming);
+  const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
   if (!owner) return incoming.error(invalidParams(`unknown resource ${uri}`));
   const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
-  const { server } = owner;
-  gateway.relay.carry(incoming, { server, kind: 'other', name: null, operationKey, edits });
+  gateway.relay.carry(incoming, {
+    server: owner.server,
+    kind: 'other',
+    name: null,
+    about: { kind: 'resource', name: owner.uri },
+    operationKey,
+    edits,
+  });
 }
 
 /** A method of somebody's own: there must be only one server that it can be for. */

@@ -73,13 +73,17 @@ function mustBe(tool: string, name: string, what: string, value: unknown): Inval
 const mostServers = 40;
 
 /** As JSON text, in the order of their use. The servers are those whose tools the asker may see. */
-export function searchSurfaceDefinitions(servers: readonly string[] = []): readonly string[] {
-  return [searchTools(servers), describeTool, callTool].map((tool) => JSON.stringify(tool));
+export function searchSurfaceDefinitions(
+  servers: readonly string[] = [],
+  mayList: (tool: string) => boolean = () => true,
+): readonly string[] {
+  const tools = [searchTools(servers), describeTool, callTool];
+  return tools.filter(({ name }) => mayList(name)).map((tool) => JSON.stringify(tool));
 }
 
 const looking = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const;
 
-function searchTools(servers: readonly string[]): object {
+function searchTools(servers: readonly string[]) {
   return {
     name: 'search_tools',
     title: 'Search tools',

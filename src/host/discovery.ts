@@ -7,8 +7,8 @@ import type { SearchOutcome, ServedTool } from '../catalog/search.ts';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { durationFrom } from '../kernel/duration.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
+import { type AccessRequest, serverRequest } from '../policy/access.ts';
 import { disclosedRecord } from '../policy/disclosure.ts';
-import { isAllowed } from '../policy/guard.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { CallParts } from './call/call-parts.ts';
 import { Interruption } from './call/interruption.ts';
@@ -55,7 +55,7 @@ export async function toolsOf(
   const offered = [...(server.catalogue.offered?.values() ?? [])];
   return offered
     .map(({ tool }) => tool)
-    .filter((tool) => isAllowed(parts.guard, principal, server.name, tool.name));
+    .filter((tool) => parts.access.isAllowed(principal, listed(server, tool.name)));
 }
 
 export interface Freshening {
@@ -161,12 +161,14 @@ export async function searchAll(
 
 /** All at once: those that have to be started take turns by themselves. */
 function eachVisible<R>(
-  { guard }: CallParts,
+  { access }: CallParts,
   servers: readonly Server[],
   principal: Principal,
   map: (server: Server) => Promise<R>,
 ): Promise<readonly R[]> {
-  const visible = servers.filter(({ name }) => isAllowed(guard, principal, name, null));
+  const visible = servers.filter(({ name }) =>
+    access.isAllowed(principal, serverRequest('list', name)),
+  );
   return Promise.all(visible.map(map));
 }
 
@@ -204,7 +206,9 @@ export async function keptTools(
     return { tools: await toolsOf(parts, server, principal), kept: undefined };
   }
   const tools = known.flatMap(({ key }) => catalogue.lastKnown(key) ?? []);
-  const allowed = tools.filter((tool) => isAllowed(parts.guard, principal, server.name, tool.name));
+  const allowed = tools.filter((tool) =>
+    parts.access.isAllowed(principal, listed(server, tool.name)),
+  );
   return { tools: allowed, kept: keptMarkOf(server) };
 }
 
@@ -229,4 +233,8 @@ function slowFault(server: Server, deadlineMs: number): Fault {
     `${server.name} did not list its tools within ${deadlineMs} ms; look at it with: holdfast status ${server.name}`,
     { server: server.name },
   );
+}
+
+function listed({ name: server }: Server, name: string): AccessRequest {
+  return { action: 'list', server, kind: 'tool', name, method: null };
 }

@@ -12,9 +12,9 @@ import { durationFrom } from '../kernel/duration.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
+import { Access, type Guard, serverRequest } from '../policy/access.ts';
 import { type BudgetLimits, Budgets } from '../policy/budget.ts';
 import { disclosedFault } from '../policy/disclosure.ts';
-import { authorize, type Guard } from '../policy/guard.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
@@ -118,12 +118,13 @@ export class Host implements CallParts, AsyncDisposable {
   /** Errors of our own, contained where they were met. */
   readonly defects: Defects;
   readonly tasks: BegunTasks;
+  /** Who may do what. */
+  readonly access = new Access();
   readonly #parts: HostParts;
   readonly #registry: Registry;
   readonly #undeclared: UndeclaredServers;
   readonly #startedAt: number;
   readonly #ended = new AbortController();
-  #guard: Guard | null = null;
   #explain: (server: string) => string | null = () => null;
   #ending: Promise<void> | undefined;
 
@@ -235,6 +236,10 @@ export class Host implements CallParts, AsyncDisposable {
         'the command is empty; give it as a list: [program, ...args]',
       );
     }
+    const { principal = localUser } = options;
+    if (principal !== localUser) {
+      throw new Fault('denied', 'a command is run for the local user only; declare a server');
+    }
     const text = argumentsFromValue(args);
     const bytes = await this.#undeclared.use(command, (name) =>
       this.#call(name, tool, text, options),
@@ -254,7 +259,7 @@ export class Host implements CallParts, AsyncDisposable {
       throw new Fault('invalid_request', 'the spec must include a `name` field');
     }
     if (name === '') throw new Fault('invalid_request', '`name` must be a non-empty string');
-    authorize(this.#guard, localUser, name, null, 'spawn');
+    this.access.authorize(localUser, serverRequest('spawn', name));
     const config = this.#parts.readEntry(name, { lazy: false, ...entry, ...options });
     this.cache.invalidate(name);
     const server = await this.#registry.replace(name, config, () => this.#assertOpen(name));
@@ -289,6 +294,7 @@ export class Host implements CallParts, AsyncDisposable {
 
   /** Ends its process and forgets its past; a later call starts it again. */
   async stop(name: string): Promise<void> {
+    this.access.authorize(localUser, serverRequest('stop', name));
     const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
     await Promise.all([...server.slots.all()].map(({ supervisor }) => supervisor.stop()));
@@ -296,6 +302,7 @@ export class Host implements CallParts, AsyncDisposable {
 
   /** Ends its process, clears an ejection, forgets cached results; it comes back when needed. */
   async reload(name: string): Promise<void> {
+    this.access.authorize(localUser, serverRequest('reload', name));
     const server = this.#registry.hosted(name);
     this.cache.invalidate(name);
     server.offerings.forget();
@@ -304,7 +311,7 @@ export class Host implements CallParts, AsyncDisposable {
 
   /** Keeps a server open for an owner until the lease is released. */
   async lease(name: string, { owner }: { readonly owner: string }): Promise<Lease> {
-    authorize(this.#guard, localUser, name, null, 'lease');
+    this.access.authorize(localUser, serverRequest('lease', name));
     const { supervisor } = this.find(name);
     const pass = supervisor.gate();
     try {
@@ -342,7 +349,7 @@ export class Host implements CallParts, AsyncDisposable {
     options: { readonly principal?: Principal; readonly kept?: boolean } = {},
   ): Promise<readonly JsonObject[]> {
     const { principal = localUser, kept = false } = options;
-    authorize(this.#guard, principal, name, null, 'list');
+    this.access.authorize(principal, serverRequest('list', name));
     const server = this.find(name);
     const reading = kept
       ? keptTools(this, server, principal).then((read) => read.tools)
@@ -381,14 +388,20 @@ export class Host implements CallParts, AsyncDisposable {
 
   // --- what state it is in -----------------------------------------------------------------
 
-  status(): HostStatus {
+  /** What state the servers are in that this principal may know of; the local user if none is named. */
+  status({ principal = localUser }: { readonly principal?: Principal } = {}): HostStatus {
     const { identity, instance, startedBy, configFile, disabled, store } = this.#parts;
     const moment = { now: this.clock.now(), wallNow: this.clock.wallNow() };
-    const running = this.#registry.byName().map((server) => {
-      const entries = this.cache.entriesOf(server.name);
-      return serverStatus(server, entries, moment, this.#explain(server.name));
-    });
-    const off = [...disabled].map(([name, cause]) => disabledStatus(name, cause));
+    const mayKnow = ({ name }: { readonly name: string }) =>
+      this.access.isAllowed(principal, serverRequest('status', name));
+    const running = this.#registry
+      .byName()
+      .filter(mayKnow)
+      .map((server) => {
+        const entries = this.cache.entriesOf(server.name);
+        return serverStatus(server, entries, moment, this.#explain(server.name));
+      });
+    const off = [...disabled].map(([name, cause]) => disabledStatus(name, cause)).filter(mayKnow);
     return {
       version: identity.version,
       instance,
@@ -430,7 +443,9 @@ export class Host implements CallParts, AsyncDisposable {
   /** Everything that happens from now on, until the host ends or the signal aborts. */
   events(signal?: AbortSignal): AsyncGenerator<HostEvent, void, void> {
     const until = signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal;
-    return this.#parts.events.stream(until);
+    const mayHear = ({ server }: HostEvent) =>
+      server === '' || this.access.isAllowed(localUser, serverRequest('events', server));
+    return this.#parts.events.stream(until, mayHear);
   }
 
   /** The same without a queue between: the listener is called at once, and must not throw. */
@@ -440,13 +455,9 @@ export class Host implements CallParts, AsyncDisposable {
 
   // --- policy ------------------------------------------------------------------------------
 
-  get guard(): Guard | null {
-    return this.#guard;
-  }
-
-  /** Asked before every call, list and spawn; null lets the local user do everything. */
+  /** Asked before everything that a principal does, sees or hears; null lets the local user do everything. */
   setGuard(guard: Guard | null): void {
-    this.#guard = guard;
+    this.access.guard = guard;
   }
 
   /** Runs the work under ceilings; calls made from inside it are charged, cache hits too. */

@@ -72,7 +72,7 @@ describe('events as a stream', () => {
     let now = 0;
     const hub = new EventHub(() => now++);
     const end = new AbortController();
-    const stream = hub.stream(end.signal, 3);
+    const stream = hub.stream(end.signal, () => true, 3);
     const first = stream.next();
     hub.emit(idle);
     expect((await first).value?.at).toBe(0);

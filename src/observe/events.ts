@@ -121,10 +121,15 @@ export class EventHub {
   }
 
   /** Events as a stream. A reader that falls behind loses the oldest, never the host's memory. */
-  async *stream(signal: AbortSignal, capacity = 1024): AsyncGenerator<HostEvent, void, void> {
+  async *stream(
+    signal: AbortSignal,
+    mayHear: (event: HostEvent) => boolean = () => true,
+    capacity = 1024,
+  ): AsyncGenerator<HostEvent, void, void> {
     const waiting: HostEvent[] = [];
     let wake: () => void = () => {};
     using _subscription = this.subscribe((event) => {
+      if (!mayHear(event)) return;
       if (waiting.length === capacity) waiting.shift();
       waiting.push(event);
       wake();

@@ -442,7 +442,7 @@ export const patches: readonly Patch[] = [
     promise: 'guard',
     edits: [
       {
-        find: '.filter(({ name }) => isAllowed(guard, client.principal, name, null))',
+        find: ".filter(({ name }) => host.access.isAllowed(client.principal, serverRequest('list', name)))",
         replace: '',
       },
     ],
@@ -479,6 +479,24 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/moved-calls.test.ts'],
     promise: 'generations',
     edits: [{ find: 'this.#isEnded = true;', replace: '' }],
+  },
+  {
+    id: 'stale-policy',
+    breaks: 'A list that was composed under one policy is shown under the next.',
+    file: 'src/downstream/view/view.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/method-access.test.ts'],
+    promise: 'guard',
+    edits: [{ find: ` \${version} `, replace: ' ' }],
+  },
+  {
+    id: 'task-by-its-id',
+    breaks: 'A request about a task is decided by its id instead of by the tool that began it.',
+    file: 'src/downstream/tasks/task-requests.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/method-access.test.ts'],
+    promise: 'guard',
+    edits: [{ find: 'about: toolOf(begun),', replace: '' }],
   },
   {
     id: 'resumed-hold',

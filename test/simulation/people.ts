@@ -3,7 +3,7 @@
 // with a reason, without a verdict, with a promise, or by throwing. In some runs there is no guard, and then
 // only the local user may do anything.
 
-import type { Guard, Verdict } from '../../src/policy/guard.ts';
+import type { Guard, Verdict } from '../../src/policy/access.ts';
 import { localUser, type Principal } from '../../src/policy/principal.ts';
 import type { Dice } from './random.ts';
 

@@ -7,6 +7,7 @@
 import { hash } from 'node:crypto';
 import type { Answer } from '../../host/call/answer.ts';
 import { RpcAnswer } from '../../host/call/call-faults.ts';
+import type { Subject } from '../../host/call/call-parts.ts';
 import type { Operation } from '../../host/call/operation.ts';
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
 import type { Host } from '../../host/host.ts';
@@ -59,6 +60,8 @@ export interface Destination {
   readonly server: string;
   readonly kind: Operation['kind'];
   readonly name: string | null;
+  /** What has to be allowed, where that is something else. */
+  readonly about?: Subject;
   /** The name the client knows it by, where that is not the `name` of the request itself. */
   readonly calledAs?: string;
   /** For counting: the method, or the tool. */
@@ -136,6 +139,7 @@ export class Relay {
       principal,
       server: to.server,
       operation,
+      about: to.about,
       signal: cancelSignal,
       caller: incoming,
       onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),

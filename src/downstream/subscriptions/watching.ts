@@ -3,7 +3,6 @@
 // the client's own calls go, and both end with the client.
 
 import { Fault } from '../../kernel/fault.ts';
-import { authorize } from '../../policy/guard.ts';
 import type { LegacySession } from '../clients/legacy-session.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
@@ -54,10 +53,9 @@ async function watch(
   incoming: Incoming,
   uri: string,
 ): Promise<(() => void) | undefined> {
-  const { principal } = incoming;
-  const owner = await gateway.view.resources.ownerOf(uri, incoming);
+  const asked = { action: 'subscribe', method: incoming.message.method ?? null } as const;
+  const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
   if (!owner) return undefined;
-  authorize(gateway.host.guard, principal, owner.server, owner.uri, 'subscribe', 'resource');
   return await gateway.host.find(owner.server).slots.watch(incoming, owner.uri);
 }
 

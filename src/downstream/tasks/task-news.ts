@@ -3,6 +3,7 @@
 // and token become the client's own.
 
 import type { TaskNews } from '../../host/tasks/begun-tasks.ts';
+import type { Principal } from '../../policy/principal.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { oneLine, splice } from '../../wire/splice.ts';
 import type { LegacySession } from '../clients/legacy-session.ts';
@@ -17,7 +18,7 @@ export function tellOfTask(
   sessions: Iterable<LegacySession>,
   listenings: Iterable<Listening>,
 ): void {
-  const { task, message, taskId, from } = news;
+  const { task, message, taskId, from, server } = news;
   const { method = '', paramsObject, bytes } = message;
   if (!paramsObject) return;
   const { start, end } = paramsObject;
@@ -29,11 +30,16 @@ export function tellOfTask(
     }));
     return oneLine(splice(bytes.subarray(start, end), edits));
   };
+  const name = task?.tool ?? null;
+  const request = { action: 'task', server, kind: 'tool', name, method: null } as const;
+  const mayHear = (principal: Principal) => gateway.host.access.isAllowed(principal, request);
   if (method === 'notifications/tasks') {
-    for (const listening of listenings) listening.task(from, taskId, shown);
+    for (const listening of listenings) {
+      if (mayHear(listening.incoming.principal)) listening.task(from, taskId, shown);
+    }
     return;
   }
-  if (task?.era !== 'legacy') return;
+  if (task?.era !== 'legacy' || !mayHear(task.principal)) return;
   const { progressToken = '0' } = task;
   const own =
     method === 'notifications/progress'

@@ -5,6 +5,7 @@
 // what another client has begun cannot get into it.
 
 import { RpcAnswer } from '../../host/call/call-faults.ts';
+import type { Subject } from '../../host/call/call-parts.ts';
 import type { BegunTask } from '../../host/tasks/begun-tasks.ts';
 import { described, tasksExtension } from '../../host/tasks/task-result.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
@@ -45,14 +46,16 @@ export function modernTaskRequest(gateway: Gateway, incoming: Incoming): void {
   const owner = handle === undefined ? undefined : handles.ownerOf(handle, incoming.principal);
   if (!owner) return incoming.error(invalidParams('unknown task'));
   const { server, taskId } = owner;
+  const begun = host.tasks.find(server, taskId, incoming);
   gateway.relay.carry(incoming, {
     server,
     kind: 'other',
     name: taskId,
+    about: toolOf(begun),
     operationKey: incoming.message.method ?? '',
     changes: { taskId: JSON.stringify(taskId) },
     // Another process of the same server may know nothing of it.
-    slot: host.tasks.find(server, taskId, incoming)?.place.slot,
+    slot: begun?.place.slot,
   });
 }
 
@@ -72,6 +75,7 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
     server,
     kind: 'other',
     name: taskId,
+    about: toolOf(task),
     operationKey: method,
     changes: { taskId: JSON.stringify(taskId) },
     slot: place.slot,
@@ -79,6 +83,11 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
     ...(isWait ? { timeoutMs: Math.max(task.leftMs(), callTimeoutMs) } : {}),
     settled: () => task.asking.delete(incoming),
   });
+}
+
+/** Whoever may call a tool may follow what its calls have become. */
+function toolOf(task: BegunTask | undefined): Subject {
+  return { kind: 'tool', name: task?.tool ?? null };
 }
 
 function waitingFor({ asking }: BegunTask): number {
@@ -104,7 +113,19 @@ export function listTasks(gateway: Gateway, incoming: Incoming): void {
   }
   gateway.count(incoming, 'tasks/list', async () => {
     const own = gateway.host.tasks.ofClient(incoming.client.key);
-    const rest = own.filter(({ serial, isLost }) => serial > after && !isLost);
+    const { access } = gateway.host;
+    const rest = own.filter(
+      (task) =>
+        task.serial > after &&
+        !task.isLost &&
+        access.isAllowed(incoming.principal, {
+          action: 'task',
+          server: task.server,
+          kind: 'tool',
+          name: task.tool,
+          method: 'tasks/list',
+        }),
+    );
     const page = rest.slice(0, pageTasks);
     const shown = await descriptions(gateway, incoming, page);
     const last = page.at(-1);
@@ -172,6 +193,7 @@ async function describe(host: Gateway['host'], incoming: Incoming, task: BegunTa
     principal: incoming.principal,
     server,
     operation: { method: 'tasks/get', kind: 'other', name: taskId, args: '{}', params },
+    about: toolOf(task),
     signal: incoming.cancelSignal,
     caller: incoming,
     timeoutMs: describeMs,

@@ -5,7 +5,6 @@
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { authorize } from '../../policy/guard.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
@@ -58,8 +57,14 @@ function slotOf(
 ): ConnectionSlot | undefined {
   const { server: name, taskId } = owner;
   try {
-    authorize(host.guard, incoming.principal, name, null, 'subscribe', 'other');
     const begun = host.tasks.find(name, taskId, incoming);
+    host.access.authorize(incoming.principal, {
+      action: 'task',
+      server: name,
+      kind: 'tool',
+      name: begun?.tool ?? null,
+      method: 'subscriptions/listen',
+    });
     return begun?.place.slot ?? host.find(name).slots.for(incoming);
   } catch (error) {
     if (error instanceof Fault) return undefined;

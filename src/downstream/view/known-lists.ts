@@ -18,6 +18,7 @@ import {
 import { type ListKind, listDeadlineMs, listWords } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
+import { serverRequest } from '../../policy/access.ts';
 
 /** Lists of which it is remembered that they could not be read. */
 const maxAttempts = 1_000;
@@ -105,14 +106,16 @@ export class KnownLists {
     }
   }
 
-  /** For a name that nobody knows: asks those whose list is not known, and those it points to. */
+  /** For a name that nobody knows: asks those whose list is not known, and those it points to, if its caller may. */
   async learn(
     kind: ListKind,
     caller: Caller,
     isCandidate: (server: Server) => boolean,
   ): Promise<void> {
     await this.recalled();
+    const { access } = this.#host;
     const readings = this.#host.servers().flatMap((server) => {
+      if (!access.isAllowed(caller.principal, serverRequest('start', server.name))) return [];
       const shown = server.catalogueFor(caller);
       const isUnknown = shown.definitions(kind) === undefined && mayHave(server, kind, caller);
       // Somebody calls it by its name: it is started like for any call.

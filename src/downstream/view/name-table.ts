@@ -17,7 +17,7 @@ import type { Host } from '../../host/host.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { operationKey } from '../../host-tools/traffic.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { isAllowed } from '../../policy/guard.ts';
+import { type Asked, serverRequest } from '../../policy/access.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import { GivenNames, isNamesRecord } from './given-names.ts';
@@ -40,6 +40,11 @@ export interface NameTableParts {
 }
 
 const lists = { tool: 'tools', prompt: 'prompts' } as const;
+/** What somebody who says a name wants to do, unless he says otherwise. */
+const usual: Readonly<Record<'tool' | 'prompt', Asked>> = {
+  tool: { action: 'call', method: 'tools/call' },
+  prompt: { action: 'get', method: 'prompts/get' },
+};
 
 export class NameTable {
   readonly #parts: NameTableParts;
@@ -111,22 +116,32 @@ export class NameTable {
   }
 
   /** As far as is known now. */
-  route(exposed: string, principal: Principal): ToolRoute | undefined {
+  route(
+    exposed: string,
+    principal: Principal,
+    asked: Asked = usual[this.#parts.kind],
+  ): ToolRoute | undefined {
+    const route = this.#routes.get(exposed) ?? this.#look(exposed, principal, asked);
+    return route && this.#mayUse(route, principal, asked) ? route : undefined;
+  }
+
+  #mayUse({ server, name }: Owner, principal: Principal, { action, method }: Asked): boolean {
     const { host, kind } = this.#parts;
-    const route = this.#routes.get(exposed) ?? this.#look(exposed, principal);
-    if (!route || !isAllowed(host.guard, principal, route.server, route.name, kind))
-      return undefined;
-    return route;
+    return host.access.isAllowed(principal, { action, server, kind, name, method });
   }
 
   /** The same, after asking the servers whose list is not known, or not any more. */
-  async find(exposed: string, caller: Caller): Promise<ToolRoute | undefined> {
+  async find(
+    exposed: string,
+    caller: Caller,
+    asked: Asked = usual[this.#parts.kind],
+  ): Promise<ToolRoute | undefined> {
     const { principal } = caller;
-    const known = this.route(exposed, principal);
+    const known = this.route(exposed, principal, asked);
     if (known) return known;
     const { learn } = this.#parts;
     await learn(caller, ({ name }) => exposed.startsWith(prefixOf(name)));
-    return this.route(exposed, principal);
+    return this.route(exposed, principal, asked);
   }
 
   /** Why a name may be unknown only for now: the server of its prefix could not be asked what it has. */
@@ -136,7 +151,7 @@ export class NameTable {
     const server = host
       .servers()
       .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
-      .filter(({ name }) => isAllowed(host.guard, principal, name, null, kind))
+      .filter(({ name }) => host.access.isAllowed(principal, serverRequest('list', name)))
       .find(({ offerings }) => offerings.definitions(lists[kind]) === undefined);
     if (!server) return undefined;
     const { name, supervisor } = server;
@@ -178,11 +193,9 @@ export class NameTable {
     this.#kept.keep(new Map(contestable));
   }
 
-  #look(exposed: string, principal: Principal): ToolRoute | undefined {
-    const { host, kind } = this.#parts;
-    const mayUse = ({ server, name }: { server: string; name: string }) =>
-      isAllowed(host.guard, principal, server, name, kind);
-    const owner = this.names.resolve(exposed, mayUse);
+  #look(exposed: string, principal: Principal, asked: Asked): ToolRoute | undefined {
+    const { kind } = this.#parts;
+    const owner = this.names.resolve(exposed, (one) => this.#mayUse(one, principal, asked));
     if (!owner) return undefined;
     const { server, name } = owner;
     const method = kind === 'tool' ? 'tools/call' : 'prompts/get';

@@ -63,7 +63,9 @@ describe('what the gateway’s own tools name', () => {
     const two = { ...scripts.a, tools: [tool('read_file'), tool('write_file')] };
     const world = newGateway({ a: two, b: failing }, { settings });
     world.host.setGuard((principal, server, name) =>
-      principal === localUser || (server === 'a' && (name === null || name === 'read_file'))
+      principal === localUser ||
+      server === 'holdfast' ||
+      (server === 'a' && (name === null || name === 'read_file'))
         ? { allow: true }
         : { allow: false, reason: 'not for it' },
     );

@@ -16,8 +16,9 @@ import {
 } from '../../host-tools/search-surface.ts';
 import { operationKey } from '../../host-tools/traffic.ts';
 import { Fault, type FaultRecord, faultFrom } from '../../kernel/fault.ts';
+import type { AccessRequest } from '../../policy/access.ts';
 import { disclosedRecord } from '../../policy/disclosure.ts';
-import { isAllowed } from '../../policy/guard.ts';
+import type { Principal } from '../../policy/principal.ts';
 import { valueOf as parsed } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
@@ -48,24 +49,29 @@ export function ownToolNames({
 export function ownDefinitions(
   settings: GatewaySettings,
   servers: readonly string[],
+  mayList: (tool: string) => boolean,
 ): readonly string[] {
-  if (settings.surface === 'search') return searchSurfaceDefinitions(servers);
+  if (settings.surface === 'search') return searchSurfaceDefinitions(servers, mayList);
   if (!settings.hostTools) return [];
-  return [...hostTools].map(([listedAs, name]) => hostToolDefinition(name, listedAs));
+  return [...hostTools]
+    .filter(([, name]) => mayList(name))
+    .map(([listedAs, name]) => hostToolDefinition(name, listedAs));
 }
 
 /** True if the name is one of ours: then it is answered here. */
 export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string): boolean {
   const { settings } = gateway;
   const hostTool = settings.hostTools ? hostTools.get(name) : undefined;
+  const isOwn = hostTool || (settings.surface === 'search' && isSearchSurfaceTool(name));
+  if (!isOwn || !mayCallOwn(gateway, incoming.principal, hostTool ?? name)) return false;
   if (hostTool) {
     gateway.count(incoming, operationKey('tools/call', ownServer, hostTool), () => {
       const { host, traffic, isAccepting, clock } = gateway;
       const { principal } = incoming;
       const mayKnow = (server: string, tool: string | null) =>
-        server === ownServer || isAllowed(host.guard, principal, server, tool);
+        server === ownServer || host.access.isAllowed(principal, stateOf(server, tool));
       const sources = {
-        status: () => disclosedStatus(knownStatus(host.status(), mayKnow), principal),
+        status: () => disclosedStatus(knownStatus(host.status({ principal }), mayKnow), principal),
         mayKnow,
         workerRestarts: host.workerRestarts,
         disclosed: <R extends FaultRecord>(record: R) => disclosedRecord(record, principal),
@@ -80,13 +86,24 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
     });
     return true;
   }
-  if (settings.surface !== 'search' || !isSearchSurfaceTool(name)) return false;
+  if (!isSearchSurfaceTool(name)) return false;
   if (name === 'call_tool') callNamed(gateway, incoming);
   else
     gateway.count(incoming, operationKey('tools/call', ownServer, name), () =>
       look(gateway, incoming, name),
     );
   return true;
+}
+
+/** Our own tools are asked about like everybody's, as those of the server `holdfast`. */
+function mayCallOwn({ host }: Gateway, principal: Principal, name: string): boolean {
+  const request = { action: 'call', server: ownServer, kind: 'tool', name } as const;
+  return host.access.isAllowed(principal, { ...request, method: 'tools/call' });
+}
+
+function stateOf(server: string, name: string | null): AccessRequest {
+  const kind = name === null ? 'server' : 'tool';
+  return { action: 'status', server, kind, name, method: 'tools/call' };
 }
 
 function argumentsOf({ message }: Incoming): unknown {
@@ -118,7 +135,8 @@ async function look(
   if (name === 'search_tools') return search(gateway, incoming);
   const question = readDescribeTool(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
-  const route = await gateway.view.tools.find(question.name, incoming);
+  const asked = { action: 'list', method: 'tools/call' } as const;
+  const route = await gateway.view.tools.find(question.name, incoming, asked);
   const definition = route && (await gateway.view.toolDefinition(route, incoming));
   if (!route || !definition) return refuse(incoming, `Unknown tool: ${question.name}`);
   const exposed = gateway.view.tools.exposed(route) ?? question.name;

@@ -8,7 +8,7 @@ import { type Answer, answerOf, resultBytes } from '../../host/call/answer.ts';
 import type { Caller } from '../../host/connections/caller.ts';
 import type { Host } from '../../host/host.ts';
 import type { ListKind } from '../../host/lists/listings.ts';
-import { isAllowed } from '../../policy/guard.ts';
+import type { Asked } from '../../policy/access.ts';
 import { GivenNames, isNamesRecord } from './given-names.ts';
 import type { KnownLists } from './known-lists.ts';
 
@@ -60,7 +60,11 @@ export class ResourceView {
   }
 
   /** Whose resource this is. Servers that have never listed theirs are asked first. */
-  async ownerOf(uri: string, caller: Caller): Promise<UriOwner | undefined> {
+  async ownerOf(
+    uri: string,
+    caller: Caller,
+    { action, method }: Asked,
+  ): Promise<UriOwner | undefined> {
     const { principal } = caller;
     const known = this.#known();
     await known.recalled();
@@ -73,8 +77,9 @@ export class ResourceView {
       owner = this.#uris.resolve(uri);
     }
     if (!owner || !this.#hasResources(owner.server)) return undefined;
-    const { guard } = this.#host;
-    return isAllowed(guard, principal, owner.server, owner.uri, 'resource') ? owner : undefined;
+    const { server, uri: name } = owner;
+    const request = { action, server, kind: 'resource', name, method } as const;
+    return this.#host.access.isAllowed(principal, request) ? owner : undefined;
   }
 
   /** A server that says it has none is not asked for one. */

@@ -12,11 +12,11 @@ import type { Caller } from '../../host/connections/caller.ts';
 import { classOf } from '../../host/connections/client-class.ts';
 import type { Host } from '../../host/host.ts';
 import type { ListChange } from '../../host/host-news.ts';
-import type { ListKind } from '../../host/lists/listings.ts';
+import { type ListKind, listWords } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { hasTaskCalls } from '../../host/tasks/task-result.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { isAllowed } from '../../policy/guard.ts';
+import { serverRequest } from '../../policy/access.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import { oneLine } from '../../wire/splice.ts';
@@ -45,7 +45,7 @@ export class View {
   readonly #settings: GatewaySettings;
   readonly #known: KnownLists;
   readonly #cursors = new Cursors(randomBytes(32));
-  /** By kind, era, principal and class; at most `maxComposed`, until one of the lists changes. */
+  /** By kind, version of the policy, era, principal and class; at most `maxComposed`, until one of the lists changes. */
   readonly #composed = new Map<string, Buffer>();
 
   constructor(host: Host, clock: Clock, settings: GatewaySettings) {
@@ -102,7 +102,8 @@ export class View {
     const { principal, era } = client;
     await this.#known.recalled();
     if (!this.#isSearched(kind)) await this.#known.update(this.#visible(principal), kind, client);
-    const key = `${kind} ${era} ${principal.id} ${classOf(client.capabilities).key}`;
+    const { version } = this.#host.access;
+    const key = `${kind} ${version} ${era} ${principal.id} ${classOf(client.capabilities).key}`;
     const kept = cursor === undefined ? this.#composed.get(key) : undefined;
     if (kept) return kept;
     const composed = this.#compose(kind, client, cursor);
@@ -132,7 +133,7 @@ export class View {
     const view = {
       list: kind,
       parts: [...parts, ...own],
-      isFiltered: this.#host.guard !== null,
+      isFiltered: this.#host.access.guard !== null,
       expose: (server: string, key: string) =>
         server === ownName ? key : this.#exposedKey(kind, server, key),
       exposeUri: (server: string, uri: string) =>
@@ -158,10 +159,19 @@ export class View {
     };
   }
 
-  /** The gateway's own tools hold for ever, and are the same for everybody. */
+  /** The gateway's own tools hold for ever. */
   #ownPart(principal: Principal): ListPart {
     const servers = this.#visible(principal).map(({ name }) => name);
-    const text = Buffer.from(`[${ownDefinitions(this.#settings, servers).join(',')}]`);
+    const mayList = (name: string) =>
+      this.#host.access.isAllowed(principal, {
+        action: 'list',
+        server: ownName,
+        kind: 'tool',
+        name,
+        method: 'tools/list',
+      });
+    const own = ownDefinitions(this.#settings, servers, mayList);
+    const text = Buffer.from(`[${own.join(',')}]`);
     const { definitions } = readDefinitions(text, { start: 0, end: text.length }, 'tools');
     return { server: ownName, definitions, ttlMs: Number.POSITIVE_INFINITY, scope: 'public' };
   }
@@ -189,8 +199,10 @@ export class View {
   }
 
   #visible(principal: Principal): readonly Server[] {
-    const { guard } = this.#host;
-    return this.#host.servers().filter(({ name }) => isAllowed(guard, principal, name, null));
+    const { access } = this.#host;
+    return this.#host
+      .servers()
+      .filter(({ name }) => access.isAllowed(principal, serverRequest('list', name)));
   }
 
   #allowed(
@@ -199,10 +211,19 @@ export class View {
     kind: ListKind,
     principal: Principal,
   ): readonly Definition[] {
-    const { guard } = this.#host;
-    if (guard === null) return definitions;
+    const { access } = this.#host;
+    if (access.guard === null) return definitions;
     const what = kind === 'tools' ? 'tool' : kind === 'prompts' ? 'prompt' : 'resource';
-    return definitions.filter(({ key }) => isAllowed(guard, principal, server.name, key, what));
+    const method = listWords[kind].method;
+    return definitions.filter(({ key: name }) =>
+      access.isAllowed(principal, {
+        action: 'list',
+        server: server.name,
+        kind: what,
+        name,
+        method,
+      }),
+    );
   }
 
   // --- for those who look for tools --------------------------------------------------------

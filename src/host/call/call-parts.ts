@@ -6,8 +6,8 @@ import type { Flights } from '../../cache/coalesce.ts';
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Defects } from '../../observe/defects.ts';
+import type { Access, Kind } from '../../policy/access.ts';
 import type { Budgets } from '../../policy/budget.ts';
-import type { Guard } from '../../policy/guard.ts';
 import type { IdempotencyKeys } from '../../policy/idempotency.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
@@ -23,10 +23,18 @@ import type { BegunTask, BegunTasks, Place } from '../tasks/begun-tasks.ts';
 import type { Operation } from './operation.ts';
 import type { Tally } from './tally.ts';
 
+/** What has to be allowed: the tool of a task, the prompt of a completion. */
+export interface Subject {
+  readonly kind: Kind;
+  readonly name: string | null;
+}
+
 export interface CallRequest {
   readonly principal: Principal;
   readonly server: string;
   readonly operation: Operation;
+  /** What it is about, for the guard, where the operation names something else or nothing. */
+  readonly about?: Subject | undefined;
   readonly signal?: Signal | undefined;
   /** Checked where it comes in: see `durationFrom`. */
   readonly timeoutMs?: number | undefined;
@@ -77,7 +85,7 @@ export interface CallParts {
   readonly clock: Clock;
   /** The clock for timers that are nearly always cancelled. */
   readonly deadlines: Clock;
-  readonly guard: Guard | null;
+  readonly access: Access;
   readonly budgets: Budgets;
   readonly cache: ResponseCache;
   readonly flights: Flights<Buffer>;

@@ -6,7 +6,8 @@
 
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
-import { authorize } from '../../policy/guard.ts';
+import type { AccessRequest } from '../../policy/access.ts';
+import { accessOf } from '../../policy/method-access.ts';
 import { booleanOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
@@ -29,9 +30,9 @@ import { isWaiting } from './operation.ts';
 /** The server's answer, as it came. Throws a Fault, and nothing else. */
 export async function carryCall(parts: CallParts, request: CallRequest): Promise<Answer> {
   const call = new Call(request, parts.clock.now());
-  const { principal, operation } = request;
+  const { principal } = request;
   try {
-    authorize(parts.guard, principal, request.server, operation.name, 'call', operation.kind);
+    parts.access.authorize(principal, accessRequestOf(request));
     const server = parts.find(request.server);
     refuseHidden(server, call);
     parts.budgets.charge();
@@ -47,6 +48,14 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     parts.tally.fault(call, fault);
     throw fault;
   }
+}
+
+/** What the guard is asked: the tool, prompt or resource itself, or else the method. */
+function accessRequestOf({ server, operation, about }: CallRequest): AccessRequest {
+  const { method } = operation;
+  const { action } = accessOf(method);
+  const { kind, name } = about ?? operation;
+  return { action, server, kind, name: kind === 'other' ? (name ?? method) : name, method };
 }
 
 function refuseHidden(server: Server, { request }: Call): void {

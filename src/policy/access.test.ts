@@ -1,14 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../kernel/fault.ts';
-import { authorize, type Guard, isAllowed } from './guard.ts';
+import { Access, type AccessRequest, type Guard, serverRequest } from './access.ts';
 import { localUser, type Principal } from './principal.ts';
 
 const researcher: Principal = { id: 'token:r', role: 'researcher' };
 const denyAll: Guard = () => ({ allow: false, reason: 'closed for the night' });
 
-function denial(guard: Guard | null, principal: Principal, tool: string | null = 'push'): Fault {
+const push: AccessRequest = {
+  action: 'call',
+  server: 'git',
+  kind: 'tool',
+  name: 'push',
+  method: 'tools/call',
+};
+const spawn = serverRequest('spawn', 'git');
+
+function accessOf(guard: Guard | null): Access {
+  const access = new Access();
+  access.guard = guard;
+  return access;
+}
+
+function denial(guard: Guard | null, principal: Principal, request = push): Fault {
   try {
-    authorize(guard, principal, 'git', tool, tool === null ? 'spawn' : 'call');
+    accessOf(guard).authorize(principal, request);
   } catch (thrown) {
     if (thrown instanceof Fault) return thrown;
   }
@@ -17,8 +32,8 @@ function denial(guard: Guard | null, principal: Principal, tool: string | null =
 
 describe('authorize', () => {
   it('lets the local user do everything when there is no guard', () => {
-    expect(authorize(null, localUser, 'git', 'push', 'call')).toBeUndefined();
-    expect(authorize(null, localUser, 'git', null, 'spawn')).toBeUndefined();
+    expect(accessOf(null).authorize(localUser, push)).toBeUndefined();
+    expect(accessOf(null).authorize(localUser, spawn)).toBeUndefined();
   });
 
   it('lets nobody else do anything when there is no guard, whatever they are called', () => {
@@ -27,14 +42,14 @@ describe('authorize', () => {
     expect(denial(null, { ...localUser, role: 'researcher' }).code).toBe('denied');
   });
 
-  it('names the operation, the tool, the allowlist and the reason of the guard', () => {
+  it('names the action, the tool, the allowlist and the reason of the guard', () => {
     const fault = denial(denyAll, researcher);
     expect(fault.message).toBe("call of 'git/push' denied by allowlist: closed for the night");
     expect(fault.record).toMatchObject({ server: 'git', tool: 'push', dispatched: 'no' });
   });
 
   it('names the server alone when no tool is asked for', () => {
-    const fault = denial(denyAll, localUser, null);
+    const fault = denial(denyAll, localUser, spawn);
     expect(fault.message).toBe("spawn of 'git' denied by allowlist: closed for the night");
     expect(fault.record).not.toHaveProperty('tool');
   });
@@ -45,8 +60,8 @@ describe('authorize', () => {
       asked.push(question);
       return { allow: true };
     };
-    authorize(guard, researcher, 'nowhere', 'nothing', 'call');
-    expect(asked).toEqual([[researcher, 'nowhere', 'nothing', 'tool']]);
+    accessOf(guard).authorize(researcher, push);
+    expect(asked).toEqual([[researcher, 'git', 'push', push]]);
   });
 
   it('denies when the guard throws, and keeps what it threw', () => {
@@ -68,7 +83,8 @@ describe('authorize', () => {
   ])('denies when the guard answers with %s', (_, answer) => {
     const guard = (() => answer) as unknown as Guard;
     expect(denial(guard, localUser).code).toBe('denied');
-    expect(isAllowed(guard, localUser, 'git', 'push')).toBe(false);
+    expect(accessOf(guard).isAllowed(localUser, push)).toBe(false);
+    expect(accessOf(guard).may(localUser, push)).toMatchObject({ allow: false });
   });
 });
 
@@ -76,9 +92,25 @@ describe('isAllowed', () => {
   it('gives the same answer as authorize, without throwing', () => {
     const guard: Guard = (_, server) =>
       server === 'docs' ? { allow: true } : { allow: false, reason: 'not yours' };
-    expect(isAllowed(guard, researcher, 'docs', null)).toBe(true);
-    expect(isAllowed(guard, researcher, 'git', null)).toBe(false);
-    expect(isAllowed(null, researcher, 'docs', null)).toBe(false);
-    expect(isAllowed(null, localUser, 'docs', null)).toBe(true);
+    const docs = serverRequest('list', 'docs');
+    const git = serverRequest('list', 'git');
+    expect(accessOf(guard).isAllowed(researcher, docs)).toBe(true);
+    expect(accessOf(guard).isAllowed(researcher, git)).toBe(false);
+    expect(accessOf(guard).may(researcher, docs)).toEqual({ allow: true });
+    expect(accessOf(guard).may(researcher, git)).toEqual({ allow: false, reason: 'not yours' });
+    expect(accessOf(null).isAllowed(researcher, docs)).toBe(false);
+    expect(accessOf(null).isAllowed(localUser, docs)).toBe(true);
+  });
+});
+
+describe('the version of the policy', () => {
+  it('is another one after every change of the guard', () => {
+    const access = new Access();
+    const seen = new Set([access.version]);
+    for (const guard of [denyAll, null, denyAll]) {
+      access.guard = guard;
+      seen.add(access.version);
+    }
+    expect(seen.size).toBe(4);
   });
 });

@@ -1,0 +1,157 @@
+// The one question that every path asks: may this principal do this? A request says what is to be done
+// (`action`), at which server, with what kind of thing, by which name and by which MCP method. The guard
+// is given by the library's user (later: by roles). Only a clear yes is a yes: a guard that throws, or
+// answers with something else or with a promise, denies. The guard knows nothing of what is registered,
+// so nobody can tell a denied name from an unknown one. Whatever is composed for a principal and kept
+// carries `version`, which changes with the guard.
+
+import { Fault } from '../kernel/fault.ts';
+import { localUser, type Principal } from './principal.ts';
+
+export type Verdict = { readonly allow: true } | { readonly allow: false; readonly reason: string };
+
+/** What is to be done. */
+export type Action =
+  /** Call a tool. */
+  | 'call'
+  /** Ask for completions of an argument of a prompt or resource template. */
+  | 'complete'
+  /** Hear the events of a server (library). */
+  | 'events'
+  /** Get a prompt. */
+  | 'get'
+  /** Keep a server running (library). */
+  | 'lease'
+  /** See it in a list, in a search, or in what the gateway says of its servers. */
+  | 'list'
+  /** Send a notification to a server. */
+  | 'notify'
+  /** Read a resource, a folder or a skill. */
+  | 'read'
+  /** Restart a server. */
+  | 'reload'
+  /** Use a method that MCP does not define. */
+  | 'request'
+  /** Register a server (library). */
+  | 'spawn'
+  /** Have a server started because a name might be one of its names. */
+  | 'start'
+  /** Read the state of a server. */
+  | 'status'
+  /** Stop a server. */
+  | 'stop'
+  /** Hear of changes of a resource. */
+  | 'subscribe'
+  /** Ask about, follow or cancel a task that a tool call has become. */
+  | 'task';
+
+/** What a name stands for: tools, prompts and resources (by URI) are named apart from each other. */
+export type Kind = 'tool' | 'prompt' | 'resource' | 'server' | 'other';
+
+export interface AccessRequest {
+  readonly action: Action;
+  /** The server's name in the config; `holdfast` for the gateway's own tools. */
+  readonly server: string;
+  readonly kind: Kind;
+  /** The tool's or prompt's name, the resource's URI, the custom method; null: the server as a whole. */
+  readonly name: string | null;
+  /** The MCP method by which it was asked for; null for what no client asks (library, news). */
+  readonly method: string | null;
+}
+
+/** Decides for each request. `server` and `tool` are `request.server` and `request.name`. */
+export type Guard = (
+  principal: Principal,
+  server: string,
+  tool: string | null,
+  request: AccessRequest,
+) => Verdict;
+
+export class Access {
+  #guard: Guard | null = null;
+  #version = 0;
+
+  /** Without a guard the local user may do everything and nobody else anything. */
+  get guard(): Guard | null {
+    return this.#guard;
+  }
+
+  set guard(guard: Guard | null) {
+    this.#guard = guard;
+    this.#version += 1;
+  }
+
+  /** Another number for every policy there was. */
+  get version(): number {
+    return this.#version;
+  }
+
+  may(principal: Principal, request: AccessRequest): Verdict {
+    const denial = this.#denial(principal, request);
+    return denial === undefined ? allowed : { allow: false, reason: denial.reason };
+  }
+
+  /** For calls and everything else that acts: returns if it may be done; throws `denied` if not. */
+  authorize(principal: Principal, request: AccessRequest): void {
+    const denial = this.#denial(principal, request);
+    if (denial !== undefined) throw deniedFault(request, denial);
+  }
+
+  /** For lists, searches and news, where something denied is simply absent. */
+  isAllowed(principal: Principal, request: AccessRequest): boolean {
+    return this.#denial(principal, request) === undefined;
+  }
+
+  #denial(principal: Principal, request: AccessRequest): Denial | undefined {
+    const guard = this.#guard;
+    if (guard === null) return principal === localUser ? undefined : nothingGranted;
+    try {
+      const verdict = guard(principal, request.server, request.name, request);
+      if (verdict.allow === true) return undefined;
+      return verdict.allow === false ? { reason: oneLine(verdict.reason) } : noVerdict;
+    } catch (thrown) {
+      const words = thrown instanceof Error ? thrown.message : thrown;
+      return { reason: `the guard itself failed: ${oneLine(words)}`, cause: thrown };
+    }
+  }
+}
+
+/** By what a principal comes to a thing: what it wants to do there, and the method it says it with. */
+export type Asked = Pick<AccessRequest, 'action' | 'method'>;
+
+/** The server as a whole. */
+export function serverRequest(
+  action: Action,
+  server: string,
+  method: string | null = null,
+): AccessRequest {
+  return { action, server, kind: 'server', name: null, method };
+}
+
+const allowed: Verdict = Object.freeze({ allow: true });
+
+interface Denial {
+  readonly reason: string;
+  readonly cause?: unknown;
+}
+
+function deniedFault({ action, server, kind, name }: AccessRequest, denial: Denial): Fault {
+  const what = name === null ? server : `${server}/${name}`;
+  const detail = `${action} of '${what}' denied by allowlist: ${denial.reason}`;
+  const facts = kind === 'tool' && name !== null ? { server, tool: name } : { server };
+  return new Fault('denied', detail, facts, denial.cause);
+}
+
+const nothingGranted: Denial = {
+  reason: 'no guard is set and only the local user may go without; give the principal a role',
+};
+
+const noVerdict: Denial = {
+  reason: 'the guard gave no verdict; it must return { allow: true } or { allow: false, reason }',
+};
+
+/** A guard is the user's own code, and may be plain JavaScript that leaves the reason out. */
+function oneLine(words: unknown): string {
+  const line = typeof words === 'string' ? words.replace(/\s+/g, ' ').trim() : '';
+  return line === '' ? 'no reason given' : line;
+}

@@ -3,10 +3,10 @@
 // itself what concerns no server. Everything else is carried.
 
 import { conflictLine } from '../catalog/name-conflicts.ts';
+import type { ObservedCall } from '../host/call/call-observer.ts';
 import type { Caller } from '../host/connections/caller.ts';
 import type { Host } from '../host/host.ts';
 import { announcedAs, type ListKind } from '../host/lists/listings.ts';
-import { operationKey, Traffic } from '../host-tools/traffic.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
@@ -35,7 +35,7 @@ import { Incoming } from './incoming.ts';
 import { answerRequest } from './methods.ts';
 import { Draining } from './outgoing/draining.ts';
 import { Parking } from './relay/parking.ts';
-import { faultError, Relay } from './relay/relay.ts';
+import { type AskedOperation, faultError, Relay } from './relay/relay.ts';
 import { relayedParams } from './relay/relayed-params.ts';
 import { Seal } from './relay/seal.ts';
 import type { Listening } from './subscriptions/listen.ts';
@@ -66,7 +66,6 @@ export class Gateway implements Front, AsyncDisposable {
   readonly host: Host;
   readonly identity: Identity;
   readonly settings: GatewaySettings;
-  readonly traffic: Traffic;
   readonly view: View;
   readonly relay: Relay;
   readonly handles: TaskHandles;
@@ -94,7 +93,6 @@ export class Gateway implements Front, AsyncDisposable {
     this.identity = identity;
     this.settings = settings;
     this.clock = clock;
-    this.traffic = new Traffic(clock);
     const { seal } = this;
     this.#parking = new Parking(clock, seal, (error) => this.caught(error));
     this.#clients = new ModernClients(this.#parking, (key) => {
@@ -106,7 +104,7 @@ export class Gateway implements Front, AsyncDisposable {
     this.relay = new Relay({
       host,
       clock,
-      traffic: this.traffic,
+      refused: (incoming, operation, fault) => this.#refused(incoming, operation, fault),
       seal,
       parking: this.#parking,
       tasks: new TaskResults(this.handles, host.tasks),
@@ -119,10 +117,6 @@ export class Gateway implements Front, AsyncDisposable {
       },
       updated: (server, message, owner) => this.#updated(server, message, owner),
       task: (news) => tellOfTask(this, news, this.#sessions, this.#listenings),
-      replayed: (server, { kind, method, name }) => {
-        const tool = kind === 'tool' ? (name ?? undefined) : undefined;
-        this.traffic.retried(operationKey(method, server, tool));
-      },
     });
   }
 
@@ -322,20 +316,38 @@ export class Gateway implements Front, AsyncDisposable {
 
   /** A tool call that met a fault before it was known whose tool it is. */
   failToolCall(incoming: Incoming, fault: Fault): void {
-    this.traffic.began();
-    this.traffic.failed('tools/call', fault, 0);
+    this.#refused(incoming, { method: 'tools/call', kind: 'tool', name: null }, fault);
     incoming.result(faultResult(fault, incoming));
   }
 
+  #refused(incoming: Incoming, operation: AskedOperation, fault: Fault): void {
+    const { observers } = this.host;
+    const told = this.#told(incoming, operation);
+    observers.began(told);
+    observers.ended(told, fault.code, fault);
+  }
+
+  /** What the gateway answers by itself, as observers see it. */
+  #told({ principal }: Incoming, operation: AskedOperation): ObservedCall {
+    const request = { principal, server: null, operation };
+    return { request, startedAt: this.clock.now(), attempts: 0, replays: 0, generation: null };
+  }
+
   /** Counts what the gateway answers by itself; a fault becomes the answer. */
-  count(incoming: Incoming, operation: string, work: () => void | Promise<void>): void {
-    const startedAt = this.clock.now();
-    this.traffic.began();
-    const end = () => this.traffic.ended(operation, 'ok', this.clock.now() - startedAt);
+  count(
+    incoming: Incoming,
+    about: Partial<AskedOperation>,
+    work: () => void | Promise<void>,
+  ): void {
+    const { observers } = this.host;
+    const method = incoming.message.method ?? '';
+    const told = this.#told(incoming, { method, kind: 'other', name: null, ...about });
+    observers.began(told);
+    const end = () => observers.ended(told, 'ok', undefined);
     const fail = (thrown: unknown) => {
       if (!(thrown instanceof Fault)) this.caught(thrown);
       const fault = faultFrom(thrown);
-      this.traffic.failed(operation, fault, this.clock.now() - startedAt);
+      observers.ended(told, fault.code, fault);
       incoming.error(faultError(fault, incoming.principal));
     };
     try {

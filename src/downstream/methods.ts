@@ -5,7 +5,6 @@
 
 import { isLogLevel } from '../host/connections/log-level.ts';
 import type { ListKind } from '../host/lists/listings.ts';
-import { otherOperations } from '../host-tools/traffic.ts';
 import { contain } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
@@ -95,7 +94,7 @@ export function answerRequest(
   incoming.isLate = !gateway.isAccepting;
   // Our own tools answer to the end; calls of others are refused on their way.
   if (incoming.isLate && method !== 'tools/call') {
-    return gateway.count(incoming, method, () => {
+    return gateway.count(incoming, {}, () => {
       throw drainingFault();
     });
   }
@@ -138,7 +137,7 @@ function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): void 
   const span = paramsObject?.find('cursor');
   const cursor = span && textOf(bytes, span);
   if (span && cursor === undefined) return incoming.error(invalidParams('cursor must be a string'));
-  gateway.count(incoming, incoming.message.method ?? '', async () => {
+  gateway.count(incoming, {}, async () => {
     const result = await gateway.view.list(kind, incoming, cursor);
     if (result === undefined) {
       incoming.error(invalidParams('this cursor was not given for this list; begin without one'));
@@ -164,7 +163,7 @@ async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string):
   if (route) return gateway.relay.carry(incoming, route);
   const fault = gateway.view.tools.unread(name, incoming.principal);
   if (fault) gateway.failToolCall(incoming, fault);
-  else gateway.count(incoming, 'tools/call', () => incoming.error(unknownName('tool', incoming)));
+  else gateway.count(incoming, {}, () => incoming.error(unknownName('tool', incoming)));
 }
 
 async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
@@ -173,7 +172,7 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
   const route = name === undefined ? undefined : await prompts.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
   const fault = name === undefined ? undefined : prompts.unread(name, incoming.principal);
-  gateway.count(incoming, 'prompts/get', () => {
+  gateway.count(incoming, {}, () => {
     if (fault) throw fault;
     incoming.error(unknownName('prompt', incoming));
   });
@@ -183,21 +182,20 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
 async function readResource(
   gateway: Gateway,
   incoming: Incoming,
-  operationKey: 'resources/read' | 'resources/directory/read' | 'skills/get',
+  method: 'resources/read' | 'resources/directory/read' | 'skills/get',
 ): Promise<void> {
   const uri = textParam(incoming, 'uri');
   if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
-  const asked = { action: 'read', method: operationKey } as const;
+  const asked = { action: 'read', method } as const;
   const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
-    return gateway.count(incoming, operationKey, () => incoming.error(error));
+    return gateway.count(incoming, {}, () => incoming.error(error));
   }
   gateway.relay.carry(incoming, {
     server: owner.server,
     kind: 'resource',
     name: owner.uri,
-    operationKey,
     ...(owner.uri === uri ? {} : { changes: { uri: JSON.stringify(owner.uri) } }),
   });
 }
@@ -210,8 +208,7 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   const uriSpan = ref?.find('uri');
   const name = nameSpan && textOf(bytes, nameSpan);
   const uri = uriSpan && textOf(bytes, uriSpan);
-  const operationKey = 'completion/complete';
-  const asked = { action: 'complete', method: operationKey } as const;
+  const asked = { action: 'complete', method: 'completion/complete' } as const;
   if (nameSpan && name !== undefined) {
     const route = await gateway.view.prompts.find(name, incoming, asked);
     if (!route) return incoming.error(invalidParams(`unknown prompt ${name}`));
@@ -222,7 +219,6 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
       kind: 'other',
       name: null,
       about: { kind: 'prompt', name: route.name },
-      operationKey,
       edits,
     });
   }
@@ -236,7 +232,6 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
     kind: 'other',
     name: null,
     about: { kind: 'resource', name: owner.uri },
-    operationKey,
     edits,
   });
 }
@@ -246,13 +241,12 @@ function custom(gateway: Gateway, incoming: Incoming): void {
   const { method = '' } = incoming.message;
   const server = gateway.view.onlyServer(incoming.principal);
   if (server === undefined || method.startsWith('notifications/')) {
-    return gateway.count(incoming, otherOperations, () => incoming.error(methodNotFound(method)));
+    return gateway.count(incoming, {}, () => incoming.error(methodNotFound(method)));
   }
   gateway.relay.carry(incoming, {
     server,
     kind: 'other',
     name: null,
-    operationKey: otherOperations,
   });
 }
 

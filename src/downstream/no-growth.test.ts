@@ -187,7 +187,7 @@ describe('what the gateway keeps', () => {
       if (count % 100 === 0) await settled();
     }
     await settled();
-    expect(gateway.traffic.snapshot().methods.length).toBeLessThan(10);
+    expect(gateway.host.traffic.snapshot().methods.length).toBeLessThan(10);
     expect(gateway.kept).toMatchObject({ requests: 0 });
   });
 });

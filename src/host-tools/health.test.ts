@@ -5,8 +5,8 @@ import {
   type ServerState,
   type ServerStatus,
 } from '../host/status.ts';
+import type { TimedFault } from '../observe/traffic.ts';
 import { conciseHealth, healthLine, healthLines, healthSnapshot } from './health.ts';
-import type { TimedFault } from './traffic.ts';
 
 const now = 10_000_000;
 const running = { isAccepting: true, generation: 1 };

@@ -9,8 +9,8 @@ import type { HostStatus, ServerState, ServerStatus } from '../host/status.ts';
 import type { FaultCode } from '../kernel/fault.ts';
 import { printableLine } from '../kernel/printable.ts';
 import { noiseTexts } from '../observe/noise-text.ts';
+import type { TimedFault } from '../observe/traffic.ts';
 import { ageText, nameWord } from './line-words.ts';
-import type { TimedFault } from './traffic.ts';
 
 /** `stopping` is not among them: such a server is counted as idle, which it is about to be. */
 const shownStates = [

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import type { HostStatus } from '../host/status.ts';
+import { Traffic } from '../observe/traffic.ts';
 import {
   callHostTool,
   type HostToolSources,
@@ -9,7 +10,6 @@ import {
   hostToolNames,
   isHostTool,
 } from './host-tools.ts';
-import { Traffic } from './traffic.ts';
 
 const clock = new ManualClock();
 

@@ -5,6 +5,7 @@
 import type { HostStatus } from '../host/status.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { faultFrom } from '../kernel/fault.ts';
+import type { TimedFault, Traffic } from '../observe/traffic.ts';
 import { conciseHealth, healthLine, healthLines, healthSnapshot } from './health.ts';
 import { quoted } from './line-words.ts';
 import { argumentMembers, given, type Invalid, invalid } from './own-arguments.ts';
@@ -15,7 +16,6 @@ import {
   telemetrySnapshot,
 } from './telemetry.ts';
 import { errorResult, jsonResult, textResult } from './tool-result.ts';
-import type { TimedFault, Traffic } from './traffic.ts';
 
 export const hostToolNames = ['health_snapshot', 'telemetry_snapshot'] as const;
 

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { disabledStatus, type ServerStatus } from '../host/status.ts';
 import { Fault } from '../kernel/fault.ts';
+import { Traffic } from '../observe/traffic.ts';
 import {
   conciseTelemetry,
   fullTelemetryLines,
   telemetryLines,
   telemetrySnapshot,
 } from './telemetry.ts';
-import { Traffic } from './traffic.ts';
 
 const clock = new ManualClock(1_000_000);
 

@@ -6,9 +6,15 @@
 
 import type { HostStatus } from '../host/status.ts';
 import { printableLine } from '../kernel/printable.ts';
+import type {
+  Endings,
+  Latency,
+  MethodTraffic,
+  TimedFault,
+  TrafficSnapshot,
+} from '../observe/traffic.ts';
 import { faultWords } from './health.ts';
 import { nameWord } from './line-words.ts';
-import type { Endings, Latency, MethodTraffic, TimedFault, TrafficSnapshot } from './traffic.ts';
 
 interface Totals extends Omit<Endings, 'latency'> {
   readonly inFlight: number;

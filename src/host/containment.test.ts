@@ -134,13 +134,12 @@ describe.each(names)('a client that says %s', (name) => {
 describe('an error of our own', () => {
   it('in a listener to news costs the others nothing, and is told with the server’s name #one-bad-neighbour', async () => {
     const { host, servers, events, legacy } = newGateway({ s: script });
-    host.news.subscribe({ listChanged: fail, updated: fail, task: fail, replayed: fail });
+    host.news.subscribe({ listChanged: fail, updated: fail, task: fail });
     const heard: string[] = [];
     host.news.subscribe({
       listChanged: (server, kind) => heard.push(`${server} ${kind}`),
       updated: (server) => heard.push(`${server} updated`),
       task: ({ server }) => heard.push(`${server} task`),
-      replayed: (server) => heard.push(`${server} replayed`),
     });
     const client = legacy();
     client.request('tools/call', { name: 's__t' });

@@ -1,9 +1,9 @@
 // What the clients of a gateway have to be told: that a list they can see is no longer what it was,
-// and that a resource they watch has changed; and what a gateway counts. One place to listen, whatever server it came from.
+// that a resource they watch has changed, and what becomes of their tasks. One place to listen, whatever
+// server it came from.
 
 import { contain } from '../kernel/contain.ts';
 import type { Message } from '../wire/scan.ts';
-import type { Operation } from './call/operation.ts';
 import type { ListKind } from './lists/listings.ts';
 import type { TaskNews } from './tasks/begun-tasks.ts';
 
@@ -17,8 +17,6 @@ export interface NewsListener {
   updated(server: string, message: Message, owner: string | null): void;
   /** What a server says of a task on its own account, as it came; for the task's owner alone. */
   task(news: TaskNews): void;
-  /** A call that may have run is sent once more, because it is safe to repeat. */
-  replayed(server: string, operation: Operation): void;
 }
 
 export class HostNews {
@@ -46,10 +44,6 @@ export class HostNews {
 
   task(news: TaskNews): void {
     this.#tell(news.server, (listener) => listener.task(news));
-  }
-
-  replayed(server: string, operation: Operation): void {
-    this.#tell(server, (listener) => listener.replayed(server, operation));
   }
 
   #tell(server: string, tell: (listener: NewsListener) => void): void {

@@ -12,6 +12,7 @@ import { durationFrom } from '../kernel/duration.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { EventHub, HostEvent } from '../observe/events.ts';
+import { Traffic } from '../observe/traffic.ts';
 import { Access, type Guard, serverRequest } from '../policy/access.ts';
 import { type BudgetLimits, Budgets } from '../policy/budget.ts';
 import { disclosedFault } from '../policy/disclosure.ts';
@@ -24,9 +25,11 @@ import type { Identity } from '../upstream/negotiate.ts';
 import { type Answer, resultBytes } from './call/answer.ts';
 import { argumentsFromText, argumentsFromValue } from './call/arguments.ts';
 import { carryCall } from './call/call.ts';
+import { CallEvents } from './call/call-events.ts';
+import { CallObservers } from './call/call-observer.ts';
 import type { CallParts, CallRequest } from './call/call-parts.ts';
+import { CallTraffic } from './call/call-traffic.ts';
 import { toolCall } from './call/operation.ts';
-import { Tally } from './call/tally.ts';
 import {
   type Discovered,
   type DiscoverOptions,
@@ -110,7 +113,9 @@ export class Host implements CallParts, AsyncDisposable {
   readonly cache: ResponseCache;
   readonly flights = new Flights<Buffer>();
   readonly keys: IdempotencyKeys;
-  readonly tally: Tally;
+  readonly observers: CallObservers;
+  /** Every request, counted once. */
+  readonly traffic: Traffic;
   readonly pool: IdlePool;
   readonly places: StartPlaces;
   /** What clients of a gateway have to be told. */
@@ -144,7 +149,11 @@ export class Host implements CallParts, AsyncDisposable {
     this.budgets = new Budgets(edges.clock);
     this.cache = new ResponseCache(edges.clock, config.cache);
     this.keys = new IdempotencyKeys(new KeyedMemory(edges.clock), () => {});
-    this.tally = new Tally(edges.clock, events);
+    this.traffic = new Traffic(edges.clock);
+    this.observers = new CallObservers(
+      [new CallTraffic(edges.clock, this.traffic), new CallEvents(edges.clock, events)],
+      (error) => this.defects.caught('an observer of calls', error),
+    );
     this.tasks = new BegunTasks(edges.clock, (news) => this.news.task(news));
     this.pool = new IdlePool(config.maxIdle, () => this.#registry.slots());
     this.places = new StartPlaces(edges.clock, placesFor(parts.processors ?? 1));
@@ -412,7 +421,7 @@ export class Host implements CallParts, AsyncDisposable {
       disk: store.health(),
       servers: [...running, ...off].sort((a, b) => (a.name < b.name ? -1 : 1)),
       cache: this.cache.stats(),
-      calls: this.tally.counts,
+      calls: this.traffic.calls,
       internalErrors: this.defects.total,
     };
   }

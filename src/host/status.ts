@@ -4,11 +4,11 @@
 import type { CacheStats } from '../cache/cache.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
 import type { NoiseCounts } from '../observe/noise-text.ts';
+import type { CallCounts } from '../observe/traffic.ts';
 import { disclosedRecord, seesOperations } from '../policy/disclosure.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
-import type { CallCounts } from './call/tally.ts';
 import type { Server } from './servers/server.ts';
 
 export type ServerState =

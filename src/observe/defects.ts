@@ -16,6 +16,7 @@ export type Handled =
   | 'an answer over HTTP'
   | 'a timer'
   | 'a call'
+  | 'an observer of calls'
   | 'progress of a call'
   | 'a message of the client'
   | 'an answer to the client'

@@ -120,7 +120,11 @@ describe('a modern server that asks a legacy client', () => {
     await settled();
     peer.answer(1, { action: 'accept' });
     await settled();
-    expect(gateway.traffic.snapshot()).toMatchObject({ requests: 2, successes: 2, inFlight: 0 });
+    expect(gateway.host.traffic.snapshot()).toMatchObject({
+      requests: 2,
+      successes: 2,
+      inFlight: 0,
+    });
   });
 });
 
@@ -153,7 +157,7 @@ describe('a modern server that asks a legacy client with a malformed message', (
       _meta: { 'holdfast/fault': { code: 'protocol_violation', server: 'm', dispatched: 'yes' } },
     });
     expect([calls().length, reply.messages, peer.heard]).toEqual([1, [], []]);
-    expect(gateway.traffic.snapshot()).toMatchObject({ inFlight: 0 });
+    expect(gateway.host.traffic.snapshot()).toMatchObject({ inFlight: 0 });
   });
 
   it('ends its call in one answer: a key twice #one-answer', async () => {

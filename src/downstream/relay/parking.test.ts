@@ -51,7 +51,7 @@ describe('a legacy server that asks a modern client', () => {
     await settled();
     expect(next.result).toEqual({ ...text('done'), resultType: 'complete' });
     expect(child.heardAs('tools/call').length).toBe(1);
-    expect(gateway.traffic.snapshot().inFlight).toBe(0);
+    expect(gateway.host.traffic.snapshot().inFlight).toBe(0);
   });
 
   it('has what it asks at once shown at once, and what it asks later in another round', async () => {
@@ -156,7 +156,7 @@ describe('a legacy server that asks a modern client', () => {
     await settled();
     expect(refused.map(({ answered }) => answered.error?.code)).toEqual(Array(6).fill(-32602));
     expect(() => child.answerTo(50)).toThrow();
-    expect([child.heardAs('tools/call').length, gateway.traffic.snapshot().inFlight]).toEqual([
+    expect([child.heardAs('tools/call').length, gateway.host.traffic.snapshot().inFlight]).toEqual([
       1, 1,
     ]);
   });
@@ -171,7 +171,7 @@ describe('a legacy server that asks a modern client', () => {
     const late = again(stateOf(reply), { q1: yes });
     await clock.advanceAsync(60_000);
     expect(late.answers.length).toBe(1);
-    expect(gateway.traffic.snapshot().inFlight).toBe(0);
+    expect(gateway.host.traffic.snapshot().inFlight).toBe(0);
   });
 
   it('is told when the client gives up on the request with which it came back', async () => {

@@ -12,7 +12,6 @@ import type { Operation } from '../../host/call/operation.ts';
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
 import type { Host } from '../../host/host.ts';
 import type { BegunTask } from '../../host/tasks/begun-tasks.ts';
-import type { Traffic } from '../../host-tools/traffic.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
@@ -45,7 +44,8 @@ import type { Seal } from './seal.ts';
 export interface RelayParts {
   readonly host: Host;
   readonly clock: Clock;
-  readonly traffic: Traffic;
+  /** Takes note of a request that goes to nobody. */
+  readonly refused: (incoming: Incoming, operation: AskedOperation, fault: Fault) => void;
   readonly seal: Seal;
   readonly parking: Parking;
   readonly tasks: TaskResults;
@@ -54,6 +54,9 @@ export interface RelayParts {
   /** An error that nobody expected on the way back. */
   readonly caught: (error: unknown) => void;
 }
+
+/** What was asked, for those who count. */
+export type AskedOperation = Pick<Operation, 'method' | 'kind' | 'name'>;
 
 /** Where a request goes, and how it is written there. */
 export interface Destination {
@@ -64,8 +67,6 @@ export interface Destination {
   readonly about?: Subject;
   /** The name the client knows it by, where that is not the `name` of the request itself. */
   readonly calledAs?: string;
-  /** For counting: the method, or the tool. */
-  readonly operationKey: string;
   /** What is written differently on the way to the server. */
   readonly changes?: MemberChanges;
   readonly edits?: readonly Edit[];
@@ -111,11 +112,9 @@ export class Relay {
     const follow = this.#followUp(incoming, to);
     if (follow === 'taken') return to.settled?.();
     if (!incoming.isLate) return this.#carry(incoming, to, follow, 0);
-    const { traffic } = this.#parts;
     const fault = drainingFault(to.server);
     to.settled?.();
-    traffic.began();
-    traffic.failed(to.operationKey, fault, 0);
+    this.#parts.refused(incoming, { method: incoming.message.method ?? '', ...to }, fault);
     this.#deliverFault(incoming, to, fault);
   }
 
@@ -127,11 +126,8 @@ export class Relay {
     changes: MemberChanges | undefined,
     rounds: number,
   ): void {
-    const { host, clock, traffic, parking, tasks } = this.#parts;
+    const { host, parking, tasks } = this.#parts;
     const way = tasks.wayOf(incoming, to);
-    const startedAt = clock.now();
-    // Each round is a request of its own, as it is from a modern client.
-    traffic.began();
     const isFollowUp = changes !== undefined;
     const operation = operationFor(incoming, to, changes);
     const { principal, cancelSignal, message } = incoming;
@@ -152,7 +148,6 @@ export class Relay {
     };
     const answered = (answer: Answer) => {
       to.settled?.();
-      traffic.ended(to.operationKey, 'ok', clock.now() - startedAt);
       if (isLegacyRound(incoming, answer)) return this.#nextRound(incoming, to, answer, rounds);
       return parking.ended(incoming, (client) => this.#deliver(client, to, answer, way.sent));
     };
@@ -160,7 +155,6 @@ export class Relay {
       to.settled?.();
       const cause = faultFrom(thrown);
       const fault = incoming.isDismissed ? drainedFault(cause) : cause;
-      traffic.failed(to.operationKey, fault, clock.now() - startedAt);
       parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
     };
     incoming.isCarried = true;

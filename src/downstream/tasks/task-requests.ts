@@ -52,7 +52,6 @@ export function modernTaskRequest(gateway: Gateway, incoming: Incoming): void {
     kind: 'other',
     name: taskId,
     about: toolOf(begun),
-    operationKey: incoming.message.method ?? '',
     changes: { taskId: JSON.stringify(taskId) },
     // Another process of the same server may know nothing of it.
     slot: begun?.place.slot,
@@ -76,7 +75,6 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
     kind: 'other',
     name: taskId,
     about: toolOf(task),
-    operationKey: method,
     changes: { taskId: JSON.stringify(taskId) },
     slot: place.slot,
     task,
@@ -111,7 +109,7 @@ export function listTasks(gateway: Gateway, incoming: Incoming): void {
   if (after === undefined) {
     return incoming.error(invalidParams('this cursor was not given for this list'));
   }
-  gateway.count(incoming, 'tasks/list', async () => {
+  gateway.count(incoming, {}, async () => {
     const own = gateway.host.tasks.ofClient(incoming.client.key);
     const { access } = gateway.host;
     const rest = own.filter(

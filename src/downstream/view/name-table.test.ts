@@ -43,7 +43,6 @@ describe('a name that a client says', () => {
       server: 'a',
       kind: 'tool',
       name: 'only',
-      operationKey: 'tools/call:a/only',
       changes: { name: '"only"' },
     });
     expect(tools.route('only', localUser)).not.toHaveProperty('changes');

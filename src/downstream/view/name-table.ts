@@ -15,7 +15,6 @@ import { prefixOf } from '../../catalog/prefixed-name.ts';
 import type { Caller } from '../../host/connections/caller.ts';
 import type { Host } from '../../host/host.ts';
 import type { Server } from '../../host/servers/server.ts';
-import { operationKey } from '../../host-tools/traffic.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { type Asked, serverRequest } from '../../policy/access.ts';
 import type { Principal } from '../../policy/principal.ts';
@@ -26,7 +25,6 @@ export interface ToolRoute {
   readonly server: string;
   readonly kind: 'tool' | 'prompt';
   readonly name: string;
-  readonly operationKey: string;
   readonly changes?: MemberChanges;
 }
 
@@ -198,10 +196,8 @@ export class NameTable {
     const owner = this.names.resolve(exposed, (one) => this.#mayUse(one, principal, asked));
     if (!owner) return undefined;
     const { server, name } = owner;
-    const method = kind === 'tool' ? 'tools/call' : 'prompts/get';
-    const key = kind === 'tool' ? operationKey(method, server, name) : method;
     const changes = name === exposed ? {} : { changes: { name: JSON.stringify(name) } };
-    const route: ToolRoute = { server, kind, name, operationKey: key, ...changes };
+    const route: ToolRoute = { server, kind, name, ...changes };
     // A bare name may lead elsewhere for somebody who sees other servers.
     if (this.names.exposed(server, name) === exposed) this.#routes.set(exposed, route);
     return route;

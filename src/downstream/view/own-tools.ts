@@ -14,7 +14,6 @@ import {
   searchSurfaceDefinitions,
   searchSurfaceNames,
 } from '../../host-tools/search-surface.ts';
-import { operationKey } from '../../host-tools/traffic.ts';
 import { Fault, type FaultRecord, faultFrom } from '../../kernel/fault.ts';
 import type { AccessRequest } from '../../policy/access.ts';
 import { disclosedRecord } from '../../policy/disclosure.ts';
@@ -65,8 +64,8 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   const isOwn = hostTool || (settings.surface === 'search' && isSearchSurfaceTool(name));
   if (!isOwn || !mayCallOwn(gateway, incoming.principal, hostTool ?? name)) return false;
   if (hostTool) {
-    gateway.count(incoming, operationKey('tools/call', ownServer, hostTool), () => {
-      const { host, traffic, isAccepting, clock } = gateway;
+    gateway.count(incoming, { kind: 'tool', name: hostTool }, () => {
+      const { host, isAccepting, clock } = gateway;
       const { principal } = incoming;
       const mayKnow = (server: string, tool: string | null) =>
         server === ownServer || host.access.isAllowed(principal, stateOf(server, tool));
@@ -75,7 +74,7 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
         mayKnow,
         workerRestarts: host.workerRestarts,
         disclosed: <R extends FaultRecord>(record: R) => disclosedRecord(record, principal),
-        traffic,
+        traffic: host.traffic,
         isAccepting,
         generation: 1,
         clock,
@@ -88,10 +87,7 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   }
   if (!isSearchSurfaceTool(name)) return false;
   if (name === 'call_tool') callNamed(gateway, incoming);
-  else
-    gateway.count(incoming, operationKey('tools/call', ownServer, name), () =>
-      look(gateway, incoming, name),
-    );
+  else gateway.count(incoming, { kind: 'tool', name }, () => look(gateway, incoming, name));
   return true;
 }
 

@@ -231,6 +231,7 @@ export class Attempts implements DeadlineListener {
     const options = this.#options(connection, offered);
     this.#call.attempts += 1;
     this.#call.generation = connection.generation;
+    this.#parts.observers.stage(this.#call, 'dispatched');
     const isFirst = this.#slot.use(connection, caller, this.#deadline);
     if (caller) this.#server.questions.calling(connection, caller, isFirst);
     const exchange = connection.request(
@@ -304,7 +305,7 @@ export class Attempts implements DeadlineListener {
     }
     if (sequel !== 'replay') return;
     this.#call.replays += 1;
-    this.#parts.news.replayed(this.#server.name, this.#call.request.operation);
+    this.#parts.observers.stage(this.#call, 'replayed');
   }
 
   /** Of a tool that no list has named only the operator can have said anything. */

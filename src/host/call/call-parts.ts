@@ -20,8 +20,8 @@ import type { IdlePool } from '../servers/idle-pool.ts';
 import type { Server } from '../servers/server.ts';
 import type { StartPlaces } from '../servers/start-places.ts';
 import type { BegunTask, BegunTasks, Place } from '../tasks/begun-tasks.ts';
+import type { CallObservers, ObservedCall } from './call-observer.ts';
 import type { Operation } from './operation.ts';
-import type { Tally } from './tally.ts';
 
 /** What has to be allowed: the tool of a task, the prompt of a completion. */
 export interface Subject {
@@ -55,7 +55,7 @@ export interface CallRequest {
 }
 
 /** One call on its way: what it has come through so far. */
-export class Call {
+export class Call implements ObservedCall {
   readonly request: CallRequest;
   readonly startedAt: number;
   attempts = 0;
@@ -90,7 +90,8 @@ export interface CallParts {
   readonly cache: ResponseCache;
   readonly flights: Flights<Buffer>;
   readonly keys: IdempotencyKeys;
-  readonly tally: Tally;
+  /** Told of every call. */
+  readonly observers: CallObservers;
   readonly pool: IdlePool;
   /** Told of what was thrown and is no fault. */
   readonly defects: Defects;

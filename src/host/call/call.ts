@@ -31,8 +31,11 @@ import { isWaiting } from './operation.ts';
 export async function carryCall(parts: CallParts, request: CallRequest): Promise<Answer> {
   const call = new Call(request, parts.clock.now());
   const { principal } = request;
+  const { observers } = parts;
+  observers.began(call);
   try {
     parts.access.authorize(principal, accessRequestOf(request));
+    observers.stage(call, 'authorized');
     const server = parts.find(request.server);
     refuseHidden(server, call);
     parts.budgets.charge();
@@ -40,12 +43,12 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       ? cachedOrCarried(parts, server, call)
       : onceByKey(parts, server, call, request.idempotencyKey));
     parts.budgets.chargeBytes(answer.result.end - answer.result.start);
-    parts.tally.answer(call);
+    observers.ended(call, call.answer, undefined);
     return answer;
   } catch (thrown) {
     if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
     const fault = namedFault(faultFrom(thrown), call);
-    parts.tally.fault(call, fault);
+    observers.ended(call, fault.code, fault);
     throw fault;
   }
 }
@@ -118,6 +121,7 @@ async function carry(
   let attempts: Attempts | undefined;
   try {
     isInside = isWait || admission.tryEnter() || (await admission.enter(clientOf(call), waiting));
+    parts.observers.stage(call, 'admitted');
     leases.hold();
     moved?.moveTo(slot);
     attempts = moved ?? new Attempts(parts, server, slot, call);

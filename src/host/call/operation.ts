@@ -55,6 +55,10 @@ export function isWaiting(method: string): boolean {
 }
 
 /** What counts and events call it: the tool, else the method. */
-export function subjectOf({ kind, name, method }: Operation): string {
+export function subjectOf({
+  kind,
+  name,
+  method,
+}: Pick<Operation, 'kind' | 'name' | 'method'>): string {
   return kind === 'tool' && name !== null ? name : method;
 }

@@ -81,8 +81,6 @@ describe('an operation', () => {
 
   it('is called by its tool, or by its method', () => {
     expect(subjectOf(toolCall('t', '{}'))).toBe('t');
-    expect(subjectOf({ method: 'prompts/get', kind: 'prompt', name: 'p', args: '{}' })).toBe(
-      'prompts/get',
-    );
+    expect(subjectOf({ method: 'prompts/get', kind: 'prompt', name: 'p' })).toBe('prompts/get');
   });
 });

@@ -88,7 +88,7 @@ describe('the counters', () => {
 
   test('keep the generation of the server that answered last', () => {
     const counted = traffic();
-    counted.ended(echo, 'ok', 1, { generation: 4 });
+    counted.ended(echo, 'ok', 1, 'server', 4);
     counted.ended(echo, 'ok', 1);
     expect(counted.snapshot().methods[0]?.generation).toBe(4);
     counted.failed(echo, new Fault('timeout', 'too slow', { generation: 5 }), 1);

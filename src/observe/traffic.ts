@@ -48,6 +48,16 @@ export interface TrafficSnapshot extends Endings {
   readonly lastFault: TimedFault | null;
 }
 
+/** How calls of servers ended: in a result, in a tool's own error (`isError`), or in a fault. */
+export interface CallCounts {
+  readonly total: number;
+  readonly ok: number;
+  readonly isError: number;
+  readonly faults: number;
+  /** Calls that were sent once more, because they may have run and are safe to repeat. */
+  readonly replays: number;
+}
+
 /** Where everything beyond the bounds is counted, and what a caller counts there itself. */
 export const otherOperations = 'other';
 
@@ -77,6 +87,8 @@ export class Traffic {
   readonly #operations = new Map<string, Counters>();
   readonly #other = new Counters();
   readonly #all = new Counters();
+  /** Of these, calls of servers. */
+  readonly #calls = new Counters();
   #begun = 0;
   #lastFault: TimedFault | null = null;
 
@@ -89,25 +101,31 @@ export class Traffic {
     this.#begun += 1;
   }
 
-  /** The server is the one that was asked, if one was. */
+  /** `answeredBy`: a call of a server, or what the gateway answers by itself. `generation`: of the server. */
   ended(
     operation: string,
-    outcome: Outcome,
+    outcome: Outcome | 'is_error',
     latencyMs: number,
-    server?: { readonly generation: number | null },
+    answeredBy: 'server' | 'gateway' = 'gateway',
+    generation: number | null = null,
   ): void {
     const elapsedMs = sound(latencyMs);
     const counters = this.#of(operation);
     counters.count(outcome, elapsedMs);
-    if (server !== undefined) counters.generation = server.generation;
+    if (generation !== null) counters.generation = generation;
     this.#all.count(outcome, elapsedMs);
+    if (answeredBy === 'server') this.#calls.count(outcome, elapsedMs);
   }
 
   /** Ended in a fault, which is remembered if it tells something about our health. */
-  failed(operation: string, fault: Fault, latencyMs: number): void {
-    this.ended(operation, outcomeOf(fault.code), latencyMs);
-    const { generation } = fault.record;
-    if (generation !== undefined) this.#of(operation).generation = generation;
+  failed(
+    operation: string,
+    fault: Fault,
+    latencyMs: number,
+    answeredBy: 'server' | 'gateway' = 'gateway',
+  ): void {
+    const { generation = null } = fault.record;
+    this.ended(operation, outcomeOf(fault.code), latencyMs, answeredBy, generation);
     if (isTelling(fault.code)) {
       this.#lastFault = { ...fault.record, at: this.#clock.wallNow() };
     }
@@ -117,6 +135,13 @@ export class Traffic {
   retried(operation: string): void {
     this.#of(operation).retries += 1;
     this.#all.retries += 1;
+    this.#calls.retries += 1;
+  }
+
+  /** Of the requests that were calls of servers; for `status`. */
+  get calls(): CallCounts {
+    const { requests: total, successes, errorResults: isError, retries: replays } = this.#calls;
+    return { total, ok: successes - isError, isError, faults: total - successes, replays };
   }
 
   get lastFault(): TimedFault | null {
@@ -161,6 +186,7 @@ export class Traffic {
 class Counters {
   requests = 0;
   successes = 0;
+  errorResults = 0;
   responseErrors = 0;
   transportFaults = 0;
   cancelled = 0;
@@ -170,9 +196,11 @@ class Counters {
   lastMs = 0;
   generation: number | null = null;
 
-  count(outcome: Outcome, elapsedMs: number): void {
+  count(outcome: Outcome | 'is_error', elapsedMs: number): void {
     this.requests += 1;
-    if (outcome === 'ok') this.successes += 1;
+    if (outcome === 'is_error') this.errorResults += 1;
+    // A tool's own error is an answer.
+    if (outcome === 'ok' || outcome === 'is_error') this.successes += 1;
     else if (outcome === 'response_error') this.responseErrors += 1;
     else if (outcome === 'transport_fault') this.transportFaults += 1;
     else this.cancelled += 1;

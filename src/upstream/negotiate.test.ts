@@ -220,6 +220,12 @@ describe('meeting a server', () => {
     expect(await world.meeting).toMatchObject({ era: 'modern' });
   });
 
+  it('does not wait longer for a server of which is only assumed that it is not legacy #eras', async () => {
+    const world = meet({ legacy: false });
+    await world.clock.advanceAsync(3_000);
+    expect(world.talk.said.at(-1)).toContain('legacy initialize');
+  });
+
   it('is started afresh when the probe ended it after a long silence', async () => {
     const { talk, meeting, clock } = meet();
     await clock.advanceAsync(3_000);

@@ -183,14 +183,9 @@ async function afterSilentInitialize(
 async function modernFirst(talk: Talk, opening: NegotiationOptions): Promise<Greeting> {
   const { clock, known, memory } = opening;
   const probing = probe(talk);
-  // One that does not know `initialize` may end for it.
-  const isPatient = known.modern === true || known.legacy === false;
-  const outcome = await answerWithin(
-    talk,
-    probing,
-    clock,
-    isPatient ? knownModernProbeMs : probeMs,
-  );
+  // That it has ended at `initialize` does not tell that it knows the probe: only its answers do.
+  const waitMs = known.modern === true ? knownModernProbeMs : probeMs;
+  const outcome = await answerWithin(talk, probing, clock, waitMs);
   if (outcome.kind === 'silence') return afterSilence(talk, opening, probing);
   const verdict = classifyProbe(outcome);
   if (verdict.kind === 'fault') throw verdict.fault;

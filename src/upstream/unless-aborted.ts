@@ -1,7 +1,9 @@
 // Waiting for work that somebody may call off. An abort ends the waiting at once with the reason that
 // was given; the work itself is told by its owner, and whatever still becomes of it interests nobody.
 
-export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+import type { Signal } from '../kernel/cancel-signal.ts';
+
+export async function unlessAborted<T>(signal: Signal, work: Promise<T>): Promise<T> {
   let abort = () => {};
   const aborted = new Promise<never>((_resolve, reject) => {
     abort = () => reject(signal.reason);

@@ -41,7 +41,7 @@ export class KnownLists {
   readonly #clock: Clock;
   readonly #listWaitMs: number;
   readonly #recalling: Promise<void>;
-  /** Until when a server is waited for that has never given a list; one for each server and list. */
+  /** Until when a server is waited for that has never given a list; one for each server, and for each list of it. */
   readonly #waitedUntil = new Map<string, number>();
   /** Until when a server is waited for that has given its list to others; at most `maxAttempts`. */
   readonly #ownUntil = new Map<string, number>();
@@ -153,9 +153,14 @@ export class KnownLists {
     if (offerings.definitions(kind) !== undefined) return changedListMs;
     const mark = markOf(name, kind);
     const now = this.#clock.now();
-    const allowedMs = history.facts.late.includes(kind) ? 0 : this.#listWaitMs;
-    const until = this.#waitedUntil.get(mark) ?? now + allowedMs;
+    const { late } = history.facts;
+    // Until it has given its tools it is the server that is waited for, once for all of its lists.
+    const isServer = offerings.definitions('tools') === undefined;
+    const isLate = late.includes(kind) || (isServer && late.includes('tools'));
+    const shared = isServer ? this.#waitedUntil.get(name) : undefined;
+    const until = this.#waitedUntil.get(mark) ?? shared ?? now + (isLate ? 0 : this.#listWaitMs);
     this.#waitedUntil.set(mark, until);
+    if (isServer && !isLate) this.#waitedUntil.set(name, until);
     return Math.max(0, until - now);
   }
 
@@ -206,6 +211,7 @@ export class KnownLists {
     if (present.length > 0) return await this.#read(server, kind, present[0], key);
     // The server itself was not waited for: whoever asks next waits for it.
     this.#waitedUntil.delete(markOf(server.name, kind));
+    this.#waitedUntil.delete(server.name);
   }
 
   /** Ends when the list is read or cannot be read: it is shown as it was last known, or not. */

@@ -69,6 +69,50 @@ describe('the list of all tools', () => {
     expect(names(again)).toEqual(['a__x', 'a__y']);
   });
 
+  it.each([
+    ['initialize', ['initialize']],
+    ['every list', ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']],
+  ])(
+    'waits once for all lists of a server that hangs at %s #first-list',
+    async (_name, methods) => {
+      const silent: Script = {
+        on: Object.fromEntries(methods.map((method) => [method, () => undefined])),
+      };
+      const { legacy, clock, store } = newGateway({ a: with2.a, h: silent });
+      const peer = legacy();
+      const lists = ['tools', 'prompts', 'resources', 'resources/templates'];
+      for (const kind of lists) {
+        const list = peer.request(`${kind}/list`);
+        if (kind === 'tools') await clock.advanceAsync(10_000);
+        else await settled();
+        expect(list.answers).toHaveLength(1);
+      }
+      const later = newGateway({ a: with2.a, h: silent }, { store }).legacy();
+      for (const kind of lists.toReversed()) {
+        const list = later.request(`${kind}/list`);
+        await settled();
+        expect(list.answers).toHaveLength(1);
+      }
+    },
+  );
+
+  it('waits for another list of a server that has come meanwhile', async () => {
+    const { legacy, clock, servers } = newGateway({ h: { on: { initialize: () => undefined } } });
+    const peer = legacy();
+    peer.request('tools/list');
+    await clock.advanceAsync(10_000);
+    servers.h.script = { tools: [tool('x')], on: { 'prompts/list': () => undefined } };
+    const { child } = servers.h;
+    child.answer(child.last('initialize'), servers.h.answerTo(child.last('initialize'), child));
+    await settled();
+    const prompts = peer.request('prompts/list');
+    await settled();
+    expect(prompts.answers).toEqual([]);
+    child.answer(child.last('prompts/list'), { prompts: [{ name: 'p' }] });
+    await settled();
+    expect(prompts.result['prompts']).toHaveLength(1);
+  });
+
   it('does not wait for a server that cannot be started', async () => {
     const { legacy, servers, clock } = newGateway({ a: with2.a, dead: {} });
     servers.dead.script = { on: { initialize: (_heard, child) => void child.exit() } };

@@ -158,6 +158,39 @@ describe('a modern server', () => {
     expect(server.requests.length).toBe(2);
   });
 
+  it('that ends its stream at once is listened to again later each time, and soon after a stretch of health', async () => {
+    const server = new FakeUpstream('modern', capabilities);
+    const { subscriptions, clock } = newSubscriptions(server);
+    subscriptions.connected(server);
+    const pausedMs = async (listened = server) => {
+      const [before, endedAt] = [listened.requests.length, clock.now()];
+      listened.answer('subscriptions/listen', {});
+      while (listened.requests.length === before) await clock.advanceAsync(1_000);
+      return clock.now() - endedAt;
+    };
+    const pauses: number[] = [];
+    for (let ends = 0; ends < 8; ends += 1) pauses.push(await pausedMs());
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000));
+    await clock.advanceAsync(30_000);
+    expect(await pausedMs()).toBe(1_000);
+    expect(await pausedMs()).toBe(2_000);
+    const next = new FakeUpstream('modern', capabilities);
+    subscriptions.connected(next);
+    expect(await pausedMs(next)).toBe(1_000);
+  });
+
+  it('that ends its stream is listened to at once when another resource is watched, and not twice', async () => {
+    const server = new FakeUpstream('modern', capabilities);
+    const { subscriptions, clock } = newSubscriptions(server);
+    subscriptions.connected(server);
+    server.answer('subscriptions/listen', {});
+    await settled();
+    subscriptions.wish('file:///a');
+    expect(server.requests.length).toBe(2);
+    await clock.advanceAsync(10_000);
+    expect([server.requests.length, clock.pending]).toEqual([2, 0]);
+  });
+
   it('that refuses to be listened to is not asked every second', async () => {
     const server = new FakeUpstream('modern', capabilities);
     const { subscriptions, clock } = newSubscriptions(server);

@@ -7,14 +7,15 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { reopenMs } from '../../kernel/reopen.ts';
 import type { Supervisor } from '../../supervise/supervisor.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
 import type { Message } from '../../wire/scan.ts';
 import { rpcFault } from '../call/call-faults.ts';
 
-/** A server that ends its stream is asked again after this long. */
-const relistenMs = 1_000;
+/** A server that ends its stream at once is asked again after this long at most. */
+const longestRelistenMs = 60_000;
 const subscribeMs = 10_000;
 
 interface Watched {
@@ -29,6 +30,10 @@ export class Subscriptions {
   /** By address; each is there for as long as a client watches it, and clients may watch so many. */
   readonly #watched = new Map<string, Watched>();
   #listening: Exchange | undefined;
+  #listeningSince = 0;
+  /** How long we waited before the stream was opened; 0 for the first of a connection. */
+  #waitedMs = 0;
+  #relisten: Disposable | undefined;
   #connection: Connection | undefined;
 
   constructor(clock: Clock, supervisor: () => Supervisor<Connection>) {
@@ -80,6 +85,7 @@ export class Subscriptions {
   /** A new connection: everything that was wished is said again. */
   connected(connection: Connection): void {
     this.#listening = undefined;
+    this.#waitedMs = 0;
     this.#connection = connection;
     if (connection.era === 'modern') return this.#listen(connection);
     for (const uri of this.#watched.keys()) say(connection, 'resources/subscribe', uri);
@@ -119,6 +125,7 @@ export class Subscriptions {
   #listen(connection: Connection): void {
     const filter = filterFor(connection, [...this.#watched.keys()]);
     const before = this.#listening;
+    this.#relisten?.[Symbol.dispose]();
     if (filter !== undefined) {
       const members = `"notifications":${filter}`;
       const listening = connection.request(
@@ -127,8 +134,9 @@ export class Subscriptions {
         { background: true },
       );
       this.#listening = listening;
+      this.#listeningSince = this.#clock.now();
       const over = ({ kind }: Message) => {
-        // A server that refuses would refuse every second.
+        // A server that refuses would refuse again.
         if (kind === 'result') this.#ended(connection, listening);
       };
       // Without it the list is simply read again when its time is over; the connection tells its own end.
@@ -140,14 +148,13 @@ export class Subscriptions {
   #ended(connection: Connection, listening: Exchange): void {
     if (this.#listening !== listening) return;
     this.#listening = undefined;
-    this.#clock.after(
-      relistenMs,
-      () => {
-        const isStill = this.#connection === connection && !connection.isLost;
-        if (isStill && this.#listening === undefined) this.#listen(connection);
-      },
-      true,
-    );
+    const lastedMs = this.#clock.now() - this.#listeningSince;
+    this.#waitedMs = reopenMs({ waitedMs: this.#waitedMs, lastedMs }, longestRelistenMs);
+    const again = () => {
+      const isStill = this.#connection === connection && !connection.isLost;
+      if (isStill && this.#listening === undefined) this.#listen(connection);
+    };
+    this.#relisten = this.#clock.after(this.#waitedMs, again, true);
   }
 
   #note(uri: string): Watched {

@@ -1,6 +1,7 @@
 // From a server's config to a live connection: which transport, with which parameters, and for which
 // clients: the era that is tried first, and what a legacy server is told that its client can do. Whatever
-// goes wrong with a connection is told from here on without the secrets of its server.
+// goes wrong with a connection is told from here on without the secrets of its server, and how a start
+// went decides what the next one begins with.
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { secretsOf } from '../../config/secrets.ts';
@@ -10,15 +11,17 @@ import { childEnvironment, type Environment } from '../../supervise/process/star
 import type { Connection, ConnectionListener } from '../../upstream/connection.ts';
 import { connectHttp, type HttpParts, NotStreamable } from '../../upstream/http/http-connection.ts';
 import { connectSse } from '../../upstream/http/sse-2024-connection.ts';
-import type { EraMemory } from '../../upstream/negotiate.ts';
 import { connectStdio } from '../../upstream/stdio/stdio-connection.ts';
 import type { Aim } from '../connections/connection-slot.ts';
+import type { ConnectionSlots } from '../connections/connection-slots.ts';
 import type { ServerParts } from './server.ts';
+import type { ServerFacts } from './server-facts.ts';
 
 interface Destination {
   readonly name: string;
   readonly config: ServerConfig;
-  readonly facts: EraMemory;
+  readonly facts: ServerFacts;
+  readonly slots: Pick<ConnectionSlots, 'isConnected'>;
   readonly redactor: Redactor;
 }
 
@@ -30,13 +33,24 @@ export async function openConnection(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const { redactor } = server;
+  const { redactor, facts, slots } = server;
   const told = { ...listener, lost: (cause: Fault) => listener.lost(redactor.fault(cause)) };
+  const { basis } = facts;
   try {
-    return await open(server, parts, aim, generation, signal, told);
+    const connection = await open(server, parts, aim, generation, signal, told);
+    facts.connected();
+    return connection;
   } catch (error) {
+    // A connection that is there shows that what is known of the server's eras is true.
+    if (!slots.isConnected && isByGreeting(error, signal)) facts.startFailed(basis);
     throw error instanceof Fault ? redactor.fault(error) : error;
   }
+}
+
+/** Has a start failed by what the server did, or did not do, when it was greeted? */
+function isByGreeting(error: unknown, signal: AbortSignal): boolean {
+  if (!(error instanceof Fault)) return false;
+  return error.code === 'start_timeout' || (!signal.aborted && error.dispatched !== 'no');
 }
 
 /** Knows every value that this server was given. */

@@ -85,6 +85,40 @@ describe('what is learnt of a server', () => {
     expect(facts.now).toEqual({ legacy: true, modern: true });
   });
 
+  it('is not what the next start begins with when one has failed with it, and every second one does #eras', async () => {
+    const { facts, changes } = newFacts();
+    facts.learn({ legacy: true, modern: false, classes: 'alike' });
+    facts.startFailed(facts.basis);
+    expect([facts.assumed, await facts.known()]).toEqual([
+      { classes: 'alike' },
+      { classes: 'alike' },
+    ]);
+    expect(changes).toHaveLength(2);
+    facts.startFailed(facts.basis);
+    expect(await facts.known()).toEqual({ legacy: true, modern: false, classes: 'alike' });
+  });
+
+  it('is replaced by what a server answers that was in doubt, in a later run too #eras', async () => {
+    const { facts, clock, store } = newFacts();
+    facts.learn({ legacy: true, modern: false, classes: 'alike' });
+    facts.startFailed(facts.basis);
+    facts.learn({ modern: true });
+    expect(await facts.known()).toEqual({ modern: true, classes: 'alike' });
+    await facts.kept();
+    expect(await newFacts(clock, store).facts.known()).toEqual({ modern: true, classes: 'alike' });
+  });
+
+  it('does not make a start try initialize again after one that has failed with it #eras', async () => {
+    const { facts } = newFacts();
+    facts.learn({ modern: true });
+    const { basis } = facts;
+    facts.notInitialized();
+    facts.startFailed(basis);
+    expect(await facts.known()).toEqual({ legacy: false, modern: true });
+    facts.connected();
+    expect(await facts.known()).toEqual({ modern: true });
+  });
+
   it('is told once, and only if it is new', () => {
     const { facts, changes } = newFacts();
     facts.learn({ modern: true });

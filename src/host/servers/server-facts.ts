@@ -1,14 +1,15 @@
 // What has been learnt of one server and holds beyond this run: which eras it speaks, whether it
 // treats all classes of clients alike, and whether it asks for roots as soon as it is started. A fact
 // expires a week after the server last showed it, in a running host too, because a server that was
-// updated in place may have learnt something new. Nobody waits long for the disk: a start must not
-// fail because our own disk hangs.
+// updated in place may have learnt something new. Whether the next start goes by them is decided in
+// era-basis. Nobody waits long for the disk: a start must not fail because our own disk hangs.
 
 import { type Clock, within } from '../../kernel/clock.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import type { Collection } from '../../store/store.ts';
 import { isRecord } from '../../upstream/classify.ts';
 import type { EraKnowledge, EraMemory } from '../../upstream/negotiate.ts';
+import { type EraBasis, type EraBasisEvent, eraBasisStep, firstBasis } from './era-basis.ts';
 
 export interface Facts extends EraKnowledge {
   /** Does it offer the same to every class of clients? Absent: not known yet. */
@@ -33,8 +34,10 @@ export class ServerFacts implements EraMemory {
   #facts: Facts = {};
   /** Wall time at which the server last showed each of them. */
   #shownAt: Ages = {};
-  /** Not kept, because an exit is no answer. */
-  #hasNotInitialized = false;
+  /** Not kept, because neither an exit nor a failed start is an answer. */
+  #basis: EraBasis = firstBasis;
+  /** What clients are served by: the facts as far as they are believed now. */
+  #assumed: Facts = {};
   #recalling: Promise<void> | undefined;
   #keeping: Promise<void> = Promise.resolve();
 
@@ -58,16 +61,22 @@ export class ServerFacts implements EraMemory {
 
   /** What clients are served by: one that has ended at `initialize` is taken for modern for a while. */
   get assumed(): Facts {
-    const isModern = this.#hasNotInitialized && this.#facts.legacy === undefined;
-    return isModern ? { ...this.#facts, legacy: false } : this.#facts;
+    return this.#assumed;
+  }
+
+  /** The number of what a start begins with; see `startFailed`. */
+  get basis(): number {
+    return this.#basis.serial;
   }
 
   /** For the next start. What is too old is forgotten here, before it decides anything once more. */
   async known(): Promise<Facts> {
     await within(this.#clock, diskMs, this.recall());
     this.#forgetOld();
+    const believed = this.#believed();
     // Where the probe is known to be answered, `initialize` costs a process at most: it is tried again.
-    return this.#facts.modern === true ? this.#facts : this.assumed;
+    const isTriedAgain = believed.modern === true && !this.#basis.hasFailed;
+    return isTriedAgain ? believed : this.#assumed;
   }
 
   /** Reads what an earlier run learnt, once. What was learnt since counts more. */
@@ -81,33 +90,66 @@ export class ServerFacts implements EraMemory {
         if (Object.keys(before).length === 0) return;
         this.#facts = { ...before, ...this.#facts };
         this.#shownAt = { ...agesIn(record, before, this.#clock.wallNow()), ...this.#shownAt };
-        this.#changed(this.now);
+        this.#tellChange();
       });
     return this.#recalling;
   }
 
   learn(facts: Facts): void {
-    if (facts.legacy !== undefined) this.#hasNotInitialized = false;
+    const isAboutLegacy = facts.legacy !== undefined;
+    const isAboutEras = isAboutLegacy || facts.modern !== undefined;
+    // An answer counts more than all that is in doubt.
+    if (isAboutEras && this.#basis.isDoubted) this.#facts = withoutEras(this.#facts);
     const keys = Object.keys(facts) as (keyof Facts)[];
     const isNew = keys.some((key) => facts[key] !== this.#facts[key]);
+    if (isAboutEras) this.#step({ kind: 'answered', isAboutLegacy, isNew });
     const at = this.#clock.wallNow();
     const isDue = keys.some((key) => at - (this.#shownAt[key] ?? at) >= renewMs);
     if (!isNew && !isDue) return;
     this.#facts = { ...this.#facts, ...facts };
     this.#shownAt = { ...this.#shownAt, ...Object.fromEntries(keys.map((key) => [key, at])) };
-    if (isNew) this.#changed(this.now);
+    if (isNew) this.#tellChange();
     this.#keep();
   }
 
   notInitialized(): void {
-    if (this.#hasNotInitialized) return;
-    this.#hasNotInitialized = true;
-    this.#changed(this.now);
+    if (this.#step({ kind: 'not-initialized' })) this.#tellChange();
   }
 
-  /** What was only assumed is found out anew by the next connection. */
+  /** A start that began with this basis failed when the server was greeted, and no connection is left. */
+  startFailed(basis: number): void {
+    if (this.#step({ kind: 'start-failed', serial: basis })) this.#tellChange();
+  }
+
+  connected(): void {
+    this.#step({ kind: 'connected' });
+  }
+
   lastConnectionEnded(): void {
-    this.#hasNotInitialized = false;
+    this.#step({ kind: 'last-connection-ended' });
+  }
+
+  /** True if the next start begins with something else now. */
+  #step(event: EraBasisEvent): boolean {
+    const { serial } = this.#basis;
+    this.#basis = eraBasisStep(this.#basis, event);
+    this.#assumed = this.#assume();
+    return this.#basis.serial !== serial;
+  }
+
+  #believed(): Facts {
+    return this.#basis.isDoubted ? withoutEras(this.#facts) : this.#facts;
+  }
+
+  #assume(): Facts {
+    const believed = this.#believed();
+    const isModern = this.#basis.hasNotInitialized && believed.legacy === undefined;
+    return isModern ? { ...believed, legacy: false } : believed;
+  }
+
+  #tellChange(): void {
+    this.#assumed = this.#assume();
+    this.#changed(this.now);
   }
 
   #keep(): void {
@@ -126,13 +168,20 @@ export class ServerFacts implements EraMemory {
     const young = keys.filter((key) => at - (this.#shownAt[key] ?? at) < keptMs);
     if (young.length === keys.length) return;
     this.#facts = Object.fromEntries(young.map((key) => [key, this.#facts[key]]));
-    this.#changed(this.now);
+    this.#tellChange();
   }
 
   /** Resolves when what was learnt so far is kept, or the disk takes too long. */
   kept(): Promise<void> {
     return within(this.#clock, diskMs, this.#keeping);
   }
+}
+
+function withoutEras({ classes, asksAtStart }: Facts): Facts {
+  return {
+    ...(classes === undefined ? {} : { classes }),
+    ...(asksAtStart === undefined ? {} : { asksAtStart }),
+  };
 }
 
 const isFlag = (value: unknown) => value === undefined || typeof value === 'boolean';

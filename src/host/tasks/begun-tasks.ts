@@ -13,6 +13,7 @@ import type { Era } from '../../wire/eras.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { Caller, Client } from '../connections/caller.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import { TaskOwners } from './task-owners.ts';
 import {
   type DescribedTask,
   described,
@@ -99,7 +100,7 @@ export class BegunTasks {
   /** Of each era at most `maxInAll`. */
   readonly #tasks = new Map<number, Entry>();
   /** Whose a task of this connection is; those that the host itself follows too (as long as their call runs). */
-  readonly #owners = new WeakMap<Connection, Map<string, { client: Client; caller?: Caller }>>();
+  readonly #owners = new TaskOwners();
   /** What is to be done when a connection is lost on which the host follows tasks; gone with the calls. */
   readonly #followed = new Map<Connection, Set<() => void>>();
   #next = 1;
@@ -173,7 +174,7 @@ export class BegunTasks {
     };
     this.#tasks.set(task.serial, task);
     beginning.place.slot.supervisor.leases.hold();
-    this.#ownersAt(beginning.place.connection).set(taskId, { client: beginning.client });
+    this.#owners.add(beginning.place.connection, taskId, task);
     this.heard(task, { taskId, status, livesMs, ...text });
     // A connection that takes no more may still have carried this answer.
     if (beginning.place.connection.isLost) this.lost(beginning.place.connection);
@@ -240,7 +241,7 @@ export class BegunTasks {
     entry.expiry?.[Symbol.dispose]();
     this.#letGo(entry);
     this.#tasks.delete(entry.serial);
-    this.#owners.get(entry.place.connection)?.delete(entry.taskId);
+    this.#owners.remove(entry.place.connection, entry.taskId, entry);
   }
 
   /** The connection is gone: tasks of a session are lost; modern ones are the server's to know. */
@@ -253,7 +254,7 @@ export class BegunTasks {
         this.#letGo(entry);
       }
     }
-    this.#owners.delete(connection);
+    this.#owners.lost(connection);
     for (const lost of this.#followed.get(connection) ?? []) lost();
   }
 
@@ -282,14 +283,14 @@ export class BegunTasks {
     caller: Caller | undefined,
     lost: () => void,
   ): Disposable {
-    const owners = this.#ownersAt(connection);
-    if (caller) owners.set(taskId, { client: caller.client, caller });
+    const owner = caller && { client: caller.client, caller };
+    if (owner) this.#owners.add(connection, taskId, owner);
     const followed = this.#followed.get(connection) ?? new Set();
     this.#followed.set(connection, followed);
     followed.add(lost);
     return {
       [Symbol.dispose]: () => {
-        owners.delete(taskId);
+        if (owner) this.#owners.remove(connection, taskId, owner);
         followed.delete(lost);
         if (followed.size === 0) this.#followed.delete(connection);
       },
@@ -302,7 +303,7 @@ export class BegunTasks {
     from: Connection,
   ): { readonly client: Client; readonly caller: Caller | undefined } | undefined {
     const taskId = relatedTask(message);
-    const owner = taskId === undefined ? undefined : this.#owners.get(from)?.get(taskId);
+    const owner = taskId === undefined ? undefined : this.#owners.of(from, taskId);
     if (!owner || taskId === undefined) return undefined;
     const asking = [...(this.#at(from, taskId)?.asking ?? [])];
     return { client: owner.client, caller: owner.caller ?? asking.at(-1) };
@@ -340,12 +341,6 @@ export class BegunTasks {
       if (task.taskId === taskId && task.place.connection === connection) return task;
     }
     return undefined;
-  }
-
-  #ownersAt(connection: Connection): Map<string, { client: Client; caller?: Caller }> {
-    const owners = this.#owners.get(connection) ?? new Map();
-    this.#owners.set(connection, owners);
-    return owners;
   }
 }
 

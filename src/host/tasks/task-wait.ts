@@ -6,9 +6,9 @@
 
 import { CancelSignal } from '../../kernel/cancel-signal.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { ignored } from '../../kernel/contain.ts';
 import { Fault, type FaultCode } from '../../kernel/fault.ts';
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
+import { unlessAborted } from '../../upstream/unless-aborted.ts';
 import { numberOf } from '../../wire/decode.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
@@ -46,7 +46,9 @@ export interface TaskWait {
 export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<Message> {
   const { connection, tasks, caller } = wait;
   const loss = new CancelSignal();
-  using _owner = tasks.following(connection, task.taskId, caller, () => loss.abort());
+  using _owner = tasks.following(connection, task.taskId, caller, () =>
+    loss.abort(lostFault(wait.server)),
+  );
   const options = { ...wait.options, headers: taskHeaders(connection, task.taskId) };
   const ask = (method: string, more = '') => {
     const members = `"taskId":${JSON.stringify(task.taskId)}${more}`;
@@ -171,21 +173,15 @@ async function answersOf(
   const withdrawn = new CancelSignal();
   const asking = askForInput(caller, server, requests, withdrawn);
   try {
-    return await interruption.of(unlessLost(server, loss, asking));
+    return await interruption.of(unlessAborted(loss, asking));
   } catch (thrown) {
     withdrawn.abort();
     throw thrown;
   }
 }
 
-function unlessLost<T>(server: string, loss: CancelSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const lost = () =>
-      reject(new Fault('unavailable', `${server} was lost while its task waited`, { server }));
-    loss.addEventListener('abort', lost);
-    if (loss.aborted) lost();
-    work.then(resolve, reject).catch(ignored);
-  });
+function lostFault(server: string): Fault {
+  return new Fault('unavailable', `${server} was lost while its task waited`, { server });
 }
 
 function unasked({ key, message }: InputRequest): InputResponse {

@@ -21,7 +21,7 @@ import type {
 import { Conversation } from '../conversation.ts';
 import type { Exchange } from '../exchange.ts';
 import { joined, notificationText, requestText, withProgress } from '../frame.ts';
-import { answersProbe } from '../liveness.ts';
+import { answersProbe, isFromSession } from '../liveness.ts';
 import {
   type EraKnowledge,
   type EraMemory,
@@ -207,7 +207,7 @@ class HttpConnection implements Connection {
         headers: (status, received) => {
           if (session !== undefined && status === 404) this.#sessionLost(exchange);
           else this.#answerHeaders(method, status, received);
-          if (session !== undefined && status === 400) this.#doubtSession(method);
+          if (session !== undefined && status === 400) this.#doubtSession(method, exchange);
           if (!this.#greeting && status === 200)
             page = pageFault(this.#parts, this.generation, received);
         },
@@ -325,10 +325,14 @@ class HttpConnection implements Connection {
    * Many servers answer 400 where they do not know the session (any more), and 400 may mean anything else: a
    * session in which not even a ping is taken is over. What was refused is not sent again.
    */
-  #doubtSession(refused: string): void {
-    if (refused === 'ping') {
-      this.#session = undefined;
-      return this.#lose(this.#fault('does not take its session any more'));
+  #doubtSession(method: string, refused: Exchange): void {
+    if (method === 'ping') {
+      const over = () => this.#sessionRefused();
+      const heard = (message: Message) => {
+        if (!isFromSession(message)) over();
+      };
+      refused.answer.then(heard, over).catch(ignored);
+      return;
     }
     if (this.#isDoubted || !this.#greeting) return;
     this.#isDoubted = true;
@@ -336,6 +340,11 @@ class HttpConnection implements Connection {
       this.#isDoubted = false;
     };
     answersProbe(this).then(answered).catch(ignored);
+  }
+
+  #sessionRefused(): void {
+    this.#session = undefined;
+    this.#lose(this.#fault('does not take its session any more'));
   }
 
   /** The server has forgotten us: nothing was run, and a new session is needed. */

@@ -10,6 +10,7 @@ function call(connection: Connection) {
   return exchange;
 }
 
+const badRequest = { code: -32000, message: 'Bad Request: No valid session ID provided' };
 const noSuchSession = { code: -32001, message: 'Session not found' };
 
 describe('a legacy session', () => {
@@ -94,6 +95,8 @@ describe('a legacy session', () => {
     ['nothing', undefined],
     ['an error for nobody', { jsonrpc: '2.0', id: null, error: noSuchSession }],
     ['an error for this very ping', { jsonrpc: '2.0', id: 'own', error: noSuchSession }],
+    // As server-everything does, which repeats the id of what it has not read.
+    ['-32000 for this very ping', { jsonrpc: '2.0', id: 'own', error: badRequest }],
   ])('in which even a ping is answered 400, with %s, is lost', async (_name, body) => {
     const { connection, http, lost } = await legacyServer();
     const exchange = call(connection);
@@ -103,8 +106,42 @@ describe('a legacy session', () => {
     const own = (http.last.body as { id: number }).id;
     if (body === undefined) http.last.status(400);
     else http.last.json(body.id === null ? body : { ...body, id: own }, { status: 400 });
+    await settled();
     expect([lost.length, connection.isLost]).toEqual([1, true]);
     await connection.close('end');
+  });
+
+  it('in which even a ping is answered 400, with a body that does not end, is lost', async () => {
+    const { connection, http, lost, clock } = await legacyServer();
+    call(connection).answer.catch(() => {});
+    http.last.status(400);
+    await settled();
+    expect(http.last.method).toBe('ping');
+    http.last.respond(400, { 'content-type': 'application/json' });
+    await clock.advanceAsync(5_000);
+    expect([lost.length, connection.isLost]).toEqual([1, true]);
+    await connection.close('end');
+  });
+
+  it.each([
+    ['an unknown method', { error: { code: -32601, message: 'no ping' } }],
+    ['a result', { result: {} }],
+  ])('that answers a ping itself, with 400 and %s, goes on', async (_name, member) => {
+    const { connection, http, lost } = await legacyServer();
+    for (let calls = 0; calls < 2; calls += 1) {
+      const exchange = call(connection);
+      http.last.status(400);
+      await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+      const { id, method } = http.last.body as { id: number; method: string };
+      expect(method).toBe('ping');
+      http.last.json({ jsonrpc: '2.0', id, ...member }, { status: 400 });
+      await settled();
+    }
+    expect([lost.length, connection.isLost]).toEqual([0, false]);
+    const closing = connection.close('end');
+    await settled();
+    http.last.status(200);
+    await closing;
   });
 
   it('in which a call is answered 400, and a ping well, goes on', async () => {

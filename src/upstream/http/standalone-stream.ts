@@ -4,35 +4,16 @@
 // that does not offer the stream is not asked again. It may fail without loss: what answers a request
 // comes on the request's own stream.
 
+import { type EndedStream, reopenMs } from '../../kernel/reopen.ts';
 import type { Message } from '../../wire/scan.ts';
 import { HttpAnswer } from './http-answer.ts';
 import type { HttpInFlight } from './http-client.ts';
 import type { HttpParts } from './http-connection.ts';
 
-const firstReopenMs = 1_000;
 const longestReopenMs = 30_000;
-/** A stream that lasted this long was healthy. */
-const healthyMs = 30_000;
 
 /** A stream that was resumed should have brought what was missed by then. */
 const catchUpMs = 2_000;
-
-/** What is known when a stream has ended. */
-export interface EndedStream {
-  /** How long we waited before we opened it; 0 for the first. */
-  readonly waitedMs: number;
-  /** How long it stood; 0 if it was never there. */
-  readonly lastedMs: number;
-  /** How long the server wants us to wait. */
-  readonly retryMs: number | undefined;
-}
-
-/** How long to wait before the stream is opened again. */
-export function reopenMs({ waitedMs, lastedMs, retryMs = 0 }: EndedStream): number {
-  const isFirst = waitedMs === 0 || lastedMs >= healthyMs;
-  const ms = isFirst ? firstReopenMs : Math.min(waitedMs * 2, longestReopenMs);
-  return Math.max(ms, retryMs);
-}
 
 /** Whether a status means "not now" rather than "not here". 409: it takes our last stream for open. */
 function isPassing(status: number): boolean {
@@ -145,7 +126,7 @@ export class UnaskedStream implements Disposable {
     if (isRefused && this.#lastId === undefined) return;
     // Perhaps it has only forgotten the event that we named: then the stream begins anew.
     if (isRefused) this.#lastId = undefined;
-    const ms = reopenMs(ended);
+    const ms = reopenMs(ended, longestReopenMs);
     this.#after(ms, () => this.#open(ms));
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reopenMs } from './standalone-stream.ts';
+import { reopenMs } from './reopen.ts';
 
 describe('the wait before a stream is opened again', () => {
   it.each([
@@ -13,6 +13,6 @@ describe('the wait before a stream is opened again', () => {
       9_000,
     ],
   ])('%s', (_name, ended, ms) => {
-    expect(reopenMs({ retryMs: undefined, ...ended })).toBe(ms);
+    expect(reopenMs(ended, 30_000)).toBe(ms);
   });
 });

@@ -1,12 +1,53 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** What takes longest, in this order: begun first, they leave nobody waiting at the end. */
+const longest = [
+  'src/wire/wire.test',
+  'src/catalog/cursors.test',
+  'test/conformance/conformance',
+  'test/chaos/chaos',
+  'test/integration/orphans',
+  'test/interop/interop',
+  'test/integration/matrix/interactive',
+  'test/integration/matrix/sdk-',
+  'test/controls/controls',
+  'test/simulation/simulation',
+  'test/integration/eras',
+  'test/integration/supervision',
+  'test/crash/crash',
+  'test/slow-clients/slow-clients',
+  'test/integration/noise',
+  'test/integration/faulty-fixture',
+  'test/integration/gateway-classes',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const at = longest.findIndex((part) => moduleId.includes(`/${part}`));
+      return at < 0 ? longest.length : at;
+    };
+    return [...files].sort((a, b) => place(a) - place(b) || a.moduleId.localeCompare(b.moduleId));
+  }
+}
 
 // Three projects: unit tests stand beside their source and touch neither processes nor ports;
 // architecture tests read the tree; integration tests run real processes against the build.
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       // No unit test changes anything global, so they share one module graph: seconds, not a minute.
-      { test: { name: 'unit', include: ['src/**/*.test.ts'], pool: 'threads', isolate: false } },
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts'],
+          pool: 'threads',
+          isolate: false,
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'architecture',
@@ -19,11 +60,12 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: [
-            'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,interop,controls,proof}/**/*.test.ts',
+            'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,load,interop,controls,proof}/**/*.test.ts',
           ],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          maxWorkers: 2,
+          // One more than the two cores that are asked for: a third of the time a file waits for processes.
+          maxWorkers: 3,
           setupFiles: ['test/support/no-survivors.ts'],
         },
       },

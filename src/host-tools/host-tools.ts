@@ -41,10 +41,6 @@ export type HostToolOutcome =
   /** An MCP tool result as JSON text. */
   { readonly kind: 'result'; readonly result: string } | Invalid;
 
-export function isHostTool(name: string): name is HostToolName {
-  return (hostToolNames as readonly string[]).includes(name);
-}
-
 /** The arguments are the parsed value; absent ones are undefined. */
 export function callHostTool(
   name: HostToolName,

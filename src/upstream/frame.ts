@@ -66,11 +66,6 @@ export function asLine(frame: OutgoingFrame | Buffer): OutgoingFrame {
   return line;
 }
 
-/** What is carried, in one piece. */
-export function carriedText(carried: Carried): string {
-  return joined(join('', carried, '')).toString();
-}
-
 /** In one piece. */
 export function joined(frame: OutgoingFrame): string | Buffer {
   if (typeof frame === 'string') return frame;

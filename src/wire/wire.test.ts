@@ -157,7 +157,7 @@ describe('the grammar', () => {
       fc.property(document, (bytes) => {
         expect(refusalOf(() => checkValue(bytes))).toBeNull();
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -172,7 +172,7 @@ describe('the grammar', () => {
           expect(refusalOf(() => checkValue(bytes)) === null).toBe(parsedByOracle(bytes) !== null);
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: 2500 },
     );
   });
 
@@ -195,7 +195,7 @@ describe('the grammar', () => {
         const cut = bytes.subarray(0, place % (bytes.length + 1));
         expect(refusalOf(() => checkValue(cut)) === null).toBe(parsedByOracle(cut) !== null);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 });
@@ -270,7 +270,7 @@ describe('scanMessage', () => {
         const isBroken = refusalOf(() => scanMessage(bytes))?.rpcCode === -32700;
         expect(isBroken).toBe(parsedByOracle(bytes) === null);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -283,7 +283,7 @@ describe('scanMessage', () => {
         fc.pre(refusal?.reason !== 'bad-version');
         expect(refusal === null).toBe(isSound(root));
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -295,7 +295,7 @@ describe('scanMessage', () => {
         if (!isSound(root)) expect(refusal?.rpcCode).toBe(-32600);
         else expect([undefined, 'escaped-key', 'bad-version']).toContain(refusal?.reason);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -356,7 +356,7 @@ describe('canonicalText', () => {
         expect(canonicalText(Buffer.from(new Writer(other).write(root)))).toBe(first);
         expect(first === null).toBe(outline(root) === null);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -370,7 +370,7 @@ describe('canonicalText', () => {
         );
         if (outline(one) !== null) expect(texts[0] === texts[1]).toBe(isEqual);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 

@@ -1,5 +1,5 @@
-// The smoke form of `npm run chaos`: twenty seconds of it, once, and what must be nothing is nothing.
-// Sizes and speed are judged by the command alone.
+// The short form of `npm run chaos`: a few seconds of it, once, and what must be nothing is nothing.
+// Sizes, speed and what is held at rest before and after (descriptors, memory) are judged by the command alone.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Report } from '../proof/report.ts';
@@ -9,13 +9,14 @@ import { runChaos } from './chaos.ts';
 const seed = Number(process.env['CHAOS_SEED'] ?? 20);
 let report: Report;
 
-describe('twenty seconds of chaos', () => {
+describe('eight seconds of chaos', () => {
   beforeAll(async () => {
     report = await runChaos({
-      seconds: 20,
+      seconds: 8,
       seed,
       build,
       isKept: false,
+      isCompared: false,
       hasNeighbours: false,
       say: (line) => console.log(line),
     });
@@ -52,8 +53,7 @@ describe('twenty seconds of chaos', () => {
     expect(figure('zombies')).toBe(0);
   });
 
-  it('leave no descriptor open for good, and end in no fault of our own #gone-client', () => {
-    expect(figure('descriptor growth')).toBeLessThanOrEqual(5);
+  it('end in no fault of our own', () => {
     expect(figure('defects of our own (internal)')).toBe(0);
   });
 
@@ -63,11 +63,16 @@ describe('twenty seconds of chaos', () => {
   });
 
   it('have really been chaos', () => {
-    expect(figure('faults')).toBeGreaterThan(33);
-    expect(figure('kinds of faults')).toBeGreaterThanOrEqual(14);
-    expect(report.findings).toEqual([]);
+    expect(figure('faults')).toBeGreaterThan(13);
+    expect(figure('kinds of faults')).toBeGreaterThanOrEqual(8);
+    expect(report.findings.filter((finding) => !isAboutCoverage(finding))).toEqual([]);
   });
 });
+
+/** Whether a run met everything that it could is asked of the long form: this one may be too short. */
+function isAboutCoverage(finding: string): boolean {
+  return finding.startsWith('[evidence] no answer ');
+}
 
 function figure(name: string): number {
   const found = report.figures.find((one) => one.name === name);

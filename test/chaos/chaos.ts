@@ -1,5 +1,5 @@
-// One run of chaos, from the first process to the last figure: a storm to warm up, a moment of rest,
-// the storm itself, rest again, the end of everything, and then the judgement: the driver's own counts,
+// One run of chaos, from the first process to the last figure: a storm to warm up, a moment of rest
+// (both left out in the short form), the storm itself, rest again, the end of everything, and then the judgement: the driver's own counts,
 // what is left behind, and the independent checker's word on the evidence.
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,6 +25,8 @@ export interface ChaosOptions {
   readonly build: string;
   /** Keep the folder of the run even if nothing was found, with the heap at both moments of rest. */
   readonly isKept: boolean;
+  /** Warm up, and compare what the gateway holds at rest before and after the storm. */
+  readonly isCompared: boolean;
   /** Measure healthy neighbours of bad servers, too, when the storm is over. */
   readonly hasNeighbours: boolean;
   readonly say: (line: string) => void;
@@ -35,7 +37,8 @@ export interface ChaosOptions {
 export interface Evidence {
   readonly seconds: number;
   readonly tally: Tally;
-  readonly before: IdlePoint;
+  /** Absent where nothing is compared. */
+  readonly before: IdlePoint | undefined;
   readonly after: IdlePoint;
   readonly orphans: readonly string[];
   /** Events that tell of an error of our own. */
@@ -93,10 +96,13 @@ async function run(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
   options.started?.(fleet);
   try {
     const resting = { fleet, tally, hasSnapshot: options.isKept };
-    const warmSeconds = seconds * warmShare;
-    await storm({ name: 'warm', seconds: warmSeconds, fleet, dice, tally });
-    say(`warm: ${tally.calls} calls; resting`);
-    const before = await idlePoint({ ...resting, name: 'rest-1' });
+    const warmSeconds = options.isCompared ? seconds * warmShare : 0;
+    let before: IdlePoint | undefined;
+    if (options.isCompared) {
+      await storm({ name: 'warm', seconds: warmSeconds, fleet, dice, tally });
+      say(`warm: ${tally.calls} calls; resting`);
+      before = await idlePoint({ ...resting, name: 'rest-1' });
+    }
     await storm({ name: 'storm', seconds: seconds - warmSeconds, fleet, dice, tally });
     say(`the storm is over: ${tally.calls} calls; resting`);
     const after = await idlePoint({ ...resting, name: 'rest-2' });
@@ -112,7 +118,7 @@ async function run(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
     const findings = [
       ...fleet.findings,
       ...orphans.map((one) => `[no-orphans] it outlived the gateway: ${one}`),
-      ...[...before.zombies, ...after.zombies].map((one) => `a zombie: ${one}`),
+      ...[...(before?.zombies ?? []), ...after.zombies].map((one) => `a zombie: ${one}`),
       ...defects.map((one) => `[one-bad-neighbour] a defect of ours: ${one}`),
       ...said
         .filter((line) => line !== '' && !isNews(line))

@@ -3,6 +3,7 @@
 
 import { atLeast, atMost, exactly, type Figure, fact } from '../proof/report.ts';
 import type { Evidence } from './chaos.ts';
+import type { IdlePoint } from './idle-point.ts';
 import { byCount, quantile } from './tally.ts';
 
 export const fullSeconds = 180;
@@ -25,7 +26,13 @@ export function figuresOf(evidence: Evidence): readonly Figure[] {
     exactly('contained defects of our own (events)', defects.length, 0),
     exactly('contained defects of our own (status)', after.internalErrors, 0),
     exactly('orphans', orphans.length, 0),
-    exactly('zombies', before.zombies.length + after.zombies.length, 0),
+    exactly('zombies', (before?.zombies.length ?? 0) + after.zombies.length, 0),
+    ...(before ? growth(before, after) : []),
+  ];
+}
+
+function growth(before: IdlePoint, after: IdlePoint): readonly Figure[] {
+  return [
     atMost('descriptor growth', after.descriptors.length - before.descriptors.length, 5),
     fact('descriptors at rest', `${byKind(before.descriptors)}; then ${byKind(after.descriptors)}`),
     atMost('heap growth, MiB', mebibytes(after.heapBytes - before.heapBytes), 2),

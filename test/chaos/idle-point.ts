@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import { writeControl } from '../support/faulty.ts';
 import { until } from '../support/until.ts';
-import { type Client, pauseMs } from './client.ts';
+import type { Client } from './client.ts';
 import { HttpClient } from './client-http.ts';
 import { modernHeaders, requestFrame } from './dialects.ts';
 import type { Fleet } from './fleet.ts';
@@ -57,7 +57,9 @@ export async function idlePoint(options: IdlePointOptions): Promise<IdlePoint> {
       throw new Error(`${error.message}, but ${JSON.stringify(restless)}`);
     },
   );
-  await pauseMs(quietMs);
+  const isQuiet = () => hasNoConnection(gateway.pid);
+  // One that is still there then is counted.
+  await until(isQuiet, 'kept connections to be given up', quietMs).catch(() => {});
   const zombies = await lastingZombies(gateway.pid);
   const descriptors = descriptorsOf(gateway.pid);
   const { usedBytes: heapBytes, bufferBytes } = await lookIntoHeap(gateway.inspector);
@@ -82,6 +84,14 @@ async function heal(folder: string, client: Client): Promise<void> {
     }),
   );
 }
+
+function hasNoConnection(pid: number): boolean {
+  const ends = descriptorsOf(pid).filter((one) => one.startsWith('tcp '));
+  return ends.every((one) => one.endsWith(` state ${listening}`));
+}
+
+/** As the kernel writes it. */
+const listening = '0A';
 
 const restingStates = ['idle', 'ejected', 'disabled'];
 

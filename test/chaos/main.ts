@@ -67,6 +67,7 @@ function read() {
       build: built(resolve(values.build ?? process.env['HOLDFAST_BUILD'] ?? dist)),
       json: values.json,
       isKept: values.keep,
+      isCompared: true,
       hasNeighbours: !values['no-neighbours'],
     };
   } catch (error) {

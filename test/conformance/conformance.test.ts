@@ -1,7 +1,8 @@
 // The official conformance suite, in the role of the client against the fixture and against the
 // gateway in front of it, and in the role of the server behind the gateway. The fixture by itself
 // is the measure: the gateway may neither lose nor gain a check in any scenario. Which scenarios do
-// not apply to a gateway is said in the README.md beside this file.
+// not apply to a gateway is said in the README.md beside this file. Most of its time the suite waits,
+// so the subjects are tried side by side, each with a fixture of its own.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,93 +37,111 @@ const ownChoice = 'server-sse-polling';
 /** Its older tools push their questions, and on a modern connection nobody can be asked. */
 const pushOnly = ['--push-only'];
 
-let fixture: Endpoint;
-let pushing: Endpoint;
 let folder: string;
-const bare = new Map<Revision, readonly ScenarioResult[]>();
 
 beforeAll(async () => {
   await installSuite();
   folder = await mkdtemp(join(tmpdir(), 'holdfast-bystanders-'));
-  fixture = await startFixture();
-  pushing = await startFixture(pushOnly);
-  for (const revision of revisions) bare.set(revision, await runServerSuite(fixture.url, revision));
 }, 2 * suiteMs);
 
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-  await pushing[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe.concurrent('the fixture by itself', () => {
+  it.each(revisions)(
+    'passes every scenario of %s, required or not',
+    async (revision) => {
+      const results = await bare(revision);
+      expect(results.filter(({ isRequired }) => isRequired)).toHaveLength(
+        requiredScenarios[revision],
+      );
+      expect(complaints(results)).toEqual([]);
+    },
+    suiteMs,
+  );
 });
 
-describe('the fixture by itself', () => {
-  it.each(revisions)('passes every scenario of %s, required or not', (revision) => {
-    const results = bare.get(revision) ?? [];
-    expect(results.filter(({ isRequired }) => isRequired)).toHaveLength(
-      requiredScenarios[revision],
-    );
-    expect(complaints(results)).toEqual([]);
-  });
+describe.concurrent('the gateway in front of the fixture on HTTP #conformance', () => {
+  behavesAsBare(onHttp());
 });
 
-describe('the gateway in front of the fixture on HTTP #conformance', () => {
-  behavesAsBare(() => ({ fixture: { type: 'http', url: fixture.url } }));
+describe.concurrent('the gateway in front of the fixture on stdio', () => {
+  behavesAsBare(async () => ({ fixture: fixtureOnStdio() }));
 });
 
-describe('the gateway in front of the fixture on stdio', () => {
-  behavesAsBare(() => ({ fixture: fixtureOnStdio() }));
-});
-
-describe('a server of both eras that can ask on legacy connections only', () => {
+describe.concurrent('a server of both eras that can ask on legacy connections only', () => {
   it.each(revisions)(
     'passes the same of %s by itself',
     async (revision) => {
-      const results = await runServerSuite(pushing.url, revision);
-      expect(complaints(results)).toEqual([]);
-      expect(countsOf(results)).toEqual(countsOf(bare.get(revision) ?? []));
+      await using pushing = await startFixture(pushOnly);
+      await passesAsBare(pushing, revision);
     },
     suiteMs,
   );
 
   describe('behind the gateway, on HTTP #conformance', () => {
-    behavesAsBare(() => ({ fixture: { type: 'http', url: pushing.url } }));
+    behavesAsBare(onHttp(pushOnly));
   });
 
   describe('behind the gateway, on stdio #conformance', () => {
-    behavesAsBare(() => ({ fixture: fixtureOnStdio(pushOnly) }));
+    behavesAsBare(async () => ({ fixture: fixtureOnStdio(pushOnly) }));
   });
 });
 
-describe('the gateway with three more servers behind it #conformance', () => {
-  behavesAsBare(async () => ({
-    fixture: { type: 'http', url: fixture.url },
-    ...(await bystanders(folder)),
-  }));
+describe.concurrent('the gateway with three more servers behind it #conformance', () => {
+  const fixture = onHttp();
+  behavesAsBare(async () => ({ ...(await fixture()), ...(await bystanders(folder)) }));
 });
 
-function behavesAsBare(
-  servers: () => Parameters<typeof startGateway>[0] | ReturnType<typeof bystanders>,
-): void {
+const measures = new Map<Revision, Promise<readonly ScenarioResult[]>>();
+
+/** What the fixture passes by itself, found out once. */
+function bare(revision: Revision): Promise<readonly ScenarioResult[]> {
+  const measure = measures.get(revision) ?? bareRun(revision);
+  measures.set(revision, measure);
+  return measure;
+}
+
+async function bareRun(revision: Revision): Promise<readonly ScenarioResult[]> {
+  await using fixture = await startFixture();
+  return await runServerSuite(fixture.url, revision);
+}
+
+type Servers = Parameters<typeof startGateway>[0];
+
+/** A fixture on HTTP, for the describe block in which this is called. */
+function onHttp(options: readonly string[] = []): () => Promise<Servers> {
+  let fixture: Endpoint;
+  afterAll(() => fixture?.[Symbol.asyncDispose]());
+  return async () => {
+    fixture = await startFixture(options);
+    return { fixture: { type: 'http', url: fixture.url } };
+  };
+}
+
+/** One after the other: both revisions are asked of one gateway. */
+function behavesAsBare(servers: () => Promise<Servers>): void {
   let gateway: Endpoint;
 
   beforeAll(async () => {
     gateway = await startGateway(await servers());
   });
 
-  afterAll(() => gateway[Symbol.asyncDispose]());
+  afterAll(() => gateway?.[Symbol.asyncDispose]());
 
-  it.each(revisions)(
+  it.sequential.each(revisions)(
     'passes what the fixture passes of %s, check by check',
-    async (revision) => {
-      const results = await runServerSuite(gateway.url, revision);
-      expect(complaints(results)).toEqual([]);
-      expect(countsOf(results)).toEqual(countsOf(bare.get(revision) ?? []));
-    },
+    (revision) => passesAsBare(gateway, revision),
     suiteMs,
   );
 }
 
-describe('skills (SEP-2640) through a gateway that has never started its servers', () => {
+async function passesAsBare({ url }: Endpoint, revision: Revision): Promise<void> {
+  const results = await runServerSuite(url, revision);
+  expect(complaints(results)).toEqual([]);
+  expect(countsOf(results)).toEqual(countsOf(await bare(revision)));
+}
+
+describe.concurrent('skills (SEP-2640) through a gateway that has never started its servers', () => {
   const scenarios = ['enumeration', 'manifest', 'directory'].map(
     (name) => `sep-2640-skills-${name}`,
   );
@@ -148,7 +167,7 @@ describe('skills (SEP-2640) through a gateway that has never started its servers
   }
 });
 
-describe('the gateway as a client', () => {
+describe.concurrent('the gateway as a client', () => {
   const script = fileURLToPath(new URL('use-everything.mjs', import.meta.url));
   const command = `${process.execPath} ${script}`;
   const applicable: Readonly<Record<Revision, readonly string[]>> = {

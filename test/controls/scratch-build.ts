@@ -28,6 +28,8 @@ export class ScratchBuild implements Disposable {
   /** Takes the place of dist/. */
   readonly folder: string;
   readonly #home: string;
+  /** What stood in the files that were changed. */
+  readonly #before = new Map<string, string>();
   #isKept = false;
 
   /** A copy for this finder, without a bug so far. */
@@ -58,12 +60,20 @@ export class ScratchBuild implements Disposable {
       const found = this.#filesOf(patch).flatMap((file) => timesIn(file, edit.find));
       const [file] = found;
       if (file === undefined || found.length > 1) throw unfit(patch, edit, found.length);
+      const text = readFileSync(file, 'utf8');
+      if (!this.#before.has(file)) this.#before.set(file, text);
       writeFileSync(
         file,
-        readFileSync(file, 'utf8').replace(edit.find, () => edit.replace),
+        text.replace(edit.find, () => edit.replace),
       );
       return file;
     });
+  }
+
+  /** Without a bug again. */
+  restore(): void {
+    for (const [file, text] of this.#before) writeFileSync(file, text);
+    this.#before.clear();
   }
 
   /** For somebody who wants to look at it. */

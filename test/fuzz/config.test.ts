@@ -1,4 +1,4 @@
-// The smoke form of the config's part of `npm run fuzz`.
+// The short form of the config's part of `npm run fuzz`.
 
 import { expect, it } from 'vitest';
 import { ConfigFolder } from './config-check.ts';
@@ -10,7 +10,7 @@ import { Tally } from './tally.ts';
 it('a strange config file is taken, or refused in lines that name the place and show no secret #config', async () => {
   using folder = new ConfigFolder();
   const [findings, tally] = [new Findings(), new Tally()];
-  const options = { seed: 20_261_116, seconds: 3, signal: new AbortController().signal };
+  const options = { seed: 20_261_116, seconds: 1.5, signal: new AbortController().signal };
   await fuzzFor(
     { parser: 'config', make: configText, check: folder.check },
     options,

@@ -1,4 +1,4 @@
-// The smoke form of the gateway's part of `npm run fuzz`: the HTTP edge, and standard input.
+// The short form of the gateway's part of `npm run fuzz`: the HTTP edge, and standard input.
 
 import { describe, expect, it } from 'vitest';
 import { buildFolder as build } from '../support/build.ts';
@@ -7,7 +7,7 @@ import { fuzzHttp } from './http.ts';
 import { fuzzStdio } from './stdio.ts';
 import { Tally } from './tally.ts';
 
-const options = { build, seed: 20_261_116, seconds: 3, signal: new AbortController().signal };
+const options = { build, seed: 20_261_116, seconds: 2, signal: new AbortController().signal };
 
 describe('a gateway under strange requests', () => {
   it('answers every one once and as it should, lets none through that is wrong, and keeps serving others #http-edge #bad-input', async () => {
@@ -15,7 +15,7 @@ describe('a gateway under strange requests', () => {
     const { requests, descriptorGrowth } = await fuzzHttp(options, findings, tally);
     expect(findings.lines).toEqual([]);
     expect(descriptorGrowth).toBeLessThanOrEqual(5);
-    expect(requests).toBeGreaterThan(600);
+    expect(requests).toBeGreaterThan(300);
   });
 
   it('answers strange lines on its standard input one by one #bad-input #stdio-session', async () => {

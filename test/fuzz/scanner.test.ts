@@ -1,4 +1,4 @@
-// The smoke form of the scanner's part of `npm run fuzz`.
+// The short form of the scanner's part of `npm run fuzz`.
 
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -17,7 +17,6 @@ type Era = (typeof eras)[number];
 
 /** Five times what is promised. */
 const boundMs = 5000;
-const figures: string[] = [];
 let home: GatewayHome;
 let calls = 0;
 
@@ -30,10 +29,7 @@ beforeAll(async () => {
   await home.configure({ mcpServers, drainMs: 500 });
 });
 
-afterAll(async () => {
-  console.log(`from leaving to the server's being told:\n${figures.join('\n')}`);
-  await home[Symbol.asyncDispose]();
-});
+afterAll(() => home[Symbol.asyncDispose]());
 
 /** A call that takes longer than any test, and how its server comes to know of it and of its end. */
 function longCall(era: Era) {
@@ -43,11 +39,9 @@ function longCall(era: Era) {
     params: { name: `${era}__slow`, arguments: { ms: 600_000, progressEvery: 20, nonce } },
     arrived: () => until(() => callIn(record(era), nonce) !== undefined, 'the call to arrive'),
     isCancelled: () => isCancelledIn(record(era), nonce),
-    async cancelledAfter(way: string, leave: () => unknown): Promise<void> {
-      const left = performance.now();
+    async cancelledAfter(leave: () => unknown): Promise<void> {
       await leave();
       await until(() => isCancelledIn(record(era), nonce), 'the server to be told', boundMs);
-      figures.push(`  ${way}, ${era} server: ${(performance.now() - left).toFixed(0)} ms`);
     },
   };
 }
@@ -94,7 +88,7 @@ describe.each(eras)('a client over HTTP of a %s server', (era) => {
     const pending = client.begin(modernRequest('tools/call', params));
     pending.answered.catch(() => {});
     await arrived();
-    await cancelledAfter('modern HTTP, socket closed', pending.cut);
+    await cancelledAfter(pending.cut);
     await nothingIsLeft();
   });
 
@@ -103,7 +97,7 @@ describe.each(eras)('a client over HTTP of a %s server', (era) => {
     const wish = { ...params, _meta: { progressToken: 'token' } };
     const stream = await client.open(modernRequest('tools/call', wish));
     expect((await stream.message()).params.progressToken).toBe('token');
-    await cancelledAfter('modern HTTP, stream closed', () => stream.drop());
+    await cancelledAfter(() => stream.drop());
     await nothingIsLeft();
   });
 
@@ -118,7 +112,7 @@ describe.each(eras)('a client over HTTP of a %s server', (era) => {
     await session.ask('ping');
     await session.call(`${era}__echo`, { text: 'after' });
     expect(isCancelled()).toBe(false);
-    await cancelledAfter('legacy HTTP, DELETE', () => session.delete());
+    await cancelledAfter(() => session.delete());
     expect((await session.ask('ping')).status).toBe(404);
     await nothingIsLeft();
   });
@@ -133,7 +127,7 @@ describe.each(eras)('a client over HTTP of a %s server', (era) => {
     expect((await stream.message()).result.protocolVersion).toBe('2024-11-05');
     await post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     await arrived();
-    await cancelledAfter('2024 transport, stream closed', () => stream.drop());
+    await cancelledAfter(() => stream.drop());
     await until(async () => (await post(legacyHello())).status === 404, 'the session to be gone');
     await nothingIsLeft();
   });
@@ -144,9 +138,7 @@ describe.each(eras)('a client over HTTP of a %s server', (era) => {
     const pending = session.begin('tools/call', params, 7);
     await arrived();
     const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
-    await cancelledAfter('legacy HTTP, notification', () =>
-      client.ask({ headers: session.headers, body: cancel }),
-    );
+    await cancelledAfter(() => client.ask({ headers: session.headers, body: cancel }));
     const again = await session.call(`${era}__echo`, { text: 'again' }, 7);
     expect(again.result.structuredContent.text).toBe('again');
     // Nothing is answered, and nothing hangs: the POST ends without a message.
@@ -168,7 +160,7 @@ describe.each(eras)('a client over stdio of a %s server', (era) => {
       client.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
     }
     for (const { arrived } of calls) await arrived();
-    await calls[0]?.cancelledAfter('stdio, input closed', () => void client.end());
+    await calls[0]?.cancelledAfter(() => void client.end());
     const { code, stderr } = await client.ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(calls.map(({ isCancelled }) => isCancelled())).toEqual([true, true, true]);
@@ -191,7 +183,7 @@ describe.each(eras)('a client over stdio of a %s server', (era) => {
     client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     await arrived();
     expect(processesWith(home.folder)).not.toEqual([]);
-    await cancelledAfter('stdio, client killed', () => client.kill('SIGKILL'));
+    await cancelledAfter(() => client.kill('SIGKILL'));
     await until(() => processesWith(home.folder).length === 0, 'everything to end');
   });
 });

@@ -212,7 +212,7 @@ describe('SIGTERM', () => {
     const record = (name: string) => home.file(`${name}.jsonl`);
     const server = (era: 'legacy' | 'modern') => recorded(faultyStdio({ era }), record(era));
     const mcpServers = { legacy: server('legacy'), modern: server('modern') };
-    await home.configure({ mcpServers });
+    await home.configure({ mcpServers, drainMs: 200 });
     const served = await home.serve();
     using client = new HttpClient(served.url);
     const session = await client.session();

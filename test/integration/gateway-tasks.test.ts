@@ -22,7 +22,7 @@ const program = (name: string) =>
   join(dirname(require.resolve(`@modelcontextprotocol/${name}/package.json`)), 'dist', 'index.js');
 const research = 'everything__simulate-research-query';
 const related = 'io.modelcontextprotocol/related-task';
-/** The work of the tool takes four seconds. */
+/** The work of the tool takes four seconds, so its clients come together. */
 const longMs = 30_000;
 
 let folder: GatewayFolder;
@@ -83,7 +83,7 @@ async function begin({ client }: TaskClient, args: object = { topic: 'kelp' }): 
   return task.taskId;
 }
 
-describe('a client that knows tasks', { timeout: longMs }, () => {
+describe.concurrent('a client that knows tasks', { timeout: longMs }, () => {
   it('follows one to its end, as it does without a gateway #tasks #all-of-mcp', async () => {
     await using other = await connected();
     await using own = await connected();
@@ -145,7 +145,7 @@ describe('a client that knows tasks', { timeout: longMs }, () => {
   });
 });
 
-describe('a client that knows no tasks', { timeout: longMs }, () => {
+describe.concurrent('a client that knows no tasks', { timeout: longMs }, () => {
   const call = { name: research, arguments: { topic: 'kelp' } };
 
   it.each([

@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Child, Containment } from '../../src/supervise/child.ts';
-import type { Spawner } from '../../src/supervise/process/start/spawn.ts';
 import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 import {
   cgroupsNamed,
@@ -14,8 +13,8 @@ import {
   type RecordedChild,
   recorded,
   shell,
-  until,
 } from '../support/recorded-child.ts';
+import { until } from '../support/until.ts';
 
 const table = systemProcesses();
 const offered = await offeredContainments();
@@ -40,7 +39,12 @@ const leak = 'head -c 400000000 /dev/zero | tail';
 const bomb = 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done; echo set; wait';
 const bigBomb = 'i=0; while [ $i -lt 500 ]; do sleep 1000 & i=$((i + 1)); done; wait';
 
-describe.each(keepers)('a limit kept by %s under the containment %s #limits', (keeper, kind) => {
+type Keeper = (typeof keepers)[number];
+let instances = 0;
+
+/** A spawner with this keeper; it counts the ticks of its clock and knows what it has left behind. */
+function subjectsOf([keeper, kind]: Keeper) {
+  const instance = `limits-${process.pid}-${++instances}`;
   let ticks = 0;
   const clock: Clock = {
     ...systemClock,
@@ -52,54 +56,65 @@ describe.each(keepers)('a limit kept by %s under the containment %s #limits', (k
       return systemClock.after(ms, counted, background);
     },
   };
-
-  function spawnerOf(): Spawner {
-    return newSpawner({ clock, containments: [kind], useCgroups: keeper === 'cgroup' });
-  }
+  const spawner = newSpawner({
+    ...{ clock, instance, containments: [kind], useCgroups: keeper === 'cgroup' },
+  });
 
   async function isGone({ child }: RecordedChild): Promise<void> {
     await child.sweep();
     const carriers = await table.carrying('HOLDFAST_INSTANCE=', await table.rows(), '0');
     expect(carriers.has(child.pid)).toBe(false);
-    expect(cgroupsNamed(`holdfast-t${process.pid}-`)).toEqual([]);
+    expect(cgroupsNamed(`holdfast-${instance}`)).toEqual([]);
   }
 
+  return {
+    spawner,
+    ticks: () => ticks,
+    isGone,
+    [Symbol.asyncDispose]: () => spawner[Symbol.asyncDispose](),
+  };
+}
+
+describe.each(keepers)('a limit kept by %s under the containment %s #limits', (...keeper) => {
   it('ends a tree that takes too much memory', async () => {
-    await using spawner = spawnerOf();
-    const subject = await shell(spawner, leak, { memoryMb: 48 });
-    expect(subject.child.enforced).toBe(keeper);
+    await using subjects = subjectsOf(keeper);
+    const subject = await shell(subjects.spawner, leak, { memoryMb: 48 });
+    expect(subject.child.enforced).toBe(keeper[0]);
     expect(await subject.exited).toMatchObject({ limit: 'memoryMb' });
-    await isGone(subject);
+    await subjects.isGone(subject);
   });
 
   it('ends a tree that has too many processes', async () => {
-    await using spawner = spawnerOf();
-    const subject = await shell(spawner, bomb, { processes: 6 });
-    expect(subject.child.enforced).toBe(keeper);
+    await using subjects = subjectsOf(keeper);
+    const subject = await shell(subjects.spawner, bomb, { processes: 6 });
+    expect(subject.child.enforced).toBe(keeper[0]);
     expect(await subject.exited).toEqual({ code: null, signal: 'SIGKILL', limit: 'processes' });
-    await isGone(subject);
+    await subjects.isGone(subject);
   });
 
   it('ends a fork bomb', async () => {
-    await using spawner = spawnerOf();
-    const subject = await shell(spawner, bigBomb, { processes: 3 });
+    await using subjects = subjectsOf(keeper);
+    const subject = await shell(subjects.spawner, bigBomb, { processes: 3 });
     expect(await subject.exited).toMatchObject({ limit: 'processes' });
-    await isGone(subject);
+    await subjects.isGone(subject);
   });
+});
 
-  it('leaves a tree alone that keeps to it, however many threads it has', async () => {
-    await using spawner = spawnerOf();
+/** Side by side: all that they do is to wait until they have been looked at. */
+describe.concurrent('a tree that keeps to its limit, however many threads it has, is left alone', () => {
+  it.each(keepers)('by %s under the containment %s #limits', async (...keeper) => {
+    await using subjects = subjectsOf(keeper);
     const wait = 'process.stdin.resume(); console.log("up")';
-    const subject = await recorded(spawner, process.execPath, ['-e', wait], {
+    const subject = await recorded(subjects.spawner, process.execPath, ['-e', wait], {
       ...{ memoryMb: 400, processes: 1 },
     });
     await until(() => subject.stdout().length > 0, 'it is up');
     // It is looked at on every fourth tick, and for the first time on the first or the second.
-    const before = ticks;
-    await until(() => ticks >= before + 6, 'it has been looked at');
+    const before = subjects.ticks();
+    await until(() => subjects.ticks() >= before + 6, 'it has been looked at');
     expect(subject.told).toEqual(['stdout']);
     subject.child.closeStdin();
     expect(await subject.exited).toEqual({ code: 0, signal: null });
-    await isGone(subject);
+    await subjects.isGone(subject);
   });
 });

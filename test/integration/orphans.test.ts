@@ -7,8 +7,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/kernel/system-clock.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Containment } from '../../src/supervise/child.ts';
 import { sendSignal } from '../../src/supervise/process/end/sweep.ts';
 import type { ProcessIdentity } from '../../src/supervise/process/watch/process-table.ts';
@@ -19,11 +18,11 @@ import {
   newSpawner,
   offeredContainments,
   recorded,
-  until,
 } from '../support/recorded-child.ts';
 import { identified, newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
+import { until } from '../support/until.ts';
 
-const trials = Number(process.env['HOLDFAST_TEST_TRIALS'] ?? 4);
+const trials = Number(process.env['HOLDFAST_TEST_TRIALS'] ?? 2);
 const promisedMs = 2000;
 const table = systemProcesses();
 const offered = await offeredContainments();
@@ -63,11 +62,6 @@ const users: readonly (readonly [string, readonly string[]])[] = isRoot
   : [['an ordinary user', []]];
 if (!isRoot) console.log('not tested: a host of root, since this is not root');
 
-const slowestMs = new Map<string, number>();
-afterAll(() => {
-  for (const [title, ms] of slowestMs) console.log(`${title}: the last was gone after ${ms} ms`);
-});
-
 interface Populated {
   readonly host: DoomedHost;
   readonly sleepers: ReadonlyMap<Kind, ProcessIdentity>;
@@ -86,7 +80,7 @@ async function populated(plan: Omit<HostPlan, 'children'>): Promise<Populated> {
     for (const one of await sleepersWith(tag)) sleepers.set(kind, one);
   }
   if (!['pidns', 'cgroup'].includes(containmentOf(host))) {
-    // Noted once a second, on one of four ticks; the next tick is set when a visit is complete.
+    // Noted on one of four ticks; the next tick is set when a visit is complete.
     const ticks = host.lines.filter((line) => line.kind === 'tick').length;
     await host.said((line) => line.kind === 'tick' && line.ticks >= ticks + 6, 'all is noted');
   }
@@ -107,17 +101,14 @@ function containmentOf(host: DoomedHost): Containment {
 async function leftAfterKill(
   host: DoomedHost,
   all: readonly ProcessIdentity[],
-  title: string,
 ): Promise<readonly ProcessIdentity[]> {
-  const killedAt = systemClock.now();
   await host.kill();
-  let left = await stillAlive(all);
-  while (left.length > 0 && systemClock.now() < killedAt + promisedMs) {
-    await new Promise((resolve) => systemClock.after(5, () => resolve(undefined)));
+  let left: readonly ProcessIdentity[] = all;
+  const isOver = async () => {
     left = await stillAlive(left);
-  }
-  const ms = Math.round(systemClock.now() - killedAt);
-  slowestMs.set(title, Math.max(ms, slowestMs.get(title) ?? 0));
+    return left.length === 0;
+  };
+  await until(isOver, 'nothing is left', promisedMs).catch(() => {}); // who is left is given back
   return left;
 }
 
@@ -135,7 +126,7 @@ async function trial(user: string, prefix: readonly string[], kind: Containment)
   const all = [...(await table.descendants(host.pid)), ...sleepers.values()];
   const promised = all.filter(({ pid }) => !exempted.includes(pid));
   expect(await stillAlive([...sleepers.values()])).toHaveLength(allKinds.length);
-  expect(await leftAfterKill(host, promised, `${user}, ${holds}`)).toEqual([]);
+  expect(await leftAfterKill(host, promised)).toEqual([]);
   await until(() => cgroupsNamed(`holdfast-${instance}`).length === 0, 'no cgroup is left');
   for (const pid of exempted) sendSignal(pid, 'SIGKILL');
 }
@@ -198,7 +189,7 @@ describe('a host that dies', () => {
   it('is followed by its reaper, which no polite signal ends', async () => {
     const { host, below, reaper } = await smallHost({ containments: ['marker'] });
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(reaper, name);
-    expect(await leftAfterKill(host, below, 'signalled reaper')).toEqual([]);
+    expect(await leftAfterKill(host, below)).toEqual([]);
   });
 
   it('frees the streams of its user at once', async () => {
@@ -223,7 +214,7 @@ describe('a host that dies', () => {
     await sleepersWith(tag);
     const below = await table.descendants(host.pid);
     expect(below.filter(isReaper)).toHaveLength(2);
-    expect(await leftAfterKill(host, below, 'host below a host')).toEqual([]);
+    expect(await leftAfterKill(host, below)).toEqual([]);
   });
 
   it('leaves its children to the next start when its reaper dies with it #no-orphans', async () => {
@@ -251,7 +242,7 @@ describe('a host that lives', () => {
     await recorded(spawner, 'cat');
     expect(await stillAlive(below)).toHaveLength(below.length);
     expect(await recordsIn(stateDir)).toHaveLength(2);
-    expect(await leftAfterKill(host, below, 'other host')).toEqual([]);
+    expect(await leftAfterKill(host, below)).toEqual([]);
   });
 });
 
@@ -260,7 +251,7 @@ describe.each(offered.filter((kind) => kind === 'pidns'))('with %s, a host', (ki
     const { host, below, reaper } = await smallHost({ containments: [kind] });
     suspend(reaper);
     const children = below.filter(({ pid }) => pid !== reaper);
-    expect(await leftAfterKill(host, children, 'pidns, reaper stopped')).toEqual([]);
+    expect(await leftAfterKill(host, children)).toEqual([]);
   });
 
   it('may run inside another, and sees its own processes only', async () => {
@@ -276,6 +267,6 @@ describe.each(offered.filter((kind) => kind === 'pidns'))('with %s, a host', (ki
     await until(() => printed().some((line) => line.includes('"ready"')), 'the inner one is ready');
     expect(printed().join('\n')).toContain('"containment":"pidns"');
     const below = await table.descendants(host.pid);
-    expect(await leftAfterKill(host, below, 'host inside a namespace')).toEqual([]);
+    expect(await leftAfterKill(host, below)).toEqual([]);
   });
 });

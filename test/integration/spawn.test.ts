@@ -18,9 +18,9 @@ import {
   type RecordedChild,
   recorded,
   shell,
-  until,
 } from '../support/recorded-child.ts';
 import { identified, newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
+import { until } from '../support/until.ts';
 
 const table = systemProcesses();
 const offered = await offeredContainments();

@@ -37,7 +37,7 @@ describe('the official clients of either generation #gateway-eras #interop', () 
 });
 
 describe('the reference servers, bare and through the gateway #interop', () => {
-  const limits = { freshMs: 60_000, bareMs: 60_000, atOnce: 1 };
+  const limits = { freshMs: 60_000, bareMs: 60_000, atOnce: 3 };
   let folder: string;
   let comparisons: readonly Comparison[] = [];
   let started: readonly string[] = [];

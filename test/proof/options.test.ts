@@ -19,10 +19,11 @@ function run(file: string, args: readonly string[]) {
 const programs = [
   ['bench', 'bench/run.ts'],
   ['slowclients', 'test/slow-clients/main.ts'],
+  ['load', 'test/load/main.ts'],
   ['interop', 'test/interop/main.ts'],
 ] as const;
 
-describe.each(programs)('npm run %s', (name, file) => {
+describe.concurrent.each(programs)('npm run %s', (name, file) => {
   it('prints its help on standard output', async () => {
     const { code, stdout, stderr } = await run(file, ['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -33,6 +34,7 @@ describe.each(programs)('npm run %s', (name, file) => {
   const wrong: Readonly<Record<string, readonly (readonly string[])[]>> = {
     bench: [['nothing'], ['--rounds', 'many'], ['builds'], ['--base', '/nowhere'], ['--nonsense']],
     slowclients: [['--clients', 'many'], ['extra'], ['--nonsense']],
+    load: [['--responses', 'many'], ['extra'], ['--nonsense']],
     interop: [['--servers', 'nobody'], ['--seconds', '0'], ['extra'], ['--nonsense']],
   };
 

@@ -43,5 +43,13 @@ export const steps: readonly Step[] = [
     script: 'slowclients',
     sizes: { proof: ['--rounds', '3'], soak: ['--rounds', '20'] },
   },
+  {
+    name: 'load',
+    script: 'load',
+    sizes: {
+      proof: [],
+      soak: ['--responses', '2000000', '--sessions', '10000'],
+    },
+  },
   { name: 'controls', script: 'controls', sizes: { proof: [], soak: [] } },
 ];

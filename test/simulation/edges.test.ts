@@ -108,12 +108,12 @@ describe('the simulation', () => {
     );
     expect([...taken].sort()).toEqual([
       '../../src/config/load.ts',
-      '../../src/downstream/known-lists.ts',
+      '../../src/downstream/view/known-lists.ts',
       '../../src/host/host.ts',
       '../../src/kernel/fault.ts',
       '../../src/observe/events.ts',
       '../../src/policy/principal.ts',
-      '../../src/store/files.ts',
+      '../../src/store/file-store.ts',
       '../../src/store/record-files.ts',
       '../../src/wire/eras.ts',
     ]);

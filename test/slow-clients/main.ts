@@ -22,7 +22,7 @@ if (typeof wish === 'string') {
   process.exitCode = isAsked ? 0 : 2;
 } else {
   const progress = (text: string) => console.error(`slowclients: ${text}`);
-  conclude(await slowClients({ ...wish, progress }), wish.jsonFile);
+  conclude(await slowClients({ ...wish, changes: 300, progress }), wish.jsonFile);
 }
 
 function readWish() {

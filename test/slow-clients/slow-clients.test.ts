@@ -6,7 +6,7 @@ import { slowClients } from './slow-clients.ts';
 
 describe('clients that do not read', () => {
   it('harm nobody who does, and keep no gateway from ending #slow-client #drain', async () => {
-    const size = { clients: 3, sessions: 50, rounds: 1 };
+    const size = { clients: 3, sessions: 50, rounds: 1, changes: 20 };
     const { findings, figures } = await slowClients({ ...size, progress: () => {} });
     const valueNamed = (name: string) => figures.find(({ name: own }) => own === name)?.value;
     expect(findings).toEqual([]);

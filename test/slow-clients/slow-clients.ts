@@ -16,11 +16,12 @@ export interface SlowClientsOptions {
   readonly clients: number;
   readonly sessions: number;
   readonly rounds: number;
+  /** How often a list changes for the sessions that were left. */
+  readonly changes: number;
   readonly progress: (text: string) => void;
 }
 
 const flood: Flood = { pieces: 128, bytes: 65_536, answerBytes: 6_291_456 };
-const changes = 300;
 /** The gateway gathers news of one kind for 20 ms. */
 const changeEveryMs = 25;
 const allowedMb = 150;
@@ -36,7 +37,7 @@ interface Seen {
 }
 
 export async function slowClients(options: SlowClientsOptions): Promise<Report> {
-  const { clients, sessions, rounds, progress } = options;
+  const { clients, sessions, rounds, changes, progress } = options;
   const [reading, never] = [newSeen(), newSeen()];
   for (let round = 1; round <= rounds; round += 1) {
     for (const doRead of [true, false]) {
@@ -47,7 +48,7 @@ export async function slowClients(options: SlowClientsOptions): Promise<Report> 
     }
   }
   progress(`${sessions} sessions are left, and ${changes} changes told`);
-  const leftMb = await leftSessions(sessions);
+  const leftMb = await leftSessions(sessions, changes);
   progress('a client on stdio stops reading');
   const stdio = await stoppedStdio(flood, clients);
   const endMs = drainMs + 6_000;
@@ -102,7 +103,7 @@ async function oneRound(clients: number, doRead: boolean, seen: Seen): Promise<v
 }
 
 /** How much memory sessions take that nobody uses, while there is news for them. */
-async function leftSessions(count: number): Promise<number> {
+async function leftSessions(count: number, changes: number): Promise<number> {
   await using world = await World.start();
   const atRestMb = await awake(world);
   const socket = await LeanSocket.open(world.port);

@@ -15,7 +15,7 @@ export interface StoppedStdio {
 }
 
 /** Its memory has not grown for so many looks. */
-const steadyLooks = 400;
+const steadyLooks = 100;
 /** Less cannot be all: so much waits before its servers are held up. */
 const leastMb = 8;
 

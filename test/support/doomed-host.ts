@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Containment, Exit } from '../../src/supervise/child.ts';
 import type { SpawnerOptions } from '../../src/supervise/process/start/spawn.ts';
-import { until } from './recorded-child.ts';
+import { buildFolder } from './build.ts';
+import { until } from './until.ts';
 
 const program = new URL('../fixtures/processes/host.mjs', import.meta.url).pathname;
 const root = new URL('../..', import.meta.url).pathname;
@@ -38,8 +39,8 @@ export interface HostPlan {
 
 /** The directory to run it in, and its command line. */
 export function hostCommand({ options, children }: HostPlan): readonly string[] {
-  const plan = JSON.stringify({ options, children });
-  return [root, process.execPath, '--import', 'tsx', program, plan];
+  const plan = JSON.stringify({ build: buildFolder, options, children });
+  return [root, process.execPath, program, plan];
 }
 
 export function startHost(plan: HostPlan): DoomedHost {

@@ -9,9 +9,9 @@ import type {
   RequestOptions,
 } from '../../src/upstream/connection.ts';
 import { Exchange } from '../../src/upstream/exchange.ts';
-import { carriedText } from '../../src/upstream/frame.ts';
 import type { Era } from '../../src/wire/eras.ts';
 import { scanMessage } from '../../src/wire/scan.ts';
+import { carriedText } from './carried-text.ts';
 
 export interface Requested {
   readonly method: string;

@@ -1,13 +1,14 @@
 // Loaded before every integration test file: when the file is done, no process that it started may
-// be left, alive or as a zombie, and no socket, pipe, server or child handle open. Counted are the descendants of this worker and, wherever they have
-// gone, the processes that carry its mark; other workers and other people's processes are not ours.
+// be left, alive or as a zombie, and no socket, pipe, server or child handle open. Counted are the
+// descendants of this worker and, wherever they have gone, the processes that carry its mark; other
+// workers and other people's processes are not ours.
 // The mark travels in HOLDFAST_INSTANCE, which every Holdfast hands on to its children.
 
 import { readFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
-import { systemClock } from '../../src/kernel/system-clock.ts';
 import { below, type ProcessRow } from '../../src/supervise/process/watch/process-table.ts';
 import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
+import { until } from './until.ts';
 
 const patienceMs = 5000;
 const table = systemProcesses();
@@ -29,14 +30,14 @@ const handleKinds = [
 const handlesBefore = openHandles();
 
 afterAll(async () => {
-  let left = await newSurvivors();
-  let handles = newHandles();
-  for (const deadline = systemClock.now() + patienceMs; left.length + handles.length > 0; ) {
-    if (systemClock.now() > deadline) break;
-    await new Promise((resolve) => systemClock.after(25, () => resolve(undefined)));
+  let left: ProcessRow[] = [];
+  let handles: string[] = [];
+  const isAlone = async () => {
     left = await newSurvivors();
     handles = newHandles();
-  }
+    return left.length + handles.length === 0;
+  };
+  await until(isAlone, 'nothing is left', patienceMs).catch(() => {}); // what is left is told below
   if (handles.length > 0) throw new Error(`handles left open: ${handles.join(', ')}`);
   if (left.length === 0) return;
   const descriptions = left.map(describe);

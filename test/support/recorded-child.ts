@@ -100,14 +100,6 @@ export function cgroupsNamed(prefix: string): string[] {
   return String(stdout).split('\n').filter(Boolean);
 }
 
-/** Looks again and again until it is so. Throws after ten seconds. */
-export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const deadline = systemClock.now() + 10_000; !(await isSo()); ) {
-    if (systemClock.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await new Promise((resolve) => systemClock.after(5, () => resolve(undefined)));
-  }
-}
-
 /** Which containments this machine offers; the others are named with a line, and cannot be tested. */
 export async function offeredContainments(): Promise<readonly Containment[]> {
   const offered: Containment[] = [];

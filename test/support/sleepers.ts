@@ -7,7 +7,7 @@ import {
   type ProcessIdentity,
 } from '../../src/supervise/process/watch/process-table.ts';
 import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
-import { until } from './recorded-child.ts';
+import { until } from './until.ts';
 
 /** The program; its argument is the tag. */
 export const sleeper = new URL('../fixtures/processes/sleeper.sh', import.meta.url).pathname;

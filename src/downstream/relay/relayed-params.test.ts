@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { carriedText, joined, requestText } from '../../upstream/frame.ts';
+import { carriedText } from '../../../test/support/carried-text.ts';
+import { joined, requestText } from '../../upstream/frame.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import { scanMessage } from '../../wire/scan.ts';
 import { relayedParams } from './relayed-params.ts';

@@ -10,7 +10,7 @@ import { cutText } from '../../kernel/text-cut.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../../supervise/child.ts';
 import type { StopReason } from '../../supervise/life-machine.ts';
-import { type StopPolicy, stopChild } from '../../supervise/process/end/stop.ts';
+import { stopChild, stopPolicy } from '../../supervise/process/end/stop.ts';
 import type { Era } from '../../wire/eras.ts';
 import { skipSpace } from '../../wire/grammar.ts';
 import { oversizedResponseId } from '../../wire/oversized.ts';
@@ -67,7 +67,6 @@ const writeDeadlineMs = 10_000;
 const exitGraceMs = 250;
 /** Calls still running when a server is replaced get this long to finish. */
 const drainMs = 5_000;
-const politeStop: StopPolicy = { stdinGraceMs: 2_000, termGraceMs: 3_000 };
 
 /** Starts the server and makes its acquaintance. Rejects with a Fault, leaving nothing behind. */
 export async function connectStdio(
@@ -407,7 +406,7 @@ class StdioConnection implements Connection {
     this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));
     this.#listener.ended(this);
     if (!this.#child) return 0;
-    const stop = stopChild(this.#child, this.#exited, clock, politeStop);
+    const stop = stopChild(this.#child, this.#exited, clock, stopPolicy);
     if (reason === 'hung') stop.hurry();
     return stop.swept;
   }

@@ -15,7 +15,7 @@ import {
   stopStep,
 } from './stop-ladder.ts';
 
-export type { StopPolicy } from './stop-ladder.ts';
+export { stopPolicy } from './stop-ladder.ts';
 
 export interface StopInProgress {
   /** Null once the process has exited and the sweep has begun. */

@@ -8,8 +8,8 @@ import { Gateway } from '../../src/downstream/gateway.ts';
 import { defaultLimits } from '../../src/downstream/http/http-limits.ts';
 import { startHttp } from '../../src/downstream/http/listener.ts';
 import { createHost } from '../../src/host/create-host.ts';
-import { faultyStdio } from './faulty.ts';
-import { ManualClock, settled } from './manual-clock.ts';
+import { faultyStdio } from '../support/faulty.ts';
+import { ManualClock, settled } from '../support/manual-clock.ts';
 
 const clock = new ManualClock();
 const identity = { name: 'holdfast', version: '0' };

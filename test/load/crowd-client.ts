@@ -2,8 +2,8 @@
 // same tools at the same time. Only the payload tells them apart, and so it tells whose an answer is.
 // Every answer is compared, byte for byte, with the one that this client must get.
 
-import { LeanSocket, leanPost } from './gateway-lean-socket.ts';
-import { envelope, legacyHeaders, modernHeaders } from './http-front.ts';
+import { LeanSocket, leanPost } from '../support/gateway-lean-socket.ts';
+import { envelope, legacyHeaders, modernHeaders } from '../support/http-front.ts';
 
 export interface Kind {
   readonly era: 'modern' | 'legacy';

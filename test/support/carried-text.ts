@@ -1,0 +1,8 @@
+// What a frame carries, in one piece, for tests that read it.
+
+import type { Carried } from '../../src/upstream/connection.ts';
+
+export function carriedText(carried: Carried): string {
+  const pieces = typeof carried === 'string' || Buffer.isBuffer(carried) ? [carried] : carried;
+  return Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
+}

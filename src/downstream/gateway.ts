@@ -95,8 +95,13 @@ export class Gateway implements Front, AsyncDisposable {
     this.clock = clock;
     const { seal } = this;
     this.#parking = new Parking(clock, seal, (error) => this.caught(error));
-    this.#clients = new ModernClients(this.#parking, (key) => {
-      host.clientGone(key).catch((error: unknown) => this.caught(error));
+    this.#clients = new ModernClients({
+      clock,
+      parking: this.#parking,
+      isAwaited: (key) => host.tasks.ofClient(key).some(({ isOver }) => !isOver),
+      gone: (key) => {
+        host.clientGone(key).catch((error: unknown) => this.caught(error));
+      },
     });
     this.handles = new TaskHandles(seal);
     this.view = new View(host, clock, settings);
@@ -157,7 +162,7 @@ export class Gateway implements Front, AsyncDisposable {
     const level = meta?.find('io.modelcontextprotocol/logLevel');
     const capabilities = meta?.find('io.modelcontextprotocol/clientCapabilities');
     const serial = this.#nextRequest++;
-    const sender = this.#clients.of(client);
+    const sender = this.#clients.of(client, client === principal.id);
     if (sender.underWay >= maxUnderWay) {
       reply.answer(errorFrame(idText(message), tooManyUnderWay), tooManyUnderWay.code);
       return undefined;
@@ -395,6 +400,8 @@ export class Gateway implements Front, AsyncDisposable {
     for (const session of [...this.#sessions]) session.close();
     for (const incoming of this.#requests.values()) incoming.cancel();
     this.#parking.close();
+    this.#clients[Symbol.dispose]();
+    this.view[Symbol.dispose]();
   }
 }
 

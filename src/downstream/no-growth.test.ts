@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
 import { maxPending } from './clients/asked-client.ts';
+import { clientIdleMs } from './clients/modern-clients.ts';
 import { maxUnderWay } from './contract.ts';
 import { maxAsked } from './relay/parked-call.ts';
 import { maxKept } from './relay/parking.ts';
@@ -43,14 +44,52 @@ describe('what the gateway keeps', () => {
       { s: echo },
       { config: { s: { isolation: 'client' } } },
     );
-    for (let count = 0; count < 400; count++) {
+    host.setGuard(() => ({ allow: true }));
+    for (let count = 0; count < 300; count++) {
       const principal = { id: `token:${count}`, role: null };
       modern({}, { principal, key: principal.id }).call('s__t');
       await settled();
     }
     expect(gateway.kept['clients']).toBe(256);
-    expect([...host.find('s').slots.all()].length).toBeLessThanOrEqual(257);
+    expect([...host.find('s').slots.all()].length).toBe(257);
     expect(gateway.kept).toMatchObject({ requests: 0, parked: 0 });
+  });
+
+  it('of principals over HTTP ends when they are idle, but not what they wait for #no-growth', async () => {
+    const extension = 'io.modelcontextprotocol/tasks';
+    const begun = { resultType: 'task', taskId: 'x', status: 'working', createdAt: '' };
+    const { gateway, host, modern, clock } = newGateway(
+      {
+        s: echo,
+        t: {
+          era: 'modern',
+          capabilities: { tools: {}, extensions: { [extension]: {} } },
+          tools: [tool('t')],
+          on: { 'tools/call': () => ({ ...begun, lastUpdatedAt: '', ttlMs: 5 * clientIdleMs }) },
+        },
+      },
+      { config: { s: { isolation: 'client' }, t: { isolation: 'client' } } },
+    );
+    host.setGuard(() => ({ allow: true }));
+    const as = (id: string) =>
+      modern({ extensions: { [extension]: {} } }, { principal: { id, role: null }, key: id });
+    const before = gateway.kept;
+    for (let count = 0; count < 40; count++) {
+      as(`token:${count}`).call('s__t');
+      as(`token:${count}`).request('tools/list');
+      await settled();
+    }
+    const listening = as('token:0').request('subscriptions/listen', { notifications: {} });
+    const call = as('token:1').call('t__t');
+    await settled();
+    expect(call.result).toMatchObject({ resultType: 'task' });
+    await clock.advanceAsync(2 * clientIdleMs);
+    expect(gateway.kept).toMatchObject({ clients: 2, requests: 1 });
+    expect(host.tasks.ofClient('token:1')).toMatchObject([{ taskId: 'x', isLost: false }]);
+    listening.underway?.cancel();
+    await clock.advanceAsync(8 * clientIdleMs);
+    expect(gateway.kept).toEqual(before);
+    for (const name of ['s', 't']) expect([...host.find(name).slots.all()].length).toBe(1);
   });
 
   it('of lists composed for principals is bounded #no-growth', async () => {

@@ -3,6 +3,7 @@
 
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { type Tokens, tokenAuthenticator } from '../../src/downstream/http/access/tokens.ts';
 import { type HttpOptions, startHttp } from '../../src/downstream/http/listener.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { type Asked, FakeFront } from './fake-front.ts';
@@ -131,7 +132,12 @@ function eventFrom(block: string): Event {
   };
 }
 
-export async function httpFront(options: Partial<HttpOptions> = {}) {
+export interface FrontOptions extends Partial<HttpOptions> {
+  /** Instead of another authenticator. */
+  readonly tokens?: Tokens;
+}
+
+export async function httpFront({ tokens, ...options }: FrontOptions = {}) {
   const front = new FakeFront();
   const reports: string[] = [];
   const http = await startHttp({
@@ -139,6 +145,7 @@ export async function httpFront(options: Partial<HttpOptions> = {}) {
     clock: systemClock,
     identity: { name: 'holdfast', version: '0' },
     report: (line) => reports.push(line),
+    authenticator: tokens && tokenAuthenticator(tokens),
     ...options,
     config: {
       listen: '127.0.0.1:0',

@@ -177,7 +177,9 @@ async function serveHttp(
 ): Promise<void> {
   const { startHttp } = await import('../../downstream/http/listener.ts');
   const { addressText } = await import('../../downstream/http/access/listen-address.ts');
-  const { isTokenRecord, openTokens } = await import('../../downstream/http/access/tokens.ts');
+  const { isTokenRecord, openTokens, tokenAuthenticator } = await import(
+    '../../downstream/http/access/tokens.ts'
+  );
   const { out, interrupt } = shell;
   const { clock } = gateway.host;
   const http = { ...config.http, listen: listen ?? config.http.listen };
@@ -189,7 +191,7 @@ async function serveHttp(
     front: gateway,
     config: http,
     clock,
-    tokens: opened?.tokens,
+    authenticator: opened && tokenAuthenticator(opened.tokens),
     identity: ownIdentity(),
     report: (line) => remark(shell, line),
     isReady: () => gateway.isAccepting,

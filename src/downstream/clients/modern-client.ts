@@ -23,14 +23,17 @@ const embeddable: ReadonlySet<string> = new Set([
 export class ModernClient implements Client {
   readonly key: string;
   readonly isAskedInCalls = true;
+  /** Nobody says when it is gone: it is once it has been idle for long. */
+  readonly endsIdle: boolean;
   /** The number of its latest request, and how many are not answered. */
   lastRequest = 0;
   underWay = 0;
   readonly #parking: Parking;
 
-  constructor(key: string, parking: Parking) {
+  constructor(key: string, parking: Parking, endsIdle: boolean) {
     this.key = key;
     this.#parking = parking;
+    this.endsIdle = endsIdle;
   }
 
   hasRoots(caller: Caller | undefined): boolean {

@@ -1,45 +1,65 @@
 // The modern clients that are known, by key: a stdio connection until it ends, and every principal
-// over HTTP, where nobody says when a client is gone. So there are only so many: beyond, the one that
-// is idle for longest is taken to be gone, and what its servers kept for it alone ends.
+// over HTTP, where nobody says when a client is gone. So a principal that has made no request for a
+// time is taken to be gone, and what its servers kept for it alone ends. There are only so many
+// clients, too: beyond, the one that is idle for longest is gone at once.
 
+import type { Clock } from '../../kernel/clock.ts';
 import type { Parking } from '../relay/parking.ts';
 import { ModernClient } from './modern-client.ts';
 
 const maxClients = 256;
+/** As long as a legacy session without requests; at most twice as long, because of how it is looked at. */
+export const clientIdleMs = 1_800_000;
 
-export class ModernClients {
-  readonly #parking: Parking;
-  readonly #gone: (key: string) => void;
-  /** By key; at most `maxClients` and those that have requests under way. */
+export interface ModernClientsParts {
+  readonly clock: Clock;
+  readonly parking: Parking;
+  /** Is something under way for this client between its requests, such as a task? Then it stays. */
+  readonly isAwaited: (key: string) => boolean;
+  /** Told of each that is forgotten. */
+  readonly gone: (key: string) => void;
+}
+
+export class ModernClients implements Disposable {
+  readonly #parts: ModernClientsParts;
+  /** By key, until they are gone; at most `maxClients` and those that have requests under way. */
   readonly #clients = new Map<string, ModernClient>();
   #requests = 0;
+  /** How many requests there had been when the idle were last looked for. */
+  #requestsThen = 0;
+  #timer: Disposable | undefined;
 
-  /** `gone` is told of each that is forgotten. */
-  constructor(parking: Parking, gone: (key: string) => void) {
-    this.#parking = parking;
-    this.#gone = gone;
+  constructor(parts: ModernClientsParts) {
+    this.#parts = parts;
   }
 
   get size(): number {
     return this.#clients.size;
   }
 
-  /** The client of this key, which has a request. */
-  of(key: string): ModernClient {
-    const client = this.#clients.get(key) ?? this.#add(key);
+  /** The client of this key, which has a request; `endsIdle` if nobody will say when it is gone. */
+  of(key: string, endsIdle: boolean): ModernClient {
+    const client = this.#clients.get(key) ?? this.#add(key, endsIdle);
     client.lastRequest = ++this.#requests;
     return client;
   }
 
   forget(key: string): void {
     this.#clients.delete(key);
-    this.#gone(key);
+    this.#parts.gone(key);
   }
 
-  #add(key: string): ModernClient {
+  /** No client ends by itself any more. */
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  #add(key: string, endsIdle: boolean): ModernClient {
     if (this.#clients.size >= maxClients) this.#forgetOldest();
-    const client = new ModernClient(key, this.#parking);
+    const client = new ModernClient(key, this.#parts.parking, endsIdle);
     this.#clients.set(key, client);
+    if (endsIdle) this.#lookLater();
     return client;
   }
 
@@ -50,5 +70,24 @@ export class ModernClients {
       if (oldest === undefined || client.lastRequest < oldest.lastRequest) oldest = client;
     }
     if (oldest) this.forget(oldest.key);
+  }
+
+  #lookLater(): void {
+    this.#timer ??= this.#parts.clock.after(clientIdleMs, () => this.#forgetIdle(), true);
+  }
+
+  /** Requests are numbered, so that one that comes in costs no look at the clock. */
+  #forgetIdle(): void {
+    this.#timer = undefined;
+    const before = this.#requestsThen;
+    this.#requestsThen = this.#requests;
+    const ending = [...this.#clients.values()].filter(({ endsIdle }) => endsIdle);
+    for (const client of ending) {
+      const { key, underWay, lastRequest } = client;
+      // To be in use now counts like a request.
+      if (underWay > 0 || this.#parts.isAwaited(key)) client.lastRequest = ++this.#requests;
+      else if (lastRequest <= before) this.forget(key);
+    }
+    if (ending.some(({ key }) => this.#clients.has(key))) this.#lookLater();
   }
 }

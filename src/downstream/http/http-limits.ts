@@ -19,6 +19,10 @@ export interface HttpLimits {
   readonly connections: number;
   /** Connections that are still accepted to be told so; beyond them, none. */
   readonly spareConnections: number;
+  /** Requests that may wait for an authenticator which answers later; further ones get 503. */
+  readonly authentications: number;
+  /** An authenticator that has not answered after this long has failed; shorter than `requestMs`. */
+  readonly authenticationMs: number;
   /** A request that has no answer yet, and a stream, show a sign of life this often. */
   readonly heartbeatMs: number;
   /** What may wait in one stream for a client that reads slowly. */
@@ -51,6 +55,8 @@ export const defaultLimits: HttpLimits = {
   keepAliveMs: 60_000,
   connections: 10_000,
   spareConnections: 256,
+  authentications: 1_024,
+  authenticationMs: 10_000,
   heartbeatMs: 15_000,
   streamBytes: 8_388_608,
   stallMs: 30_000,

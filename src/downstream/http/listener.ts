@@ -9,6 +9,7 @@ import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import type { Front } from '../contract.ts';
 import { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
+import { type Authenticator, everyoneIsLocal } from './access/authenticator.ts';
 import { HostCheck } from './access/host-check.ts';
 import {
   assertGuarded,
@@ -18,7 +19,6 @@ import {
   urlOf,
 } from './access/listen-address.ts';
 import { portHolder } from './access/port-holder.ts';
-import type { Tokens } from './access/tokens.ts';
 import { refuseHttp } from './answers.ts';
 import { holdBack } from './expectation.ts';
 import { FrontDoor } from './front-door.ts';
@@ -28,6 +28,8 @@ import { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { Sessions } from './legacy/sessions.ts';
 import { OldTransport } from './legacy/sse-2024.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
+import { RouteTable } from './route-table.ts';
+import { httpRoutes } from './routes.ts';
 
 export interface HttpConfig {
   /** HOST:PORT; port 0 takes any that is free. */
@@ -42,7 +44,7 @@ export interface HttpOptions {
   readonly config: HttpConfig;
   readonly clock: Clock;
   /** Needed unless `auth` is `none`. */
-  readonly tokens?: Tokens | undefined;
+  readonly authenticator?: Authenticator | undefined;
   /** Who we say we are at /healthz. */
   readonly identity: { readonly name: string; readonly version: string };
   /** One line for the operator. */
@@ -106,25 +108,23 @@ class HttpListener implements HttpFront {
   #address: ListenAddress = { host: '', port: 0 };
 
   constructor(options: HttpOptions, host: string) {
-    const { front, clock, report, config, tokens } = options;
+    const { front, clock, report, config, identity } = options;
     const limits = { ...defaultLimits, ...options.limits };
-    if (config.auth === 'token' && tokens === undefined)
-      throw new TypeError('no tokens were given');
+    const authenticator = config.auth === 'none' ? everyoneIsLocal : options.authenticator;
+    if (authenticator === undefined) throw new TypeError('no authenticator was given');
     const { outgoing = new OutgoingBudget(clock, report) } = options;
     this.#edge = { front, limits, clock, report, deadlines: new Deadlines(clock), outgoing };
     this.#sessions = new Sessions(this.#edge);
     this.#old = new OldTransport(this.#edge, this.#sessions);
     const legacy = new LegacyEndpoint(this.#edge, this.#sessions);
     this.#mcp = new McpEndpoint(this.#edge, legacy);
+    const isReady = () => options.isReady?.() ?? true;
+    const places = { mcp: this.#mcp, legacy, old: this.#old, identity, isReady, limits };
     this.#door = new FrontDoor({
       edge: this.#edge,
       hosts: new HostCheck({ ...config, host }),
-      tokens: config.auth === 'token' ? tokens : undefined,
-      mcp: this.#mcp,
-      legacy,
-      old: this.#old,
-      identity: options.identity,
-      isReady: () => options.isReady?.() ?? true,
+      authenticator,
+      routes: new RouteTable(httpRoutes(places)),
     });
     this.#server = this.#createServer();
   }

@@ -3,8 +3,6 @@
 // something else than its body. What a method means is none of our business: an unknown one is the
 // gateway's to refuse.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Principal } from '../../policy/principal.ts';
 import { scanBatch } from '../../wire/batch.ts';
 import { textOf } from '../../wire/decode.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
@@ -17,6 +15,7 @@ import type { Edge } from './http-context.ts';
 import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { ModernReply } from './modern-reply.ts';
 import { unlessRefused } from './refused-json.ts';
+import type { RequestContext } from './route-table.ts';
 
 /** A subscription has no end of its own; when we end, it is ended. */
 const endless = 'subscriptions/listen';
@@ -32,12 +31,12 @@ export class McpEndpoint {
     this.#legacy = legacy;
   }
 
-  post(bytes: Buffer, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
-    const message = unlessRefused(() => scanMessage(bytes));
-    if (!(message instanceof WireError)) return this.#route(message, req, res, principal);
-    const isBatch = message.reason === 'batch';
-    const error = isBatch ? this.#batch(bytes, req, res, principal) : message;
-    if (error !== undefined) refuseWire(res, error, error.id);
+  post(context: RequestContext): void {
+    const { body } = context;
+    const message = unlessRefused(() => scanMessage(body));
+    if (!(message instanceof WireError)) return this.#route(message, context);
+    const error = message.reason === 'batch' ? this.#batch(context) : message;
+    if (error !== undefined) refuseWire(context.res, error, error.id);
   }
 
   /** Ends what would never end by itself. */
@@ -45,19 +44,22 @@ export class McpEndpoint {
     for (const reply of [...this.#endless]) reply.cancel();
   }
 
-  #route(message: Message, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
-    const verdict = eraOf(message, req.headers);
+  #route(message: Message, context: RequestContext): void {
+    const verdict = eraOf(message, context.req.headers);
     switch (verdict.kind) {
       case 'modern':
-        return this.#modern(message, req, res, principal);
+        return this.#modern(message, context);
       case 'legacy':
-        return this.#legacy.post(message, req, res, principal);
-      case 'refused':
-        return refuseRpc(res, 400, verdict.refusal, message.kind === 'request' ? message.id : null);
+        return this.#legacy.post(message, context);
+      case 'refused': {
+        const id = message.kind === 'request' ? message.id : null;
+        return refuseRpc(context.res, 400, verdict.refusal, id);
+      }
     }
   }
 
-  #modern(message: Message, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+  #modern(message: Message, context: RequestContext): void {
+    const { req, res, principal } = context;
     const { front } = this.#edge;
     const from = { principal, client: principal.id };
     if (message.kind === 'notification') {
@@ -65,9 +67,7 @@ export class McpEndpoint {
       if (message.method !== 'notifications/cancelled') front.notified(message, from);
       return accept(res);
     }
-    if (message.method === 'tools/call' && !this.#doArgumentsAgree(message, req, res, principal)) {
-      return;
-    }
+    if (message.method === 'tools/call' && !this.#doArgumentsAgree(message, context)) return;
     const reply = new ModernReply(res, this.#edge, readsEvents(req.headers.accept));
     if (message.method === endless) {
       this.#endless.add(reply);
@@ -76,12 +76,7 @@ export class McpEndpoint {
     reply.taken(front.request(message, from, reply));
   }
 
-  #doArgumentsAgree(
-    message: Message,
-    req: IncomingMessage,
-    res: ServerResponse,
-    principal: Principal,
-  ): boolean {
+  #doArgumentsAgree(message: Message, { req, res, principal }: RequestContext): boolean {
     const name = message.paramsObject?.find('name');
     const tool = name === undefined ? undefined : textOf(message.bytes, name);
     const schema = tool === undefined ? undefined : this.#edge.front.inputSchemaOf(tool, principal);
@@ -93,15 +88,11 @@ export class McpEndpoint {
     return false;
   }
 
-  #batch(
-    bytes: Buffer,
-    req: IncomingMessage,
-    res: ServerResponse,
-    principal: Principal,
-  ): WireError | undefined {
-    const messages = unlessRefused(() => scanBatch(bytes).map((one) => scanMessage(one)));
+  #batch(context: RequestContext): WireError | undefined {
+    const { body } = context;
+    const messages = unlessRefused(() => scanBatch(body).map((one) => scanMessage(one)));
     if (messages instanceof WireError) return messages;
-    this.#legacy.batch(messages, req, res, principal);
+    this.#legacy.batch(messages, context);
     return undefined;
   }
 }

@@ -1,16 +1,39 @@
+// The recipe "a new route" in CONTRIBUTING.md is held here: a row that leaves out who may use it, or
+// the limit of a body, does not compile; a route that anybody may use is listed below, so that none
+// becomes public unnoticed.
+
 import { describe, expect, it } from 'vitest';
-import { allowedInstead, routeOf, sessionInQuery } from './routes.ts';
+import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
+import type { OldTransport } from './legacy/sse-2024.ts';
+import type { McpEndpoint } from './mcp-endpoint.ts';
+import { type HttpRoute, RouteTable } from './route-table.ts';
+import { httpRoutes } from './routes.ts';
+
+/** Answered without a credential. Add one only if whoever reaches the port may know what it says. */
+const publicPaths = ['/healthz', '/readyz'];
+
+/** No test here calls a handler. */
+const rows = httpRoutes({
+  mcp: {} as McpEndpoint,
+  legacy: {} as LegacyEndpoint,
+  old: {} as OldTransport,
+  identity: { name: 'holdfast', version: '0' },
+  isReady: () => true,
+  limits: { bodyBytes: 1000 },
+});
+
+const table = new RouteTable(rows);
 
 describe('the routes', () => {
   it.each([
-    ['/mcp', 'mcp'],
-    ['/mcp?x=1', 'mcp'],
-    ['/sse', 'sse'],
-    ['/messages?sessionId=a', 'messages'],
-    ['/healthz', 'healthz'],
-    ['/readyz', 'readyz'],
-  ])('has %s', (target, route) => {
-    expect(routeOf(target)).toBe(route);
+    ['/mcp', 'POST, GET, DELETE'],
+    ['/mcp?x=1', 'POST, GET, DELETE'],
+    ['/sse', 'GET'],
+    ['/messages?sessionId=a', 'POST'],
+    ['/healthz', 'GET, HEAD'],
+    ['/readyz', 'GET, HEAD'],
+  ])('has %s', (target, allow) => {
+    expect(table.find(target)?.allow).toBe(allow);
   });
 
   it.each([
@@ -26,22 +49,40 @@ describe('the routes', () => {
     '*',
     '/../mcp',
   ])('has no %j', (target) => {
-    expect(routeOf(target)).toBeUndefined();
+    expect(table.find(target)).toBeUndefined();
   });
 
-  it('say what may be asked instead', () => {
-    expect(allowedInstead('mcp', 'PUT')).toBe('POST, GET, DELETE');
-    expect(allowedInstead('messages', 'GET')).toBe('POST');
-    expect(allowedInstead('sse', undefined)).toBe('GET');
-    for (const method of ['POST', 'GET', 'DELETE']) {
-      expect(allowedInstead('mcp', method)).toBeUndefined();
-    }
+  it.each(rows.map((row) => [row.path, row] as const))(
+    '%s says who may use it, and has a handler for each method, with a limit where there is a body',
+    (_, row) => {
+      expect(['public', 'principal', 'operator']).toContain(row.access);
+      const methods = Object.entries(row.methods);
+      expect(methods.length).toBeGreaterThan(0);
+      for (const [name, method] of methods) {
+        expect(method.handle, name).toBeTypeOf('function');
+        const limit = method.body?.maxBytes ?? 'none';
+        expect(limit, name).toBe(['GET', 'HEAD', 'DELETE'].includes(name) ? 'none' : 1000);
+      }
+    },
+  );
+
+  it('are public only where that is meant', () => {
+    const found = rows.filter(({ access }) => access === 'public').map(({ path }) => path);
+    expect(found).toEqual(publicPaths);
   });
 
-  it('read the session of the 2024 transport, and nothing else, from the query', () => {
-    expect(sessionInQuery('/messages?sessionId=a-b_c')).toBe('a-b_c');
-    expect(sessionInQuery('/messages?x=1&sessionId=a')).toBe('a');
-    expect(sessionInQuery('/messages?session=a')).toBeUndefined();
-    expect(sessionInQuery('/messages')).toBeUndefined();
+  it('do not compile without an access, a body limit, or with a principal that nobody has verified', () => {
+    const handle = () => {};
+    // @ts-expect-error: who may use it?
+    const noAccess: HttpRoute = { path: '/x', methods: { GET: { handle } } };
+    // @ts-expect-error: how long may a body be?
+    const noLimit: HttpRoute = { path: '/x', access: 'principal', methods: { POST: { handle } } };
+    const noPrincipal: HttpRoute = {
+      path: '/x',
+      access: 'public',
+      // @ts-expect-error: on a public route nobody has shown who they are
+      methods: { GET: { handle: ({ principal }) => principal.id } },
+    };
+    expect([noAccess, noLimit, noPrincipal]).toHaveLength(3);
   });
 });

@@ -1,43 +1,60 @@
-// The addresses of the front and the methods of each. A path that is not here does not exist; a
-// method that is not here is answered with the list of those that are.
+// Every route of the HTTP front: the one place where a route is added. The front door
+// (front-door.ts) finds the row, asks who it is, reads the body and calls the handler; it knows no
+// route by name. What a row must say is in route-table.ts.
 
-import { ownValue } from '../../kernel/own-value.ts';
+import { answerPlainly } from './answers.ts';
+import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
+import type { OldTransport } from './legacy/sse-2024.ts';
+import type { McpEndpoint } from './mcp-endpoint.ts';
+import type { HttpRoute, RequestContext } from './route-table.ts';
 
-export type Route = 'mcp' | 'sse' | 'messages' | 'healthz' | 'readyz';
-
-const routes: Readonly<Record<string, Route>> = {
-  '/mcp': 'mcp',
-  '/sse': 'sse',
-  '/messages': 'messages',
-  '/healthz': 'healthz',
-  '/readyz': 'readyz',
-};
-
-const methods: Readonly<Record<Route, readonly string[]>> = {
-  mcp: ['POST', 'GET', 'DELETE'],
-  sse: ['GET'],
-  messages: ['POST'],
-  healthz: ['GET', 'HEAD'],
-  readyz: ['GET', 'HEAD'],
-};
-
-/** The route of a request target; its query does not count. */
-export function routeOf(target: string): Route | undefined {
-  if (target === '/mcp') return 'mcp';
-  const end = target.indexOf('?');
-  const path = end === -1 ? target : target.slice(0, end);
-  return ownValue(routes, path);
+/** What the handlers need. */
+export interface RouteParts {
+  readonly mcp: McpEndpoint;
+  readonly legacy: LegacyEndpoint;
+  readonly old: OldTransport;
+  /** Who we say we are at /healthz. */
+  readonly identity: { readonly name: string; readonly version: string };
+  /** What /readyz says. */
+  readonly isReady: () => boolean;
+  readonly limits: { readonly bodyBytes: number };
 }
 
-/** What may be asked of a route, for the header `Allow`; undefined if this method may. */
-export function allowedInstead(route: Route, method: string | undefined): string | undefined {
-  const allowed = methods[route];
-  return method !== undefined && allowed.includes(method) ? undefined : allowed.join(', ');
-}
-
-/** The session that a message of the 2024 transport is for. */
-export function sessionInQuery(target: string): string | undefined {
-  const end = target.indexOf('?');
-  if (end === -1) return undefined;
-  return new URLSearchParams(target.slice(end + 1)).get('sessionId') ?? undefined;
+export function httpRoutes(parts: RouteParts): readonly HttpRoute[] {
+  const { mcp, legacy, old, identity, isReady, limits } = parts;
+  const body = { maxBytes: limits.bodyBytes };
+  const health = {
+    handle: ({ res }: RequestContext<undefined>) =>
+      answerPlainly(res, 200, { ok: true, ...identity }),
+  };
+  const readiness = {
+    handle: ({ res }: RequestContext<undefined>) => {
+      const ready = isReady();
+      answerPlainly(res, ready ? 200 : 503, { ready });
+    },
+  };
+  return [
+    {
+      path: '/mcp',
+      access: 'principal',
+      methods: {
+        POST: { handle: (context) => mcp.post(context), body },
+        GET: { handle: (context) => legacy.get(context) },
+        DELETE: { handle: (context) => legacy.delete(context) },
+      },
+    },
+    // The transport of 2024-11-05.
+    {
+      path: '/sse',
+      access: 'principal',
+      methods: { GET: { handle: (context) => old.open(context) } },
+    },
+    {
+      path: '/messages',
+      access: 'principal',
+      methods: { POST: { handle: (context) => old.post(context), body } },
+    },
+    { path: '/healthz', access: 'public', methods: { GET: health, HEAD: health } },
+    { path: '/readyz', access: 'public', methods: { GET: readiness, HEAD: readiness } },
+  ];
 }

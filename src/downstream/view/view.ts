@@ -1,6 +1,6 @@
 // What clients see of all servers together: one list of each kind, and the names in them. A list is
 // composed from what is known (known-lists), for this principal and in the words of its era, and kept
-// until something in it changes. Whose a resource is stands beside it (resource-view).
+// until something in it changes, for a time. Whose a resource is stands beside it (resource-view).
 
 import { randomBytes } from 'node:crypto';
 import { Cursors } from '../../catalog/cursors.ts';
@@ -33,10 +33,12 @@ import { ResourceView } from './resource-view.ts';
 const ownName = 'holdfast';
 /** Composed lists that are kept; forgotten together when there are more. */
 const maxComposed = 64;
+/** How long they are kept at most: the principal they were composed for may never ask again. */
+const composedMs = 1_800_000;
 /** Entries of one page. */
 const pageItems = 1_000;
 
-export class View {
+export class View implements Disposable {
   readonly tools: NameTable;
   readonly prompts: NameTable;
   readonly resources: ResourceView;
@@ -45,8 +47,9 @@ export class View {
   readonly #settings: GatewaySettings;
   readonly #known: KnownLists;
   readonly #cursors = new Cursors(randomBytes(32));
-  /** By kind, version of the policy, era, principal and class; at most `maxComposed`, until one of the lists changes. */
+  /** By kind, version of the policy, era, principal and class; at most `maxComposed`, until a list changes or for `composedMs`. */
   readonly #composed = new Map<string, Buffer>();
+  #forgetting: Disposable | undefined;
 
   constructor(host: Host, clock: Clock, settings: GatewaySettings) {
     this.#host = host;
@@ -111,8 +114,19 @@ export class View {
     if (composed && cursor === undefined && isLasting) {
       if (this.#composed.size >= maxComposed) this.#composed.clear();
       this.#composed.set(key, composed);
+      this.#forgetting ??= this.#clock.after(composedMs, () => this.#forgetComposed(), true);
     }
     return composed;
+  }
+
+  #forgetComposed(): void {
+    this.#forgetting = undefined;
+    this.#composed.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.#forgetting?.[Symbol.dispose]();
+    this.#forgetComposed();
   }
 
   /** How many composed lists are kept. */

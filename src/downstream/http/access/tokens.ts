@@ -10,10 +10,21 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock.ts';
 import { localUser, type Principal } from '../../../policy/principal.ts';
 import type { Collection } from '../../../store/store.ts';
+import { type Authentication, type Authenticator, bearerChallenge } from './authenticator.ts';
 
 export interface Tokens {
   /** Whose token this is; undefined if it is nobody's, or its time is over. */
   verify(bearer: string): Principal | undefined;
+}
+
+/** Every request shows a token, and is made as its holder. */
+export function tokenAuthenticator(tokens: Tokens): Authenticator {
+  return {
+    authenticate({ token }): Authentication {
+      const principal = token === undefined ? undefined : tokens.verify(token);
+      return principal === undefined ? bearerChallenge(token) : { principal };
+    },
+  };
 }
 
 /** What is kept of a token, under its id. */
@@ -103,6 +114,7 @@ const mostRemembered = 8;
 class KeptTokens implements Tokens {
   #known: readonly Known[] = [];
   readonly #clock: Clock;
+  /** At most `mostRemembered`, until the records are read again. */
   readonly #remembered: Remembered[] = [];
 
   constructor(records: readonly TokenRecord[], clock: Clock) {

@@ -3,7 +3,7 @@
 // unasked or takes a broken one up again, a DELETE ends the session. The revision 2025-03-26 alone
 // may send several messages as a batch.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { contain } from '../../../kernel/contain.ts';
 import type { Principal } from '../../../policy/principal.ts';
 import { legacyVersions, rpcCodes } from '../../../wire/eras.ts';
@@ -15,6 +15,7 @@ import { accept, refuseHttp, refuseRpc } from '../answers.ts';
 import { isModernVersion } from '../headers/era-of.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
+import type { RequestContext } from '../route-table.ts';
 import type { HttpSession } from './http-session.ts';
 import { ElementReply, LegacyReply, OpeningReply, sessionGone } from './legacy-reply.ts';
 import type { Sessions } from './sessions.ts';
@@ -32,12 +33,13 @@ export class LegacyEndpoint {
   }
 
   /** One message of the client. */
-  post(message: Message, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+  post(message: Message, context: RequestContext): void {
+    const { req, res, principal } = context;
     const id = req.headers['mcp-session-id'];
     if (message.kind === 'request' && message.method === 'initialize' && id === undefined) {
       return this.#open(message, res, principal);
     }
-    const session = this.#sessionOf(req, res, principal, message);
+    const session = this.#sessionOf(context, message);
     if (session === undefined) return;
     if (message.kind === 'request' && message.method === 'initialize') {
       return refuseRpc(res, 400, alreadyOpen, message.id);
@@ -46,20 +48,16 @@ export class LegacyEndpoint {
       session.receive(message, undefined);
       return accept(res);
     }
-    const reply = this.#reply(session, 1, false, req, res);
+    const reply = this.#reply(session, 1, false, context);
     reply.taken(session.receive(message, reply));
   }
 
   /** The elements of a batch. */
-  batch(
-    messages: readonly Message[],
-    req: IncomingMessage,
-    res: ServerResponse,
-    principal: Principal,
-  ): void {
+  batch(messages: readonly Message[], context: RequestContext): void {
+    const { req, res } = context;
     const refusal = batchRefusal(messages, isModernVersion(req.headers['mcp-protocol-version']));
     if (refusal !== undefined) return refuseRpc(res, 400, refusal);
-    const session = this.#sessionOf(req, res, principal);
+    const session = this.#sessionOf(context);
     if (session === undefined) return;
     if (session.protocolVersion !== batchRevision) return refuseRpc(res, 400, noBatches);
     const requests = messages.filter(({ kind }) => kind === 'request').length;
@@ -67,7 +65,7 @@ export class LegacyEndpoint {
       for (const message of messages) this.#oneOfBatch(session, message, undefined);
       return accept(res);
     }
-    const reply = this.#reply(session, requests, true, req, res);
+    const reply = this.#reply(session, requests, true, context);
     const underway = messages.map((message) =>
       this.#oneOfBatch(session, message, message.kind === 'request' ? reply : undefined),
     );
@@ -95,12 +93,13 @@ export class LegacyEndpoint {
   }
 
   /** A stream for what the server says unasked, or the rest of one that broke. */
-  get(req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+  get(context: RequestContext): void {
+    const { req, res } = context;
     if (isModernVersion(req.headers['mcp-protocol-version'])) return onlyPost(res);
     if (!readsEvents(req.headers.accept)) {
       return refuseHttp(res, 406, 'Not Acceptable: a GET is answered with text/event-stream');
     }
-    const session = this.#sessionOf(req, res, principal);
+    const session = this.#sessionOf(context);
     if (session === undefined) return;
     const lastEventId = req.headers['last-event-id'];
     if (typeof lastEventId !== 'string') return session.listen(res);
@@ -110,9 +109,10 @@ export class LegacyEndpoint {
     if (resumption === 'over') refuseHttp(res, 405, streamOver, ['Allow', 'POST, DELETE']);
   }
 
-  delete(req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+  delete(context: RequestContext): void {
+    const { req, res } = context;
     if (isModernVersion(req.headers['mcp-protocol-version'])) return onlyPost(res);
-    const session = this.#sessionOf(req, res, principal);
+    const session = this.#sessionOf(context);
     if (session === undefined) return;
     this.#sessions.end(session);
     res.writeHead(204);
@@ -132,8 +132,7 @@ export class LegacyEndpoint {
     session: HttpSession,
     expected: number,
     isBatch: boolean,
-    req: IncomingMessage,
-    res: ServerResponse,
+    { req, res }: RequestContext,
   ): LegacyReply {
     const edge = this.#edge;
     const doesRead = readsEvents(req.headers.accept);
@@ -141,12 +140,7 @@ export class LegacyEndpoint {
   }
 
   /** The session that a request names, or the answer that there is none. */
-  #sessionOf(
-    req: IncomingMessage,
-    res: ServerResponse,
-    principal: Principal,
-    message?: Message,
-  ): HttpSession | undefined {
+  #sessionOf({ req, res, principal }: RequestContext, message?: Message): HttpSession | undefined {
     const id = req.headers['mcp-session-id'];
     const requestId = message?.kind === 'request' ? message.id : null;
     if (typeof id !== 'string') {

@@ -2,7 +2,7 @@
 // and everything the server says, answers too, comes on that stream. The stream is the session: when
 // it ends, so does the client.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Principal } from '../../../policy/principal.ts';
 import { type Message, scanMessage } from '../../../wire/scan.ts';
 import { WireError } from '../../../wire/wire-error.ts';
@@ -11,7 +11,7 @@ import { accept, refuseHttp, refuseRpc, refuseWire } from '../answers.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
 import { unlessRefused } from '../refused-json.ts';
-import { sessionInQuery } from '../routes.ts';
+import type { RequestContext } from '../route-table.ts';
 import { EventStream } from './event-response.ts';
 import { sessionGone } from './legacy-reply.ts';
 import { isSamePrincipal, newSessionId, type Sessions } from './sessions.ts';
@@ -29,7 +29,7 @@ export class OldTransport {
   }
 
   /** GET /sse */
-  open(req: IncomingMessage, res: ServerResponse, principal: Principal): void {
+  open({ req, res, principal }: RequestContext): void {
     if (!readsEvents(req.headers.accept)) {
       return refuseHttp(res, 406, 'Not Acceptable: /sse is answered with text/event-stream');
     }
@@ -45,12 +45,12 @@ export class OldTransport {
   }
 
   /** POST /messages?sessionId=… */
-  post(bytes: Buffer, req: IncomingMessage, res: ServerResponse, principal: Principal): void {
-    const client = this.#clients.get(sessionInQuery(req.url ?? '') ?? '');
+  post({ res, principal, body, url }: RequestContext): void {
+    const client = this.#clients.get(sessionInQuery(url) ?? '');
     if (client === undefined || !isSamePrincipal(client.principal, principal)) {
       return refuseRpc(res, 404, sessionGone);
     }
-    const message = unlessRefused(() => scanMessage(bytes));
+    const message = unlessRefused(() => scanMessage(body));
     if (message instanceof WireError) return refuseWire(res, message, message.id);
     client.receive(message);
     accept(res);
@@ -103,4 +103,11 @@ class OldClient implements Outlet, Reply {
   end(): void {
     this.#stream.end();
   }
+}
+
+/** The session that a message is for. */
+export function sessionInQuery(url: string): string | undefined {
+  const end = url.indexOf('?');
+  if (end === -1) return undefined;
+  return new URLSearchParams(url.slice(end + 1)).get('sessionId') ?? undefined;
 }

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import type { Parking } from '../relay/parking.ts';
+import { clientIdleMs, ModernClients } from './modern-clients.ts';
+
+function known() {
+  const clock = manualClock();
+  const gone: string[] = [];
+  const awaited: string[] = [];
+  const clients = new ModernClients({
+    clock,
+    parking: {} as Parking,
+    isAwaited: (key) => awaited.includes(key),
+    gone: (key) => void gone.push(key),
+  });
+  return { clock, gone, awaited, clients };
+}
+
+describe('a modern client', () => {
+  it('that nobody will say goodbye for is gone when it has been idle #no-growth', () => {
+    const { clock, gone, clients } = known();
+    clients.of('a', true);
+    clock.advance(clientIdleMs);
+    clients.of('b', true);
+    clock.advance(clientIdleMs - 1);
+    expect(gone).toEqual([]);
+    clock.advance(1);
+    expect(gone).toEqual(['a']);
+    clock.advance(clientIdleMs);
+    expect([gone, clients.size, clock.pending]).toEqual([['a', 'b'], 0, 0]);
+  });
+
+  it('stays while it makes requests, however seldom within the time', () => {
+    const { clock, gone, clients } = known();
+    const first = clients.of('a', true);
+    for (let count = 0; count < 20; count++) {
+      clock.advance(clientIdleMs - 1);
+      expect(clients.of('a', true)).toBe(first);
+    }
+    expect(gone).toEqual([]);
+  });
+
+  it.each(['a request is under way', 'something of it is awaited'])(
+    'stays while %s, and for the whole time after it',
+    (what) => {
+      const { clock, gone, awaited, clients } = known();
+      const client = clients.of('a', true);
+      const isRequest = what.includes('request');
+      if (isRequest) client.underWay = 1;
+      else awaited.push('a');
+      clock.advance(10 * clientIdleMs);
+      client.underWay = 0;
+      awaited.length = 0;
+      clock.advance(clientIdleMs);
+      expect(gone).toEqual([]);
+      clock.advance(clientIdleMs);
+      expect(gone).toEqual(['a']);
+    },
+  );
+
+  it('that is a connection ends with it, and not before', () => {
+    const { clock, gone, clients } = known();
+    clients.of('stdio', false);
+    expect(clock.pending).toBe(0);
+    clients.of('a', true);
+    clock.advance(10 * clientIdleMs);
+    expect([gone, clock.pending]).toEqual([['a'], 0]);
+    clients.forget('stdio');
+    expect([gone, clients.size]).toEqual([['a', 'stdio'], 0]);
+  });
+
+  it('is looked at no more after the end', () => {
+    const { clock, clients } = known();
+    clients.of('a', true);
+    clients[Symbol.dispose]();
+    expect(clock.pending).toBe(0);
+  });
+});

@@ -1,5 +1,5 @@
-// Writes what is derived from the config schema: schema/holdfast.schema.json for editors, and the tables
-// in docs/configuration.md, which stand between markers so that the prose around them is written by hand.
+// Writes what is derived from the config schema: schema/holdfast.schema.json for editors, the types of
+// src/config/config-input.ts for programs, and the tables in docs/configuration.md, which stand between markers so that the prose around them is written by hand.
 // `--check` writes nothing and exits 1 if a file is not what it would be.
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { configSchema } from '../src/config/schema.ts';
+import { configTypes } from './config-types.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -23,6 +24,7 @@ const schema: JsonSchema = {
 
 const files = new Map([
   ['schema/holdfast.schema.json', () => `${JSON.stringify(schema, null, 2)}\n`],
+  ['src/config/config-input.ts', () => configTypes(schema)],
   ['docs/configuration.md', () => withTables(currentText('docs/configuration.md'))],
 ]);
 

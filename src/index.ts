@@ -3,13 +3,74 @@
 
 export type { CacheStats } from './cache/cache.ts';
 export type { SearchHit, SearchOutcome } from './catalog/search.ts';
+export type { JsonObject } from './catalog/tool.ts';
+export type {
+  CacheInput,
+  CircuitInput,
+  CommonServerInput,
+  ConfigInput,
+  HttpInput,
+  LimitsInput,
+  RemoteLimitsInput,
+  RemoteServerInput,
+  RestartInput,
+  ServerInput,
+  StdioServerInput,
+  TelemetryInput,
+  ToolInput,
+} from './config/config-input.ts';
+export type {
+  AudioContent,
+  BlobResource,
+  CallResult,
+  ContentAnnotations,
+  ContentBlock,
+  ContentMembers,
+  EmbeddedResource,
+  ImageContent,
+  OtherContent,
+  OtherKind,
+  Progress,
+  ResourceLink,
+  TextContent,
+  TextResource,
+  UnknownKind,
+} from './host/call-result.ts';
 export { createHost, type HostOptions } from './host/create-host.ts';
-export type { Discovered } from './host/discovery.ts';
-export type { CallOptions, CallResult, Host, Progress, ServerSpec } from './host/host.ts';
-export type { HostStatus, ServerStatus } from './host/status.ts';
-export { type Dispatched, Fault, type FaultCode, type FaultRecord } from './kernel/fault.ts';
-export type { HostEvent } from './observe/events.ts';
+export type { Discovered, KeptMark, Searched, ToolDefinition } from './host/discovery.ts';
+export type {
+  CallOptions,
+  DiscoverOptions,
+  Host,
+  LeaseOptions,
+  SearchOptions,
+  ServerSpec,
+  SpawnOptions,
+  StatusOptions,
+  ToolsOptions,
+} from './host/host.ts';
+export type {
+  HostStatus,
+  ServerChild,
+  ServerState,
+  ServerStatus,
+  TimedFaultRecord,
+} from './host/status.ts';
+export {
+  type Dispatched,
+  Fault,
+  type FaultCode,
+  type FaultFacts,
+  type FaultRecord,
+  type RpcError,
+} from './kernel/fault.ts';
+export type { Handled } from './observe/defects.ts';
+export type { HostEvent, Noise } from './observe/events.ts';
+export type { NoiseCounts } from './observe/noise-text.ts';
+export type { CallCounts } from './observe/traffic.ts';
 export type { AccessRequest, Action, Guard, Kind, Verdict } from './policy/access.ts';
 export type { BudgetLimits } from './policy/budget.ts';
 export type { Principal } from './policy/principal.ts';
+export type { StoreHealth } from './store/store.ts';
+export type { Containment } from './supervise/child.ts';
 export type { Lease } from './supervise/leases.ts';

@@ -16,10 +16,15 @@ export interface CacheLimits {
   readonly maxBytes: number;
 }
 
+/** How the cache of results is used, since the host was made. */
 export interface CacheStats {
+  /** Results that were answered from the cache. */
   readonly hits: number;
+  /** Results that were looked for and not found. */
   readonly misses: number;
+  /** Results that are kept now. */
   readonly entries: number;
+  /** Bytes that they take up now, each with what it costs to keep it. */
   readonly bytes: number;
 }
 

@@ -13,23 +13,44 @@ export interface ServedTool {
   readonly tool: Tool;
 }
 
+/** A tool that fits the words. */
 export interface SearchHit {
+  /** The server that has it. */
   readonly server: string;
+  /** Its name there. */
   readonly tool: string;
+  /** Its name for people; absent: the server gives none. */
   readonly title?: string;
   /** One line, cut; empty if the tool has none. */
   readonly description: string;
+  /** How well it fits: the higher, the better; comparable within one search. */
   readonly score: number;
 }
 
+/** What a search came to; `kind` tells the outcomes apart. */
 export type SearchOutcome =
-  /** `total` counts the hits that the limit cut off, too. */
-  | { readonly kind: 'found'; readonly hits: readonly SearchHit[]; readonly total: number }
-  /** There is no tool to search in. */
-  | { readonly kind: 'empty_corpus' }
-  /** The query has no word in it. */
-  | { readonly kind: 'empty_query' }
-  | { readonly kind: 'no_match'; readonly words: readonly string[] };
+  | {
+      /** There are tools that fit. */
+      readonly kind: 'found';
+      /** The best first, at most as many as the limit. */
+      readonly hits: readonly SearchHit[];
+      /** How many fit, also those that the limit cut off. */
+      readonly total: number;
+    }
+  | {
+      /** There is no tool to search in. */
+      readonly kind: 'empty_corpus';
+    }
+  | {
+      /** There is no word in the query. */
+      readonly kind: 'empty_query';
+    }
+  | {
+      /** No tool fits. */
+      readonly kind: 'no_match';
+      /** The words that were looked for. */
+      readonly words: readonly string[];
+    };
 
 const defaultLimit = 10;
 const maxQueryWords = 32;

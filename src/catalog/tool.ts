@@ -8,6 +8,7 @@
 import { hash } from 'node:crypto';
 import { ownValue } from '../kernel/own-value.ts';
 
+/** A JSON object, parsed. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A hint is there only if it is a real boolean; `"true"` and 1 claim nothing. */

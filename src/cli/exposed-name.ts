@@ -3,19 +3,25 @@
 // tool of a server whose prefix fits, and compared.
 
 import { prefixedName, prefixOf } from '../catalog/prefixed-name.ts';
-import type { Host } from '../host/host.ts';
+import type { Config } from '../config/schema.ts';
 import { Fault } from '../kernel/fault.ts';
+import { ownValue } from '../kernel/own-value.ts';
+import type { Standalone } from './standalone.ts';
 import { namesNoTool } from './tool-address.ts';
 
 /** Throws if the word is such a name, or begins like one; `verb` is the command that it was given to. */
-export async function refuseExposedName(host: Host, verb: string, word: string): Promise<void> {
-  const servers = host.servers().map(({ name }) => name);
+export async function refuseExposedName(
+  { host, loaded: { config } }: Standalone,
+  verb: string,
+  word: string,
+): Promise<void> {
+  const servers = Object.keys(config.mcpServers);
   if (servers.includes(word)) return;
   const candidates = servers.filter((name) => word.startsWith(prefixOf(name)));
   for (const server of candidates) {
     const tools = await host.tools(server, { kept: true }).catch(ifAsked);
-    const found = tools.find(({ name }) => exposedAs(host, server, String(name)) === word);
-    if (found !== undefined) throw exposedName(word, `${verb} ${server}/${found['name']}`);
+    const found = tools.find(({ name }) => exposedAs(config, server, name) === word);
+    if (found !== undefined) throw exposedName(word, `${verb} ${server}/${found.name}`);
   }
   const [likely] = candidates;
   if (likely !== undefined) throw namesNoTool(word, likely);
@@ -26,8 +32,9 @@ function exposedName(word: string, meant: string): Fault {
   return new Fault('invalid_request', detail);
 }
 
-function exposedAs(host: Host, server: string, tool: string): string {
-  return host.find(server).toolConfig(tool)?.as ?? prefixedName(server, tool);
+function exposedAs({ mcpServers }: Config, server: string, tool: string): string {
+  const tools = ownValue(mcpServers, server)?.tools ?? {};
+  return ownValue(tools, tool)?.as ?? prefixedName(server, tool);
 }
 
 /** A server that cannot be asked has no tool that we know of. */

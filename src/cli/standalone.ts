@@ -3,7 +3,9 @@
 // else a short command does; it is imported here, when it is needed, and nowhere at the top of a file.
 
 import type { LoadedConfig } from '../config/loaded.ts';
-import type { Host } from '../host/host.ts';
+import type { HostForCommands } from '../host/command-face.ts';
+import type { OpenedHost } from '../host/create-host.ts';
+import type { HostForGateway } from '../host/gateway-face.ts';
 import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
 import { eventText } from './render/timeline.ts';
@@ -11,7 +13,9 @@ import { complain, remark, type Shell } from './shell.ts';
 import { ownStateDirectory, usableStateDirectory } from './state-directory.ts';
 
 export interface Standalone {
-  readonly host: Host;
+  readonly host: HostForCommands;
+  /** The same host, for what a gateway would say. */
+  readonly gatewayHost: HostForGateway;
   readonly loaded: LoadedConfig;
 }
 
@@ -48,7 +52,7 @@ export async function withHostOf<T>(
 ): Promise<T> {
   const host = await openHost(shell, loaded, options);
   try {
-    return await untilInterrupted(shell, work({ host, loaded }));
+    return await untilInterrupted(shell, work({ host, gatewayHost: host, loaded }));
   } finally {
     await host.close();
   }
@@ -59,7 +63,7 @@ export async function openHost(
   shell: Shell,
   loaded: LoadedConfig,
   options: HostOptions,
-): Promise<Host> {
+): Promise<OpenedHost> {
   const { hostFrom } = await import('../host/create-host.ts');
   const host = hostFrom(loaded, {
     env: shell.env,
@@ -118,7 +122,11 @@ export async function orInterrupted<T>({ interrupt }: Shell, work: Promise<T>): 
   return await Promise.race([work, interrupted]);
 }
 
-function listen(host: Host, shell: Shell, onEvent: ((event: HostEvent) => void) | undefined): void {
+function listen(
+  host: HostForCommands,
+  shell: Shell,
+  onEvent: ((event: HostEvent) => void) | undefined,
+): void {
   const isLogged = shell.logs('info');
   if (!isLogged && onEvent === undefined) return;
   const show = (event: HostEvent) => {

@@ -214,10 +214,12 @@ const remoteServer = z
   })
   .refine(patience, patienceRule);
 
-/** One entry of `mcpServers`. */
-export const serverSchema = z.preprocess(
+const serverKinds = z.discriminatedUnion('type', [stdioServer, remoteServer]);
+
+/** One entry of `mcpServers`. The types say what it takes once its `type` has been inferred. */
+export const serverSchema = z.preprocess<unknown, typeof serverKinds, z.input<typeof serverKinds>>(
   inferred,
-  z.discriminatedUnion('type', [stdioServer, remoteServer]),
+  serverKinds,
 );
 
 export type StdioServerConfig = Frozen<z.output<typeof stdioServer>>;

@@ -5,7 +5,7 @@
 import { conflictLine } from '../catalog/name-conflicts.ts';
 import type { ObservedCall } from '../host/call/call-observer.ts';
 import type { Caller } from '../host/connections/caller.ts';
-import type { Host } from '../host/host.ts';
+import type { HostForGateway } from '../host/gateway-face.ts';
 import { announcedAs, type ListKind } from '../host/lists/listings.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
@@ -53,7 +53,7 @@ export interface GatewaySettings {
 }
 
 export interface GatewayParts {
-  readonly host: Host;
+  readonly host: HostForGateway;
   readonly clock: Clock;
   readonly identity: Identity;
   readonly settings: GatewaySettings;
@@ -63,7 +63,7 @@ export interface GatewayParts {
 const gatherMs = 20;
 
 export class Gateway implements Front, AsyncDisposable {
-  readonly host: Host;
+  readonly host: HostForGateway;
   readonly identity: Identity;
   readonly settings: GatewaySettings;
   readonly view: View;

@@ -5,7 +5,7 @@
 // where a server has them, and as long as there is one of which that is not known.
 
 import type { Caller } from '../host/connections/caller.ts';
-import type { Host } from '../host/host.ts';
+import type { HostForGateway } from '../host/gateway-face.ts';
 import { skillsCapability, skillsExtension } from '../host/lists/skills.ts';
 import { hasTaskCalls, tasksExtension } from '../host/tasks/task-result.ts';
 import { serverRequest } from '../policy/access.ts';
@@ -18,7 +18,7 @@ const maxInstructionsPerServer = 4_000;
 const maxInstructions = 32_000;
 
 /** The members of an `initialize` result, but for the version. */
-export function legacyGreeting(host: Host, identity: Identity, client: Caller): string {
+export function legacyGreeting(host: HostForGateway, identity: Identity, client: Caller): string {
   const greetings = greetingsTo(host, client);
   const members = {
     capabilities: {
@@ -33,7 +33,7 @@ export function legacyGreeting(host: Host, identity: Identity, client: Caller): 
 }
 
 /** The result of `server/discover`. */
-export function discovery(host: Host, identity: Identity, client: Caller): string {
+export function discovery(host: HostForGateway, identity: Identity, client: Caller): string {
   const greetings = greetingsTo(host, client);
   return JSON.stringify({
     resultType: 'complete',
@@ -59,7 +59,7 @@ function taskCapability(greetings: readonly NamedGreeting[]): { readonly tasks?:
  * What servers say of themselves to clients like this one, in this run or an earlier one. Of a server
  * that this principal may not use nothing is said, as in the lists.
  */
-function greetingsTo(host: Host, client: Caller): readonly NamedGreeting[] {
+function greetingsTo(host: HostForGateway, client: Caller): readonly NamedGreeting[] {
   const usable = host
     .servers()
     .filter(({ name }) => host.access.isAllowed(client.principal, serverRequest('list', name)));

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  disabledStatus,
-  type HostStatus,
-  type ServerState,
-  type ServerStatus,
-} from '../host/status.ts';
+import type { HostStatus, ServerState, ServerStatus } from '../host/status.ts';
+import { disabledStatus } from '../host/status-reading.ts';
 import type { TimedFault } from '../observe/traffic.ts';
 import { conciseHealth, healthLine, healthLines, healthSnapshot } from './health.ts';
 

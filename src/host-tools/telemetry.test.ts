@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { disabledStatus, type ServerStatus } from '../host/status.ts';
+import type { ServerStatus } from '../host/status.ts';
+import { disabledStatus } from '../host/status-reading.ts';
 import { Fault } from '../kernel/fault.ts';
 import { Traffic } from '../observe/traffic.ts';
 import {

@@ -276,12 +276,12 @@ describe('a connection that has been made', () => {
 
   it('is closed when it cannot be installed #no-orphans', async () => {
     const { host, servers } = newHost({ s: script });
-    const arrived = host.pool.arrived.bind(host.pool);
-    host.pool.arrived = fail;
+    const arrived = host.parts.pool.arrived.bind(host.parts.pool);
+    host.parts.pool.arrived = fail;
     const fault = await host.call('s', 't').catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Fault);
     await settled();
     expect(servers.s.children.map(({ isGone }) => isGone)).toEqual([true]);
-    host.pool.arrived = arrived;
+    host.parts.pool.arrived = arrived;
   });
 });

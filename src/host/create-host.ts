@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import type { ConfigInput } from '../config/config-input.ts';
 import { configFromObject, loadConfig, realConfigPath } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ServerConfig } from '../config/schema.ts';
@@ -21,27 +22,36 @@ import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/start/environment.ts';
 import { createSpawner } from '../supervise/process/start/spawn.ts';
 import { LazyHttpClient } from '../upstream/http/lazy-http-client.ts';
+import type { HostForCommands } from './command-face.ts';
 import { withHealthOf } from './disk-health.ts';
-import { Host } from './host.ts';
+import type { HostForGateway } from './gateway-face.ts';
+import type { Host } from './host.ts';
+import { HostCore } from './host-core.ts';
 import { ownIdentity } from './identity.ts';
 
-export interface HostOptions {
-  /** A config file; instead of the keys of one. */
-  readonly configFile?: string;
-  /** Where eras, events and the record against orphans are kept; nowhere if absent. */
-  readonly stateDir?: string;
-  /** What relative paths start from; the working directory if absent. */
-  readonly baseDir?: string;
-  /** Shown in status. */
-  readonly startedBy?: string;
-  /** Told of what could not be written to disk; standard error if absent. */
-  readonly report?: (line: string) => void;
-  /** The servers and every other key of the config file. */
-  readonly mcpServers?: Readonly<Record<string, unknown>>;
-  readonly [key: string]: unknown;
+/** The keys of a config, or the file that holds one; and what the host is told besides. */
+export interface HostOptions extends ConfigInput {
+  /** A config file to read; the keys of a config that are given beside it are not used. Absent: the keys are the config. */
+  readonly configFile?: string | undefined;
+  /**
+   * The directory for what is kept on disk: the event log, lists and protocol versions of servers, and the
+   * record by which processes left over from a crash are found. Absent: nothing is written to disk.
+   */
+  readonly stateDir?: string | undefined;
+  /** The directory that relative paths start from. Absent: the working directory. */
+  readonly baseDir?: string | undefined;
+  /** Shown in `status`. Absent: `library`. */
+  readonly startedBy?: string | undefined;
+  /** Called with one line for each problem with the disk. Absent: the line goes to standard error. */
+  readonly report?: ((line: string) => void) | undefined;
 }
 
-/** Makes a host. Lazy servers wait for their first call; the others are started at once. */
+/**
+ * Makes a host. Lazy servers are started by their first call, the others at once, without waiting for them.
+ *
+ * Throws a `Fault` with the code `invalid_request` for a config that cannot be used; its message names each
+ * problem and the place.
+ */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
   const { configFile, stateDir, baseDir, startedBy, report, ...input } = options;
   const env = processEnvironment();
@@ -71,8 +81,11 @@ export interface HostSurroundings {
   readonly hasClients?: boolean;
 }
 
+/** One host, for a command and for a gateway. */
+export interface OpenedHost extends HostForCommands, HostForGateway {}
+
 /** A host for a config that has been read; nothing is started yet. */
-export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
+export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): OpenedHost {
   const scope = new Scope();
   try {
     return hostIn(scope, loaded, around);
@@ -83,7 +96,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Host {
   }
 }
 
-function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): Host {
+function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): HostCore {
   const { stateDir, env, report } = around;
   const clock = systemClock;
   const instance = randomBytes(8).toString('hex');
@@ -103,7 +116,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   const spawner = scope.own(
     createSpawner({ clock, instance, stateDir, sourceEnv: env, notice: report }),
   );
-  return new Host({
+  return new HostCore({
     edges: { clock, random: Math.random, spawn: spawner.spawn, http, sourceEnv: env },
     config: loaded.config,
     configFile: loaded.file,

@@ -8,43 +8,91 @@ import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { durationFrom } from '../kernel/duration.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import { type AccessRequest, serverRequest } from '../policy/access.ts';
-import { disclosedRecord } from '../policy/disclosure.ts';
-import type { Principal } from '../policy/principal.ts';
+import { disclosedFault, disclosedRecord } from '../policy/disclosure.ts';
+import { localUser, type Principal } from '../policy/principal.ts';
 import type { CallParts } from './call/call-parts.ts';
 import { Interruption } from './call/interruption.ts';
 import type { Caller } from './connections/caller.ts';
 import type { ListKind } from './lists/listings.ts';
 import type { Server } from './servers/server.ts';
 
+/** A tool, or a server whose tools could not be listed; the second has `error`. */
 export type Discovered =
   | {
+      /** The server that has it. */
       readonly server: string;
+      /** Its name there. */
       readonly tool: string;
+      /** Its name for people; absent: the server gives none. */
       readonly title?: string;
+      /** What it does; absent: the server does not say. */
       readonly description?: string;
+      /** The JSON Schema of its arguments. */
       readonly schema: JsonObject;
-      /** There if it was not read now. */
+      /** There if the list was not read now, but by an earlier process. */
       readonly kept?: KeptMark;
     }
-  | { readonly server: string; readonly error: FaultRecord };
+  | {
+      /** The server whose tools could not be listed. */
+      readonly server: string;
+      /** Why. */
+      readonly error: FaultRecord;
+    };
 
-/** A list that was read by an earlier process; null where it is not known when. */
+/** A tool's definition as its server gave it, with the name of the server; other members are kept, too. */
+export interface ToolDefinition {
+  /** The server that has the tool. */
+  readonly _mcp_server: string;
+  /** Its name at that server. */
+  readonly name: string;
+  /** Its name for people; absent: the server gives none. */
+  readonly title?: string;
+  /** What it does; absent: the server does not say. */
+  readonly description?: string;
+  /** The JSON Schema of its arguments. */
+  readonly inputSchema: JsonObject;
+  /** The JSON Schema of `structuredContent`; absent: the server gives none. */
+  readonly outputSchema?: unknown;
+  /** What the server claims about it, such as `readOnlyHint`; not checked. Absent: nothing. */
+  readonly annotations?: JsonObject;
+}
+
+/** Marks a list that was read by an earlier process. */
 export interface KeptMark {
-  /** Milliseconds since the epoch. */
+  /** When it was read, in milliseconds since 1970; null: not known. */
   readonly listedAt: number | null;
 }
 
-export interface DiscoverOptions {
+interface ListingOptions {
   /** Takes what a gateway has kept where there is something, and starts only the other servers. */
   readonly kept?: boolean | undefined;
   /** How long one server may take; those that take longer are reported as an error. */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
 }
 
 const defaultDeadlineMs = 10_000;
 
+/** The definitions of one server's tools, each with the name of its server. Throws a Fault. */
+export async function toolDefinitions(
+  parts: CallParts,
+  name: string,
+  options: { readonly principal?: Principal | undefined; readonly kept?: boolean | undefined },
+): Promise<readonly ToolDefinition[]> {
+  const { principal = localUser, kept = false } = options;
+  parts.access.authorize(principal, serverRequest('list', name));
+  const server = parts.find(name);
+  const reading = kept
+    ? keptTools(parts, server, principal).then((read) => read.tools)
+    : toolsOf(parts, server, principal);
+  const tools = await reading.catch((thrown) => {
+    throw disclosedFault(faultFrom(thrown), principal);
+  });
+  // Reading the list has checked the members that the type names.
+  return tools.map(({ definition }) => ({ _mcp_server: name, ...definition }) as ToolDefinition);
+}
+
 /** The tools of one server that this principal may call, fresh enough to act on. */
-export async function toolsOf(
+async function toolsOf(
   parts: CallParts,
   server: Server,
   principal: Principal,
@@ -68,7 +116,7 @@ export interface Freshening {
 
 /** Reads one of its lists anew, starting the server if need be. Throws a Fault. */
 export async function freshen(
-  parts: CallParts,
+  parts: Pick<CallParts, 'clock'>,
   server: Server,
   kind: ListKind,
   { caller, deadlineMs, asksAgain }: Freshening,
@@ -112,7 +160,7 @@ export async function discoverAll(
   parts: CallParts,
   servers: readonly Server[],
   principal: Principal,
-  options: DiscoverOptions,
+  options: ListingOptions,
 ): Promise<readonly Discovered[]> {
   const { deadlineMs } = options;
   if (deadlineMs !== undefined) durationFrom(deadlineMs, 'deadlineMs');
@@ -127,8 +175,11 @@ export async function discoverAll(
   return found.flat();
 }
 
+/** What a search over all servers found. */
 export interface Searched {
+  /** The tools that fit, or why there are none. */
   readonly outcome: SearchOutcome;
+  /** Why tools of some servers could not be searched; one for each such server. */
   readonly errors: readonly FaultRecord[];
   /** The servers whose tools were not read now, but are kept from an earlier time. */
   readonly kept: ReadonlyMap<string, KeptMark>;
@@ -139,13 +190,13 @@ export async function searchAll(
   servers: readonly Server[],
   principal: Principal,
   words: string,
-  options: { readonly limit: number | undefined; readonly kept: boolean | undefined },
+  options: { readonly limit?: number | undefined; readonly kept?: boolean | undefined },
 ): Promise<Searched> {
   const errors: FaultRecord[] = [];
   const marks = new Map<string, KeptMark>();
   const served = await eachVisible(parts, servers, principal, async (server) => {
     try {
-      const { tools, kept } = await listedTools(parts, server, principal, options);
+      const { tools, kept } = await listedTools(parts, server, principal, { kept: options.kept });
       if (kept) marks.set(server.name, kept);
       return tools.map((tool): ServedTool => ({ server: server.name, tool }));
     } catch (thrown) {
@@ -181,7 +232,7 @@ async function listedTools(
   parts: CallParts,
   server: Server,
   principal: Principal,
-  { kept, deadlineMs }: DiscoverOptions,
+  { kept, deadlineMs }: ListingOptions,
 ): Promise<ListedTools> {
   if (kept) return await keptTools(parts, server, principal);
   using _place = await parts.places.enter(server);
@@ -193,7 +244,7 @@ async function listedTools(
  * The tools as a gateway has last read them, without starting anything. A server of which nothing is
  * kept is asked, and may take as long as its start may.
  */
-export async function keptTools(
+async function keptTools(
   parts: CallParts,
   server: Server,
   principal: Principal,

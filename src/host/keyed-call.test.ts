@@ -46,7 +46,7 @@ describe('a call with an idempotency key whose caller gives up', () => {
     await host.stop('s');
     await clock.advanceAsync(60_000);
     expect(payments()).toBe(0);
-    expect(host.keys.running).toBe(0);
+    expect(host.parts.keys.running).toBe(0);
     expect(await pay(once)).toMatchObject(text('paid'));
     expect(payments()).toBe(1);
   });
@@ -61,7 +61,9 @@ describe('a call with an idempotency key whose caller gives up', () => {
     giveUp.abort();
     expect(await call).toMatchObject({ code: 'cancelled', dispatched: 'no' });
     await settled();
-    expect([payments(), host.keys.running, host.find('s').admission.queued]).toEqual([1, 0, 0]);
+    expect([payments(), host.parts.keys.running, host.find('s').admission.queued]).toEqual([
+      1, 0, 0,
+    ]);
   });
 
   it('after it was sent goes on, and its answer is kept for the next use of the key #idempotency-key', async () => {
@@ -73,11 +75,11 @@ describe('a call with an idempotency key whose caller gives up', () => {
     expect(await call).toMatchObject({ code: 'cancelled', dispatched: 'maybe' });
     await settled();
     expect(servers.s.heard('notifications/cancelled')).toEqual([]);
-    expect(host.keys.running).toBe(1);
+    expect(host.parts.keys.running).toBe(1);
     const { child } = servers.s;
     child.answer(child.last('tools/call'), text('paid'));
     await settled();
-    expect(host.keys.running).toBe(0);
+    expect(host.parts.keys.running).toBe(0);
     expect(await pay(once)).toMatchObject(text('paid'));
     expect(payments()).toBe(1);
   });

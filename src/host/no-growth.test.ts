@@ -24,15 +24,15 @@ describe('what the host keeps', () => {
     const server = host.find('s');
     const { supervisor } = server.slots.current;
     expect({
-      keys: host.keys.running,
-      flights: host.flights.size,
+      keys: host.parts.keys.running,
+      flights: host.parts.flights.size,
       held: supervisor.leases.held,
       inside: server.admission.inside,
       queued: server.admission.queued,
       slots: [...server.slots.all()].length,
     }).toEqual({ keys: 0, flights: 0, held: 0, inside: 0, queued: 0, slots: 1 });
     expect(host.cacheStats().entries).toBeLessThanOrEqual(64);
-    expect(host.deadlines.lines).toBeLessThanOrEqual(32);
+    expect(host.parts.deadlines.lines).toBeLessThanOrEqual(32);
   });
 
   it('of servers that come and go is what it was #no-growth', async () => {
@@ -47,7 +47,7 @@ describe('what the host keeps', () => {
       await host.stop(name);
     }
     await clock.advanceAsync(1_000);
-    expect([host.servers().length, host.cache.marks]).toEqual([2, 2]);
+    expect([host.servers().length, host.parts.cache.marks]).toEqual([2, 2]);
   });
 });
 

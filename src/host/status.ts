@@ -1,5 +1,5 @@
-// What state everything is in, in the words of the contract. A reading, never an action: nothing
-// is started, asked or waited for.
+// What `status` says of the host and its servers: the words, and what of them is told to somebody who may
+// not know everything. How they are read is in status-reading.ts.
 
 import type { CacheStats } from '../cache/cache.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
@@ -9,8 +9,19 @@ import { disclosedRecord, seesOperations } from '../policy/disclosure.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
-import type { Server } from './servers/server.ts';
 
+/**
+ * The state of a server.
+ *
+ * - `idle`: it does not run, and is started when it is needed
+ * - `starting`: it is being started
+ * - `ready`: it answers calls
+ * - `degraded`: its circuit breaker is open or half open
+ * - `cooling`: it waits for its next start
+ * - `ejected`: it was restarted too often; `reload` brings it back
+ * - `stopping`: it is being ended
+ * - `disabled`: the config names it, but it cannot be run
+ */
 export type ServerState =
   | 'idle'
   | 'starting'
@@ -21,180 +32,112 @@ export type ServerState =
   | 'stopping'
   | 'disabled';
 
+/** One process of a server. */
+export interface ServerChild {
+  /** Its process id. */
+  readonly pid: number;
+  /** Which start of the server it is, counted from 1. */
+  readonly generation: number;
+  /** The client it works for; null: it is shared. */
+  readonly client: string | null;
+  /** `modern`: MCP 2026-07-28. `legacy`: an earlier version. */
+  readonly era: 'legacy' | 'modern';
+  /** What the clients it was greeted for can be asked; null where that travels with each request. */
+  readonly class: string | null;
+  /** The client's folder that it runs in; null: the folder of its config entry. */
+  readonly folder: string | null;
+}
+
+/** What went wrong last, and when. */
+export interface TimedFaultRecord extends FaultRecord {
+  /** When, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** The state of one server. */
 export interface ServerStatus {
+  /** Its name in the config. */
   readonly name: string;
+  /** What it is doing. */
   readonly state: ServerState;
   /** Why it is in this state, and what clients miss of it, in one line; null if there is nothing. */
   readonly cause: string | null;
+  /** How it is talked to: a process, Streamable HTTP, or the transport of 2024. */
   readonly transport: 'stdio' | 'http' | 'sse';
-  /** As last seen; null before the first connection. */
+  /** `modern`: MCP 2026-07-28. `legacy`: an earlier version. As last seen; null before the first connection. */
   readonly era: 'legacy' | 'modern' | null;
+  /** The MCP version, such as `2025-11-25`. As last seen; null before the first connection. */
   readonly protocolVersion: string | null;
+  /** The process last used; null: none runs, or it is at an address. */
   readonly pid: number | null;
-  readonly children: readonly {
-    readonly pid: number;
-    readonly generation: number;
-    readonly client: string | null;
-    readonly era: 'legacy' | 'modern';
-    /** What the clients it was greeted for can be asked; null where that travels with each request. */
-    readonly class: string | null;
-    readonly folder: string | null;
-  }[];
+  /** All of its processes that run. */
+  readonly children: readonly ServerChild[];
+  /** How often it was started. */
   readonly generation: number;
+  /** True: it is started when it is needed. False: it is started with the host. */
   readonly lazy: boolean;
+  /** True: it is kept running. */
   readonly pinned: boolean;
+  /** May its `readOnlyHint` decide what is repeated and cached? */
   readonly trusted: boolean;
+  /** Who keeps it running by a lease: the owners. */
   readonly leases: readonly string[];
+  /** Calls under way. */
   readonly inFlight: number;
+  /** Calls that wait for their turn. */
   readonly queued: number;
+  /** Restarts in the window that now count against its limit. */
   readonly restarts: number;
+  /** Restarts that are left in the window; null: without limit. */
   readonly restartsLeft: number | null;
+  /** Failures in a row, as its circuit breaker counts them. */
   readonly consecutiveFailures: number;
+  /** Its circuit breaker. `open`: calls are refused. `half_open`: one call may try. */
   readonly circuit: 'closed' | 'open' | 'half_open';
+  /** True: it was restarted too often; `reload` brings it back. */
   readonly ejected: boolean;
-  /** Milliseconds since the epoch. */
+  /** When it may be started or tried again, in milliseconds since 1970; null: at once. */
   readonly nextAttemptAt: number | null;
-  readonly lastFault: (FaultRecord & { readonly at: number }) | null;
+  /** What went wrong last; null: nothing since it was registered, stopped or reloaded. */
+  readonly lastFault: TimedFaultRecord | null;
+  /** Results in the cache. */
   readonly cacheEntries: number;
+  /** How many tools it offers; null: they were not listed yet. */
   readonly tools: number | null;
+  /** What holds its processes together when the host is killed; null: none runs. */
   readonly containment: Containment | null;
+  /** How its limits of memory and processes are kept: by the kernel, by polling, or there are none; null: none runs. */
   readonly limitsEnforced: 'cgroup' | 'poll' | 'none' | null;
   /** How much it has sent that belongs to no call, by kind; kinds that were not seen are absent. */
   readonly noise: NoiseCounts;
+  /** The last lines of its standard error, at most 20, without secrets. */
   readonly stderr: readonly string[];
 }
 
+/** The state of the host and its servers. */
 export interface HostStatus {
+  /** The version of Holdfast. */
   readonly version: string;
+  /** An id of this host, another one for every start. */
   readonly instance: string;
+  /** What made it: `library`, `serve`, `command`, or what `createHost` was told. */
   readonly startedBy: string;
+  /** The config file; null: the config was given as an object. */
   readonly config: string | null;
+  /** How long it exists, in milliseconds. */
   readonly uptimeMs: number;
+  /** Whether a new version is being put in place; always `stable` for now. */
   readonly rollout: 'stable';
+  /** Whether what is kept on disk can be written. */
   readonly disk: StoreHealth;
+  /** The servers, in the order of their names. */
   readonly servers: readonly ServerStatus[];
+  /** How the cache of results is used. */
   readonly cache: CacheStats;
+  /** How calls have ended. */
   readonly calls: CallCounts;
   /** Errors of our own that were contained; the event log has their causes. */
   readonly internalErrors: number;
-}
-
-/** Monotonic and wall time of one moment, to show the one as the other. */
-export interface Moment {
-  readonly now: number;
-  readonly wallNow: number;
-}
-
-const shownStderrLines = 20;
-
-/** `note` is what a face has to say of a server besides its state. */
-export function serverStatus(
-  server: Server,
-  cacheEntries: number,
-  moment: Moment,
-  note: string | null,
-): ServerStatus {
-  const { supervisor, admission, config } = server;
-  const { connection, leases, breaker } = supervisor;
-  const { child } = connection ?? {};
-  const pid = connection?.pid ?? null;
-  const { lastFault } = supervisor;
-  return {
-    name: server.name,
-    state: stateOf(server),
-    cause: [causeOf(server), note].filter((text) => text !== null).join('; ') || null,
-    transport: config.type,
-    era: server.greeting?.era ?? null,
-    protocolVersion: server.greeting?.protocolVersion ?? null,
-    pid,
-    children: childrenOf(server),
-    generation: supervisor.generation,
-    lazy: config.lazy,
-    pinned: leases.isPinned,
-    trusted: config.trusted,
-    leases: leases.owners,
-    inFlight: admission.inside,
-    queued: admission.queued,
-    restarts: supervisor.restarts,
-    restartsLeft: supervisor.restartsLeft,
-    consecutiveFailures: breaker.failures,
-    circuit: breaker.circuit,
-    ejected: supervisor.isEjected,
-    nextAttemptAt: nextAttemptAt(server, moment),
-    lastFault: lastFault ? { ...lastFault.fault.record, at: lastFault.at } : null,
-    cacheEntries,
-    tools: server.catalogue.offered?.size ?? null,
-    containment: child?.containment ?? null,
-    limitsEnforced: child?.enforced ?? null,
-    noise: Object.fromEntries(server.noise),
-    stderr: server.stderr.slice(-shownStderrLines),
-  };
-}
-
-function childrenOf(server: Server): ServerStatus['children'] {
-  return [...server.slots.all()].flatMap(({ supervisor, owner, aim }) => {
-    const pid = supervisor.connection?.pid ?? null;
-    const { connection } = supervisor;
-    if (!connection || pid === null) return [];
-    const { era } = connection;
-    const clients = era === 'legacy' ? aim.clients.key : null;
-    const { generation } = supervisor;
-    return [{ pid, generation, client: owner, era, class: clients, folder: null }];
-  });
-}
-
-/** A server that the config names but that cannot be run. */
-export function disabledStatus(name: string, cause: string): ServerStatus {
-  return {
-    name,
-    state: 'disabled',
-    cause,
-    transport: 'stdio',
-    era: null,
-    protocolVersion: null,
-    pid: null,
-    children: [],
-    generation: 0,
-    lazy: true,
-    pinned: false,
-    trusted: false,
-    leases: [],
-    inFlight: 0,
-    queued: 0,
-    restarts: 0,
-    restartsLeft: null,
-    consecutiveFailures: 0,
-    circuit: 'closed',
-    ejected: false,
-    nextAttemptAt: null,
-    lastFault: null,
-    cacheEntries: 0,
-    tools: null,
-    containment: null,
-    limitsEnforced: null,
-    noise: {},
-    stderr: [],
-  };
-}
-
-function stateOf(server: Server): ServerState {
-  const { phase, breaker, isEjected } = server.supervisor;
-  if (phase.kind === 'ended') return 'stopping';
-  if (isEjected) return 'ejected';
-  if (phase.kind === 'ejected' || phase.kind === 'stopping') return phase.kind;
-  return breaker.circuit === 'closed' ? phase.kind : 'degraded';
-}
-
-function causeOf(server: Server): string | null {
-  const { phase, breaker, lastFault } = server.supervisor;
-  const isFine = phase.kind === 'ready' && breaker.circuit === 'closed';
-  return isFine || !lastFault ? null : lastFault.fault.message;
-}
-
-function nextAttemptAt(server: Server, { now, wallNow }: Moment): number | null {
-  const { phase, breaker } = server.supervisor;
-  const at = phase.kind === 'cooling' ? phase.until : breaker.probeAt;
-  return at === null || at <= now ? null : Math.round(wallNow + (at - now));
 }
 
 /** The same for somebody who may not know of every server, or of every tool whose fault came last. */

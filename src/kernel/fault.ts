@@ -18,7 +18,7 @@ interface FaultRow {
   readonly retryable: boolean;
 }
 
-/** The codes are permanent: scripts and agents decide by them. */
+/** The codes are permanent: scripts and agents decide by them. `FaultCode` says when each is met. */
 export const faultTable = {
   not_found: { exit: 2, trips: false, retryable: false },
   invalid_request: { exit: 2, trips: false, retryable: false },
@@ -42,41 +42,87 @@ export const faultTable = {
   internal: { exit: 3, trips: false, retryable: false },
 } as const satisfies Record<string, FaultRow>;
 
+/**
+ * What went wrong. The codes are permanent.
+ *
+ * - `not_found`: there is no such server or tool
+ * - `invalid_request`: the arguments, the options or the config cannot be used
+ * - `denied`: the guard does not allow it
+ * - `budget_exceeded`: a limit of `withBudget` is reached; see `limit`, `limitValue` and `spent`
+ * - `conflict`: the idempotency key was used with another tool or other arguments
+ * - `rpc_error`: the server answered with a JSON-RPC error; see `rpc`
+ * - `unavailable`: the server cannot be started or reached
+ * - `start_timeout`: the server was started and was not ready in time
+ * - `circuit_open`: the server failed several times in a row; see `retryAfterMs`
+ * - `ejected`: the server was restarted too often; `reload` brings it back
+ * - `overloaded`: too many calls wait for the server, or this machine lacks memory or descriptors
+ * - `draining`: the host is ending
+ * - `timeout`: no answer came in time
+ * - `cancelled`: the caller gave up
+ * - `outcome_unknown`: the call was sent, then the server was lost; it may have run and was not repeated
+ * - `frame_too_large`: the answer was larger than `limits.frameBytes`
+ * - `protocol_violation`: what the server sent is not MCP
+ * - `quarantined`: the tool's definition has changed since it was approved
+ * - `auth_required`: the server wants a login
+ * - `internal`: an error of Holdfast itself
+ */
 export type FaultCode = keyof typeof faultTable;
 
-/** The JSON-RPC error a server answered with; `data` is left as it came. */
+/** The JSON-RPC error that a server answered with. */
 export interface RpcError {
+  /** Its number, such as -32602. */
   readonly code: number;
+  /** Its message. */
   readonly message: string;
+  /** More about it, as it came; absent: nothing. */
   readonly data?: unknown;
 }
 
-/** The machine-readable form, the same on every face. */
+/** A fault as plain data; the same in the library, in `--json` and in what an agent sees. */
 export interface FaultRecord {
-  code: FaultCode;
-  server: string;
-  tool?: string;
-  dispatched: Dispatched;
-  attempts: number;
-  retryable: boolean;
-  retryAfterMs?: number;
-  generation?: number;
-  detail: string;
-  stderr?: string;
-  rpc?: RpcError;
-  limit?: string;
-  limitValue?: number;
-  spent?: number;
+  /** What went wrong. */
+  readonly code: FaultCode;
+  /** The server that was asked; empty if none was meant. */
+  readonly server: string;
+  /** The tool that was called; absent: none. */
+  readonly tool?: string;
+  /** Whether the server may have received the call. With `no` it has certainly not run. */
+  readonly dispatched: Dispatched;
+  /** How often the call was sent. */
+  readonly attempts: number;
+  /** True: the same call may be made again without running twice, and may then succeed. */
+  readonly retryable: boolean;
+  /** How long to wait before the next try, in milliseconds; absent: not known. */
+  readonly retryAfterMs?: number;
+  /** Which start of the server it was sent to, counted from 1; absent: none. */
+  readonly generation?: number;
+  /** What went wrong, in words for people, and where possible what to do. */
+  readonly detail: string;
+  /** What the server last wrote to standard error, without secrets; only for the local user. Absent: nothing. */
+  readonly stderr?: string;
+  /** With `rpc_error`: what the server answered. Absent otherwise. */
+  readonly rpc?: RpcError;
+  /** With `budget_exceeded`: which limit. Absent otherwise. */
+  readonly limit?: 'calls' | 'perMinute' | 'bytes';
+  /** With `budget_exceeded`: the value of that limit. Absent otherwise. */
+  readonly limitValue?: number;
+  /** With `budget_exceeded`: how much was used. Absent otherwise. */
+  readonly spent?: number;
 }
 
 /** What a place that raises a fault knows; the call pipeline adds the rest. */
 export type FaultFacts = Partial<Omit<FaultRecord, 'code' | 'detail'>>;
 
+/** What a call throws. `message` is the `detail` of the record; `cause` is what led to it, if anything did. */
 export class Fault extends Error {
+  /** Tells it from other errors. */
   override readonly name = 'Fault';
+  /** What went wrong. */
   readonly code: FaultCode;
+  /** All that is known, as plain data. */
   readonly record: FaultRecord;
 
+  /** What the facts leave out is taken to be: no server, not sent, no attempt. */
   constructor(code: FaultCode, detail: string, facts: FaultFacts = {}, cause?: unknown) {
     super(detail, cause === undefined ? undefined : { cause });
     const dispatched = facts.dispatched ?? 'no';
@@ -92,6 +138,7 @@ export class Fault extends Error {
     };
   }
 
+  /** Whether the server may have received the call. With `no` it has certainly not run. */
   get dispatched(): Dispatched {
     return this.record.dispatched;
   }
@@ -110,6 +157,7 @@ export class Fault extends Error {
     return new Fault(code, `${detail}; ${why}`, facts, this.cause);
   }
 
+  /** The record, so that `JSON.stringify` gives all of it. */
   toJSON(): FaultRecord {
     return this.record;
   }

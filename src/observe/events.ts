@@ -17,57 +17,153 @@ export type Noise =
   /** Said to a client, but nobody can tell to which. */
   | 'unowned-notification';
 
-export type HostEvent = { readonly at: number; readonly server: string } & (
-  | { readonly kind: 'registered'; readonly lazy: boolean }
-  | { readonly kind: 'starting'; readonly generation: number }
+/** Something that happened; `kind` says what. */
+export type HostEvent = {
+  /** When, in milliseconds since 1970. */
+  readonly at: number;
+  /** The server it happened to; empty if it was none. */
+  readonly server: string;
+} & (
   | {
-      readonly kind: 'ready';
+      /** The server was registered. */
+      readonly kind: 'registered';
+      /** False: it is started at once and kept running. */
+      readonly lazy: boolean;
+    }
+  | {
+      /** The server is being started. */
+      readonly kind: 'starting';
+      /** Which of its starts, counted from 1. */
       readonly generation: number;
+    }
+  | {
+      /** The server is ready for calls. */
+      readonly kind: 'ready';
+      /** Which of its starts, counted from 1. */
+      readonly generation: number;
+      /** `modern`: MCP 2026-07-28. `legacy`: an earlier version. */
       readonly era: 'legacy' | 'modern';
+      /** The MCP version that was agreed on, such as `2025-11-25`. */
       readonly protocolVersion: string;
+      /** Its process; null: it is at an address. */
       readonly pid: number | null;
+      /** How long the start took, in milliseconds. */
       readonly startMs: number;
     }
   | {
+      /** The server could not be started. */
       readonly kind: 'start-failed';
+      /** Which of its starts, counted from 1. */
       readonly generation: number;
+      /** Why, as a fault code. */
       readonly code: FaultCode;
+      /** Why, in words. */
       readonly detail: string;
-      /** The lines that tell why, without secrets. */
+      /** The lines of its standard error that tell why, without secrets; absent: none. */
       readonly stderr?: string;
     }
   | {
+      /** The connection to a server that was ready is gone. */
       readonly kind: 'lost';
+      /** Which of its starts, counted from 1. */
       readonly generation: number;
+      /** Why, in words. */
       readonly detail: string;
+      /** The lines of its standard error that tell why, without secrets; absent: none. */
       readonly stderr?: string;
     }
-  | { readonly kind: 'cooling'; readonly delayMs: number; readonly restartsLeft: number | null }
-  | { readonly kind: 'ejected'; readonly detail: string }
-  | { readonly kind: 'stopping'; readonly generation: number; readonly reason: string }
-  | { readonly kind: 'stopped'; readonly generation: number; readonly swept: number }
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'reloaded' }
-  | { readonly kind: 'removed' }
-  | { readonly kind: 'circuit'; readonly circuit: 'closed' | 'open' | 'half_open' }
-  | { readonly kind: 'tools'; readonly tools: number; readonly invalid: number }
-  | { readonly kind: 'noise'; readonly noise: Noise; readonly count: number }
-  /** An error of our own, contained; without a name it was a client's message that met it. */
   | {
-      readonly kind: 'defect';
-      readonly code: 'internal';
-      readonly handled: Handled;
+      /** The server waits for its next start. */
+      readonly kind: 'cooling';
+      /** How long, in milliseconds. */
+      readonly delayMs: number;
+      /** Restarts that are left in the window; null: without limit. */
+      readonly restartsLeft: number | null;
+    }
+  | {
+      /** The server was restarted too often; `reload` brings it back. */
+      readonly kind: 'ejected';
+      /** Why, in words. */
       readonly detail: string;
+    }
+  | {
+      /** The server is being ended. */
+      readonly kind: 'stopping';
+      /** Which of its starts, counted from 1. */
+      readonly generation: number;
+      /** `idle`: nobody needs it. `hung`: it no longer answers. `end`: it was replaced, or the host ends. */
+      readonly reason: 'idle' | 'reload' | 'stop' | 'hung' | 'end';
+    }
+  | {
+      /** The server has ended. */
+      readonly kind: 'stopped';
+      /** Which of its starts, counted from 1. */
+      readonly generation: number;
+      /** Processes that it had left behind and that were ended, too. */
+      readonly swept: number;
+    }
+  | {
+      /** The server does not run, and is started when it is needed. */
+      readonly kind: 'idle';
+    }
+  | {
+      /** `reload` was asked for. */
+      readonly kind: 'reloaded';
+    }
+  | {
+      /** The server is no longer registered. */
+      readonly kind: 'removed';
+    }
+  | {
+      /** The circuit breaker of the server has changed. */
+      readonly kind: 'circuit';
+      /** `open`: calls are refused. `half_open`: one call may try. `closed`: all calls may go. */
+      readonly circuit: 'closed' | 'open' | 'half_open';
+    }
+  | {
+      /** The list of the server's tools was read. */
+      readonly kind: 'tools';
+      /** How many it offers. */
+      readonly tools: number;
+      /** How many were left out because their definitions cannot be used. */
+      readonly invalid: number;
+    }
+  | {
+      /** The server sent something that belongs to no call; told at the first, and again as they add up. */
+      readonly kind: 'noise';
+      /** What it was. */
+      readonly noise: Noise;
+      /** How many of this kind there were. */
       readonly count: number;
     }
   | {
+      /** An error of Holdfast itself, contained. `server` is empty if a client's message met it. */
+      readonly kind: 'defect';
+      /** The fault code that it counts as. */
+      readonly code: 'internal';
+      /** What was being handled. */
+      readonly handled: Handled;
+      /** The error and where it was thrown. */
+      readonly detail: string;
+      /** How many there were while this was handled for this server. */
+      readonly count: number;
+    }
+  | {
+      /** A call has ended. */
       readonly kind: 'call';
+      /** Its number, counted from 1 since the host was made. */
       readonly request: number;
+      /** The tool, or what else was asked for. */
       readonly tool: string;
+      /** How long it took, in milliseconds. */
       readonly latencyMs: number;
+      /** How often it was sent. */
       readonly attempts: number;
+      /** How often it was sent again after it may have run. */
       readonly replays: number;
+      /** How it ended: with a result, a result with `isError`, a result from the cache, or a fault. */
       readonly outcome: 'ok' | 'is_error' | 'cached' | FaultCode;
+      /** Which start of the server answered, counted from 1; null: none was asked. */
       readonly generation: number | null;
     }
 );

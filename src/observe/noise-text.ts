@@ -4,6 +4,7 @@
 import { ownValue } from '../kernel/own-value.ts';
 import type { Noise } from './events.ts';
 
+/** How much of each kind a server has sent; kinds that were not seen are absent. */
 export type NoiseCounts = Readonly<Partial<Record<Noise, number>>>;
 
 const words: Readonly<Record<Noise, (count: number) => string>> = {

@@ -50,9 +50,13 @@ export interface TrafficSnapshot extends Endings {
 
 /** How calls of servers ended: in a result, in a tool's own error (`isError`), or in a fault. */
 export interface CallCounts {
+  /** All calls that have ended. */
   readonly total: number;
+  /** Answered, also from the cache. */
   readonly ok: number;
+  /** Answered with `isError`. */
   readonly isError: number;
+  /** Ended in a fault. */
   readonly faults: number;
   /** Calls that were sent once more, because they may have run and are safe to repeat. */
   readonly replays: number;

@@ -8,7 +8,18 @@
 import { Fault } from '../kernel/fault.ts';
 import { localUser, type Principal } from './principal.ts';
 
-export type Verdict = { readonly allow: true } | { readonly allow: false; readonly reason: string };
+/** What a guard decides. */
+export type Verdict =
+  | {
+      /** It may be done. */
+      readonly allow: true;
+    }
+  | {
+      /** It may not be done. */
+      readonly allow: false;
+      /** Why, in one line; the caller is told. */
+      readonly reason: string;
+    };
 
 /** What is to be done. */
 export type Action =
@@ -48,10 +59,13 @@ export type Action =
 /** What a name stands for: tools, prompts and resources (by URI) are named apart from each other. */
 export type Kind = 'tool' | 'prompt' | 'resource' | 'server' | 'other';
 
+/** What a principal wants to do. */
 export interface AccessRequest {
+  /** What is to be done. */
   readonly action: Action;
   /** The server's name in the config; `holdfast` for the gateway's own tools. */
   readonly server: string;
+  /** What `name` stands for. */
   readonly kind: Kind;
   /** The tool's or prompt's name, the resource's URI, the custom method; null: the server as a whole. */
   readonly name: string | null;

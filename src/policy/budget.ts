@@ -9,11 +9,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 
-/** An absent or null ceiling is no ceiling. */
+/** What may be used at most; each a whole number from 0 on. Absent or null: no limit. */
 export interface BudgetLimits {
-  readonly calls?: number | null;
-  readonly perMinute?: number | null;
-  readonly bytes?: number | null;
+  /** Calls in all, also those that the cache answers. */
+  readonly calls?: number | null | undefined;
+  /** Calls within any 60 seconds. */
+  readonly perMinute?: number | null | undefined;
+  /** Bytes of all results together. The result that exceeds it is not given; it has been received. */
+  readonly bytes?: number | null | undefined;
 }
 
 const minuteMs = 60_000;

@@ -4,7 +4,9 @@
 // kind of credential in front of the id (`token:…`, `jwt:…`), because private cache entries and
 // idempotency keys belong to an id: two credentials with the same id are the same person.
 
+/** On whose behalf something is done. */
 export interface Principal {
+  /** Who it is, with the kind of credential in front, such as `token:ci`. */
   readonly id: string;
   /** The role whose rules apply; null when the credential names none. */
   readonly role: string | null;

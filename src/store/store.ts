@@ -30,8 +30,18 @@ export interface Collection {
   isWhole(): Promise<boolean>;
 }
 
-/** `problem` is one line for `status`: what does not work, and what to do. */
-export type StoreHealth = { readonly ok: true } | { readonly ok: false; readonly problem: string };
+/** Whether what is kept can be written. */
+export type StoreHealth =
+  | {
+      /** Everything that was to be kept is kept. */
+      readonly ok: true;
+    }
+  | {
+      /** Something could not be kept. */
+      readonly ok: false;
+      /** What does not work, and what to do, in one line. */
+      readonly problem: string;
+    };
 
 /** Can this be a value of the collection, of this version or another? One that cannot counts as damaged. */
 export type Shape = (value: unknown) => boolean;

@@ -13,8 +13,11 @@ import {
 
 /** A named hold on a server. Releasing twice is the same as once. */
 export interface Lease extends AsyncDisposable {
+  /** The server that is kept running. */
   readonly server: string;
+  /** Who keeps it, as shown in `status`. */
   readonly owner: string;
+  /** Lets it go; it ends when nobody has needed it for `keepAliveMs`. */
   release(): void;
 }
 

@@ -10,7 +10,7 @@ import type { Breaker } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-machine.ts';
 import { type Lease, Leases } from './leases.ts';
 import { type Connect, Life, type LifeListener, type LifePolicy, type Supervised } from './life.ts';
-import type { Phase } from './life-machine.ts';
+import type { Phase, StopReason } from './life-machine.ts';
 import type { ServerStanding } from './standing.ts';
 
 export interface SupervisorPolicy extends LifePolicy {
@@ -217,7 +217,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     this.#emit({ kind: 'lost', server, generation, detail, ...stderrOf(cause) });
   }
 
-  stopping(generation: number, reason: string): void {
+  stopping(generation: number, reason: StopReason): void {
     this.#emit({ kind: 'stopping', server: this.#parts.server, generation, reason });
   }
 

@@ -48,6 +48,22 @@ const confined: readonly { readonly name: RegExp; readonly home: RegExp | null }
   { name: /^(node:)?https?$/, home: /^downstream\/http\// },
 ];
 
+/** Files that others know only by a contract, and who may import them; tests may. */
+const inner: readonly { readonly file: RegExp; readonly by: RegExp; readonly instead: string }[] = [
+  {
+    file: /^host\/host-core\.ts$/,
+    by: /^host\/create-host\.ts$/,
+    instead: 'host.ts, gateway-face.ts or command-face.ts',
+  },
+  { file: /^host\/pipeline-parts\.ts$/, by: /^host\//, instead: 'gateway-face.ts' },
+  {
+    file: /^host\/gateway-face\.ts$/,
+    by: /^(host|host-tools|downstream|cli)\//,
+    instead: 'host.ts',
+  },
+  { file: /^host\/command-face\.ts$/, by: /^(host|cli)\//, instead: 'host.ts' },
+];
+
 interface Import {
   /** Inside src, with forward slashes. */
   readonly file: string;
@@ -86,6 +102,9 @@ function violation({ file, target }: Import): string | undefined {
     .split(sep)
     .join('/');
   if (place.startsWith('..')) return `${file} imports ${target}, which is outside src`;
+  const hidden = inner.find((one) => one.file.test(place));
+  if (hidden !== undefined && !hidden.by.test(file))
+    return `${file} imports ${target}: use ${hidden.instead}`;
   const [from, to] = [folderOf(file), folderOf(place)];
   if (from === to || !file.includes('/')) return undefined;
   const allowed = table[from];
@@ -135,6 +154,13 @@ describe('the reading of import lines', () => {
     ['cli/main.ts', 'node:child_process'],
     ['cli/main.ts', 'child_process'],
     ['supervise/life.ts', 'node:child_process'],
+    ['downstream/gateway.ts', '../host/host-core.ts'],
+    ['cli/standalone.ts', '../host/host-core.ts'],
+    ['host/calling.ts', './host-core.ts'],
+    ['index.ts', './host/host-core.ts'],
+    ['downstream/gateway.ts', '../host/pipeline-parts.ts'],
+    ['downstream/gateway.ts', '../host/command-face.ts'],
+    ['index.ts', './host/gateway-face.ts'],
   ])('finds the violation: %s imports %s', (file, target) => {
     expect(violation({ file, target })).toBeDefined();
   });
@@ -146,7 +172,11 @@ describe('the reading of import lines', () => {
     ['index.ts', './host/host.ts'],
     ['upstream/http/http-client.ts', 'undici'],
     ['supervise/process/start/launch.ts', 'node:child_process'],
-    ['host/host.ts', 'node:crypto'],
+    ['host/calling.ts', 'node:crypto'],
+    ['host/create-host.ts', './host-core.ts'],
+    ['host/servers/server-control.ts', '../pipeline-parts.ts'],
+    ['downstream/gateway.ts', '../host/gateway-face.ts'],
+    ['cli/standalone.ts', '../host/command-face.ts'],
   ])('finds none where there is none: %s imports %s', (file, target) => {
     expect(violation({ file, target })).toBeUndefined();
   });

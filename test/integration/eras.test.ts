@@ -1,6 +1,7 @@
 // Servers of either era, over every transport, and servers that react oddly to the modern probe.
 
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ServerInput } from '../../src/config/config-input.ts';
 import type { Host } from '../../src/host/host.ts';
 import { type FaultyHttp, faultyHttp, faultyStdio, temporaryFolder } from '../support/faulty.ts';
 import { faultOf, hostWith, statusOf, textOf } from '../support/host.ts';
@@ -22,7 +23,7 @@ async function remote(options: Parameters<typeof faultyHttp>[0]): Promise<Faulty
   return server;
 }
 
-async function box(entry: object): Promise<Host> {
+async function box(entry: ServerInput): Promise<Host> {
   host = await hostWith({ box: entry });
   return host;
 }

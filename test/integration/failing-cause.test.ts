@@ -11,7 +11,7 @@ import { ModernPeer, type RecordedReply } from '../support/fake-gateway.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
-import { faultOf, hostWith, statusOf } from '../support/host.ts';
+import { faultOf, gatewayHostWith, statusOf } from '../support/host.ts';
 import { until } from '../support/until.ts';
 
 const secret = 'k3y-0123456789';
@@ -146,7 +146,7 @@ describe('the cause of a failing server', () => {
   });
 
   it('is for the local user alone #stderr-guarded', async () => {
-    await using host = await hostWith({ db: failing });
+    await using host = gatewayHostWith({ db: failing });
     host.setGuard(() => ({ allow: true }));
     const stranger = { id: 'token:x', role: 'reader' };
     const settings = {

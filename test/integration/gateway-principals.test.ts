@@ -94,6 +94,6 @@ describe('principals that come over HTTP by the thousand', () => {
       expect([...slots.all()].length).toBe(1);
       expect([admission.inside, admission.queued, supervisor.leases.held]).toEqual([0, 0, 0]);
     }
-    expect([host.tasks.ofClient('jwt:token-1'), host.keys.running]).toEqual([[], 0]);
+    expect([host.tasks.ofClient('jwt:token-1'), host.parts.keys.running]).toEqual([[], 0]);
   });
 });

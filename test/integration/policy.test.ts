@@ -2,7 +2,7 @@
 // host with real servers behind it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Host } from '../../src/host/host.ts';
+import type { Host, ServerSpec } from '../../src/host/host.ts';
 import { faultyStdio, temporaryFolder } from '../support/faulty.ts';
 import { faultOf, hostWith, processesWith, statusOf, textOf } from '../support/host.ts';
 import { executions, readStarts, received } from '../support/ledger.ts';
@@ -251,10 +251,12 @@ describe('registering', () => {
       "no server named 'nope' is hosted",
     );
     expect((await faultOf(host.call('bx', 'echo'))).message).toContain('did you mean box?');
-    expect((await faultOf(host.spawn({} as { name: string }))).message).toContain(
+    expect((await faultOf(host.spawn({} as ServerSpec))).message).toContain(
       'must include a `name` field',
     );
-    expect((await faultOf(host.spawn({ name: '' }))).message).toContain('non-empty string');
+    expect((await faultOf(host.spawn({ name: '', command: 'node' }))).message).toContain(
+      'non-empty string',
+    );
   });
 
   it('two who replace the same name at once leave one server and one process #generations', async () => {

@@ -7,13 +7,13 @@ import { createInterface } from 'node:readline';
 import { Gateway } from '../../src/downstream/gateway.ts';
 import { defaultLimits } from '../../src/downstream/http/http-limits.ts';
 import { startHttp } from '../../src/downstream/http/listener.ts';
-import { createHost } from '../../src/host/create-host.ts';
 import { faultyStdio } from '../support/faulty.ts';
+import { gatewayHostWith } from '../support/host.ts';
 import { ManualClock, settled } from '../support/manual-clock.ts';
 
 const clock = new ManualClock();
 const identity = { name: 'holdfast', version: '0' };
-const host = await createHost({ mcpServers: { files: faultyStdio() } });
+const host = gatewayHostWith({ files: faultyStdio() });
 const settings = {
   naming: 'prefix',
   surface: 'direct',

@@ -4,10 +4,11 @@
 // and limits low, so that minutes are enough for everything to happen. Also the host around them: the
 // shipped one on the shipped store, given nothing but the world's five edges.
 
+import type { ServerInput } from '../../src/config/config-input.ts';
 import { configFromObject } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/loaded.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
-import type { HostParts } from '../../src/host/host.ts';
+import type { HostParts } from '../../src/host/host-parts.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
 import { FilesStore } from '../../src/store/file-store.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
@@ -18,7 +19,7 @@ export interface Fleet {
   readonly names: readonly [string, ...string[]];
   readonly config: LoadedConfig['config'];
   /** What a server's entry is, to register it again with another spec. */
-  entry(name: string, variant: number): Readonly<Record<string, unknown>>;
+  entry(name: string, variant: number): ServerInput;
   /** Do clients stand behind the host, as behind a gateway's? Then it keeps what servers list, and clients ask for lists. */
   readonly hasClients: boolean;
   readonly read: HostParts['readEntry'];

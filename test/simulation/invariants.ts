@@ -4,7 +4,7 @@
 // broken.
 
 import type { Config } from '../../src/config/schema.ts';
-import type { Host } from '../../src/host/host.ts';
+import type { HostCore } from '../../src/host/host-core.ts';
 import type { FaultCode } from '../../src/kernel/fault.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
 import type { Allowance } from './allowance.ts';
@@ -80,7 +80,7 @@ export class Judge implements Watcher {
     this.#callsBefore = this.book.count;
   }
 
-  meet(host: Host): void {
+  meet(host: HostCore): void {
     this.servers.meet(host);
   }
 

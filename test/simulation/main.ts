@@ -216,6 +216,6 @@ function under(name: string, value: number, limit: number): Figure {
 
 /** Which code is simulated: the build, unless built.mjs was not loaded. */
 function code(): string {
-  const folder = fileURLToPath(new URL('..', import.meta.resolve('../../src/host/host.ts')));
+  const folder = fileURLToPath(new URL('..', import.meta.resolve('../../src/host/host-core.ts')));
   return relative(process.cwd(), folder) || folder;
 }

@@ -2,7 +2,7 @@
 // leases, read the status, and look around in everybody's name. Whatever they begin must come to an
 // end, with a result or a typed fault.
 
-import type { Host } from '../../src/host/host.ts';
+import type { HostCore } from '../../src/host/host-core.ts';
 import { Fault } from '../../src/kernel/fault.ts';
 import type { Lease } from '../../src/supervise/leases.ts';
 import type { Judge } from './invariants.ts';
@@ -15,7 +15,7 @@ export class Operators {
   /** What has been begun and is not over. */
   readonly pending = new Set<string>();
   readonly #reign: Reign;
-  readonly #host: Host;
+  readonly #host: HostCore;
   readonly #judge: Judge;
   readonly #dice: Dice;
   #begun = 0;

@@ -3,7 +3,7 @@
 // on one tether: when the host is killed they are gone with it, and another life begins on whatever
 // the disk holds.
 
-import { Host } from '../../src/host/host.ts';
+import { HostCore } from '../../src/host/host-core.ts';
 import { type Fleet, partsFor } from './fleet.ts';
 import type { Judge } from './invariants.ts';
 import { Keepers } from './keepers.ts';
@@ -31,7 +31,7 @@ export class Reign {
   readonly people: People;
   readonly judge: Judge;
   readonly tether: Tether;
-  readonly host: Host;
+  readonly host: HostCore;
   readonly workload: Workload;
   readonly operators: Operators;
   readonly #keepers: Keepers;
@@ -48,7 +48,7 @@ export class Reign {
     this.#edges = world.edges();
     this.tether = this.#edges.tether;
     judge.lifeBegins(this.tether);
-    this.host = new Host(partsFor(this.#edges, fleet, judge.audience()));
+    this.host = new HostCore(partsFor(this.#edges, fleet, judge.audience()));
     this.host.setGuard(people.guard);
     judge.meet(this.host);
     this.workload = new Workload(this, dice.fork(1), nonces);
@@ -75,6 +75,6 @@ export class Reign {
     this.world.kill(this.#edges);
     this.judge.lifeEndedByForce();
     // What it has put on the promises of this process dies with a real one.
-    this.host.budgets[Symbol.dispose]();
+    this.host.parts.budgets[Symbol.dispose]();
   }
 }

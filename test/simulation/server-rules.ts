@@ -5,7 +5,7 @@
 // budget. Read from the state that `status` is made from.
 
 import type { Config } from '../../src/config/schema.ts';
-import type { Host } from '../../src/host/host.ts';
+import type { HostCore } from '../../src/host/host-core.ts';
 import type { Server } from '../../src/host/servers/server.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
 import type { Violated } from './call-rules.ts';
@@ -37,7 +37,7 @@ export class ServerRules {
   readonly #pids = new Map<string, number | null>();
   /** Processes whose end has begun, and the step in which it did. */
   readonly #retired = new Map<number, number>();
-  #host: Host | undefined;
+  #host: HostCore | undefined;
 
   constructor(config: Config, world: World, violated: Violated) {
     this.#config = config;
@@ -45,7 +45,7 @@ export class ServerRules {
     this.#violated = violated;
   }
 
-  meet(host: Host): void {
+  meet(host: HostCore): void {
     this.#host = host;
     this.#refresh();
   }

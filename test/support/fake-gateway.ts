@@ -5,7 +5,7 @@ import { configFromObject } from '../../src/config/load.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
 import type { Frame, Reply, Session, Underway } from '../../src/downstream/contract.ts';
 import { Gateway } from '../../src/downstream/gateway.ts';
-import { Host } from '../../src/host/host.ts';
+import { HostCore } from '../../src/host/host-core.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
 import { localUser, type Principal } from '../../src/policy/principal.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
@@ -47,7 +47,7 @@ export function newHost<Name extends string>(
   const kept = store ?? new MemoryStore({ clock });
   const others = undeclared && new ScriptedServer(undeclared);
   const spawn = spawnScripted(servers, others);
-  const host = new Host({
+  const host = new HostCore({
     edges: { clock, random: () => 0, spawn, http: new FakeHttp() },
     config: loaded.config,
     configFile: null,

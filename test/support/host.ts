@@ -1,16 +1,34 @@
 // A host for a test: real processes, nothing on disk, and the questions tests ask of it.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { createHost } from '../../src/host/create-host.ts';
-import type { CallResult, Host } from '../../src/host/host.ts';
+import type { ServerInput } from '../../src/config/config-input.ts';
+import { configFromObject } from '../../src/config/load.ts';
+import type { CallResult } from '../../src/host/call-result.ts';
+import {
+  createHost,
+  type HostOptions,
+  hostFrom,
+  type OpenedHost,
+} from '../../src/host/create-host.ts';
+import type { Host } from '../../src/host/host.ts';
 import type { ServerStatus } from '../../src/host/status.ts';
 import { Fault } from '../../src/kernel/fault.ts';
+import { processEnvironment } from '../../src/supervise/process/start/environment.ts';
 
 export function hostWith(
-  mcpServers: Readonly<Record<string, unknown>>,
-  rest: Readonly<Record<string, unknown>> = {},
+  mcpServers: Readonly<Record<string, ServerInput>>,
+  rest: HostOptions = {},
 ): Promise<Host> {
   return createHost({ ...rest, mcpServers });
+}
+
+/** A host that a gateway can stand on. */
+export function gatewayHostWith(mcpServers: Readonly<Record<string, ServerInput>>): OpenedHost {
+  const folder = process.cwd();
+  const env = processEnvironment();
+  const loaded = configFromObject({ mcpServers }, { baseDir: folder, env });
+  const report = (line: string) => void process.stderr.write(`${line}\n`);
+  return hostFrom(loaded, { env, folder, stateDir: null, startedBy: 'test', report });
 }
 
 export function statusOf(host: Host, name: string): ServerStatus {
@@ -21,8 +39,8 @@ export function statusOf(host: Host, name: string): ServerStatus {
 
 /** The first text block of a result. */
 export function textOf(result: CallResult): string {
-  const [block] = result.content as { text: string }[];
-  return block?.text ?? '';
+  const [block] = result.content ?? [];
+  return block?.type === 'text' ? block.text : '';
 }
 
 /** The fault a call ends in; a call that succeeds fails the test. */

@@ -10,7 +10,9 @@ export async function hostClient(command: string, args: readonly string[]): Prom
     async echo(text, repeat) {
       const args = repeat === 1 ? { text } : { text, repeat };
       const result = await host.call('echo', 'echo', args);
-      return (result.content as [{ text: string }])[0].text;
+      const [block] = result.content ?? [];
+      if (block?.type !== 'text') throw new Error('the echo server answered without text');
+      return block.text;
     },
     [Symbol.asyncDispose]: () => host.close(),
   };

@@ -4,11 +4,11 @@
 
 import type { Config } from '../../config/schema.ts';
 import { keptConflicts } from '../../downstream/view/kept-conflicts.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 import { type Check, finding, note } from './check.ts';
 
 /** By what the host has read of its servers, and what a gateway has kept of the others. */
-export async function checkNames(host: Host, config: Config): Promise<readonly Check[]> {
+export async function checkNames(host: HostForGateway, config: Config): Promise<readonly Check[]> {
   const conflicts = await keptConflicts(host, config);
   return conflicts.map(({ server, isRefused, text, remedy }) =>
     isRefused ? finding(server, text, remedy) : note(server, `${text}; to change it: ${remedy}`),

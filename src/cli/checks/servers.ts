@@ -4,8 +4,9 @@
 // that start together would only show that the machine is slow.
 
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForCommands } from '../../host/command-face.ts';
 import { redactorFor } from '../../host/servers/open-connection.ts';
+import type { ServerStatus } from '../../host/status.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
@@ -22,7 +23,7 @@ export interface ServerChecks {
   readonly env: Environment;
   readonly clock: Clock;
   /** Makes the handshakes; null: nothing is started. */
-  readonly host: Host | null;
+  readonly host: HostForCommands | null;
   /** Told who has begun and who is done. */
   readonly progress: (name: string, step: 'began' | 'done') => void;
 }
@@ -39,7 +40,7 @@ export async function checkServers(checks: ServerChecks): Promise<readonly Check
   };
   const checking = Object.entries(config.mcpServers).map(async (entry) => {
     if (host === null) return await turns.run(() => look(entry));
-    using _place = await host.places.enter(host.find(entry[0]));
+    using _turn = await host.startTurn(entry[0]);
     return await look(entry);
   });
   return await Promise.all(checking);
@@ -57,11 +58,13 @@ async function checkServer(
   if (server.type === 'stdio') {
     const check = await checkCommand(name, server, env);
     if (check.kind === 'finding' || host === null) return check;
-    return await checkHandshake(host, name, check.text, async () => ({ remedy: byHand(server) }));
+    return await checkHandshake(host, clock, name, check.text, async () => ({
+      remedy: byHand(server),
+    }));
   }
   const explain = () => addressProblem(name, server, http, clock);
   const place = shownAddress(new URL(server.url));
-  if (host !== null) return await checkHandshake(host, name, place, explain);
+  if (host !== null) return await checkHandshake(host, clock, name, place, explain);
   const problem = await explain();
   return problem ? finding(name, problem.text, problem.remedy) : ok(name, `${place} is reachable`);
 }
@@ -96,16 +99,20 @@ interface Explanation {
 }
 
 async function checkHandshake(
-  host: Host,
+  host: HostForCommands,
+  clock: Clock,
   name: string,
   place: string,
   explain: () => Promise<Explanation | undefined>,
 ): Promise<Check> {
-  const startedAt = host.clock.now();
+  const startedAt = clock.now();
   try {
     const lease = await host.lease(name, { owner: 'doctor' });
-    const seconds = ((host.clock.now() - startedAt) / 1_000).toFixed(1);
-    const check = ok(name, `${place} · ${greetingText(host, name)} · ready in ${seconds} s`);
+    const seconds = ((clock.now() - startedAt) / 1_000).toFixed(1);
+    const check = ok(
+      name,
+      `${place} · ${greetingText(host.serverStatus(name))} · ready in ${seconds} s`,
+    );
     lease.release();
     return check;
   } catch (error) {
@@ -117,11 +124,9 @@ async function checkHandshake(
   }
 }
 
-function greetingText(host: Host, name: string): string {
-  const { greeting, catalogue } = host.find(name);
-  const tools = catalogue.offered?.size;
-  const count = tools === undefined ? 'tools could not be listed' : `${tools} tools`;
-  return `MCP ${greeting?.protocolVersion} · ${tools === 1 ? '1 tool' : count}`;
+function greetingText({ protocolVersion, tools }: ServerStatus): string {
+  const count = tools === null ? 'tools could not be listed' : `${tools} tools`;
+  return `MCP ${protocolVersion} · ${tools === 1 ? '1 tool' : count}`;
 }
 
 /** The whole line: the folder decides what a relative path means. */

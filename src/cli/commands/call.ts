@@ -3,7 +3,8 @@
 // answer is awaited, a terminal shows what is being waited for.
 
 import { type Command, InvalidArgumentError } from 'commander';
-import type { CallOptions, Progress } from '../../host/host.ts';
+import type { Progress } from '../../host/call-result.ts';
+import type { CallOptions } from '../../host/host.ts';
 import { longestTimerMs } from '../../kernel/duration.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { printableJson } from '../../kernel/printable.ts';
@@ -82,11 +83,11 @@ async function call(
 
 /** For a word without a tool: says which tool was meant, if that can be told. */
 function refuse(word: string): (standalone: Standalone) => Promise<never> {
-  return async ({ host }) => {
+  return async (standalone) => {
     const { refuseExposedName } = await import('../exposed-name.ts');
-    await refuseExposedName(host, 'call', word);
+    await refuseExposedName(standalone, 'call', word);
     // Throws where there is no such server, with the names that there are.
-    host.find(word);
+    standalone.host.requireServer(word);
     throw namesNoTool(word, word);
   };
 }

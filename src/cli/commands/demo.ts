@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import type { Host } from '../../host/host.ts';
 import { ownIdentity, packageFolder } from '../../host/identity.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { Narration } from '../demo/narration.ts';
@@ -15,7 +16,7 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { serverTable } from '../render/status-page.ts';
 import type { Shell } from '../shell.ts';
-import { orInterrupted, type Standalone, withHostOf } from '../standalone.ts';
+import { orInterrupted, withHostOf } from '../standalone.ts';
 
 const help = `
 Two small servers are started and killed while they work; you see what their callers are told.
@@ -68,11 +69,11 @@ async function play(
     }
     // The events of the last call are still on their way to us.
     await new Promise((resolve) => setImmediate(resolve));
-    if (!isJson) showStatus(shell, { host, loaded }, events);
+    if (!isJson) showStatus(shell, host, events);
   });
 }
 
-function showStatus({ out, clock }: Shell, { host }: Standalone, history: HostEvent[]): void {
+function showStatus({ out, clock }: Shell, host: Host, history: HostEvent[]): void {
   const view = { status: host.status(), history, now: clock.wallNow() };
   const { calls } = view.status;
   out.line(`\n${out.style('bold', 'What status says now')}`);

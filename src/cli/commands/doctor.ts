@@ -4,7 +4,8 @@
 
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForCommands } from '../../host/command-face.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { Check } from '../checks/check.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -107,15 +108,16 @@ async function serverChecks(
     if (step === 'done') done += 1;
     live.show(progressBar(done, total, [...waitingFor]));
   };
-  const check = (host: Host | null) => checkServers({ config, env, clock, host, progress });
+  const check = (host: HostForCommands | null) =>
+    checkServers({ config, env, clock, host, progress });
   if (!isStarting) return await orInterrupted(shell, check(null));
-  return await withHostOf(shell, loaded, { isReadOnly: true }, ({ host }) =>
-    orInterrupted(shell, check(host).then(withNames(host, config))),
+  return await withHostOf(shell, loaded, { isReadOnly: true }, ({ host, gatewayHost }) =>
+    orInterrupted(shell, check(host).then(withNames(gatewayHost, config))),
   );
 }
 
 /** What the servers have just listed, seen together: does every tool get to clients under its name? */
-function withNames(host: Host, config: LoadedConfig['config']) {
+function withNames(host: HostForGateway, config: LoadedConfig['config']) {
   return async (checks: readonly Check[]): Promise<readonly Check[]> => {
     const { checkNames } = await import('../checks/names.ts');
     return [...checks, ...(await checkNames(host, config))];

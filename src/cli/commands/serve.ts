@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
-import type { Host } from '../../host/host.ts';
+import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -103,15 +103,15 @@ export async function serveConfig(
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
     host.startPinned();
-    if (options.stdio === true) return await serveStreams(gateway, loaded, shell);
-    await serveHttp(gateway, loaded, invocation, options.listen);
+    if (options.stdio === true) return await serveStreams(host, gateway, loaded, shell);
+    await serveHttp(host, gateway, loaded, invocation, options.listen);
     return exitCodes.ok;
   } finally {
     await host.close();
   }
 }
 
-async function gatewayFor(host: Host, { config }: LoadedConfig): Promise<Gateway> {
+async function gatewayFor(host: OpenedHost, { config }: LoadedConfig): Promise<Gateway> {
   const { Gateway } = await import('../../downstream/gateway.ts');
   const { naming, surface, hostTools, listWaitMs } = config;
   return new Gateway({
@@ -128,6 +128,7 @@ const stdioDrainMs = 1_500;
 const lastWordsMs = 500;
 
 async function serveStreams(
+  host: OpenedHost,
   gateway: Gateway,
   { config }: LoadedConfig,
   shell: Shell,
@@ -138,7 +139,7 @@ async function serveStreams(
   const { clock, interrupt } = shell;
   const { stdin: input, stdout: output } = process;
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
-  const held = (isHeld: boolean) => holdUpServers(gateway.host, isHeld);
+  const held = (isHeld: boolean) => holdUpServers(host, isHeld);
   const frameBytes = 16_777_216;
   const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held };
   const front = startStdio(parts);
@@ -147,7 +148,7 @@ async function serveStreams(
   interrupt.arrived.then(() => drainAfterSignal(gateway, hurriedMs, shell)).catch(ignored);
   const drainMs = interrupt.signal.aborted ? hurriedMs : config.drainMs;
   const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
-  const [isRead] = await Promise.all([front.close(lastWordsMs), gateway.host.close()]);
+  const [isRead] = await Promise.all([front.close(lastWordsMs), host.close()]);
   if (!isRead) shell.out.giveUp();
   return lost === 'not-reading' ? exitCodes.unavailable : exitCodes.ok;
 }
@@ -170,6 +171,7 @@ function drainAfterSignal(gateway: Gateway, drainMs: number, shell: Shell): Prom
 }
 
 async function serveHttp(
+  host: OpenedHost,
   gateway: Gateway,
   { config, file: configFile, disabled }: LoadedConfig,
   { shell, isJson }: Invocation,
@@ -181,12 +183,12 @@ async function serveHttp(
     '../../downstream/http/access/tokens.ts'
   );
   const { out, interrupt } = shell;
-  const { clock } = gateway.host;
+  const { clock } = host;
   const http = { ...config.http, listen: listen ?? config.http.listen };
   const opened =
     http.auth === 'none'
       ? undefined
-      : await openTokens(gateway.host.collection('tokens', isTokenRecord), clock);
+      : await openTokens(host.collection('tokens', isTokenRecord), clock);
   const front = await startHttp({
     front: gateway,
     config: http,
@@ -201,7 +203,7 @@ async function serveHttp(
   const at = addressText(front.address);
   if (isJson) out.json({ url, listen: at, token: secret, pid: process.pid });
   else {
-    const servers = gateway.host.servers().map(({ name }) => name);
+    const servers = host.servers().map(({ name }) => name);
     const tokenFolder = join(await ownStateDirectory(shell), 'store', 'tokens');
     const listensOn = `http://${at}/mcp`;
     const known = { servers, disabled: disabled.size, configFile };
@@ -212,5 +214,5 @@ async function serveHttp(
   const drained = drainAfterSignal(gateway, config.drainMs, shell);
   front.drain();
   await drained;
-  await Promise.all([front.close(), gateway.host.close()]);
+  await Promise.all([front.close(), host.close()]);
 }

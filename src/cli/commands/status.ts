@@ -54,7 +54,7 @@ async function status(
     const view = await viewOf(shell, standalone, stateDir);
     const isKnown = view.status.servers.some(({ name }) => name === server);
     // Says what it says of every unknown name, with the nearest ones.
-    if (server !== undefined && !isKnown) standalone.host.find(server);
+    if (server !== undefined && !isKnown) standalone.host.requireServer(server);
     if (!isWatched) {
       print(invocation, view, server);
       return exitCodes.ok;

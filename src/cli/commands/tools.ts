@@ -5,8 +5,7 @@
 // not 0 (3 where they failed, 2 where the config disables them all).
 
 import type { Command } from 'commander';
-import type { JsonObject } from '../../catalog/tool.ts';
-import type { KeptMark } from '../../host/discovery.ts';
+import type { KeptMark, ToolDefinition } from '../../host/discovery.ts';
 import type { FaultRecord } from '../../kernel/fault.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -61,7 +60,7 @@ function tools(
     const { host } = standalone;
     if (tool === undefined) {
       const { refuseExposedName } = await import('../exposed-name.ts');
-      await refuseExposedName(host, 'tools', server);
+      await refuseExposedName(standalone, 'tools', server);
     }
     let definitions = await orInterrupted(shell, host.tools(server, { kept }));
     const isMissing = tool !== undefined && !definitions.some(({ name }) => name === tool);
@@ -113,9 +112,9 @@ async function allTools(
   return disabled.length > 0 ? exitCodes.usage : exitCodes.ok;
 }
 
-function listed(definition: JsonObject, kept: KeptMark | undefined): ListedTool {
+function listed(definition: ToolDefinition, kept: KeptMark | undefined): ListedTool {
   const { _mcp_server: server, name, ...rest } = definition;
-  return { server: String(server), name: String(name), ...rest, ...(kept ? { kept } : {}) };
+  return { server, name, ...rest, ...(kept ? { kept } : {}) };
 }
 
 function printList(
@@ -133,18 +132,15 @@ async function oneTool(
   { shell, isJson }: Invocation,
   { host, loaded }: Standalone,
   { server, tool }: ToolAddress,
-  list: { readonly definitions: readonly JsonObject[]; readonly mark: KeptMark | undefined },
+  list: { readonly definitions: readonly ToolDefinition[]; readonly mark: KeptMark | undefined },
 ): Promise<number> {
-  const [{ contractOf }, { unknownTool }] = await Promise.all([
-    import('../../host/lists/catalogue.ts'),
-    import('../../host/call/call-faults.ts'),
-  ]);
+  const { contractOf } = await import('../../host/lists/catalogue.ts');
   const { definitions, mark } = list;
   const found = definitions.find(({ name }) => name === tool);
   const config = ownValue(loaded.config.mcpServers, server);
-  if (found === undefined || config === undefined) throw unknownTool(host.find(server), tool);
+  if (found === undefined || config === undefined) throw host.unknownTool(server, tool);
   const { _mcp_server: _, ...definition } = found;
-  const { readOnlyHint } = (definition['annotations'] ?? {}) as { readOnlyHint?: unknown };
+  const { readOnlyHint } = definition.annotations ?? {};
   const contract = contractOf(config, tool, readOnlyHint === true);
   const { out } = shell;
   const kept = mark ? { kept: mark } : {};

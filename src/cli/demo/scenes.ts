@@ -3,7 +3,8 @@
 // they work, and what is claimed is looked up in the answers, in `status` and in the bank's own ledger.
 
 import { existsSync, readFileSync } from 'node:fs';
-import type { CallResult, Host } from '../../host/host.ts';
+import type { CallResult } from '../../host/call-result.ts';
+import type { Host } from '../../host/host.ts';
 import type { ServerStatus } from '../../host/status.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Narration } from './narration.ts';
@@ -93,8 +94,8 @@ function serverOf(host: Host, server: string): ServerStatus {
 }
 
 function textOf({ content }: CallResult): string {
-  const [first] = (content ?? []) as { readonly text?: string }[];
-  return first?.text ?? '';
+  const [first] = content ?? [];
+  return first?.type === 'text' ? first.text : '';
 }
 
 async function faultOf(call: Promise<unknown>): Promise<Fault | undefined> {

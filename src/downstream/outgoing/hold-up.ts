@@ -2,9 +2,9 @@
 // that client does not read, they are not read either until it does. On a server that is shared this
 // would make everybody wait for the slowest; there the client pays (outgoing-budget).
 
-import type { Host } from '../../host/host.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 
-export function holdUpServers(host: Host, isHeld: boolean): void {
+export function holdUpServers(host: HostForGateway, isHeld: boolean): void {
   for (const { slots } of host.servers()) {
     for (const { supervisor } of slots.all()) supervisor.connection?.hold?.(isHeld);
   }

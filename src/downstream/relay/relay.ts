@@ -10,7 +10,7 @@ import { RpcAnswer } from '../../host/call/call-faults.ts';
 import type { Subject } from '../../host/call/call-parts.ts';
 import type { Operation } from '../../host/call/operation.ts';
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { BegunTask } from '../../host/tasks/begun-tasks.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
@@ -42,7 +42,7 @@ import { asksForInput, changedResult, resultFor } from './results.ts';
 import type { Seal } from './seal.ts';
 
 export interface RelayParts {
-  readonly host: Host;
+  readonly host: HostForGateway;
   readonly clock: Clock;
   /** Takes note of a request that goes to nobody. */
   readonly refused: (incoming: Incoming, operation: AskedOperation, fault: Fault) => void;

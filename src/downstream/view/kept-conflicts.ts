@@ -3,13 +3,13 @@
 // is started and nothing is written.
 
 import type { NameConflict } from '../../catalog/name-conflicts.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { GatewaySettings } from '../gateway.ts';
 import { NameTable } from './name-table.ts';
 import { ownToolNames } from './own-tools.ts';
 
 export async function keptConflicts(
-  host: Host,
+  host: HostForGateway,
   settings: GatewaySettings,
 ): Promise<readonly NameConflict[]> {
   const mode = settings.naming;

@@ -8,7 +8,7 @@
 import type { Caller } from '../../host/connections/caller.ts';
 import { classOf } from '../../host/connections/client-class.ts';
 import { freshen } from '../../host/discovery.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 import {
   failedAttempt,
   type ListAttempts,
@@ -37,7 +37,7 @@ interface Reading {
 }
 
 export class KnownLists {
-  readonly #host: Host;
+  readonly #host: HostForGateway;
   readonly #clock: Clock;
   readonly #listWaitMs: number;
   readonly #recalling: Promise<void>;
@@ -55,7 +55,7 @@ export class KnownLists {
 
   /** `recalled` is told when what an earlier run knew is there, and what else is being recalled. */
   constructor(
-    host: Host,
+    host: HostForGateway,
     clock: Clock,
     listWaitMs: number,
     others: readonly Promise<void>[],

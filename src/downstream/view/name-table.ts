@@ -13,7 +13,7 @@ import {
 } from '../../catalog/naming.ts';
 import { prefixOf } from '../../catalog/prefixed-name.ts';
 import type { Caller } from '../../host/connections/caller.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { type Asked, serverRequest } from '../../policy/access.ts';
@@ -29,7 +29,7 @@ export interface ToolRoute {
 }
 
 export interface NameTableParts {
-  readonly host: Host;
+  readonly host: HostForGateway;
   readonly kind: 'tool' | 'prompt';
   readonly mode: NamingMode;
   readonly reserved: ReadonlySet<string>;

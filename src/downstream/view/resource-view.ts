@@ -6,20 +6,20 @@ import { type UriOwner, UriOwners } from '../../catalog/uri-owners.ts';
 import { collectUris, rewriteUris } from '../../catalog/uri-rewriting.ts';
 import { type Answer, answerOf, resultBytes } from '../../host/call/answer.ts';
 import type { Caller } from '../../host/connections/caller.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { ListKind } from '../../host/lists/listings.ts';
 import type { Asked } from '../../policy/access.ts';
 import { GivenNames, isNamesRecord } from './given-names.ts';
 import type { KnownLists } from './known-lists.ts';
 
 export class ResourceView {
-  readonly #host: Host;
+  readonly #host: HostForGateway;
   readonly #known: () => KnownLists;
   readonly #uris: UriOwners;
   readonly #kept: GivenNames;
   #isRecalled = false;
 
-  constructor(host: Host, known: () => KnownLists) {
+  constructor(host: HostForGateway, known: () => KnownLists) {
     this.#host = host;
     this.#known = known;
     this.#uris = new UriOwners(host.servers().map(({ name }) => name));

@@ -10,7 +10,7 @@ import type { NameConflict } from '../../catalog/name-conflicts.ts';
 import type { ServedTool } from '../../catalog/search.ts';
 import type { Caller } from '../../host/connections/caller.ts';
 import { classOf } from '../../host/connections/client-class.ts';
-import type { Host } from '../../host/host.ts';
+import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { ListChange } from '../../host/host-news.ts';
 import { type ListKind, listWords } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
@@ -42,7 +42,7 @@ export class View implements Disposable {
   readonly tools: NameTable;
   readonly prompts: NameTable;
   readonly resources: ResourceView;
-  readonly #host: Host;
+  readonly #host: HostForGateway;
   readonly #clock: Clock;
   readonly #settings: GatewaySettings;
   readonly #known: KnownLists;
@@ -51,7 +51,7 @@ export class View implements Disposable {
   readonly #composed = new Map<string, Buffer>();
   #forgetting: Disposable | undefined;
 
-  constructor(host: Host, clock: Clock, settings: GatewaySettings) {
+  constructor(host: HostForGateway, clock: Clock, settings: GatewaySettings) {
     this.#host = host;
     this.#clock = clock;
     this.#settings = settings;

@@ -1,0 +1,26 @@
+// The host as a command sees it: what every program may use (host.ts), and the few things that only the
+// command line needs. Everything here is in plain values, so that it can also be asked of a host in
+// another process.
+
+import type { Fault } from '../kernel/fault.ts';
+import type { HostEvent } from '../observe/events.ts';
+import type { KeptMark } from './discovery.ts';
+import type { Host } from './host.ts';
+import type { ServerStatus } from './status.ts';
+
+export interface HostForCommands extends Host {
+  /** Starts every server that is not lazy, without waiting for any. */
+  startPinned(): void;
+  /** Calls the listener with every event, at once and without a queue; it must not throw. */
+  onEvent(listener: (event: HostEvent) => void): Disposable;
+  /** Throws what a call to this server would throw because of its name: `not_found` or `invalid_request`. */
+  requireServer(name: string): void;
+  /** The fault for a tool that the server does not have, with the nearest names. Throws as `requireServer` does. */
+  unknownTool(server: string, tool: string): Fault;
+  /** The state of one server. Throws as `requireServer` does. */
+  serverStatus(name: string): ServerStatus;
+  /** When the tools of this server that are known were read, if not by this host. Throws as `requireServer` does. */
+  keptMark(name: string): KeptMark | undefined;
+  /** Waits for a turn to start this server, where many are started one after another. Throws as `requireServer` does. */
+  startTurn(name: string): Promise<Disposable>;
+}

@@ -1,0 +1,63 @@
+// The host as the gateway sees it: everything that src/downstream uses of it, and nothing else. A
+// gateway carries bytes for many clients, so it needs more than a program that calls tools (host.ts): the
+// servers themselves with what they list, news for clients, tasks, and a place in the store.
+
+import type { Clock } from '../kernel/clock.ts';
+import type { Defects } from '../observe/defects.ts';
+import type { Traffic } from '../observe/traffic.ts';
+import type { Access } from '../policy/access.ts';
+import type { Collection, Shape } from '../store/store.ts';
+import type { Answer } from './call/answer.ts';
+import type { CallObservers } from './call/call-observer.ts';
+import type { CallRequest } from './call/call-parts.ts';
+import type { StatusOptions } from './host.ts';
+import type { HostNews } from './host-news.ts';
+import type { Server } from './servers/server.ts';
+import type { StartPlaces } from './servers/start-places.ts';
+import type { HostStatus } from './status.ts';
+import type { BegunTasks } from './tasks/begun-tasks.ts';
+
+export interface HostForGateway {
+  // --- carrying ----------------------------------------------------------------------------
+
+  /** Sends any request to any server, through the one pipeline. Throws a Fault. */
+  carry(request: CallRequest): Promise<Answer>;
+  /** Told of every request, also of those that the gateway answers itself. */
+  readonly observers: CallObservers;
+  /** The tasks that calls have begun, by their clients. */
+  readonly tasks: BegunTasks;
+  /** A client of the gateway is gone: what servers kept for it alone ends. */
+  clientGone(key: string): Promise<void>;
+
+  // --- servers and what they list ----------------------------------------------------------
+
+  /** All servers, in the order of the config. */
+  servers(): readonly Server[];
+  /** The server of this name, if there is one. */
+  get(name: string): Server | undefined;
+  /** The server of this name; throws `not_found`, or why it cannot be used. */
+  find(name: string): Server;
+  /** Decides who may do what. */
+  readonly access: Access;
+  /** Turns for starts that only a list needs. */
+  readonly places: StartPlaces;
+  /** Changes that clients have to be told. */
+  readonly news: HostNews;
+
+  // --- state and records -------------------------------------------------------------------
+
+  readonly clock: Clock;
+  /** Every request, counted once. */
+  readonly traffic: Traffic;
+  status(options?: StatusOptions): HostStatus;
+  /** Starts of servers beyond their first; never decreases. */
+  readonly workerRestarts: number;
+  /** Adds to the `cause` of a server in `status`: one line, or null for nothing. */
+  setExplanation(explain: (server: string) => string | null): void;
+  /** Told of errors of our own that were contained. */
+  readonly defects: Defects;
+  /** The file that the config was read from; null if it was given as an object. */
+  readonly configFile: string | null;
+  /** A collection in the host's store, for what the gateway keeps itself. */
+  collection(name: string, shape?: Shape): Collection;
+}

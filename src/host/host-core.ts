@@ -1,0 +1,289 @@
+// The host, as one object with three contracts: host.ts for programs that embed the library,
+// gateway-face.ts for the gateway, command-face.ts for the command line. The work is done elsewhere, by
+// subject: calling.ts, servers/server-control.ts, discovery.ts and status-reading.ts. What a method does
+// and throws is said in its contract.
+
+import type { CacheStats } from '../cache/cache.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Fault } from '../kernel/fault.ts';
+import type { Defects } from '../observe/defects.ts';
+import type { HostEvent } from '../observe/events.ts';
+import type { Traffic } from '../observe/traffic.ts';
+import { type Access, type Guard, serverRequest } from '../policy/access.ts';
+import type { BudgetLimits } from '../policy/budget.ts';
+import { localUser } from '../policy/principal.ts';
+import type { Collection, Shape } from '../store/store.ts';
+import type { Lease } from '../supervise/leases.ts';
+import type { Answer } from './call/answer.ts';
+import { carryCall } from './call/call.ts';
+import { unknownTool } from './call/call-faults.ts';
+import type { CallObservers } from './call/call-observer.ts';
+import type { CallRequest } from './call/call-parts.ts';
+import type { CallResult } from './call-result.ts';
+import { Calling } from './calling.ts';
+import type { HostForCommands } from './command-face.ts';
+import {
+  type Discovered,
+  discoverAll,
+  type KeptMark,
+  keptMarkOf,
+  type Searched,
+  searchAll,
+  type ToolDefinition,
+  toolDefinitions,
+} from './discovery.ts';
+import type { HostForGateway } from './gateway-face.ts';
+import type {
+  CallOptions,
+  DiscoverOptions,
+  LeaseOptions,
+  SearchOptions,
+  ServerSpec,
+  SpawnOptions,
+  StatusOptions,
+  ToolsOptions,
+} from './host.ts';
+import type { HostNews } from './host-news.ts';
+import type { HostParts } from './host-parts.ts';
+import { PipelineParts } from './pipeline-parts.ts';
+import type { Server } from './servers/server.ts';
+import { ServerControl } from './servers/server-control.ts';
+import type { StartPlaces } from './servers/start-places.ts';
+import { UndeclaredServers } from './servers/undeclared-servers.ts';
+import type { HostStatus, ServerStatus } from './status.ts';
+import { StatusReading } from './status-reading.ts';
+import type { BegunTasks } from './tasks/begun-tasks.ts';
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+export class HostCore implements HostForCommands, HostForGateway {
+  /** What the call pipeline works with; for src/host and for tests. */
+  readonly parts: PipelineParts;
+  readonly #given: HostParts;
+  readonly #calling: Calling;
+  readonly #control: ServerControl;
+  readonly #status: StatusReading;
+  readonly #ended = new AbortController();
+  #ending: Promise<void> | undefined;
+
+  constructor(given: HostParts) {
+    const parts = new PipelineParts(given);
+    const undeclared = new UndeclaredServers(parts.registry, (name, [command, ...args]) =>
+      given.readEntry(name, { command, args }),
+    );
+    this.parts = parts;
+    this.#given = given;
+    this.#calling = new Calling(parts, undeclared);
+    this.#control = new ServerControl(parts, given.readEntry);
+    this.#status = new StatusReading(parts, given);
+  }
+
+  // --- calling -----------------------------------------------------------------------------
+
+  call(
+    server: string,
+    tool: string,
+    args?: Arguments,
+    options: CallOptions = {},
+  ): Promise<CallResult> {
+    return this.#calling.call(server, tool, args, options);
+  }
+
+  callRaw(
+    server: string,
+    tool: string,
+    args: string | Uint8Array = '{}',
+    options: CallOptions = {},
+  ): Promise<Buffer> {
+    return this.#calling.callRaw(server, tool, args, options);
+  }
+
+  callCommand(
+    command: readonly string[],
+    tool: string,
+    args?: Arguments,
+    options: CallOptions = {},
+  ): Promise<CallResult> {
+    return this.#calling.callCommand(command, tool, args, options);
+  }
+
+  carry(request: CallRequest): Promise<Answer> {
+    return carryCall(this.parts, request);
+  }
+
+  get observers(): CallObservers {
+    return this.parts.observers;
+  }
+
+  get tasks(): BegunTasks {
+    return this.parts.tasks;
+  }
+
+  // --- servers -----------------------------------------------------------------------------
+
+  spawn(spec: ServerSpec, options: SpawnOptions = {}): Promise<string> {
+    return this.#control.spawn(spec, options);
+  }
+
+  stop(server: string): Promise<void> {
+    return this.#control.stop(server);
+  }
+
+  reload(server: string): Promise<void> {
+    return this.#control.reload(server);
+  }
+
+  lease(server: string, { owner }: LeaseOptions): Promise<Lease> {
+    return this.#control.lease(server, owner);
+  }
+
+  startPinned(): void {
+    this.#control.startPinned();
+  }
+
+  clientGone(key: string): Promise<void> {
+    return this.#control.clientGone(key);
+  }
+
+  servers(): readonly Server[] {
+    return this.parts.registry.all();
+  }
+
+  get(name: string): Server | undefined {
+    return this.parts.registry.get(name);
+  }
+
+  find(name: string): Server {
+    return this.parts.find(name);
+  }
+
+  requireServer(name: string): void {
+    this.find(name);
+  }
+
+  get places(): StartPlaces {
+    return this.parts.places;
+  }
+
+  async startTurn(name: string): Promise<Disposable> {
+    return await this.parts.places.enter(this.find(name));
+  }
+
+  // --- what exists -------------------------------------------------------------------------
+
+  async tools(name: string, options: ToolsOptions = {}): Promise<readonly ToolDefinition[]> {
+    return await toolDefinitions(this.parts, name, options);
+  }
+
+  discover(options: DiscoverOptions = {}): Promise<readonly Discovered[]> {
+    const { principal = localUser } = options;
+    return discoverAll(this.parts, this.parts.registry.byName(), principal, options);
+  }
+
+  search(words: string, options: SearchOptions = {}): Promise<Searched> {
+    const { principal = localUser } = options;
+    return searchAll(this.parts, this.parts.registry.byName(), principal, words, options);
+  }
+
+  unknownTool(server: string, tool: string): Fault {
+    return unknownTool(this.find(server), tool);
+  }
+
+  keptMark(name: string): KeptMark | undefined {
+    const server = this.find(name);
+    return server.catalogue.isFresh ? undefined : keptMarkOf(server);
+  }
+
+  get news(): HostNews {
+    return this.parts.news;
+  }
+
+  // --- what state it is in -----------------------------------------------------------------
+
+  status({ principal = localUser }: StatusOptions = {}): HostStatus {
+    return this.#status.all(principal);
+  }
+
+  serverStatus(name: string): ServerStatus {
+    return this.#status.of(this.find(name));
+  }
+
+  setExplanation(explain: (server: string) => string | null): void {
+    this.#status.explain = explain;
+  }
+
+  cacheStats(): CacheStats {
+    return this.parts.cache.stats();
+  }
+
+  get workerRestarts(): number {
+    return this.parts.registry.startsAgain;
+  }
+
+  events(signal?: AbortSignal): AsyncGenerator<HostEvent, void, void> {
+    const until = signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal;
+    const mayHear = ({ server }: HostEvent) =>
+      server === '' || this.access.isAllowed(localUser, serverRequest('events', server));
+    return this.#given.events.stream(until, mayHear);
+  }
+
+  onEvent(listener: (event: HostEvent) => void): Disposable {
+    return this.#given.events.subscribe(listener);
+  }
+
+  get traffic(): Traffic {
+    return this.parts.traffic;
+  }
+
+  get clock(): Clock {
+    return this.parts.clock;
+  }
+
+  get defects(): Defects {
+    return this.parts.defects;
+  }
+
+  get configFile(): string | null {
+    return this.#given.configFile;
+  }
+
+  collection(name: string, shape?: Shape): Collection {
+    return this.#given.store.collection(name, shape);
+  }
+
+  // --- policy ------------------------------------------------------------------------------
+
+  get access(): Access {
+    return this.parts.access;
+  }
+
+  setGuard(guard: Guard | null): void {
+    this.parts.access.guard = guard;
+  }
+
+  withBudget<T>(limits: BudgetLimits, run: () => T): T {
+    return this.parts.budgets.withBudget(limits, run);
+  }
+
+  // --- the end -----------------------------------------------------------------------------
+
+  close(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #end(): Promise<void> {
+    const { tasks, registry, budgets, deadlines } = this.parts;
+    this.parts.isEnding = true;
+    tasks.close();
+    await registry.endAll();
+    this.#ended.abort();
+    budgets[Symbol.dispose]();
+    deadlines[Symbol.dispose]();
+    await this.#given.release();
+  }
+}

@@ -1,0 +1,111 @@
+// What the call pipeline works with, made once for each host: clocks, budgets, the cache, the servers
+// by name and what they report to. This is the private face of a host. Only src/host sees it; the gateway,
+// the commands and programs that embed the library have contracts of their own (gateway-face.ts,
+// command-face.ts, host.ts).
+
+import { ResponseCache } from '../cache/cache.ts';
+import { Flights } from '../cache/coalesce.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { Deadlines } from '../kernel/deadlines.ts';
+import { Fault } from '../kernel/fault.ts';
+import type { Defects } from '../observe/defects.ts';
+import { Traffic } from '../observe/traffic.ts';
+import { Access } from '../policy/access.ts';
+import { Budgets } from '../policy/budget.ts';
+import { IdempotencyKeys } from '../policy/idempotency.ts';
+import { KeyedMemory } from '../policy/keyed-memory.ts';
+import { CallEvents } from './call/call-events.ts';
+import { CallObservers } from './call/call-observer.ts';
+import type { CallParts } from './call/call-parts.ts';
+import { CallTraffic } from './call/call-traffic.ts';
+import { HostNews } from './host-news.ts';
+import type { HostParts } from './host-parts.ts';
+import { isKeptRecord, KeptCatalogues } from './lists/kept-catalogues.ts';
+import { containedClock } from './servers/contained-edges.ts';
+import { IdlePool } from './servers/idle-pool.ts';
+import { Registry } from './servers/registry.ts';
+import type { Server, ServerParts } from './servers/server.ts';
+import { isFacts } from './servers/server-facts.ts';
+import { isStartRecord } from './servers/start-history.ts';
+import { placesFor, StartPlaces } from './servers/start-places.ts';
+import { BegunTasks } from './tasks/begun-tasks.ts';
+
+export class PipelineParts implements CallParts {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly access = new Access();
+  readonly budgets: Budgets;
+  readonly cache: ResponseCache;
+  readonly flights = new Flights<Buffer>();
+  readonly keys: IdempotencyKeys;
+  readonly observers: CallObservers;
+  /** Every request, counted once. */
+  readonly traffic: Traffic;
+  readonly pool: IdlePool;
+  readonly places: StartPlaces;
+  readonly news: HostNews;
+  readonly defects: Defects;
+  readonly tasks: BegunTasks;
+  readonly registry: Registry;
+  /** Set when the host begins to end: from then on no server is found. */
+  isEnding = false;
+
+  constructor(given: HostParts) {
+    const { config, events } = given;
+    this.defects = events.defects;
+    this.clock = containedClock(given.edges.clock, (error) => {
+      this.defects.caught('a timer', error);
+    });
+    this.news = new HostNews((error, server) => {
+      this.defects.caught('news for clients', error, server);
+    });
+    this.deadlines = new Deadlines(this.clock);
+    this.budgets = new Budgets(this.clock);
+    this.cache = new ResponseCache(this.clock, config.cache);
+    this.keys = new IdempotencyKeys(new KeyedMemory(this.clock), () => {});
+    this.traffic = new Traffic(this.clock);
+    this.observers = new CallObservers(
+      [new CallTraffic(this.clock, this.traffic), new CallEvents(this.clock, events)],
+      (error) => this.defects.caught('an observer of calls', error),
+    );
+    this.tasks = new BegunTasks(this.clock, (news) => this.news.task(news));
+    this.pool = new IdlePool(config.maxIdle, () => this.registry.slots());
+    this.places = new StartPlaces(this.clock, placesFor(given.processors ?? 1));
+    this.registry = new Registry({ ...given, server: this.#serverParts(given) });
+    for (const [name, entry] of Object.entries(config.mcpServers)) this.registry.add(name, entry);
+  }
+
+  #serverParts({ edges, events, identity, hasClients, store }: HostParts): ServerParts {
+    return {
+      ...edges,
+      clock: this.clock,
+      events,
+      identity,
+      hasClients,
+      facts: store.collection('verdicts', isFacts),
+      kept: new KeptCatalogues(store.collection('catalogues', isKeptRecord), this.clock),
+      starts: store.collection('starts', isStartRecord),
+      clientsTold: (name) => this.cache.invalidate(name),
+      toolsChanged: (name, tools) => {
+        for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
+      },
+      connected: (connected) => {
+        this.pool.arrived();
+        this.places.connected(connected);
+      },
+      listChanged: (name, kind, change) => this.news.listChanged(name, kind, change),
+      updated: (name, message, owner) => this.news.updated(name, message, owner),
+      tasks: this.tasks,
+    };
+  }
+
+  find(name: string): Server {
+    this.assertOpen(name);
+    return this.registry.find(name);
+  }
+
+  /** Throws `draining` once the host is ending. */
+  assertOpen(server: string): void {
+    if (this.isEnding) throw new Fault('draining', 'the host is shutting down', { server });
+  }
+}

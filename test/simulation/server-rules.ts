@@ -144,7 +144,8 @@ export class ServerRules {
   /** What is known of a server's eras is what it has said: silence says nothing. */
   #judgeEras(name: string): void {
     const server = this.server(name);
-    if (server === undefined) return;
+    // What was said before an update was true, and is known until the server says otherwise.
+    if (server === undefined || this.#world.replaced.has(name)) return;
     const { config, facts } = server;
     const spoken = config.type === 'stdio' ? config.args[0] : new URL(config.url).pathname.slice(1);
     const isBoth = spoken === 'both';

@@ -149,6 +149,7 @@ export class SimProgram implements Program {
   #greet(id: unknown, answer: Answer, hang: FaultKind): void {
     if (this.#hasGreeted) return this.#unlessStruck('hang-ping', () => this.#answer(id, answer));
     if (this.#world.weather.strikes('exit-before-greeting')) return this.#die();
+    if (this.#model.isSilent && 'error' in answer) return;
     this.#unlessStruck(hang, () => {
       this.#hasGreeted = 'result' in answer;
       this.#answer(id, answer);

@@ -14,6 +14,8 @@ export type SimEra = 'modern' | 'legacy' | 'both';
 export interface ServerModel {
   readonly name: string;
   readonly era: SimEra;
+  /** Does it say nothing to a greeting of the other era, where others refuse it? */
+  readonly isSilent?: boolean;
 }
 
 export interface Request {

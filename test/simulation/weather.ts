@@ -53,6 +53,7 @@ const rates = {
   'server-request': 0.05,
   'list-changed': 0.05,
   'changed-definition': 0.25,
+  'changed-era': 0.04,
   'failed-list': 0.08,
   'rpc-error': 0.05,
   'tool-error': 0.05,

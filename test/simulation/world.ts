@@ -16,7 +16,7 @@ import { SimEventSource } from './sim-event-source.ts';
 import { type RemoteServer, SimHttp } from './sim-http.ts';
 import { SimProgram } from './sim-program.ts';
 import { SimRemote } from './sim-remote.ts';
-import type { SimEra } from './sim-server.ts';
+import type { ServerModel, SimEra } from './sim-server.ts';
 import { Tether } from './tether.ts';
 import { Trace } from './trace.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -62,6 +62,8 @@ export class World {
   readonly left = new Set<SimChild>();
   /** Remote servers that have answered a probe of the modern era with something else, for once. */
   readonly deniedModern = new Set<string>();
+  /** Servers whose program was replaced by one that may speak other eras than the entry says; it stays so. */
+  readonly replaced = new Map<string, Omit<ServerModel, 'name'>>();
   readonly #watcher: Watcher;
   readonly #jitter: Dice;
   readonly #remotes = new Map<string, RemoteServer>();
@@ -131,8 +133,9 @@ export class World {
     let definition = this.#definitions.get(name) ?? 1;
     if (this.weather.strikes('changed-definition')) definition += 1;
     this.#definitions.set(name, definition);
-    const era = args[0] as SimEra;
-    const program = new SimProgram(this, { name, era }, definition, frameBytes);
+    if (this.weather.strikes('changed-era')) this.replaced.set(name, drawProgram(this.dice));
+    const model = { name, era: args[0] as SimEra, ...this.replaced.get(name) };
+    const program = new SimProgram(this, model, definition, frameBytes);
     this.#lastPid += 1;
     return new SimChild(this, { name, pid: this.#lastPid, program, listener, tether });
   }
@@ -166,6 +169,11 @@ export class World {
       this.#changeWallClock();
     });
   }
+}
+
+/** A server is updated in place: nothing but its next process shows it. */
+function drawProgram(dice: Dice): Omit<ServerModel, 'name'> {
+  return { era: dice.pick(['modern', 'legacy', 'both']), isSilent: dice.chance(0.5) };
 }
 
 /** A correction, a time zone, a battery that was empty: the last is longer than a verdict is kept. */

@@ -19,7 +19,8 @@ import { disclosedFault } from '../policy/disclosure.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
-import type { Collection, Shape, Store } from '../store/store.ts';
+import type { Records, RecordsOptions } from '../store/contract/records.ts';
+import type { Store } from '../store/store.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { type Answer, resultBytes } from './call/answer.ts';
@@ -162,9 +163,12 @@ export class Host implements CallParts, AsyncDisposable {
       events,
       identity: parts.identity,
       hasClients: parts.hasClients,
-      facts: store.collection('verdicts', isFacts),
-      kept: new KeptCatalogues(store.collection('catalogues', isKeptRecord), edges.clock),
-      starts: store.collection('starts', isStartRecord),
+      facts: store.records('verdicts', { durability: 'forgetful', shape: isFacts }),
+      kept: new KeptCatalogues(
+        store.records('catalogues', { durability: 'forgetful', shape: isKeptRecord }),
+        edges.clock,
+      ),
+      starts: store.records('starts', { durability: 'forgetful', shape: isStartRecord }),
       clientsTold: (name) => this.cache.invalidate(name),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
@@ -441,8 +445,8 @@ export class Host implements CallParts, AsyncDisposable {
   }
 
   /** Room in the host's store, for a face that keeps something of its own. */
-  collection(name: string, shape?: Shape): Collection {
-    return this.#parts.store.collection(name, shape);
+  records(name: string, options: RecordsOptions): Records {
+    return this.#parts.store.records(name, options);
   }
 
   cacheStats(): CacheStats {

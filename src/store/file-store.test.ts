@@ -435,7 +435,7 @@ describe('a durable record on files', () => {
     const name = `tokens/${createHash('sha256').update('key').digest('hex')}.record`;
     disk.files.set(name, Buffer.from(`holdfast-record 1 ${sum}\n${body}`));
     const { value, version = '' } = (await tokens.get('key')) ?? {};
-    expect(value).toBe('old');
+    expect([value, version]).toEqual(['old', sum]);
     expect((await tokens.compareAndSet('key', `${version}x`, 'new')).isPut).toBe(false);
     expect((await tokens.compareAndSet('key', version, 'new')).isPut).toBe(true);
     expect((await tokens.get('key'))?.value).toBe('new');

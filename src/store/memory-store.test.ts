@@ -87,4 +87,31 @@ describe('the memory store', () => {
     const { first, next } = await store.log('news', forgetful).range();
     expect([first, next]).toEqual([2, 2]);
   });
+
+  it.each([lasting, forgetful])(
+    'has its room back when something $durability is replaced or gone #no-growth',
+    async (kind) => {
+      const clock = new ManualClock();
+      await using store = new MemoryStore({ clock, maxBytes: 1_000 });
+      // Whatever leaks room pushes this out, or is refused itself.
+      await store.records('cache', forgetful).put('a', 'x'.repeat(100));
+      const [records, log] = [store.records('keys', kind), store.log('trail', kind)];
+      const [queue, counter] = [store.queue('inbox', lasting), store.counter('takes', kind)];
+      const window = { limit: 1, windowMs: 1_000 };
+      for (let round = 0; round < 100; round += 1) {
+        await records.put('replaced', 'x'.repeat(20 + (round % 2)));
+        await records.put('removed', 'x'.repeat(20));
+        await records.remove('removed');
+        await records.put(`short ${round}`, 1, { ttlMs: 1_000 });
+        await log.trim(await log.append('x'.repeat(20)));
+        await queue.put('x'.repeat(20));
+        await queue.ack((await queue.claim(1_000))?.id ?? '');
+        await counter.take('reset', 1, window);
+        await counter.reset('reset');
+        await counter.take(`short ${round}`, 1, window);
+        clock.advance(1_000);
+      }
+      expect(await store.records('cache', forgetful).entries()).toHaveLength(1);
+    },
+  );
 });

@@ -201,7 +201,14 @@ async function serveHttp(
   const isKept = opened?.isKept ?? true;
   const { url } = front;
   const at = addressText(front.address);
-  if (isJson) out.json({ url, listen: at, token: secret, tokenKept: isKept, pid: process.pid });
+  if (isJson)
+    out.json({
+      url,
+      listen: at,
+      token: secret,
+      tokenKept: secret === null ? null : isKept,
+      pid: process.pid,
+    });
   else {
     const servers = gateway.host.servers().map(({ name }) => name);
     const tokenFolder = join(await ownStateDirectory(shell), 'store', 'tokens');

@@ -22,9 +22,10 @@ describe('the health of the disk', () => {
   it('leaves the store as it is otherwise', async () => {
     const memory = new MemoryStore({ clock: manualClock() });
     const store = withHealthOf(memory, () => ok);
-    await store.collection('verdicts').put('key', 1);
-    expect(await memory.collection('verdicts').get('key')).toBe(1);
+    const options = { durability: 'forgetful' } as const;
+    await store.records('verdicts', options).put('key', 1);
+    expect(await memory.records('verdicts', options).get('key')).toMatchObject({ value: 1 });
     await store.close();
-    await expect(memory.collection('verdicts').get('key')).rejects.toThrow(/closed/);
+    await expect(memory.records('verdicts', options).get('key')).rejects.toThrow(/closed/);
   });
 });

@@ -6,7 +6,10 @@ import type { Store, StoreHealth } from '../store/store.ts';
 /** The same store, which is well only as long as the other thing is, too. */
 export function withHealthOf(store: Store, other: () => StoreHealth): Store {
   return {
-    collection: (name, shape) => store.collection(name, shape),
+    records: (name, options) => store.records(name, options),
+    log: (name, options) => store.log(name, options),
+    queue: (name, options) => store.queue(name, options),
+    counter: (name, options) => store.counter(name, options),
     health: () => joined(store.health(), other()),
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store.close(),

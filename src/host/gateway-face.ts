@@ -6,7 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Access } from '../policy/access.ts';
-import type { Collection, Shape } from '../store/store.ts';
+import type { Records, RecordsOptions } from '../store/contract/records.ts';
 import type { Answer } from './call/answer.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
@@ -59,5 +59,5 @@ export interface HostForGateway {
   /** The file that the config was read from; null if it was given as an object. */
   readonly configFile: string | null;
   /** A collection in the host's store, for what the gateway keeps itself. */
-  collection(name: string, shape?: Shape): Collection;
+  records(name: string, options: RecordsOptions): Records;
 }

@@ -12,7 +12,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import { type Access, type Guard, serverRequest } from '../policy/access.ts';
 import type { BudgetLimits } from '../policy/budget.ts';
 import { localUser } from '../policy/principal.ts';
-import type { Collection, Shape } from '../store/store.ts';
+import type { Records, RecordsOptions } from '../store/contract/records.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { Answer } from './call/answer.ts';
 import { carryCall } from './call/call.ts';
@@ -247,8 +247,8 @@ export class HostCore implements HostForCommands, HostForGateway {
     return this.#given.configFile;
   }
 
-  collection(name: string, shape?: Shape): Collection {
-    return this.#given.store.collection(name, shape);
+  records(name: string, options: RecordsOptions): Records {
+    return this.#given.store.records(name, options);
   }
 
   // --- policy ------------------------------------------------------------------------------

@@ -82,9 +82,12 @@ export class PipelineParts implements CallParts {
       events,
       identity,
       hasClients,
-      facts: store.collection('verdicts', isFacts),
-      kept: new KeptCatalogues(store.collection('catalogues', isKeptRecord), this.clock),
-      starts: store.collection('starts', isStartRecord),
+      facts: store.records('verdicts', { durability: 'forgetful', shape: isFacts }),
+      kept: new KeptCatalogues(
+        store.records('catalogues', { durability: 'forgetful', shape: isKeptRecord }),
+        this.clock,
+      ),
+      starts: store.records('starts', { durability: 'forgetful', shape: isStartRecord }),
       clientsTold: (name) => this.cache.invalidate(name),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);

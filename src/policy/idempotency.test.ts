@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { keyedRecords } from '../../test/support/keyed-records.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Dispatched, Fault, type FaultCode } from '../kernel/fault.ts';
+import { MemoryStore } from '../store/memory-store.ts';
 import { IdempotencyKeys, type KeyedStore } from './idempotency.ts';
 import { KeyedMemory } from './keyed-memory.ts';
 import type { Principal } from './principal.ts';
@@ -41,9 +43,20 @@ class Tool {
   }
 }
 
-function setUp() {
+const keepers: readonly (readonly [where: string, make: (clock: Clock) => KeyedStore])[] = [
+  ['in memory', (clock) => new KeyedMemory(clock)],
+  [
+    'in the records of a store',
+    (clock) => {
+      const store = new MemoryStore({ clock, claims: 'durable' });
+      return keyedRecords(store.records('keys', { durability: 'durable' }));
+    },
+  ],
+];
+
+function setUp(make = keepers[0]?.[1]) {
   const clock = clockAt(0);
-  const store = new KeyedMemory(clock);
+  const store = make?.(clock) ?? new KeyedMemory(clock);
   const reported: unknown[] = [];
   const keys = new IdempotencyKeys(store, (failure) => reported.push(failure));
   return { clock, store, keys, reported };
@@ -66,9 +79,9 @@ async function faultOf(answer: Promise<unknown>): Promise<Fault> {
 /** Lets everything that is ready to go on go on. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('an idempotency key', () => {
+describe.each(keepers)('an idempotency key %s', (_, make) => {
   it('lets equal calls join the one that is running', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     const tool = new Tool();
     const first = keys.run(anna, 'k', 'f', tool.execute);
     const second = keys.run(anna, 'k', 'f', tool.execute);
@@ -84,7 +97,7 @@ describe('an idempotency key', () => {
   });
 
   it('answers a later call from memory for 24 hours, and then runs again', async () => {
-    const { keys, clock } = setUp();
+    const { keys, clock } = setUp(make);
     await keys.run(anna, 'k', 'f', answering('first'));
     clock.ms += dayMs - 1;
     expect(String(await keys.run(anna, 'k', 'f', mustNotRun))).toBe('first');
@@ -93,7 +106,7 @@ describe('an idempotency key', () => {
   });
 
   it('goes on when the caller who started it has given up', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     const tool = new Tool();
     const gaveUp = Promise.race([keys.run(anna, 'k', 'f', tool.execute), Promise.resolve('gone')]);
     expect(await gaveUp).toBe('gone');
@@ -103,7 +116,7 @@ describe('an idempotency key', () => {
   });
 
   it('is a conflict with another request, both while it runs and afterwards', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     const tool = new Tool();
     const first = keys.run(anna, 'k', 'f', tool.execute);
     expect((await faultOf(keys.run(anna, 'k', 'other', mustNotRun))).code).toBe('conflict');
@@ -115,7 +128,7 @@ describe('an idempotency key', () => {
   });
 
   it('answers the rightful request although a conflicting one is being looked at', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     await keys.run(anna, 'k', 'f', answering('done'));
     const wrong = faultOf(keys.run(anna, 'k', 'other', mustNotRun));
     const right = keys.run(anna, 'k', 'f', mustNotRun);
@@ -124,21 +137,21 @@ describe('an idempotency key', () => {
   });
 
   it('belongs to its principal', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     await keys.run(anna, 'k', 'f', answering('for anna'));
     expect(String(await keys.run(bert, 'k', 'g', answering('for bert')))).toBe('for bert');
     expect(String(await keys.run(anna, 'k', 'f', mustNotRun))).toBe('for anna');
   });
 
   it('does not run together with the id of a principal that looks like another', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     await keys.run({ id: 'a', role: null }, 'b:c', 'f', answering('one'));
     const other = await keys.run({ id: 'a:b', role: null }, 'c', 'f', answering('two'));
     expect(String(other)).toBe('two');
   });
 
   it('is free again after a fault that never left us', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     const tool = new Tool();
     const both = [
       keys.run(anna, 'k', 'f', tool.execute),
@@ -158,7 +171,7 @@ describe('an idempotency key', () => {
     ['timeout', 'yes'],
     ['rpc_error', 'yes'],
   ])('keeps and repeats the fault %s (dispatched %s)', async (code, dispatched) => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     const fault = new Fault(code, 'lost it', { server: 'git', dispatched, attempts: 1 });
     await faultOf(keys.run(anna, 'k', 'f', () => Promise.reject(fault)));
     const repeated = await faultOf(keys.run(anna, 'k', 'f', mustNotRun));
@@ -166,7 +179,7 @@ describe('an idempotency key', () => {
   });
 
   it('takes a defect of ours for a call that may have been dispatched', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     const defect = () => {
       throw new TypeError('undefined is not a function');
     };
@@ -176,7 +189,7 @@ describe('an idempotency key', () => {
   });
 
   it('has 1 to 255 characters', async () => {
-    const { keys } = setUp();
+    const { keys } = setUp(make);
     for (const bad of ['', 'x'.repeat(256)]) {
       const fault = await faultOf(keys.run(anna, bad, 'f', mustNotRun));
       expect(fault.record).toMatchObject({ code: 'invalid_request', dispatched: 'no' });
@@ -186,7 +199,7 @@ describe('an idempotency key', () => {
   });
 
   it('that was begun by a process which is gone is unknown, and runs nothing', async () => {
-    const { keys, store } = setUp();
+    const { keys, store } = setUp(make);
     const tool = new Tool();
     const lost = new IdempotencyKeys(store, () => {});
     void lost.run(anna, 'k', 'f', tool.execute);

@@ -1,55 +1,13 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { FakeDisk, onFakeDisk } from '../../test/support/fake-disk.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { storeContract } from '../../test/support/store-contract.ts';
-import type { Disk } from './disk.ts';
+import { storeSuite } from '../../test/support/store-suite/store-suite.ts';
 import { FilesStore } from './file-store.ts';
 import type { StoreProblem } from './problem.ts';
 
-/** A disk in memory that fails on demand, with the system's own kind of error. */
-class FakeDisk implements Disk {
-  readonly files = new Map<string, Buffer>();
-  /** The error code with which each operation fails, while it is set. */
-  readonly failing: Partial<Record<'read' | 'replace' | 'remove' | 'setAside' | 'list', string>> =
-    {};
-  writes = 0;
-
-  pathOf(name: string): string {
-    return `/state/${name}`;
-  }
-  async read(name: string): Promise<Buffer | undefined> {
-    this.#failIf('read');
-    return this.files.get(name);
-  }
-  async replace(name: string, bytes: Buffer): Promise<void> {
-    this.#failIf('replace');
-    this.writes += 1;
-    this.files.set(name, bytes);
-  }
-  async remove(name: string): Promise<void> {
-    this.#failIf('remove');
-    this.files.delete(name);
-  }
-  async setAside(name: string): Promise<string> {
-    this.#failIf('setAside');
-    const bytes = this.files.get(name);
-    this.files.delete(name);
-    if (bytes !== undefined) this.files.set(`${name}.damaged`, bytes);
-    return `${name}.damaged`;
-  }
-  async list(folder: string): Promise<readonly string[]> {
-    this.#failIf('list');
-    const start = folder === '' ? '' : `${folder}/`;
-    const names = [...this.files.keys()].filter((name) => name.startsWith(start));
-    return [...new Set(names.map((name) => name.slice(start.length).split('/')[0] ?? ''))];
-  }
-  async tidy(_folder: string, _before: number): Promise<void> {}
-
-  #failIf(operation: keyof FakeDisk['failing']): void {
-    const code = this.failing[operation];
-    if (code !== undefined) throw Object.assign(new Error(operation), { errno: -1, code });
-  }
-}
+const forgetful = { durability: 'forgetful' } as const;
+const durable = { durability: 'durable' } as const;
 
 function setUp(maxUnsavedBytes?: number) {
   const disk = new FakeDisk();
@@ -59,28 +17,25 @@ function setUp(maxUnsavedBytes?: number) {
   const limit = maxUnsavedBytes === undefined ? {} : { maxUnsavedBytes };
   const open = () => new FilesStore({ disk, clock, report, ...limit });
   const store = open();
-  return { disk, clock, problems, open, store, verdicts: store.collection('verdicts') };
+  return { disk, clock, problems, open, store, verdicts: store.records('verdicts', forgetful) };
 }
 const kindsOf = (problems: readonly StoreProblem[]) => problems.map(({ kind }) => kind);
 
-storeContract(
-  'the files store',
-  (clock) => new FilesStore({ disk: new FakeDisk(), clock, report: () => {} }),
-);
+storeSuite('the files store', onFakeDisk);
 
 describe('the files store', () => {
   it('finds after a restart what was put before', async () => {
     const { store, verdicts, open } = setUp();
     await verdicts.put('key', { a: 1 }, { ttlMs: 1_000 });
     await store.close();
-    expect(await open().collection('verdicts').get('key')).toEqual({ a: 1 });
+    expect((await open().records('verdicts', forgetful).get('key'))?.value).toEqual({ a: 1 });
   });
 
   it('lets the wall clock decide after a restart, since monotonic time begins anew', async () => {
     const { clock, verdicts, open } = setUp();
     await verdicts.put('key', 1, { ttlMs: 1_000 });
     clock.jumpWall(1_000);
-    expect(await open().collection('verdicts').get('key')).toBeUndefined();
+    expect(await open().records('verdicts', forgetful).get('key')).toBeUndefined();
   });
 
   it('puts neither key nor value into the names of its files', async () => {
@@ -99,7 +54,7 @@ describe('the files store on a full disk', () => {
     disk.failing.replace = 'ENOSPC';
     await verdicts.put('key', 'new');
     await verdicts.put('other', 1);
-    expect(await verdicts.get('key')).toBe('new');
+    expect((await verdicts.get('key'))?.value).toBe('new');
     expect((await verdicts.entries()).map(({ value }) => value)).toEqual(['new', 1]);
     expect(problems).toMatchObject([{ kind: 'unwritable', code: 'ENOSPC' }]);
     expect(problems[0]?.detail).toMatch(
@@ -118,7 +73,7 @@ describe('the files store on a full disk', () => {
     await store.close();
     expect(store.health()).toEqual({ ok: true });
     expect(kindsOf(problems)).toEqual(['unwritable', 'recovered']);
-    expect(await open().collection('verdicts').entries()).toHaveLength(3);
+    expect(await open().records('verdicts', forgetful).entries()).toHaveLength(3);
   });
 
   it('tries again by itself, soon and then less and less often', async () => {
@@ -238,7 +193,7 @@ describe('a file of the store that cannot be trusted', () => {
     const [, name = ''] = disk.files.keys();
     disk.files.set(name, bytes ?? Buffer.alloc(0));
     expect(await verdicts.get('b')).toBeUndefined();
-    expect(await verdicts.get('a')).toBe(1);
+    expect((await verdicts.get('a'))?.value).toBe(1);
     expect(kindsOf(problems)).toEqual(['damaged']);
   });
 
@@ -250,7 +205,7 @@ describe('a file of the store that cannot be trusted', () => {
     const reading = verdicts.get('key');
     const writing = verdicts.put('key', 'new');
     await Promise.all([reading, writing]);
-    expect(await verdicts.get('key')).toBe('new');
+    expect((await verdicts.get('key'))?.value).toBe('new');
   });
 
   it('is reported even when it cannot be moved', async () => {
@@ -282,7 +237,7 @@ describe('a file of the store that cannot be read now', () => {
     delete disk.failing.read;
     await clock.advanceAsync(1_000);
     expect(store.health()).toEqual({ ok: true });
-    expect(await verdicts.get('key')).toBe(1);
+    expect((await verdicts.get('key'))?.value).toBe(1);
     expect(kindsOf(problems)).toEqual(['unreadable', 'recovered']);
   });
 
@@ -306,13 +261,13 @@ describe('a file of the store that cannot be read now', () => {
   });
 });
 
-describe('whether a collection is whole', () => {
+describe('whether all records could be read', () => {
   it('is so while everything in it can be read, and when there is nothing', async () => {
     const { verdicts, store } = setUp();
     expect(await verdicts.isWhole()).toBe(true);
     await verdicts.put('key', 1);
     expect(await verdicts.isWhole()).toBe(true);
-    expect(await store.collection('tokens').isWhole()).toBe(true);
+    expect(await store.records('tokens', forgetful).isWhole()).toBe(true);
   });
 
   it.each(['read', 'list'] as const)('is not so when a %s fails', async (operation) => {
@@ -332,7 +287,7 @@ describe('whether a collection is whole', () => {
     expect(await verdicts.get('key')).toBeUndefined();
     expect(await verdicts.isWhole()).toBe(false);
     expect(kindsOf(problems)).toEqual(['damaged']);
-    const later = open().collection('verdicts');
+    const later = open().records('verdicts', forgetful);
     expect(await later.isWhole()).toBe(false);
     expect(await later.isWhole()).toBe(false);
     expect(kindsOf(problems)).toEqual(['damaged', 'damaged']);
@@ -355,14 +310,14 @@ describe('whether a collection is whole', () => {
 });
 
 describe('the sweep of the files store', () => {
-  it('of what crashes left begins with the first use of a collection', async () => {
+  it('of what crashes left begins when records are first opened', async () => {
     const disk = new FakeDisk();
     const tidied: [string, number][] = [];
     disk.tidy = async (folder, before) => void tidied.push([folder, before]);
     const clock = new ManualClock();
     await using store = new FilesStore({ disk, clock, report: () => {} });
-    store.collection('verdicts');
-    await store.collection('verdicts').put('key', 1);
+    store.records('verdicts', forgetful);
+    await store.records('verdicts', forgetful).put('key', 1);
     expect(tidied).toEqual([['verdicts', clock.wallNow() - 60_000]]);
   });
 
@@ -391,18 +346,98 @@ describe('the sweep of the files store', () => {
   });
 });
 
-describe('a value that is not what its collection holds', () => {
+describe('a value that is not what its records hold', () => {
   it('is damaged like a torn one: told once, set aside, and missing', async () => {
     const { disk, problems, open, verdicts } = setUp();
     await verdicts.put('key', 'a text');
     await verdicts.put('other', { a: 1 });
-    const later = open().collection('verdicts', (value) => typeof value === 'object');
+    const later = open().records('verdicts', {
+      durability: 'forgetful',
+      shape: (value) => typeof value === 'object',
+    });
     expect(await later.get('key')).toBeUndefined();
     expect(await later.get('key')).toBeUndefined();
-    expect(await later.entries()).toEqual([{ key: 'other', value: { a: 1 } }]);
+    expect(await later.entries()).toMatchObject([{ key: 'other', value: { a: 1 } }]);
     expect(await later.isWhole()).toBe(false);
     expect(kindsOf(problems)).toEqual(['damaged']);
     expect(problems[0]?.detail).toMatch(/its value is not one of verdicts.*delete it/);
     expect([...disk.files.keys()].filter((name) => name.endsWith('.damaged'))).toHaveLength(1);
+  });
+});
+
+describe('a durable record on files', () => {
+  const setUpTokens = () => {
+    const world = setUp();
+    return { ...world, tokens: world.store.records('tokens', durable) };
+  };
+
+  it('is read only when it is on the disk #kept-or-refused', async () => {
+    const { disk, tokens } = setUpTokens();
+    const written: unknown[] = [];
+    const replace = disk.replace.bind(disk);
+    disk.replace = async (name, bytes) => {
+      await replace(name, bytes);
+      written.push('written');
+    };
+    const putting = tokens.put('key', 1).then(() => written.push('resolved'));
+    const reading = tokens.get('key').then((entry) => written.push(entry?.value));
+    await Promise.all([putting, reading]);
+    expect(written).toEqual(['written', 'resolved', 1]);
+  });
+
+  it('that is refused keeps the store unwell until it is written after all #kept-or-refused', async () => {
+    const { disk, tokens, verdicts, store, problems } = setUpTokens();
+    disk.failing.replace = 'EROFS';
+    await expect(tokens.put('key', 1)).rejects.toMatchObject({ reason: 'not_kept' });
+    expect(problems).toMatchObject([{ kind: 'refused', code: 'EROFS' }]);
+    expect(problems[0]?.detail).toMatch(/\/state\/tokens\/.* the change is not kept: set HOLDFAST/);
+    delete disk.failing.replace;
+    await verdicts.put('key', 1);
+    expect(store.health()).toMatchObject({ ok: false, problem: expect.stringContaining('tokens') });
+    await tokens.put('key', 1);
+    expect(store.health()).toEqual({ ok: true });
+    expect(kindsOf(problems)).toEqual(['refused', 'recovered']);
+  });
+
+  it('is rejected when it cannot be read, and is never replaced then', async () => {
+    const { disk, tokens } = setUpTokens();
+    await tokens.put('key', 'old');
+    disk.failing.read = 'EIO';
+    const unreadable = { reason: 'unreadable', code: 'overloaded' };
+    await expect(tokens.get('key')).rejects.toMatchObject(unreadable);
+    await expect(tokens.putIfAbsent('key', 'new')).rejects.toMatchObject(unreadable);
+    expect(await tokens.entries()).toEqual([]);
+    expect(await tokens.isWhole()).toBe(false);
+    delete disk.failing.read;
+    expect((await tokens.get('key'))?.value).toBe('old');
+  });
+
+  it('that is too large is refused, and the one before it stays', async () => {
+    const { tokens } = setUpTokens();
+    await tokens.put('key', 'old');
+    const put = tokens.put('key', 'x'.repeat(100_000));
+    await expect(put).rejects.toMatchObject({ reason: 'too_large', code: 'invalid_request' });
+    expect((await tokens.get('key'))?.value).toBe('old');
+  });
+
+  it('does not hide a defect of ours as a failing disk', async () => {
+    const { disk, tokens } = setUpTokens();
+    disk.replace = async () => {
+      throw new TypeError('a defect');
+    };
+    await expect(tokens.put('a', 1)).rejects.toThrow(TypeError);
+  });
+
+  it('of a Holdfast that wrote no versions has one, and can be compared', async () => {
+    const { disk, tokens } = setUpTokens();
+    const body = '{"collection":"tokens","key":"key","expiresAt":null}\n"old"\n';
+    const sum = createHash('sha256').update('1\n').update(body).digest('hex');
+    const name = `tokens/${createHash('sha256').update('key').digest('hex')}.record`;
+    disk.files.set(name, Buffer.from(`holdfast-record 1 ${sum}\n${body}`));
+    const { value, version = '' } = (await tokens.get('key')) ?? {};
+    expect([value, version]).toEqual(['old', sum]);
+    expect((await tokens.compareAndSet('key', `${version}x`, 'new')).isPut).toBe(false);
+    expect((await tokens.compareAndSet('key', version, 'new')).isPut).toBe(true);
+    expect((await tokens.get('key'))?.value).toBe('new');
   });
 });

@@ -6,7 +6,7 @@ import type { Disk } from './disk.ts';
 import type { Complaints } from './problem.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordFiles } from './record-files.ts';
-import { isCollectionName } from './store.ts';
+import { isStoreName } from './store.ts';
 
 /** A file that is being written is renamed within a moment; one that stays has lost its writer. */
 const leftoverAgeMs = 60_000;
@@ -41,7 +41,7 @@ export class Housekeeping {
   sweep(isWaiting: (file: string) => boolean): Promise<void> {
     const { disk, files } = this.#parts;
     return this.#unlessRefused('', async () => {
-      for (const collection of (await disk.list('')).filter(isCollectionName)) {
+      for (const collection of (await disk.list('')).filter(isStoreName)) {
         await this.tidy(collection);
         for (const file of (await files.list(collection)).files) {
           if (!isWaiting(file)) await this.#sweepOne(file);

@@ -1,52 +1,65 @@
-// The store without a disk: everything is gone when the process ends. It is bounded in bytes; when there
-// is too much, what was put longest ago goes first. Time is monotonic here, since nothing outlives us.
+// The store without a disk: everything is gone when the process ends. It has all four words (`memory/`),
+// but nothing durable, which it refuses when it is asked for it. It is bounded in bytes: what is forgetful
+// makes way, the one put longest ago first; what is not is rejected when there is no room. Time is
+// monotonic here, since nothing outlives us.
 
 import type { Clock } from '../kernel/clock.ts';
-import {
-  assertCollectionName,
-  type Collection,
-  type Entry,
-  jsonText,
-  type PutOptions,
-  type Store,
-  type StoreHealth,
-} from './store.ts';
+import type { Counter, CounterOptions } from './contract/counter.ts';
+import type { Durability } from './contract/durability.ts';
+import type { Log, LogOptions } from './contract/log.ts';
+import type { Queue, QueueOptions } from './contract/queue.ts';
+import type { Records, RecordsOptions } from './contract/records.ts';
+import { MemoryCounter } from './memory/memory-counter.ts';
+import { MemoryLog } from './memory/memory-log.ts';
+import { MemoryQueue } from './memory/memory-queue.ts';
+import { MemoryRecords } from './memory/memory-records.ts';
+import { MemoryRoom } from './memory/room.ts';
+import { assertStoreName, type Store, type StoreHealth } from './store.ts';
+import { unsupported } from './store-error.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
   readonly maxBytes?: number;
+  /** For tests of whoever needs the durable kind: it is given, and gone when the process ends. */
+  readonly claims?: 'durable';
 }
 
-/** Values are kept as JSON text, so that nobody can change one from outside. */
-interface Kept {
-  readonly text: string;
-  readonly expiresAt: number;
+type Word = 'records' | 'log' | 'queue' | 'counter';
+
+interface Opened {
+  readonly durability: Durability;
+  readonly part: unknown;
 }
 
 export class MemoryStore implements Store {
-  readonly #clock: Clock;
-  readonly #maxBytes: number;
-  /** By collection and key, at most `maxBytes`; the one put longest ago comes first. */
-  readonly #kept = new Map<string, Kept>();
-  #bytes = 0;
-  #isClosed = false;
+  readonly #room: MemoryRoom;
+  readonly #claims: 'durable' | undefined;
+  /** By word and name, one for each that was opened; names are written in the source. */
+  readonly #opened = new Map<string, Opened>();
 
-  constructor({ clock, maxBytes = 67_108_864 }: MemoryStoreOptions) {
-    this.#clock = clock;
-    this.#maxBytes = maxBytes;
+  constructor({ clock, maxBytes = 67_108_864, claims }: MemoryStoreOptions) {
+    this.#room = new MemoryRoom(clock, maxBytes);
+    this.#claims = claims;
   }
 
-  collection(name: string): Collection {
-    assertCollectionName(name);
-    // A line break cannot be part of a collection's name, so no two places share a slot.
-    const slot = (key: string) => `${name}\n${key}`;
-    return {
-      get: async (key) => this.#get(slot(key)),
-      put: async (key, value, options) => this.#put(slot(key), value, options),
-      remove: async (key) => this.#remove(slot(key)),
-      entries: async (prefix = '') => this.#entries(slot(prefix), name.length + 1),
-      isWhole: async () => true,
-    };
+  records(name: string, options: RecordsOptions): Records {
+    return this.#open('records', name, options, () => {
+      return new MemoryRecords(this.#room, name, options);
+    });
+  }
+
+  log(name: string, options: LogOptions): Log {
+    return this.#open('log', name, options, () => new MemoryLog(this.#room, name, options));
+  }
+
+  queue(name: string, options: QueueOptions): Queue {
+    return this.#open('queue', name, options, () => new MemoryQueue(this.#room, name, options));
+  }
+
+  counter(name: string, options: CounterOptions): Counter {
+    return this.#open('counter', name, options, () => {
+      return new MemoryCounter(this.#room, name, options);
+    });
   }
 
   health(): StoreHealth {
@@ -54,63 +67,31 @@ export class MemoryStore implements Store {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#kept.clear();
-    this.#bytes = 0;
+    this.#room.close();
+    this.#opened.clear();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #get(slot: string): unknown {
-    this.#assertOpen();
-    const kept = this.#kept.get(slot);
-    if (kept === undefined) return undefined;
-    if (this.#isAlive(kept)) return JSON.parse(kept.text);
-    this.#remove(slot);
-    return undefined;
-  }
-
-  #put(slot: string, value: unknown, { ttlMs }: PutOptions = {}): void {
-    this.#assertOpen();
-    const text = jsonText(value);
-    this.#remove(slot);
-    const expiresAt = ttlMs === undefined ? Number.POSITIVE_INFINITY : this.#clock.now() + ttlMs;
-    this.#kept.set(slot, { text, expiresAt });
-    this.#bytes += sizeOf(slot, text);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= this.#maxBytes) break;
-      this.#remove(oldest);
+  #open<T>(
+    word: Word,
+    name: string,
+    { durability }: { readonly durability: Durability },
+    make: () => T,
+  ): T {
+    assertStoreName(name);
+    if (durability === 'durable' && this.#claims !== 'durable') {
+      throw unsupported('a store in memory', `durable ${word}`);
     }
+    const place = `${word} ${name}`;
+    const before = this.#opened.get(place);
+    if (before !== undefined && before.durability !== durability) {
+      throw new TypeError(`${place} is ${before.durability}, and cannot be ${durability}, too`);
+    }
+    const part = (before?.part as T | undefined) ?? make();
+    this.#opened.set(place, { durability, part });
+    return part;
   }
-
-  #remove(slot: string): void {
-    this.#assertOpen();
-    const kept = this.#kept.get(slot);
-    if (kept === undefined) return;
-    this.#kept.delete(slot);
-    this.#bytes -= sizeOf(slot, kept.text);
-  }
-
-  #entries(start: string, nameLength: number): Entry[] {
-    this.#assertOpen();
-    return [...this.#kept]
-      .filter(([slot, kept]) => slot.startsWith(start) && this.#isAlive(kept))
-      .map(([slot, { text }]) => ({ key: slot.slice(nameLength), value: JSON.parse(text) }))
-      .sort((a, b) => (a.key < b.key ? -1 : 1));
-  }
-
-  #isAlive({ expiresAt }: Kept): boolean {
-    return this.#clock.now() < expiresAt;
-  }
-
-  #assertOpen(): void {
-    if (this.#isClosed) throw new Error('the store is closed');
-  }
-}
-
-/** Two bytes per character is what a string may cost at worst. */
-function sizeOf(slot: string, text: string): number {
-  return 2 * (slot.length + text.length);
 }

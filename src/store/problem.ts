@@ -6,7 +6,14 @@ import { errnoOf } from '../kernel/errno.ts';
 
 /** Something a person should know; `detail` is one line that says what to do. */
 export interface StoreProblem {
-  readonly kind: 'damaged' | 'newer' | 'unreadable' | 'unwritable' | 'dropped' | 'recovered';
+  readonly kind:
+    | 'damaged'
+    | 'newer'
+    | 'unreadable'
+    | 'unwritable'
+    | 'refused'
+    | 'dropped'
+    | 'recovered';
   readonly file: string;
   /** The system's error code, where there is one. */
   readonly code: string | null;
@@ -15,6 +22,13 @@ export interface StoreProblem {
 
 /** A folder of damaged files is told file by file; beyond this many some are told again. */
 const maxSaid = 1_000;
+
+const failures = {
+  unreadable: { cannot: 'read', so: ' and counts as absent' },
+  unwritable: { cannot: 'written', so: ', so changes are kept in memory only' },
+  /** Of what must outlive a crash. */
+  refused: { cannot: 'written', so: ', so the change is not kept' },
+} as const;
 
 export class Complaints {
   readonly #report: (problem: StoreProblem) => void;
@@ -35,15 +49,12 @@ export class Complaints {
   }
 
   /** A disk that fails is one problem for each error code, however many files are met by it. */
-  failure(kind: 'unreadable' | 'unwritable', file: string, error: unknown): StoreProblem {
+  failure(kind: keyof typeof failures, file: string, error: unknown): StoreProblem {
     const code = errnoOf(error);
     // Not the disk's doing but a defect of ours: that must not be hidden.
     if (code === undefined) throw error;
-    const remedy = remedyFor(code);
-    const detail =
-      kind === 'unwritable'
-        ? `${file} cannot be written (${code}), so changes are kept in memory only: ${remedy}`
-        : `${file} cannot be read (${code}) and counts as absent: ${remedy}`;
+    const { cannot, so } = failures[kind];
+    const detail = `${file} cannot be ${cannot} (${code})${so}: ${remedyFor(code)}`;
     const problem = { kind, file, code, detail };
     this.say(problem, code);
     return problem;

@@ -5,11 +5,11 @@
 import { hash } from 'node:crypto';
 import { errnoOf } from '../kernel/errno.ts';
 import { FileTooLarge } from '../kernel/file-too-large.ts';
+import type { Shape } from './contract/records.ts';
 import type { Disk } from './disk.ts';
 import type { Complaints } from './problem.ts';
 import { decodeRecord, encodeRecord, type StoredRecord } from './record.ts';
 import { maxRecordBytes } from './record-limit.ts';
-import type { Shape } from './store.ts';
 
 const suffix = '.record';
 /** What `Disk.setAside` adds to a name. */
@@ -120,6 +120,10 @@ export class RecordFiles {
     if (isKept) await this.#disk.replace(file, bytes);
     else await this.#disk.remove(file);
     if (bytes !== null && !isKept) this.#sayTooLarge(file, bytes.length);
+  }
+
+  isTooLarge(file: string, record: StoredRecord): boolean {
+    return encodeRecord(record).length > maxRecordBytes(collectionOf(file));
   }
 
   async list(collection: string): Promise<RecordListing> {

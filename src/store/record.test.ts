@@ -6,6 +6,7 @@ const record = {
   collection: 'verdicts',
   key: 'line\nbreak',
   expiresAt: 5,
+  version: '1-1',
   text: '{"n":9007199254740993,"t":"a\\nb"}',
 };
 const bytes = encodeRecord(record);

@@ -10,6 +10,8 @@ export interface StoredRecord {
   readonly key: string;
   /** Milliseconds since the epoch; null: it does not expire. */
   readonly expiresAt: number | null;
+  /** Names this writing of the record; a record of an older Holdfast has its checksum instead. */
+  readonly version: string;
   /** The value as JSON text. */
   readonly text: string;
 }
@@ -20,12 +22,12 @@ export type Decoded =
   /** Whole, but written by a version of Holdfast that came after this one. */
   | { readonly kind: 'newer'; readonly version: number };
 
-const version = 1;
+const format = 1;
 const firstLine = /^holdfast-record (\d{1,9}) ([0-9a-f]{64})$/;
 
-export function encodeRecord({ collection, key, expiresAt, text }: StoredRecord): Buffer {
-  const body = `${JSON.stringify({ collection, key, expiresAt })}\n${text}\n`;
-  return Buffer.from(`holdfast-record ${version} ${checksum(version, body)}\n${body}`);
+export function encodeRecord({ text, ...head }: StoredRecord): Buffer {
+  const body = `${JSON.stringify(head)}\n${text}\n`;
+  return Buffer.from(`holdfast-record ${format} ${checksum(format, body)}\n${body}`);
 }
 
 export function decodeRecord(bytes: Buffer): Decoded {
@@ -37,14 +39,14 @@ export function decodeRecord(bytes: Buffer): Decoded {
   if (checksum(Number(written), body) !== sum) {
     return { kind: 'damaged', reason: 'its checksum does not match' };
   }
-  if (Number(written) !== version) return { kind: 'newer', version: Number(written) };
+  if (Number(written) !== format) return { kind: 'newer', version: Number(written) };
   const [head = '', text = ''] = body.toString('utf8').split('\n', 2);
   const about = parsed(head);
   if (!isHead(about)) return { kind: 'damaged', reason: 'it does not say what it is' };
   const value = parsed(text);
   if (value === undefined) return { kind: 'damaged', reason: 'its value is not JSON' };
-  const { collection, key, expiresAt } = about;
-  return { kind: 'record', record: { collection, key, expiresAt, text }, value };
+  const { collection, key, expiresAt, version = sum } = about;
+  return { kind: 'record', record: { collection, key, expiresAt, version, text }, value };
 }
 
 /** Undefined where it is not JSON. */
@@ -56,12 +58,15 @@ function parsed(text: string): unknown {
   }
 }
 
-function isHead(value: unknown): value is Omit<StoredRecord, 'text'> {
+type Head = Omit<StoredRecord, 'text' | 'version'> & { readonly version?: string };
+
+function isHead(value: unknown): value is Head {
   const head = value as Partial<Record<keyof StoredRecord, unknown>> | null | undefined;
   return (
     typeof head?.collection === 'string' &&
     typeof head.key === 'string' &&
-    (head.expiresAt === null || typeof head.expiresAt === 'number')
+    (head.expiresAt === null || typeof head.expiresAt === 'number') &&
+    (head.version === undefined || typeof head.version === 'string')
   );
 }
 

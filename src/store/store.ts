@@ -1,34 +1,14 @@
-// What Holdfast keeps beyond one call, as a contract: JSON values under keys, in named collections (the
-// verdicts about servers, their catalogues, the answers to idempotency keys), each with an optional time
-// to live. Keeping is asynchronous, so a caller that does not need the store must not ask it. The rule for
-// every implementation: a put that has resolved is seen by every later get; the last put wins; a value is
-// gone at the instant its time is over; what is read back is a copy. What a value means is for the caller:
-// `get` gives `unknown`, and a caller that says what its values look like gets no others from a disk.
+// What Holdfast keeps beyond one call, as a contract in four words: records, logs, queues and counters
+// (`contract/`). Whoever opens one says how well it must be kept (`contract/durability.ts`), and the store
+// either keeps it so or rejects with a `StoreError`; nothing resolves that is not true. Everything is
+// asynchronous, so a caller that does not need the store must not ask it. Values are JSON, keys are any
+// text, times come from the clock the store was given, and whatever is kept has a bound. A store is one
+// file that implements this and passes test/support/store-suite; it need not have all four words.
 
-export interface Entry {
-  readonly key: string;
-  readonly value: unknown;
-}
-
-export interface PutOptions {
-  /** How long the value lives; without it, until it is removed. */
-  readonly ttlMs?: number;
-}
-
-export interface Collection {
-  /** The value, or undefined when there is none. */
-  get(key: string): Promise<unknown>;
-  put(key: string, value: unknown, options?: PutOptions): Promise<void>;
-  /** Forgetting what is not there is no error. */
-  remove(key: string): Promise<void>;
-  /** All living values whose key starts with the prefix, in the order of their keys. */
-  entries(prefix?: string): Promise<readonly Entry[]>;
-  /**
-   * Could everything be read that was ever kept here? If not, the user has been told what is missing.
-   * For callers to whom a value that cannot be read is not the same as one that was never put.
-   */
-  isWhole(): Promise<boolean>;
-}
+import type { Counter, CounterOptions } from './contract/counter.ts';
+import type { Log, LogOptions } from './contract/log.ts';
+import type { Queue, QueueOptions } from './contract/queue.ts';
+import type { Records, RecordsOptions } from './contract/records.ts';
 
 /** Whether what is kept can be written. */
 export type StoreHealth =
@@ -43,23 +23,27 @@ export type StoreHealth =
       readonly problem: string;
     };
 
-/** Can this be a value of the collection, of this version or another? One that cannot counts as damaged. */
-export type Shape = (value: unknown) => boolean;
-
+/**
+ * A name is lower-case letters, digits and hyphens, and comes from the source, never from outside. The
+ * same name again is the same thing, and must be opened with the same durability. What a store does not
+ * have it throws as a `StoreError` with the reason `unsupported` when it is opened, not when it is used.
+ */
 export interface Store extends AsyncDisposable {
-  /** A collection by its name: lower-case letters, digits and hyphens. */
-  collection(name: string, shape?: Shape): Collection;
+  records(name: string, options: RecordsOptions): Records;
+  log(name: string, options: LogOptions): Log;
+  queue(name: string, options: QueueOptions): Queue;
+  counter(name: string, options: CounterOptions): Counter;
   health(): StoreHealth;
   /** Ends the store once everything that was put is kept as well as it can be. */
   close(): Promise<void>;
 }
 
-export function isCollectionName(name: string): boolean {
+export function isStoreName(name: string): boolean {
   return /^[a-z][a-z0-9-]{0,63}$/.test(name);
 }
 
-export function assertCollectionName(name: string): void {
-  if (!isCollectionName(name)) throw new TypeError(`"${name}" cannot be the name of a collection`);
+export function assertStoreName(name: string): void {
+  if (!isStoreName(name)) throw new TypeError(`"${name}" cannot be a name in a store`);
 }
 
 /** The JSON text of a value; what JSON cannot say is a defect of the caller. */

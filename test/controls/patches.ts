@@ -336,14 +336,14 @@ export const patches: readonly Patch[] = [
   {
     id: 'unsaved-record',
     breaks: 'What is put into the store is acknowledged before it is on the disk.',
-    file: 'src/store/file-store.ts',
+    file: 'src/store/pending-changes.ts',
     foundBy: 'simulation',
     promise: 'durable',
     rules: ['kept-records'],
     edits: [
       {
-        find: 'await this.#inTurn(() => this.#save(file, change));',
-        replace: 'void this.#inTurn(() => this.#save(file, change));',
+        find: 'await this.inTurn(() => this.#save(file, change));',
+        replace: 'void this.inTurn(() => this.#save(file, change));',
       },
     ],
   },

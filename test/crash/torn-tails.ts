@@ -81,8 +81,9 @@ async function tearRecords(folder: string, options: TornOptions): Promise<void> 
     shipped.openFilesStore(store, { clock, report: ({ detail }) => problems.push(detail) });
   for (const [name, value] of Object.entries(values)) {
     await using first = open();
+    const kind = { durability: name === 'tokens' ? 'durable' : 'forgetful' } as const;
     // What stands beside it must not be touched.
-    for (const key of ['before', 'it', 'behind']) await first.collection(name).put(key, value);
+    for (const key of ['before', 'it', 'behind']) await first.records(name, kind).put(key, value);
     const file = join(store, shipped.fileOf(name, 'it'));
     const whole = readFileSync(file);
     for (const { how, bytes } of damages(whole, 0, options)) {
@@ -91,11 +92,11 @@ async function tearRecords(folder: string, options: TornOptions): Promise<void> 
       problems.length = 0;
       writeFileSync(file, bytes);
       await using store = open();
-      const collection = store.collection(name);
-      const read = await collection.get('it');
-      const others = await Promise.all(['before', 'behind'].map((key) => collection.get(key)));
+      const records = store.records(name, kind);
+      const read = (await records.get('it'))?.value;
+      const others = await Promise.all(['before', 'behind'].map((key) => records.get(key)));
       const found = judgeRecord({ file, bytes, read, problems });
-      if (others.some((other) => JSON.stringify(other) !== JSON.stringify(value))) {
+      if (others.some((other) => JSON.stringify(other?.value) !== JSON.stringify(value))) {
         found.push({ wrong: 'lost', text: 'a record beside a damaged one cannot be read' });
       }
       tally.found(found, `record of ${name}, ${how}`);

@@ -25,7 +25,9 @@ import { openFilesStore } from '../../src/store/file-store.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
 import { encodeRecord } from '../../src/store/record.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { storeContract } from '../support/store-contract.ts';
+import { storeSuite } from '../support/store-suite/store-suite.ts';
+
+const forgetful = { durability: 'forgetful' } as const;
 
 let root: string;
 let problems: StoreProblem[];
@@ -43,9 +45,15 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 let stores = 0;
-storeContract('the files store on a real disk', (clock) => {
-  stores += 1;
-  return openFilesStore(join(root, `state-${stores}`), { clock, report });
+storeSuite('the files store on a real disk', {
+  offers: { records: ['durable', 'forgetful'], logs: [], queues: [], counters: [] },
+  boundsRecords: false,
+  outlivesClosing: true,
+  place: () => {
+    stores += 1;
+    const number = stores;
+    return { open: (clock) => openFilesStore(join(root, `state-${number}`), { clock, report }) };
+  },
 });
 
 describe('the files of a store', () => {
@@ -53,7 +61,7 @@ describe('the files of a store', () => {
     mkdirSync(join(root, 'state'));
     chmodSync(join(root, 'state'), 0o755);
     await using store = open();
-    await store.collection('verdicts').put('key', 1);
+    await store.records('verdicts', forgetful).put('key', 1);
     expect(modeOf(join(root, 'state'))).toBe('700');
     expect(modeOf(join(root, 'state/verdicts'))).toBe('700');
     expect(recordsIn('verdicts').map(modeOf)).toEqual(['600']);
@@ -62,18 +70,18 @@ describe('the files of a store', () => {
   it('are seen by another process that shares the folder', async () => {
     await using one = open();
     await using other = open();
-    await one.collection('verdicts').put('key', 1);
-    expect(await other.collection('verdicts').get('key')).toBe(1);
-    await other.collection('verdicts').put('key', 2);
-    expect(await one.collection('verdicts').get('key')).toBe(2);
+    await one.records('verdicts', forgetful).put('key', 1);
+    expect((await other.records('verdicts', forgetful).get('key'))?.value).toBe(1);
+    await other.records('verdicts', forgetful).put('key', 2);
+    expect((await one.records('verdicts', forgetful).get('key'))?.value).toBe(2);
   });
 
   it('are moved aside when they are damaged, with a report of where to', async () => {
     await using store = open();
-    await store.collection('verdicts').put('key', 1);
+    await store.records('verdicts', forgetful).put('key', 1);
     const [file = ''] = recordsIn('verdicts');
     writeFileSync(file, readFileSync(file).subarray(0, 40));
-    expect(await store.collection('verdicts').get('key')).toBeUndefined();
+    expect(await store.records('verdicts', forgetful).get('key')).toBeUndefined();
     expect(existsSync(`${file}.damaged`)).toBe(true);
     expect(problems).toMatchObject([{ kind: 'damaged', file }]);
   });
@@ -81,13 +89,13 @@ describe('the files of a store', () => {
   it('are not read when they are larger than any record: they are damaged, and moved aside #durable', async () => {
     await using store = open();
     for (const name of ['verdicts', 'catalogues']) {
-      const collection = store.collection(name);
-      await collection.put('key', 1);
+      const records = store.records(name, forgetful);
+      await records.put('key', 1);
       const [file = ''] = recordsIn(name);
       truncateSync(file, 3 * 2 ** 30);
-      expect(await collection.get('key')).toBeUndefined();
-      expect(await collection.entries()).toEqual([]);
-      expect(await collection.isWhole()).toBe(false);
+      expect(await records.get('key')).toBeUndefined();
+      expect(await records.entries()).toEqual([]);
+      expect(await records.isWhole()).toBe(false);
       expect(existsSync(`${file}.damaged`)).toBe(true);
       expect(problems.pop()).toMatchObject({
         kind: 'damaged',
@@ -100,7 +108,7 @@ describe('the files of a store', () => {
 
   it('are not written when they would be too large to be read back, which is said once', async () => {
     await using store = open();
-    const verdicts = store.collection('verdicts');
+    const verdicts = store.records('verdicts', forgetful);
     await verdicts.put('key', 1);
     await verdicts.put('key', 'x'.repeat(100_000));
     await verdicts.put('key', 'x'.repeat(200_000));
@@ -108,25 +116,25 @@ describe('the files of a store', () => {
     expect(recordsIn('verdicts')).toEqual([]);
     expect(problems).toMatchObject([{ kind: 'dropped', code: null }]);
     await verdicts.put('key', 2);
-    expect(await verdicts.get('key')).toBe(2);
+    expect((await verdicts.get('key'))?.value).toBe(2);
   });
 
   it('are not read through a link', async () => {
     await using store = open();
-    await store.collection('verdicts').put('key', 1);
+    await store.records('verdicts', forgetful).put('key', 1);
     const [file = ''] = recordsIn('verdicts');
     renameSync(file, join(root, 'elsewhere'));
     symlinkSync(join(root, 'elsewhere'), file);
-    expect(await store.collection('verdicts').get('key')).toBeUndefined();
+    expect(await store.records('verdicts', forgetful).get('key')).toBeUndefined();
     expect(problems).toMatchObject([{ kind: 'unreadable', code: 'ELOOP' }]);
   });
 
   it('stay in memory while the folder cannot be made, and follow when it can', async () => {
     writeFileSync(join(root, 'state'), 'in the way');
     await using store = open();
-    const verdicts = store.collection('verdicts');
+    const verdicts = store.records('verdicts', forgetful);
     await verdicts.put('a', 1);
-    expect(await verdicts.get('a')).toBe(1);
+    expect((await verdicts.get('a'))?.value).toBe(1);
     expect(store.health().ok).toBe(false);
     rmSync(join(root, 'state'));
     await verdicts.put('b', 2);
@@ -138,7 +146,7 @@ describe('the files of a store', () => {
   it('that a crash left half-written are cleared away after a while', async () => {
     const clock = new ManualClock(Date.now() + 7_200_000);
     await using store = openFilesStore(join(root, 'state'), { clock, report });
-    const verdicts = store.collection('verdicts');
+    const verdicts = store.records('verdicts', forgetful);
     await verdicts.put('key', 1);
     const [file = ''] = recordsIn('verdicts');
     writeFileSync(`${file}.draft.tmp`, 'half');
@@ -155,10 +163,10 @@ describe('a process that may open few files', () => {
     import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
     const report = ({ detail }) => process.stdout.write(detail + '\\n');
     const store = openFilesStore(process.argv[1], { clock: systemClock, report });
-    const collection = store.collection('verdicts');
+    const records = store.records('verdicts', { durability: 'forgetful' });
     const keys = Array.from({ length: 1500 }, (_, count) => 'key-' + count);
-    const values = await Promise.all(keys.map((key) => collection.get(key)));
-    process.stdout.write(values.filter((value) => value === 1).length + ' read');
+    const values = await Promise.all(keys.map((key) => records.get(key)));
+    process.stdout.write(values.filter((entry) => entry?.value === 1).length + ' read');
     process.exit(0);`;
 
   it('reads the records of many servers, which are wanted at once', async () => {
@@ -167,7 +175,13 @@ describe('a process that may open few files', () => {
     mkdirSync(join(folder, 'verdicts'), { recursive: true });
     for (let count = 0; count < 1500; count += 1) {
       const key = `key-${count}`;
-      const bytes = encodeRecord({ collection: 'verdicts', key, expiresAt: null, text: '1' });
+      const bytes = encodeRecord({
+        collection: 'verdicts',
+        key,
+        expiresAt: null,
+        version: '1',
+        text: '1',
+      });
       writeFileSync(join(folder, 'verdicts', file(key)), bytes);
     }
     const script = 'ulimit -n 256; exec "$0" "$@"';
@@ -185,9 +199,9 @@ describe('a process killed while it writes to its store', () => {
     import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/file-store.ts', import.meta.url).href)};
     import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
     const store = openFilesStore(process.argv[1], { clock: systemClock, report: () => process.exit(9) });
-    const collection = store.collection('verdicts');
+    const records = store.records('verdicts', { durability: 'forgetful' });
     for (let count = Number(process.argv[2]); ; count += 1) {
-      await collection.put('key-' + (count % 2), { count, pad: 'x'.repeat(count % 5000) });
+      await records.put('key-' + (count % 2), { count, pad: 'x'.repeat(count % 5000) });
       process.stdout.write(count + '\\n');
     }`;
 
@@ -210,8 +224,8 @@ describe('a process killed while it writes to its store', () => {
       await using store = open(folder);
       const counts = await Promise.all(
         ['key-0', 'key-1'].map(async (key) => {
-          const value = (await store.collection('verdicts').get(key)) ?? { count: 0 };
-          return (value as { count: number }).count;
+          const entry = await store.records('verdicts', forgetful).get(key);
+          return (entry?.value as { count: number } | undefined)?.count ?? 0;
         }),
       );
       const newest = Math.max(...counts);

@@ -1,7 +1,7 @@
 // The command `holdfast serve` from outside: who may come in, what it says when it cannot start, and
 // how it ends.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -65,6 +65,32 @@ describe('the token', () => {
     expect(await page()).not.toContain('hf_');
     await using served = await home.serve();
     expect(await statusWith(served.url, headers)).toBe(200);
+  });
+
+  it('that cannot be kept is shown as such, is good meanwhile, and is kept as soon as it can be #kept-or-refused', async () => {
+    await using home = await GatewayHome.create(guarded);
+    const tokens = join(home.state, 'store', 'tokens');
+    mkdirSync(join(home.state, 'store'), { recursive: true, mode: 0o700 });
+    // It leads nowhere: nothing can be read there, and nothing written.
+    symlinkSync(join(home.state, 'nowhere'), tokens);
+    const page = home.start(['--listen', '127.0.0.1:0']);
+    await page.printed('Ctrl-C');
+    const { stdout, stderr } = await page.stop();
+    expect(stdout).toContain('It could not be kept: ');
+    expect(stdout).not.toContain('only its hash is kept');
+    expect(stderr).toContain(tokens);
+
+    const served = await home.serve();
+    const headers = { authorization: `Bearer ${served.token}` };
+    expect(served.tokenKept).toBe(false);
+    expect(await statusWith(served.url, headers)).toBe(200);
+    await rm(tokens);
+    const isKept = () => contents(join(home.state, 'store')).some((text) => text.includes('local'));
+    await until(isKept, 'the token is on the disk');
+    await served.stop();
+    await using again = await home.serve();
+    expect([again.token, again.tokenKept]).toEqual([null, null]);
+    expect(await statusWith(again.url, headers)).toBe(200);
   });
 });
 

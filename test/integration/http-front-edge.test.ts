@@ -24,8 +24,9 @@ async function answering(options: Parameters<typeof httpFront>[0] = {}) {
 }
 
 async function guarded() {
-  const collection = new MemoryStore({ clock: systemClock }).collection('tokens');
-  const { tokens, secret = '' } = await openTokens(collection, systemClock);
+  const store = new MemoryStore({ clock: systemClock, claims: 'durable' });
+  const records = store.records('tokens', { durability: 'durable' });
+  const { tokens, secret = '' } = await openTokens(records, systemClock);
   return { gate: await answering({ tokens, config: { ...config, auth: 'token' } }), secret };
 }
 

@@ -116,13 +116,14 @@ describe('a legacy session', () => {
   });
 
   it('is nobody else’s #sessions', async () => {
-    const collection = new MemoryStore({ clock: systemClock }).collection('tokens');
-    const { secret: mine = '' } = await openTokens(collection, systemClock);
+    const store = new MemoryStore({ clock: systemClock, claims: 'durable' });
+    const records = store.records('tokens', { durability: 'durable' });
+    const { secret: mine = '' } = await openTokens(records, systemClock);
     const { createHash } = await import('node:crypto');
     const hash = createHash('sha256').update('theirs').digest('hex');
     const record = { id: 'b', hash, name: 'b', role: 'r', createdAt: 0, expiresAt: null };
-    await collection.put('b', record);
-    const { tokens } = await openTokens(collection, systemClock);
+    await records.put('b', record);
+    const { tokens } = await openTokens(records, systemClock);
     const config = {
       listen: '127.0.0.1:0',
       auth: 'token' as const,

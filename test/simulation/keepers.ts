@@ -2,7 +2,7 @@
 // read, replaced and removed over and over, now and then without waiting for the last change. What
 // they put, what they were told and what they read back is for the rules of the store to judge.
 
-import type { Collection } from '../../src/store/store.ts';
+import type { Records } from '../../src/store/contract/records.ts';
 import type { Dice } from './random.ts';
 import type { Reign } from './reign.ts';
 import { collectionName, type StoreRules } from './store-rules.ts';
@@ -12,13 +12,13 @@ const keys = ['a', 'b', 'c'] as const;
 export class Keepers {
   readonly #reign: Reign;
   readonly #rules: StoreRules;
-  readonly #kept: Collection;
+  readonly #kept: Records;
   readonly #dice: Dice;
 
   constructor(reign: Reign, dice: Dice) {
     this.#reign = reign;
     this.#rules = reign.judge.store;
-    this.#kept = reign.host.collection(collectionName);
+    this.#kept = reign.host.records(collectionName, { durability: 'forgetful' });
     this.#dice = dice;
   }
 
@@ -56,7 +56,7 @@ export class Keepers {
 
   async #read(key: string): Promise<void> {
     const reading = this.#rules.reads(key);
-    const value = await this.#kept.get(key);
+    const value = (await this.#kept.get(key))?.value;
     this.#reign.world.trace.add(`${key} reads as ${String(value)}`);
     this.#rules.read(key, reading, value);
   }

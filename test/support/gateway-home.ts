@@ -23,6 +23,8 @@ export interface Served extends AsyncDisposable {
   readonly pid: number;
   /** Made by this start; null if it made none. */
   readonly token: string | null;
+  /** Of a token that this start made. */
+  readonly tokenKept: boolean | null;
   readonly ended: Promise<Ended>;
   stop(): Promise<Ended>;
 }
@@ -79,10 +81,18 @@ export class GatewayHome implements AsyncDisposable {
     const started = this.start(['--listen', '127.0.0.1:0', '--json']);
     await started.printed('\n');
     const line = started.stdout.slice(0, started.stdout.indexOf('\n'));
-    const { url, token, pid } = JSON.parse(line) as Pick<Served, 'url' | 'token' | 'pid'>;
+    const { url, token, tokenKept, pid } = JSON.parse(line) as Omit<Served, 'ended' | 'stop'>;
     const { ended } = started;
     const stop = () => started.stop();
-    return { url, token, pid, ended, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+    return {
+      url,
+      token,
+      tokenKept,
+      pid,
+      ended,
+      stop,
+      [Symbol.asyncDispose]: async () => void (await stop()),
+    };
   }
 
   /** The gateway over stdio, with a client at its pipes. */

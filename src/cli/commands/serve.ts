@@ -188,7 +188,10 @@ async function serveHttp(
   const opened =
     http.auth === 'none'
       ? undefined
-      : await openTokens(host.collection('tokens', isTokenRecord), clock);
+      : await openTokens(
+          host.records('tokens', { durability: 'durable', shape: isTokenRecord }),
+          clock,
+        );
   const front = await startHttp({
     front: gateway,
     config: http,
@@ -199,15 +202,23 @@ async function serveHttp(
     isReady: () => gateway.isAccepting,
   });
   const secret = opened?.secret ?? null;
+  const isKept = opened?.isKept ?? true;
   const { url } = front;
   const at = addressText(front.address);
-  if (isJson) out.json({ url, listen: at, token: secret, pid: process.pid });
+  if (isJson)
+    out.json({
+      url,
+      listen: at,
+      token: secret,
+      tokenKept: secret === null ? null : isKept,
+      pid: process.pid,
+    });
   else {
     const servers = host.servers().map(({ name }) => name);
     const tokenFolder = join(await ownStateDirectory(shell), 'store', 'tokens');
     const listensOn = `http://${at}/mcp`;
     const known = { servers, disabled: disabled.size, configFile };
-    const page = { url, listensOn, auth: http.auth, secret, tokenFolder, ...known };
+    const page = { url, listensOn, auth: http.auth, secret, isKept, tokenFolder, ...known };
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
   await interrupt.arrived;

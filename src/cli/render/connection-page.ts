@@ -14,6 +14,8 @@ export interface ConnectionPage {
   readonly auth: 'token' | 'none';
   /** Of a token that this start made. */
   readonly secret: string | null;
+  /** False: the disk has refused it, and a restart would make another. */
+  readonly isKept: boolean;
   /** Where the hashes of tokens are kept. */
   readonly tokenFolder: string;
   readonly servers: readonly string[];
@@ -79,10 +81,19 @@ function clientConfig(page: ConnectionPage, style: Style): readonly string[] {
 }
 
 function tokenWords(
-  { auth, secret, tokenFolder }: ConnectionPage,
+  { auth, secret, isKept, tokenFolder }: ConnectionPage,
   style: Style,
 ): readonly string[] {
   if (auth === 'none') return [style('dim', 'No token is needed: http.auth is "none".')];
+  if (secret !== null && !isKept) {
+    return [
+      style(
+        'yellow',
+        'The token is shown only now. It could not be kept: unless the disk works again',
+      ),
+      style('yellow', 'before this gateway ends, the next start makes another one.'),
+    ];
+  }
   if (secret !== null) {
     return [style('yellow', 'The token is shown only now; only its hash is kept.')];
   }

@@ -4,24 +4,24 @@
 
 import { hash } from 'node:crypto';
 import type { Owner } from '../../catalog/naming.ts';
-import type { Collection } from '../../store/store.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { isRecord } from '../../upstream/classify.ts';
 
 const version = 1;
 
 export class GivenNames {
-  readonly #collection: Collection;
+  readonly #records: Records;
   readonly #key: string;
   #kept = '[]';
 
   /** `scope` says whose names these are: the config file, the kind, the mode. */
-  constructor(collection: Collection, scope: readonly (string | null)[]) {
-    this.#collection = collection;
+  constructor(records: Records, scope: readonly (string | null)[]) {
+    this.#records = records;
     this.#key = hash('sha256', JSON.stringify(scope), 'hex');
   }
 
   async recall(): Promise<ReadonlyMap<string, Owner>> {
-    const record = await this.#collection.get(this.#key);
+    const record = (await this.#records.get(this.#key))?.value;
     const names = isRecord(record) && record['version'] === version ? record['names'] : undefined;
     const given = new Map(Array.isArray(names) ? names.flatMap(entryOf) : []);
     this.#kept = textOf(given);
@@ -35,7 +35,7 @@ export class GivenNames {
     this.#kept = text;
     const names = [...given].map(([exposed, { server, name }]) => [exposed, server, name]);
     // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
-    this.#collection.put(this.#key, { version, names }).catch(() => {});
+    this.#records.put(this.#key, { version, names }).catch(() => {});
   }
 }
 

@@ -59,11 +59,10 @@ export class NameTable {
   constructor(parts: NameTableParts) {
     this.#parts = parts;
     const { host, kind, mode } = parts;
-    this.#kept = new GivenNames(host.collection('names', isNamesRecord), [
-      host.configFile,
-      kind,
-      mode,
-    ]);
+    this.#kept = new GivenNames(
+      host.records('names', { durability: 'forgetful', shape: isNamesRecord }),
+      [host.configFile, kind, mode],
+    );
   }
 
   /** What an earlier run has given counts more than what this one may have given in its first moments. */

@@ -23,10 +23,10 @@ export class ResourceView {
     this.#host = host;
     this.#known = known;
     this.#uris = new UriOwners(host.servers().map(({ name }) => name));
-    this.#kept = new GivenNames(host.collection('names', isNamesRecord), [
-      host.configFile,
-      'resource',
-    ]);
+    this.#kept = new GivenNames(
+      host.records('names', { durability: 'forgetful', shape: isNamesRecord }),
+      [host.configFile, 'resource'],
+    );
   }
 
   /** Addresses that an earlier run has shown as those of a later server stay with it. */

@@ -55,7 +55,12 @@ function newQuestions({ hasClients = true } = {}) {
   const noise: string[] = [];
   const supervisor = { connection } as unknown as Supervisor<Connection>;
   const store = new MemoryStore({ clock });
-  const facts = new ServerFacts(store.collection('facts'), 'hash', clock, () => {});
+  const facts = new ServerFacts(
+    store.records('facts', { durability: 'forgetful' }),
+    'hash',
+    clock,
+    () => {},
+  );
   const slots = new ConnectionSlots({
     isolation: 'auto',
     hasClients,

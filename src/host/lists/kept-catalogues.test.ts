@@ -22,8 +22,8 @@ function definitions(text: string, kind: ListKind) {
 
 function newKept() {
   const clock = new ManualClock();
-  const collection = new MemoryStore({ clock }).collection('catalogues');
-  return { kept: new KeptCatalogues(collection, clock), collection, clock };
+  const records = new MemoryStore({ clock }).records('catalogues', { durability: 'forgetful' });
+  return { kept: new KeptCatalogues(records, clock), records, clock };
 }
 
 const toolText = '{"name":"t","inputSchema":{"type":"object"},"n":9007199254740993,"é":1.0}';
@@ -65,8 +65,8 @@ describe('a catalogue that is kept', () => {
     { version: 2, classes: [null, 5, {}, { era: 'old', features: [], lists: {} }] },
     { version: 2, classes: [{ era: 'legacy', features: 'roots', lists: {} }] },
   ])('is none if what comes back from the disk is %j', async (record) => {
-    const { kept, collection } = newKept();
-    await collection.put('hash', record);
+    const { kept, records } = newKept();
+    await records.put('hash', record);
     const back = await kept.get('hash');
     expect(back?.classes ?? []).toEqual([]);
   });
@@ -74,11 +74,11 @@ describe('a catalogue that is kept', () => {
   it.each(['', '[', '{}', '5', 'null', '[{"name":"t",', `[${toolText}`])(
     'loses a list that is damaged to %j, and no other',
     async (text) => {
-      const { kept, collection } = newKept();
+      const { kept, records } = newKept();
       const lists = { tools: text, prompts: '[{"name":"p"}]', resources: 5 };
       const features = ['roots', 5, 'extension {', 'extension ["x"]'];
       const one = { era: 'legacy', features, lists, greeting: { era: 'old' } };
-      await collection.put('hash', { version: 2, classes: [one], asks: 'yes' });
+      await records.put('hash', { version: 2, classes: [one], asks: 'yes' });
       const { classes = [], asks } = (await kept.get('hash')) ?? {};
       const [back] = classes;
       expect([...(back?.lists.keys() ?? [])]).toEqual(['prompts']);
@@ -88,7 +88,7 @@ describe('a catalogue that is kept', () => {
   );
 
   it('ends when nobody has read it for long, and stays as long as somebody does #no-growth', async () => {
-    const { kept, collection, clock } = newKept();
+    const { kept, records, clock } = newKept();
     const dayMs = 86_400_000;
     const catalogue = { classes: [], asks: false };
     for (let spec = 0; spec < 100; spec++) await kept.put(`${spec}`, catalogue);
@@ -97,16 +97,16 @@ describe('a catalogue that is kept', () => {
       expect(await kept.get('7')).toMatchObject({ asks: false });
       await settled();
     }
-    expect((await collection.entries()).map(({ key }) => key)).toEqual(['7']);
+    expect((await records.entries()).map(({ key }) => key)).toEqual(['7']);
   });
 
   it('is not written again for being read again on the same day', async () => {
-    const { kept, collection, clock } = newKept();
+    const { kept, records, clock } = newKept();
     await kept.put('hash', { classes: [], asks: false });
-    const [before] = await collection.entries();
+    const [before] = await records.entries();
     clock.advance(3_600_000);
     await kept.get('hash');
     await settled();
-    expect(await collection.entries()).toEqual([before]);
+    expect(await records.entries()).toEqual([before]);
   });
 });

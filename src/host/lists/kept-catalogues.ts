@@ -6,7 +6,7 @@
 
 import { type Definition, readDefinitions } from '../../catalog/definitions.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Collection } from '../../store/store.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { isRecord } from '../../upstream/classify.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import { checkValue } from '../../wire/json-text.ts';
@@ -35,16 +35,16 @@ const keptMs = 90 * dayMs;
 const openBracket = 0x5b;
 
 export class KeptCatalogues {
-  readonly #collection: Collection;
+  readonly #records: Records;
   readonly #clock: Clock;
 
-  constructor(collection: Collection, clock: Clock) {
-    this.#collection = collection;
+  constructor(records: Records, clock: Clock) {
+    this.#records = records;
     this.#clock = clock;
   }
 
   async get(specHash: string): Promise<KeptRecord | undefined> {
-    const record = await this.#collection.get(specHash);
+    const record = (await this.#records.get(specHash))?.value;
     const kept = read(record);
     // A store that cannot be written says so by itself, and a closed one is no loss.
     if (kept && isRecord(record)) this.#renew(specHash, record).catch(() => {});
@@ -55,13 +55,13 @@ export class KeptCatalogues {
     const { usedAt } = record;
     const now = this.#clock.wallNow();
     if (typeof usedAt === 'number' && usedAt <= now && now - usedAt < dayMs) return;
-    await this.#collection.put(specHash, { ...record, usedAt: now }, { ttlMs: keptMs });
+    await this.#records.put(specHash, { ...record, usedAt: now }, { ttlMs: keptMs });
   }
 
   async put(specHash: string, { classes, asks }: KeptRecord): Promise<void> {
     const usedAt = this.#clock.wallNow();
     const record = { version, usedAt, classes: classes.map(written), asks };
-    await this.#collection.put(specHash, record, { ttlMs: keptMs });
+    await this.#records.put(specHash, record, { ttlMs: keptMs });
   }
 }
 

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
-import type { Collection } from '../../store/store.ts';
 import { type Facts, ServerFacts } from './server-facts.ts';
 
 const weekMs = 7 * 24 * 60 * 60 * 1000;
 
 function newFacts(clock = new ManualClock(), store = new MemoryStore({ clock })) {
   const changes: Facts[] = [];
-  const collection = store.collection('verdicts');
-  const facts = new ServerFacts(collection, 'hash', clock, (now) => changes.push(now));
-  return { facts, changes, store, collection, clock };
+  const records = store.records('verdicts', { durability: 'forgetful' });
+  const facts = new ServerFacts(records, 'hash', clock, (now) => changes.push(now));
+  return { facts, changes, store, records, clock };
 }
 
 describe('what is learnt of a server', () => {
@@ -56,7 +56,7 @@ describe('what is learnt of a server', () => {
   it('does not keep a start waiting for a disk that hangs', async () => {
     const clock = new ManualClock();
     const never = new Promise<never>(() => {});
-    const hung = { get: () => never, put: () => never } as unknown as Collection;
+    const hung = { get: () => never, put: () => never } as unknown as Records;
     const facts = new ServerFacts(hung, 'hash', clock, () => {});
     const known = facts.known();
     await clock.advanceAsync(1_000);
@@ -139,8 +139,8 @@ describe('what is learnt of a server', () => {
   it.each(['legacy', null, 5, [], { legacy: 'yes', classes: 'same', asksAtStart: 1 }])(
     'is nothing if what comes back from the disk is %j',
     async (record) => {
-      const { facts, collection } = newFacts();
-      await collection.put('hash', record);
+      const { facts, records } = newFacts();
+      await records.put('hash', record);
       expect(await facts.known()).toEqual({});
     },
   );

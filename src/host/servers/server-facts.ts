@@ -6,7 +6,7 @@
 
 import { type Clock, within } from '../../kernel/clock.ts';
 import { ownValue } from '../../kernel/own-value.ts';
-import type { Collection } from '../../store/store.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { isRecord } from '../../upstream/classify.ts';
 import type { EraKnowledge, EraMemory } from '../../upstream/negotiate.ts';
 import { type EraBasis, type EraBasisEvent, eraBasisStep, firstBasis } from './era-basis.ts';
@@ -27,7 +27,7 @@ const diskMs = 1_000;
 type Ages = { readonly [key in keyof Facts]?: number };
 
 export class ServerFacts implements EraMemory {
-  readonly #collection: Collection;
+  readonly #records: Records;
   readonly #specHash: string;
   readonly #clock: Clock;
   readonly #changed: (facts: Facts) => void;
@@ -42,13 +42,8 @@ export class ServerFacts implements EraMemory {
   #keeping: Promise<void> = Promise.resolve();
 
   /** `changed` is told of everything new. */
-  constructor(
-    collection: Collection,
-    specHash: string,
-    clock: Clock,
-    changed: (facts: Facts) => void,
-  ) {
-    this.#collection = collection;
+  constructor(records: Records, specHash: string, clock: Clock, changed: (facts: Facts) => void) {
+    this.#records = records;
     this.#specHash = specHash;
     this.#clock = clock;
     this.#changed = changed;
@@ -82,10 +77,11 @@ export class ServerFacts implements EraMemory {
   /** Reads what an earlier run learnt, once. What was learnt since counts more. */
   recall(): Promise<void> {
     // A record that cannot be read is as good as none: the server is asked again.
-    this.#recalling ??= this.#collection
+    this.#recalling ??= this.#records
       .get(this.#specHash)
       .catch(() => undefined)
-      .then((record) => {
+      .then((entry) => {
+        const record = entry?.value;
         const before = factsIn(record);
         if (Object.keys(before).length === 0) return;
         this.#facts = { ...before, ...this.#facts };
@@ -154,9 +150,9 @@ export class ServerFacts implements EraMemory {
 
   #keep(): void {
     // What is written must not be less than what an earlier run wrote.
-    const kept = this.recall().then(() => {
+    const kept = this.recall().then(async () => {
       const record = { ...this.#facts, shownAt: this.#shownAt };
-      return this.#collection.put(this.#specHash, record, { ttlMs: keptMs });
+      await this.#records.put(this.#specHash, record, { ttlMs: keptMs });
     });
     // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
     this.#keeping = kept.catch(() => {});

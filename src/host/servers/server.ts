@@ -10,7 +10,7 @@ import { ownValue } from '../../kernel/own-value.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
 import type { Handled } from '../../observe/defects.ts';
 import type { EventHub, Noise } from '../../observe/events.ts';
-import type { Collection } from '../../store/store.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { Admission } from '../../supervise/admission.ts';
 import type { Spawn } from '../../supervise/child.ts';
 import type { Environment } from '../../supervise/process/start/environment.ts';
@@ -50,10 +50,10 @@ export interface Edges {
 export interface ServerParts extends Edges {
   readonly events: EventHub;
   /** What was learnt of servers, by their spec. */
-  readonly facts: Collection;
+  readonly facts: Records;
   readonly kept: KeptCatalogues;
   /** Where it is kept how starts went. */
-  readonly starts: Collection;
+  readonly starts: Records;
   readonly identity: Identity;
   /** Are there clients behind this host: is everything carried, and may servers ask back? */
   readonly hasClients: boolean;
@@ -110,7 +110,7 @@ export class Server {
     this.#hasToolConfig = Object.keys(config.tools).length > 0;
     this.#parts = parts;
     const { clock, events, hasClients } = parts;
-    const writing = { collection: parts.starts, isWritten: hasClients };
+    const writing = { records: parts.starts, isWritten: hasClients };
     this.history = new StartHistory(this.specHash, clock, writing);
     this.admission = new Admission(name, config.concurrency, config.queue);
     this.#standing = new ServerStanding(clock, policyOf(config).circuit, (circuit) =>

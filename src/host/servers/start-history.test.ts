@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
-import type { Collection } from '../../store/store.ts';
 import { isWorthKeeping, noFacts, StartHistory } from './start-history.ts';
 
 const hour = 3_600_000;
 
 function world() {
   const clock = new ManualClock();
-  const collection = new MemoryStore({ clock }).collection('starts');
+  const records = new MemoryStore({ clock }).records('starts', { durability: 'forgetful' });
   const history = (isWritten = true, spec = 'spec') =>
-    new StartHistory(spec, clock, { collection, isWritten });
-  return { clock, collection, history };
+    new StartHistory(spec, clock, { records, isWritten });
+  return { clock, records, history };
 }
 
 describe('the history of starts', () => {
@@ -50,9 +49,9 @@ describe('the history of starts', () => {
   });
 
   it('is only read by one who may not write', async () => {
-    const { history, collection } = world();
+    const { history, records } = world();
     history(false).started(50);
-    expect(await collection.get('spec')).toBeUndefined();
+    expect(await records.get('spec')).toBeUndefined();
   });
 
   it('is written when something is new, not at every start', () => {
@@ -73,8 +72,8 @@ describe('the history of starts', () => {
     { version: 1, startMs: 'x', listedAt: -1, late: 'tools' },
     { version: 1, startMs: null, late: ['toString', '__proto__'] },
   ])('takes a record that does not fit as none: %j', async (record) => {
-    const { history, collection } = world();
-    await (collection as Collection).put('spec', record);
+    const { history, records } = world();
+    await records.put('spec', record);
     const later = history();
     await later.recall();
     expect(later.facts).toEqual(noFacts);

@@ -5,7 +5,7 @@
 // fit is as good as none.
 
 import type { Clock } from '../../kernel/clock.ts';
-import type { Collection } from '../../store/store.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { isRecord } from '../../upstream/classify.ts';
 import { type ListKind, listKinds } from '../lists/listings.ts';
 
@@ -39,7 +39,7 @@ export function isWorthKeeping(kept: StartFacts, now: StartFacts): boolean {
 export class StartHistory {
   readonly #specHash: string;
   readonly #clock: Clock;
-  readonly #collection: Collection;
+  readonly #records: Records;
   readonly #isWritten: boolean;
   #facts = noFacts;
   #kept = noFacts;
@@ -49,11 +49,11 @@ export class StartHistory {
   constructor(
     specHash: string,
     clock: Clock,
-    { collection, isWritten }: { readonly collection: Collection; readonly isWritten: boolean },
+    { records, isWritten }: { readonly records: Records; readonly isWritten: boolean },
   ) {
     this.#specHash = specHash;
     this.#clock = clock;
-    this.#collection = collection;
+    this.#records = records;
     this.#isWritten = isWritten;
   }
 
@@ -83,7 +83,7 @@ export class StartHistory {
   }
 
   async #recall(): Promise<void> {
-    const kept = factsOf(await this.#collection.get(this.#specHash));
+    const kept = factsOf((await this.#records.get(this.#specHash))?.value);
     if (!kept) return;
     this.#kept = kept;
     if (this.#facts === noFacts) this.#facts = kept;
@@ -95,7 +95,7 @@ export class StartHistory {
     this.#kept = facts;
     const record = { version, ...facts };
     // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
-    this.#collection.put(this.#specHash, record, { ttlMs: keptMs }).catch(() => {});
+    this.#records.put(this.#specHash, record, { ttlMs: keptMs }).catch(() => {});
   }
 }
 

@@ -2,21 +2,36 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../../test/support/manual-clock.ts';
 import { localUser } from '../../../policy/principal.ts';
+import type { Records } from '../../../store/contract/records.ts';
 import { MemoryStore } from '../../../store/memory-store.ts';
-import type { Collection } from '../../../store/store.ts';
+import { StoreError } from '../../../store/store-error.ts';
 import { openTokens, type TokenRecord } from './tokens.ts';
 
 const clock = manualClock();
 
-function collection() {
-  return new MemoryStore({ clock }).collection('tokens');
+function tokenRecords() {
+  return new MemoryStore({ clock, claims: 'durable' }).records('tokens', { durability: 'durable' });
+}
+
+/** The same records with some operations replaced. */
+function changed(kept: Records, by: Partial<Records>): Records {
+  return {
+    get: (key) => kept.get(key),
+    put: (...put) => kept.put(...put),
+    putIfAbsent: (...put) => kept.putIfAbsent(...put),
+    compareAndSet: (...put) => kept.compareAndSet(...put),
+    remove: (key) => kept.remove(key),
+    entries: (prefix) => kept.entries(prefix),
+    isWhole: () => kept.isWhole(),
+    ...by,
+  };
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 describe('the tokens', () => {
   it('begin with one for the local user, whose secret is told once', async () => {
-    const kept = collection();
+    const kept = tokenRecords();
     const first = await openTokens(kept, clock);
     expect(first.secret).toMatch(/^hf_[A-Za-z0-9_-]{43}$/);
     expect(first.tokens.verify(first.secret ?? '')).toBe(localUser);
@@ -26,7 +41,7 @@ describe('the tokens', () => {
   });
 
   it('are kept as hashes only', async () => {
-    const kept = collection();
+    const kept = tokenRecords();
     const { secret = '' } = await openTokens(kept, clock);
     const entries = await kept.entries();
     expect(entries).toHaveLength(1);
@@ -36,12 +51,12 @@ describe('the tokens', () => {
 
   it('are different each time', async () => {
     const secrets = new Set<string | undefined>();
-    for (let n = 0; n < 20; n += 1) secrets.add((await openTokens(collection(), clock)).secret);
+    for (let n = 0; n < 20; n += 1) secrets.add((await openTokens(tokenRecords(), clock)).secret);
     expect(secrets.size).toBe(20);
   });
 
   it.each(['', 'x', 'hf_', 'Bearer'])('do not know %j', async (wrong) => {
-    const { tokens, secret = '' } = await openTokens(collection(), clock);
+    const { tokens, secret = '' } = await openTokens(tokenRecords(), clock);
     expect(tokens.verify(wrong)).toBeUndefined();
     expect(tokens.verify(`${secret}x`)).toBeUndefined();
     expect(tokens.verify(secret.slice(0, -1))).toBeUndefined();
@@ -60,7 +75,7 @@ describe('the tokens', () => {
   });
 
   it('with a role are their own principals, never the local user', async () => {
-    const kept = collection();
+    const kept = tokenRecords();
     await kept.put('a', record('a', 'secret-a'));
     await kept.put('b', record('b', 'secret-b', { role: null }));
     const { tokens, secret } = await openTokens(kept, clock);
@@ -70,7 +85,7 @@ describe('the tokens', () => {
   });
 
   it('are known as well the second time, and no others for it', async () => {
-    const kept = collection();
+    const kept = tokenRecords();
     const ids = Array.from({ length: 20 }, (_, n) => `t${n}`);
     for (const id of ids) await kept.put(id, record(id, `secret-of-${id}`));
     const { tokens } = await openTokens(kept, clock);
@@ -82,7 +97,7 @@ describe('the tokens', () => {
   });
 
   it('end at their time', async () => {
-    const kept = collection();
+    const kept = tokenRecords();
     await kept.put('a', record('a', 'secret', { expiresAt: clock.wallNow() + 1000 }));
     const { tokens } = await openTokens(kept, clock);
     expect(tokens.verify('secret')).toBeDefined();
@@ -93,7 +108,7 @@ describe('the tokens', () => {
   it.each([null, 1, {}, { ...record('a', 's'), hash: 'short' }, { ...record('a', 's'), role: 5 }])(
     'are not made of damaged records: %j',
     async (damaged) => {
-      const kept = collection();
+      const kept = tokenRecords();
       await kept.put('a', damaged);
       const { tokens } = await openTokens(kept, clock);
       expect(tokens.verify('s')).toBeUndefined();
@@ -101,16 +116,15 @@ describe('the tokens', () => {
   );
 
   describe('whose records cannot be read', () => {
-    /** A collection that is closed to us, or was damaged, until it is `whole`. */
+    /** Records that are closed to us, or was damaged, until it is `whole`. */
     async function unreadable(held: TokenRecord | null) {
-      const kept = collection();
+      const kept = tokenRecords();
       if (held !== null) await kept.put(held.id, held);
       const state = { isWhole: false };
-      const closed: Collection = {
-        ...kept,
+      const closed = changed(kept, {
         entries: async () => (state.isWhole ? await kept.entries() : []),
         isWhole: async () => state.isWhole,
-      };
+      });
       return { closed, kept, state };
     }
 
@@ -120,7 +134,9 @@ describe('the tokens', () => {
       const { tokens, secret } = await openTokens(closed, clock);
       expect(secret).toBeUndefined();
       expect(tokens.verify('secret')).toBeUndefined();
-      expect(await kept.entries()).toEqual([{ key: 'local', value: record('local', 'secret') }]);
+      expect(await kept.entries()).toMatchObject([
+        { key: 'local', value: record('local', 'secret') },
+      ]);
     });
 
     it('are good again as soon as they can be read', async () => {
@@ -137,8 +153,93 @@ describe('the tokens', () => {
 
     it('do not keep others from being good', async () => {
       const { kept } = await unreadable(record('a', 'secret'));
-      const { tokens } = await openTokens({ ...kept, isWhole: async () => false }, manualClock());
+      const closed = changed(kept, { isWhole: async () => false });
+      const { tokens } = await openTokens(closed, manualClock());
       expect(tokens.verify('secret')).toBeDefined();
     });
+  });
+
+  describe('whose first record the disk refuses', () => {
+    function refusing() {
+      const kept = tokenRecords();
+      const state = { isRefusing: true };
+      const refused = changed(kept, {
+        putIfAbsent: async (...put) => {
+          if (state.isRefusing) throw new StoreError('not_kept', 'disk full');
+          return kept.putIfAbsent(...put);
+        },
+      });
+      return { kept, refused, state };
+    }
+
+    it('are good while we run, and known to be lost by a restart #kept-or-refused', async () => {
+      const clock = manualClock();
+      const { kept, refused } = refusing();
+      const { tokens, secret = '', isKept } = await openTokens(refused, clock);
+      expect(isKept).toBe(false);
+      expect(tokens.verify(secret)).toBe(localUser);
+      expect(await kept.entries()).toEqual([]);
+      expect((await openTokens(tokenRecords(), clock)).isKept).toBe(true);
+    });
+
+    it('are kept as soon as it takes them', async () => {
+      const clock = manualClock();
+      const { kept, refused, state } = refusing();
+      const { secret = '' } = await openTokens(refused, clock);
+      await clock.advanceAsync(5_000);
+      expect(await kept.entries()).toEqual([]);
+      state.isRefusing = false;
+      await clock.advanceAsync(5_000);
+      expect(await kept.entries()).toMatchObject([{ value: { hash: sha256(secret) } }]);
+      expect(clock.pending).toBe(0);
+    });
+
+    it('never take the place of one that another process has kept meanwhile', async () => {
+      const clock = manualClock();
+      const { kept, refused, state } = refusing();
+      const { tokens, secret = '' } = await openTokens(refused, clock);
+      await kept.put('local', record('local', 'of the other'));
+      state.isRefusing = false;
+      await clock.advanceAsync(5_000);
+      expect(await kept.get('local')).toMatchObject({ value: { hash: sha256('of the other') } });
+      expect(tokens.verify(secret)).toBe(localUser);
+      expect(clock.pending).toBe(0);
+    });
+
+    it('are written once more where they were found although they were refused', async () => {
+      const clock = manualClock();
+      const kept = tokenRecords();
+      const writes: string[] = [];
+      let isFirst = true;
+      const unsure = changed(kept, {
+        put: (...put) => {
+          writes.push('put');
+          return kept.put(...put);
+        },
+        putIfAbsent: async (...put) => {
+          writes.push('putIfAbsent');
+          const done = await kept.putIfAbsent(...put);
+          if (!isFirst) return done;
+          isFirst = false;
+          throw new StoreError('not_kept', 'the folder could not be synced');
+        },
+      });
+      expect((await openTokens(unsure, clock)).isKept).toBe(false);
+      await clock.advanceAsync(1_000);
+      expect(writes).toEqual(['putIfAbsent', 'putIfAbsent', 'put']);
+    });
+  });
+
+  it('that another process has made at the same time count, and none is shown', async () => {
+    const kept = tokenRecords();
+    const late = changed(kept, {
+      putIfAbsent: async (...put) => {
+        await kept.put('local', record('local', 'of the other'));
+        return kept.putIfAbsent(...put);
+      },
+    });
+    const { tokens, secret } = await openTokens(late, manualClock());
+    expect(secret).toBeUndefined();
+    expect(tokens.verify('of the other')).toBe(localUser);
   });
 });

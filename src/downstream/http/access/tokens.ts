@@ -2,14 +2,16 @@
 // be turned back into the secret. The secret is made of 32 random bytes and shown once; what is kept
 // is its SHA-256. What comes in is compared hash to hash, and after that, while we run, with what was
 // found good before; both in a time that says nothing. The first start makes a token for the local
-// user; a token with a role is another record of the same kind. A record that cannot be read is not
-// one that is not there: then no other token is made, which would lock its holder out without a word.
-// The store says what to do about it, and as soon as the record can be read again its token is good.
+// user; a token with a role is another record of the same kind. Where a record cannot be read, no other
+// token is made, which would lock its holder out without a word: the store says what to do about it, and as
+// soon as the record can be read again its token is good. A first token that the disk refuses is good all
+// the same while we run, whoever shows it says that it is not kept, and we go on trying to keep it.
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock.ts';
 import { localUser, type Principal } from '../../../policy/principal.ts';
-import type { Collection } from '../../../store/store.ts';
+import type { Records } from '../../../store/contract/records.ts';
+import { StoreError } from '../../../store/store-error.ts';
 import { type Authentication, type Authenticator, bearerChallenge } from './authenticator.ts';
 
 export interface Tokens {
@@ -43,19 +45,21 @@ export interface OpenedTokens {
   readonly tokens: Tokens;
   /** The secret of the token that this start made: to be shown now, or never. */
   readonly secret: string | undefined;
+  /** Is that token kept, so that it is good after a restart, too? */
+  readonly isKept: boolean;
 }
 
 /** The id of the local user's own token. */
 const localId = 'local';
 
-/** Reads what is kept, and makes the first token if there never was one. */
-export async function openTokens(collection: Collection, clock: Clock): Promise<OpenedTokens> {
-  const records = await recordsIn(collection);
-  const isWhole = await collection.isWhole();
-  if (records.length > 0 || !isWhole) {
-    const tokens = new KeptTokens(records, clock);
-    if (!isWhole) keepReading(collection, clock, tokens, firstPauseMs);
-    return { tokens, secret: undefined };
+/** Reads what is kept, durably, and makes the first token if there never was one. */
+export async function openTokens(records: Records, clock: Clock): Promise<OpenedTokens> {
+  const known = await tokensIn(records);
+  const isWhole = await records.isWhole();
+  if (known.length > 0 || !isWhole) {
+    const tokens = new KeptTokens(known, clock);
+    if (!isWhole) keepReading(records, clock, tokens, firstPauseMs);
+    return { tokens, secret: undefined, isKept: true };
   }
   const secret = `hf_${randomBytes(32).toString('base64url')}`;
   const record: TokenRecord = {
@@ -66,12 +70,43 @@ export async function openTokens(collection: Collection, clock: Clock): Promise<
     createdAt: clock.wallNow(),
     expiresAt: null,
   };
-  await collection.put(localId, record);
-  return { tokens: new KeptTokens([record], clock), secret };
+  const tokens = new KeptTokens([record], clock);
+  const kept = await keep(records, record);
+  if (kept === 'refused') keepWriting(records, clock, record, firstPauseMs);
+  if (kept !== 'taken') return { tokens, secret, isKept: kept === 'kept' };
+  // Another process has made the first token meanwhile: that one counts.
+  tokens.know(await tokensIn(records));
+  return { tokens, secret: undefined, isKept: true };
 }
 
-async function recordsIn(collection: Collection): Promise<readonly TokenRecord[]> {
-  const entries = await collection.entries();
+/** Keeps the token of the local user, unless another one has been kept. */
+async function keep(records: Records, record: TokenRecord): Promise<'kept' | 'taken' | 'refused'> {
+  try {
+    const put = await records.putIfAbsent(record.id, record);
+    if (put.isPut) return 'kept';
+    const there = put.entry?.value;
+    if (!isTokenRecord(there) || there.hash !== record.hash) return 'taken';
+    // Ours is there from an attempt that was refused in its last step: it may not outlive a power cut yet.
+    await records.put(record.id, record);
+    return 'kept';
+  } catch (error) {
+    if (error instanceof StoreError && error.reason !== 'closed') return 'refused';
+    throw error;
+  }
+}
+
+/** Until it is kept, or another has its place: then this one is good as long as we run. */
+function keepWriting(records: Records, clock: Clock, record: TokenRecord, pauseMs: number): void {
+  const write = async () => {
+    if ((await keep(records, record)) !== 'refused') return;
+    keepWriting(records, clock, record, Math.min(longestPauseMs, 2 * pauseMs));
+  };
+  // A store that was closed meanwhile rejects: then there is nothing more to be done.
+  clock.after(pauseMs, () => void write().catch(() => {}), true);
+}
+
+async function tokensIn(records: Records): Promise<readonly TokenRecord[]> {
+  const entries = await records.entries();
   return entries.map(({ value }) => value).filter(isTokenRecord);
 }
 
@@ -79,16 +114,11 @@ const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
 
 /** Until everything has been read: what comes back is accepted from then on. */
-function keepReading(
-  collection: Collection,
-  clock: Clock,
-  tokens: KeptTokens,
-  pauseMs: number,
-): void {
+function keepReading(records: Records, clock: Clock, tokens: KeptTokens, pauseMs: number): void {
   const read = async () => {
-    tokens.know(await recordsIn(collection));
-    if (await collection.isWhole()) return;
-    keepReading(collection, clock, tokens, Math.min(longestPauseMs, 2 * pauseMs));
+    tokens.know(await tokensIn(records));
+    if (await records.isWhole()) return;
+    keepReading(records, clock, tokens, Math.min(longestPauseMs, 2 * pauseMs));
   };
   // A store that was closed meanwhile rejects: then nobody needs its tokens any more.
   clock.after(pauseMs, () => void read().catch(() => {}), true);

@@ -1,0 +1,88 @@
+// A log in memory. Its numbers have no gaps, so an entry is found by its number.
+
+import {
+  type Log,
+  type LogEntry,
+  type LogOptions,
+  type LogRange,
+  type ReadOptions,
+  readLimits,
+} from '../contract/log.ts';
+import { jsonText } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import { type Held, type MemoryRoom, textBytes, usualEntries } from './room.ts';
+
+export class MemoryLog implements Log {
+  readonly #room: MemoryRoom;
+  readonly #name: string;
+  readonly #isForgetful: boolean;
+  readonly #maxEntries: number;
+  /** At most `maxEntries`, from `#first` to `#next`. */
+  readonly #kept = new Map<number, { readonly text: string; readonly held: Held }>();
+  #first = 1;
+  #next = 1;
+
+  constructor(room: MemoryRoom, name: string, { durability, maxEntries }: LogOptions) {
+    this.#room = room;
+    this.#name = name;
+    this.#isForgetful = durability === 'forgetful';
+    this.#maxEntries = maxEntries ?? usualEntries;
+  }
+
+  async append(value: unknown): Promise<number> {
+    this.#room.assertOpen();
+    const text = jsonText(value);
+    if (this.#kept.size >= this.#maxEntries) {
+      if (!this.#isForgetful) throw this.#full();
+      this.#dropFirst();
+    }
+    const drop = this.#isForgetful ? () => this.#dropFirst() : undefined;
+    const held = this.#room.hold(textBytes(text), { drop });
+    if (held === undefined && !this.#isForgetful) throw this.#full();
+    const sequence = this.#next;
+    this.#next += 1;
+    if (held !== undefined) this.#kept.set(sequence, { text, held });
+    // One that alone is too large takes the place of all before it, and is gone itself.
+    else this.#trim(this.#next);
+    return sequence;
+  }
+
+  async read({
+    from = 0,
+    limit = readLimits.usual,
+  }: ReadOptions = {}): Promise<readonly LogEntry[]> {
+    this.#room.assertOpen();
+    const start = Math.max(from, this.#first);
+    const end = Math.min(this.#next, start + Math.min(limit, readLimits.most));
+    const page: LogEntry[] = [];
+    for (let sequence = start; sequence < end; sequence += 1) {
+      const kept = this.#kept.get(sequence);
+      if (kept !== undefined) page.push({ sequence, value: JSON.parse(kept.text) });
+    }
+    return page;
+  }
+
+  async trim(before: number): Promise<void> {
+    this.#room.assertOpen();
+    this.#trim(Math.min(before, this.#next));
+  }
+
+  async range(): Promise<LogRange> {
+    this.#room.assertOpen();
+    return { first: this.#first, next: this.#next };
+  }
+
+  #trim(before: number): void {
+    while (this.#first < before) this.#dropFirst();
+  }
+
+  #dropFirst(): void {
+    this.#kept.get(this.#first)?.held.release();
+    this.#kept.delete(this.#first);
+    this.#first += 1;
+  }
+
+  #full(): StoreError {
+    return new StoreError('full', `the log ${this.#name} is full: trim it`);
+  }
+}

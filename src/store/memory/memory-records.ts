@@ -1,0 +1,146 @@
+// Records in memory. Values are kept as JSON text, so that nobody can change one from outside. Every
+// operation is done at once, when it is called, which is what makes it atomic.
+
+import type {
+  ConditionalPut,
+  PutOptions,
+  RecordEntry,
+  Records,
+  RecordsOptions,
+  Version,
+} from '../contract/records.ts';
+import { jsonText } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import { type Held, type MemoryRoom, type Sweepable, textBytes, usualEntries } from './room.ts';
+
+interface Kept {
+  readonly text: string;
+  readonly version: Version;
+  readonly expiresAt: number;
+  readonly held: Held;
+}
+
+export class MemoryRecords implements Records, Sweepable {
+  readonly #room: MemoryRoom;
+  readonly #name: string;
+  readonly #isForgetful: boolean;
+  readonly #maxEntries: number;
+  /** At most `maxEntries`; the one put longest ago comes first. */
+  readonly #kept = new Map<string, Kept>();
+  #changes = 0;
+  /** Nothing in `#kept` ends before this. */
+  #nextEnd = Number.POSITIVE_INFINITY;
+
+  constructor(room: MemoryRoom, name: string, options: RecordsOptions) {
+    this.#room = room;
+    this.#name = name;
+    this.#isForgetful = options.durability === 'forgetful';
+    this.#maxEntries = options.maxEntries ?? usualEntries;
+    room.add(this);
+  }
+
+  async get(key: string): Promise<RecordEntry | undefined> {
+    this.#room.assertOpen();
+    return this.#find(key);
+  }
+
+  async put(key: string, value: unknown, options?: PutOptions): Promise<Version> {
+    this.#room.assertOpen();
+    return this.#write(key, value, options);
+  }
+
+  async putIfAbsent(key: string, value: unknown, options?: PutOptions): Promise<ConditionalPut> {
+    this.#room.assertOpen();
+    const entry = this.#find(key);
+    if (entry !== undefined) return { isPut: false, entry };
+    return { isPut: true, version: this.#write(key, value, options) };
+  }
+
+  async compareAndSet(
+    key: string,
+    version: Version,
+    value: unknown,
+    options?: PutOptions,
+  ): Promise<ConditionalPut> {
+    this.#room.assertOpen();
+    const entry = this.#find(key);
+    if (entry?.version !== version) return { isPut: false, entry };
+    return { isPut: true, version: this.#write(key, value, options) };
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#room.assertOpen();
+    this.#forget(key);
+  }
+
+  async entries(prefix = ''): Promise<readonly RecordEntry[]> {
+    this.#room.assertOpen();
+    const keys = [...this.#kept.keys()].filter((key) => key.startsWith(prefix)).sort(byText);
+    return keys.map((key) => this.#find(key)).filter((entry) => entry !== undefined);
+  }
+
+  async isWhole(): Promise<boolean> {
+    this.#room.assertOpen();
+    return true;
+  }
+
+  sweep(now: number): void {
+    if (now < this.#nextEnd) return;
+    this.#nextEnd = Number.POSITIVE_INFINITY;
+    for (const [key, { expiresAt }] of this.#kept) {
+      if (expiresAt <= now) this.#forget(key);
+      else this.#nextEnd = Math.min(this.#nextEnd, expiresAt);
+    }
+  }
+
+  #find(key: string): RecordEntry | undefined {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return undefined;
+    const { text, version, expiresAt } = kept;
+    if (this.#room.clock.now() < expiresAt) return { key, value: JSON.parse(text), version };
+    this.#forget(key);
+    return undefined;
+  }
+
+  #write(key: string, value: unknown, { ttlMs }: PutOptions = {}): Version {
+    const text = jsonText(value);
+    this.#makePlace(key);
+    const held = this.#room.hold(textBytes(key, text), {
+      drop: this.#isForgetful ? () => this.#kept.delete(key) : undefined,
+      instead: this.#kept.get(key)?.held,
+    });
+    if (held === undefined && !this.#isForgetful) throw this.#full();
+    this.#changes += 1;
+    const version = String(this.#changes);
+    this.#kept.delete(key);
+    // One that alone is too large for a forgetful store is gone at once.
+    if (held === undefined) return version;
+    const expiresAt =
+      ttlMs === undefined ? Number.POSITIVE_INFINITY : this.#room.clock.now() + ttlMs;
+    this.#nextEnd = Math.min(this.#nextEnd, expiresAt);
+    this.#kept.set(key, { text, version, expiresAt, held });
+    return version;
+  }
+
+  #makePlace(key: string): void {
+    if (this.#kept.has(key) || this.#kept.size < this.#maxEntries) return;
+    this.sweep(this.#room.clock.now());
+    if (this.#kept.size < this.#maxEntries) return;
+    const [oldest] = this.#kept.keys();
+    if (!this.#isForgetful || oldest === undefined) throw this.#full();
+    this.#forget(oldest);
+  }
+
+  #forget(key: string): void {
+    this.#kept.get(key)?.held.release();
+    this.#kept.delete(key);
+  }
+
+  #full(): StoreError {
+    return new StoreError('full', `there is no room for another record of ${this.#name}`);
+  }
+}
+
+function byText(one: string, other: string): number {
+  return one < other ? -1 : 1;
+}

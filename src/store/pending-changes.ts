@@ -1,0 +1,192 @@
+// What is on its way to the disk. Changes go there one after the other, so the last one wins. A forgetful
+// change takes effect for readers at once and never fails whoever made it: what the disk refuses is kept
+// in memory, reported once, and tried again soon (`retry.ts`), at the end too. A durable change is written
+// in its turn or refused; until it has been written after all, the store is not well.
+
+import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
+import type { Disk } from './disk.ts';
+import type { Complaints } from './problem.ts';
+import type { StoredRecord } from './record.ts';
+import type { RecordFiles } from './record-files.ts';
+import { Retry } from './retry.ts';
+import { StoreError, storeClosed } from './store-error.ts';
+
+/** A forgetful change that is not on the disk yet; without a record it is a removal. */
+export interface Change {
+  readonly record: StoredRecord | null;
+  hasFailed: boolean;
+}
+
+export interface PendingParts {
+  readonly disk: Disk;
+  readonly files: RecordFiles;
+  readonly complaints: Complaints;
+  readonly clock: Clock;
+  /** How much may wait in memory while the disk fails; the oldest is dropped first. */
+  readonly maxUnsavedBytes: number;
+}
+
+/** Beyond this many refused records the ones refused first do not keep the store unwell any more. */
+const maxRefused = 1_000;
+
+export class PendingChanges {
+  readonly #parts: PendingParts;
+  /** By file, until written; at most `maxUnsavedBytes` while the disk fails. */
+  readonly #unsaved = new Map<string, Change>();
+  /** Files of durable changes that were refused, until one is written; at most `maxRefused`. */
+  readonly #refused = new Set<string>();
+  readonly #retry: Retry;
+  #lane: Promise<void> = Promise.resolve();
+  #problem: string | null = null;
+  #isClosed = false;
+
+  constructor(parts: PendingParts) {
+    this.#parts = parts;
+    this.#retry = new Retry(parts.clock, () => this.#tryAgain());
+  }
+
+  /** What the disk refuses, in one line; null while all is well. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  assertOpen(): void {
+    if (this.#isClosed) throw storeClosed();
+  }
+
+  /** The newest forgetful change of the file that is not on the disk yet. */
+  unsaved(file: string): Change | undefined {
+    return this.#unsaved.get(file);
+  }
+
+  allUnsaved(): readonly (readonly [string, Change])[] {
+    return [...this.#unsaved];
+  }
+
+  /** Takes effect for readers at once; resolves when it is on the disk, or known to have failed. */
+  async change(file: string, record: StoredRecord | null): Promise<void> {
+    const change = this.#note(file, record);
+    await this.inTurn(() => this.#save(file, change));
+  }
+
+  /** The same, for whoever has the turn already. */
+  changeNow(file: string, record: StoredRecord | null): Promise<void> {
+    return this.#save(file, this.#note(file, record));
+  }
+
+  /** Resolves when it is on the disk, and throws a `StoreError` otherwise. For whoever has the turn. */
+  async keepNow(file: string, record: StoredRecord | null): Promise<void> {
+    const { files, complaints, disk } = this.#parts;
+    if (record !== null && files.isTooLarge(file, record)) {
+      throw new StoreError(
+        'too_large',
+        `${disk.pathOf(file)} would be larger than a record may be`,
+      );
+    }
+    try {
+      await files.write(file, record);
+    } catch (error) {
+      const { detail } = complaints.failure('refused', disk.pathOf(file), error);
+      this.#problem = detail;
+      this.#refused.add(file);
+      const [first] = this.#refused;
+      if (this.#refused.size > maxRefused && first !== undefined) this.#refused.delete(first);
+      throw new StoreError('not_kept', detail, error);
+    }
+    this.#refused.delete(file);
+    if (this.#problem !== null) this.#recover();
+  }
+
+  /** What could not be read is read again soon. */
+  tryReadingAgain(): void {
+    this.#retry.refused();
+  }
+
+  /** One after the other; a task that throws does not hold up the next. */
+  inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#lane.then(task);
+    this.#lane = turn.then(ignored, ignored);
+    return turn;
+  }
+
+  /** Nobody waits for these; what the disk does to them has been said by then. */
+  inTurnAlone(task: () => Promise<void>): void {
+    this.inTurn(task).catch(ignored);
+  }
+
+  /** Takes nothing more, and writes what is left. */
+  async end(): Promise<void> {
+    this.#isClosed = true;
+    await this.inTurn(async () => this.#saveAgain());
+    await this.#lane;
+    this.#retry[Symbol.dispose]();
+  }
+
+  #note(file: string, record: StoredRecord | null): Change {
+    const change = { record, hasFailed: false };
+    this.#unsaved.delete(file);
+    this.#unsaved.set(file, change);
+    return change;
+  }
+
+  async #save(file: string, change: Change): Promise<void> {
+    const { files, complaints, disk } = this.#parts;
+    try {
+      await files.write(file, change.record);
+    } catch (error) {
+      change.hasFailed = true;
+      this.#problem = complaints.failure('unwritable', disk.pathOf(file), error).detail;
+      this.#dropExcess();
+      this.#retry.refused();
+      return;
+    }
+    if (this.#unsaved.get(file) === change) this.#unsaved.delete(file);
+    if (this.#problem !== null) this.#recover();
+  }
+
+  /** The disk takes writes again: what waits in memory follows, and then all is well. */
+  #recover(): void {
+    const { files, complaints, disk } = this.#parts;
+    this.#saveAgain();
+    if (this.#unsaved.size > 0 || this.#refused.size > 0) return;
+    this.#problem = null;
+    if (files.problem === null) this.#retry.succeeded();
+    complaints.recovered(disk.pathOf(''), 'can be written again; what was kept in memory is saved');
+  }
+
+  #tryAgain(): void {
+    this.#saveAgain();
+    this.inTurnAlone(async () => {
+      if (!(await this.#parts.files.tryAgain())) this.#retry.refused();
+      else if (this.#problem === null) this.#retry.succeeded();
+    });
+  }
+
+  #saveAgain(): void {
+    for (const [file, change] of this.#unsaved) {
+      if (!change.hasFailed) continue;
+      change.hasFailed = false;
+      this.inTurnAlone(() => this.#save(file, change));
+    }
+  }
+
+  /** What is dropped is lost: a reader then finds what the disk held before. */
+  #dropExcess(): void {
+    const { maxUnsavedBytes, complaints, disk } = this.#parts;
+    const failed = [...this.#unsaved].filter(([, { hasFailed }]) => hasFailed);
+    let bytes = failed.reduce((sum, [, change]) => sum + sizeOf(change), 0);
+    for (const [file, change] of failed) {
+      if (bytes <= maxUnsavedBytes) return;
+      bytes -= sizeOf(change);
+      this.#unsaved.delete(file);
+      const path = disk.pathOf(file);
+      const detail = `too much waits to be written to ${path}: the oldest changes are lost; free that disk`;
+      complaints.say({ kind: 'dropped', file: path, code: null, detail }, '');
+    }
+  }
+}
+
+function sizeOf({ record }: Change): number {
+  return record === null ? 0 : 2 * record.text.length;
+}

@@ -2,53 +2,12 @@
 // another, whatever they do at the same time. Real gateway and host, scripted servers, manual clock.
 
 import { describe, expect, it } from 'vitest';
-import { type LegacyPeer, newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import { type Script, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
 import { resultBytes } from '../host/call/answer.ts';
 import { toolCall } from '../host/call/operation.ts';
 import { localUser } from '../policy/principal.ts';
-
-type Talk = { readonly messages: readonly Record<string, unknown>[] };
-
-/** Asks for the roots at its start and after each change, and answers calls with those it knows. */
-const rooted: Script = {
-  tools: [tool('a', { annotations: { readOnlyHint: true } })],
-  on: {
-    'notifications/initialized': (_heard, child) => child.ask(`start`, 'roots/list'),
-    'notifications/roots/list_changed': (_heard, child) =>
-      child.ask(`change-${child.heard.length}`, 'roots/list'),
-    'tools/call': (_heard, child) => ({ ...text(rootsTold(child)), ttlMs: 60_000 }),
-  },
-};
-
-function rootsTold(child: ScriptedChild): string {
-  const told = child.heard.filter(({ result }) => JSON.stringify(result ?? {}).includes('file:'));
-  return told.length === 0 ? 'none' : JSON.stringify(told.at(-1)?.result);
-}
-
-/** Answers every question for roots that has come so far, each once. */
-function rootsOf(peer: LegacyPeer, uri: string, ...talks: Talk[]): () => void {
-  const done = new Set<unknown>();
-  return () => {
-    for (const { id, method } of [...peer.messages, ...talks.flatMap(({ messages }) => messages)]) {
-      if (method !== 'roots/list' || done.has(id)) continue;
-      done.add(id);
-      peer.answer(id, { roots: [{ uri }] });
-    }
-  };
-}
-
-async function seconds(
-  count: number,
-  clock: { advanceAsync(ms: number): Promise<unknown> },
-  ...work: (() => void)[]
-): Promise<void> {
-  for (let turn = 0; turn < count * 10; turn += 1) {
-    await clock.advanceAsync(100);
-    for (const one of work) one();
-    await settled();
-  }
-}
 
 const ann = { id: 'token:ann', role: null };
 const bob = { id: 'token:bob', role: null };

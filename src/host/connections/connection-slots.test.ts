@@ -403,3 +403,57 @@ describe('a client’s place', () => {
     expect([...slots.usedOnlyBy('ann'), ...slots.usedOnlyBy('bob')]).toEqual([]);
   });
 });
+
+describe('a connection that is to be told what is one client’s alone', () => {
+  const keptFor = (isolation: 'auto' | 'shared' | 'client', ...users: (Caller | undefined)[]) => {
+    const { slots, connect } = newSlots(isolation);
+    const ann = newCaller('ann');
+    const slot = slots.for(ann);
+    const connection = connect(slot);
+    for (const user of [ann, ...users]) slot.use(connection, user, deadline());
+    const isKept = () => slots.keepFor(slot, connection, ann.client);
+    return { slots, slot, connection, ann, isKept };
+  };
+
+  it('becomes its own, whether or not the server was known to ask #own-roots', () => {
+    for (const isKnown of [false, true]) {
+      const { slots, slot, ann, isKept } = keptFor('auto');
+      if (isKnown) slots.foundAsking();
+      expect([isKept(), slot.owner, slots.isTaken(slot, newCaller('bob'))]).toEqual([
+        true,
+        'ann',
+        true,
+      ]);
+      slots.foundAsking();
+      expect([slots.for(ann), slots.for(newCaller('bob')) === slot]).toEqual([slot, false]);
+      expect(slots.for(undefined)).not.toBe(slot);
+    }
+  });
+
+  it('cannot become its own once anybody else has used it #own-roots', () => {
+    for (const other of [newCaller('bob'), undefined]) {
+      const { slot, isKept } = keptFor('auto', other);
+      expect([isKept(), slot.owner]).toEqual([false, null]);
+    }
+    const { slots, connection, ann } = keptFor('auto');
+    expect(slots.keepFor(newSlot('bob').slot, connection, ann.client)).toBe(false);
+  });
+
+  it('is not given to a client that is gone, which would never give it back #no-growth', () => {
+    const gone = newCaller('gone', { isGone: true });
+    const { slots, connect } = newSlots('auto');
+    const slot = slots.for(newCaller('gone'));
+    const connection = connect(slot);
+    slot.use(connection, gone, deadline());
+    expect([slots.keepFor(slot, connection, gone.client), slot.owner]).toEqual([false, null]);
+    slots.foundAsking();
+    expect(slot.owner).toBeNull();
+  });
+
+  it('stays as the operator has it, for all or for each', () => {
+    const { slot: all, isKept: isKeptForAll } = keptFor('shared');
+    expect([isKeptForAll(), all.owner]).toEqual([true, null]);
+    const { slot: own, isKept: isKeptForOne } = keptFor('client');
+    expect([isKeptForOne(), own.owner]).toEqual([true, 'ann']);
+  });
+});

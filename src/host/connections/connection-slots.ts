@@ -8,6 +8,7 @@
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { Fault } from '../../kernel/fault.ts';
+import type { Connection } from '../../upstream/connection.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import type { Facts } from '../servers/server-facts.ts';
@@ -308,11 +309,27 @@ export class ConnectionSlots {
     this.#asks = true;
     if (this.#parts.isolation !== 'auto') return true;
     for (const slot of this.#shared) {
-      const client = slot.onlyClient;
-      if (client) slot.owner = client.key;
+      const client = slot.owner === null ? slot.onlyClient : undefined;
+      // A client that is gone would never give it back.
+      if (client && !client.isGone) slot.owner = client.key;
     }
     this.#choices.clear();
     return true;
+  }
+
+  /**
+   * The server is about to be told what is for this client's calls only: from now on nobody else uses the
+   * connection. False if that cannot be, because another has used it already or the client is gone.
+   */
+  keepFor(slot: ConnectionSlot, connection: Connection, client: Client): boolean {
+    const { key } = client;
+    if (client.isGone || slot.isSpent || slot.onlyClientOf(connection)?.key !== key) return false;
+    if (slot.owner === null && this.#parts.isolation === 'auto') {
+      slot.owner = key;
+      this.#choices.clear();
+    }
+    // Where the operator wants one connection for all, it is the first one's as it was.
+    return slot.owner === key || slot.owner === null;
   }
 
   /** Does each client have its own? */

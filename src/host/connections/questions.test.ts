@@ -67,6 +67,7 @@ function newQuestions({ hasClients = true } = {}) {
     facts: () => ({}),
     make: (owner, aim) => new ConnectionSlot(owner, aim, clock, () => supervisor),
   });
+  const tasks = new BegunTasks(clock, () => {});
   const questions = new Questions({
     server: 's',
     slots,
@@ -81,7 +82,7 @@ function newQuestions({ hasClients = true } = {}) {
       throw error;
     },
     noise: (one) => noise.push(one),
-    tasks: new BegunTasks(clock, () => {}),
+    tasks,
   });
   const slot = slots.current;
   const expired: Caller[] = [];
@@ -103,6 +104,7 @@ function newQuestions({ hasClients = true } = {}) {
     questions.told(slot, message({ method, params }), undefined, from);
   return {
     questions,
+    tasks,
     slot,
     slots,
     connection,
@@ -297,6 +299,63 @@ describe('the roots', () => {
       expect(found()).toBe(0);
     },
   );
+});
+
+describe('roots asked for on a connection that two clients use', () => {
+  /** A server that has a call of ann's and one of bob's. */
+  function newShared() {
+    const world = newQuestions();
+    const [ann, bob] = [new FakeClient('ann'), new FakeClient('bob')];
+    ann.roots = true;
+    const anns = ann.call();
+    world.use(anns);
+    world.use(bob.call());
+    return { ...world, ann, bob, anns };
+  }
+  const none = '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}';
+
+  it('are none, also on the stream of one of them, and that is remembered #own-roots', () => {
+    const { questions, slot, connection, ann, anns, found } = newShared();
+    const exchange = connection.request('tools/call', { members: '' }, { owner: anns });
+    questions.asked(slot, message({ id: 1, method: 'roots/list' }), exchange, connection);
+    expect([ann.asked.length, found(), connection.responses]).toEqual([0, 1, [none]]);
+  });
+
+  it('are none, also for the task of one of them #own-roots', () => {
+    const { questions, tasks, slot, connection, ann, anns, found } = newShared();
+    tasks.following(connection, 'task', anns, () => {});
+    const related = { 'io.modelcontextprotocol/related-task': { taskId: 'task' } };
+    const asked = message({ id: 1, method: 'roots/list', params: { _meta: related } });
+    questions.asked(slot, asked, undefined, connection);
+    expect([ann.asked.length, found(), connection.responses]).toEqual([0, 1, [none]]);
+  });
+
+  it.each([
+    { what: 'another client', other: new FakeClient('bob').call() },
+    { what: 'somebody who cannot be asked', other: undefined },
+  ])('are none if $what came while the first was asked #own-roots', async ({ other }) => {
+    const { connection, use, ask, found } = newQuestions();
+    const ann = new FakeClient('ann');
+    ann.roots = true;
+    use(ann.call());
+    ask(1, 'roots/list');
+    use(other);
+    ann.answer({ kind: 'result', json: '{"roots":[{"uri":"file:///ann"}]}' });
+    await settled();
+    expect([ann.asked.length, found(), connection.responses]).toEqual([1, 1, [none]]);
+  });
+
+  it('are none if the client that was asked has none, and mean nothing', async () => {
+    const { connection, use, ask, found } = newQuestions();
+    const ann = new FakeClient('ann');
+    ann.roots = true;
+    use(ann.call());
+    ask(1, 'roots/list');
+    use(new FakeClient('bob').call());
+    ann.answer({ kind: 'error', json: '{"code":-1,"message":"not below /home/ann"}' });
+    await settled();
+    expect([found(), connection.responses]).toEqual([0, [none]]);
+  });
 });
 
 describe('what a server says unasked', () => {

@@ -4,7 +4,8 @@
 // to the one call under way, if all who have used the connection are the same person; what is only said,
 // not asked, also if the server is modern, where all it says belongs to a call. In every other case it is
 // refused or dropped: a question shown to the wrong person, or a log line about somebody else's call, is
-// worse than none.
+// worse than none. Roots are told only on a connection that one client alone has used and will use,
+// whichever stream the question came on: a server keeps them, and uses them in every call.
 
 import { CancelSignal } from '../../kernel/cancel-signal.ts';
 import { contain, ignored } from '../../kernel/contain.ts';
@@ -96,14 +97,7 @@ export class Questions {
     const byTask = this.#parts.tasks.ownerOf(message, from);
     const certain = byTask ?? this.#owner(slot, about, from);
     const likely = certain ?? this.#onlyCallOf(slot, from);
-    if (message.method === 'roots/list') {
-      // Its call may still be waiting for this very question to be answered.
-      const client = certain?.client ?? slot.onlyClientWaitingFor(from);
-      const caller = certain?.caller ?? (client && slot.oldestCaller(client));
-      // Roots stay with the connection: on one that others use too, nobody's are told.
-      if (!client && likely?.client.hasRoots(likely.caller)) this.#foundAsking();
-      return this.#rootsAsked(slot, message, client && { client, caller }, from);
-    }
+    if (message.method === 'roots/list') return this.#rootsAsked(slot, message, likely, from);
     const owner = likely;
     this.#parts.asked();
     if (!owner) return this.#refuse(slot, message, from);
@@ -115,27 +109,56 @@ export class Questions {
     this.#carry(slot, message, owner, from);
   }
 
-  /** The roots are the client's, but a server may also ask before it has any. */
+  /** Roots are the client's, but a server may also ask before it has any. */
   #rootsAsked(
     slot: ConnectionSlot,
     message: Message,
-    owner: Owner | undefined,
+    likely: Owner | undefined,
     from: Connection,
   ): void {
     const { roots } = this.#parts;
     roots.asked(from);
+    const owner = this.#rootsOwner(slot, likely, from);
+    if (!owner && likely?.client.hasRoots(likely.caller)) this.#foundAsking();
     if (!owner?.client.hasRoots(owner.caller)) {
-      from.respond(resultAnswer(message, '{"roots":[]}'));
+      from.respond(resultAnswer(message, noRoots.json));
       return roots.answered(from);
     }
-    slot.claim(from, owner.client);
-    const heard = (answer: ClientAnswer) => {
-      if (!listsRoots(answer)) return;
-      this.#parts.told();
-      // Told where one client's folders are, it is no longer the same server for everybody.
-      if (slot.owner === null) this.#foundAsking();
-    };
-    this.#carry(slot, message, owner, from, heard, () => roots.answered(from));
+    const { client } = owner;
+    slot.claim(from, client);
+    const told = (answer: ClientAnswer) => this.#rootsAnswer(slot, client, answer, from);
+    this.#carry(slot, message, owner, from, told, () => roots.answered(from));
+  }
+
+  /** The client that alone has used the connection, or whose call waits for this very question. */
+  #rootsOwner(
+    slot: ConnectionSlot,
+    likely: Owner | undefined,
+    from: Connection,
+  ): Owner | undefined {
+    const client = slot.onlyClientOf(from) ?? slot.onlyClientWaitingFor(from);
+    if (!client) return undefined;
+    const caller = likely?.client.key === client.key ? likely.caller : undefined;
+    return { client, caller: caller ?? slot.oldestCaller(client) };
+  }
+
+  /** What the server is told: since the client was asked, another may have come to the connection. */
+  #rootsAnswer(
+    slot: ConnectionSlot,
+    client: Client,
+    answer: ClientAnswer,
+    from: Connection,
+  ): ClientAnswer {
+    const { slots, told } = this.#parts;
+    const hasRoots = listsRoots(answer);
+    // Told where one client's folders are, it is no longer the same server for everybody.
+    if (hasRoots && slot.owner === null) this.#foundAsking();
+    const isAlone = hasRoots
+      ? slots.keepFor(slot, from, client)
+      : slot.onlyClientOf(from)?.key === client.key;
+    if (!isAlone) return noRoots;
+    if (hasRoots) told();
+    return answer;
   }
 
   #carry(
@@ -143,7 +166,7 @@ export class Questions {
     message: Message,
     { client, caller }: Owner,
     from: Connection,
-    heard?: (answer: ClientAnswer) => void,
+    told: (answer: ClientAnswer) => ClientAnswer = (answer) => answer,
     over: () => void = ignored,
   ): void {
     const { server } = this.#parts;
@@ -168,9 +191,9 @@ export class Questions {
     };
     const answered = (answer: ClientAnswer) => {
       if (withdrawn.aborted || from.isLost) return;
-      heard?.(answer);
-      const write = answer.kind === 'result' ? resultAnswer : errorAnswer;
-      from.respond(write(message, answer.json));
+      const { kind, json } = told(answer);
+      const write = kind === 'result' ? resultAnswer : errorAnswer;
+      from.respond(write(message, json));
     };
     const failed = (error: unknown) => {
       this.#parts.caught(error);
@@ -258,6 +281,8 @@ interface Owner {
   readonly client: Client;
   readonly caller: Caller | undefined;
 }
+
+const noRoots = { kind: 'result', json: '{"roots":[]}' } as const;
 
 function listsRoots(answer: ClientAnswer): boolean {
   if (answer.kind === 'error') return false;

@@ -23,6 +23,7 @@ import {
   unionOf,
 } from './client-class.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
+import { type Watch, type Watcher, Watches } from './watches.ts';
 
 /** At most so many connections for the concurrent calls of one client; beyond that they share. */
 const maxPerClient = 8;
@@ -46,8 +47,7 @@ export class ConnectionSlots {
   readonly #shared: ConnectionSlot[];
   /** By client, at most maxPerClient each; ended when the client is gone. */
   readonly #own = new Map<string, ConnectionSlot[]>();
-  /** Resources that clients watch, by client; gone with the last watch of each. */
-  readonly #watches = new Map<string, string[]>();
+  readonly #watches = new Watches();
   /** Where clients of an era and class go; bounded by maxChoices. */
   readonly #choices = new Map<string, ConnectionSlot>();
   #current: ConnectionSlot;
@@ -127,9 +127,9 @@ export class ConnectionSlots {
   }
 
   /** The era and class of the connection that serves this client. */
-  aimOf(caller: Caller): Aim {
+  aimOf({ client, capabilities }: Watcher): Aim {
     if (this.#parts.isolation === 'shared') return this.current.aim;
-    return { era: this.#eraFor(caller.client), clients: classOf(caller.capabilities) };
+    return { era: this.#eraFor(client), clients: classOf(capabilities) };
   }
 
   /** The client's own era, unless the server is known not to speak it. */
@@ -308,13 +308,20 @@ export class ConnectionSlots {
     if (this.#asks) return false;
     this.#asks = true;
     if (this.#parts.isolation !== 'auto') return true;
-    for (const slot of this.#shared) {
-      const client = slot.owner === null ? slot.onlyClient : undefined;
+    for (const slot of this.#open) {
+      const client = slot.onlyClient;
       // A client that is gone would never give it back.
       if (client && !client.isGone) slot.owner = client.key;
     }
-    this.#choices.clear();
+    this.#adopted(this.#shared.filter(({ owner }) => owner !== null));
     return true;
+  }
+
+  /** These have become their clients' own: what others watch there is watched elsewhere. */
+  #adopted(slots: readonly ConnectionSlot[]): void {
+    this.#choices.clear();
+    for (const slot of slots) this.#watches.slotAdded(slot.owner ?? '', slot);
+    for (const slot of slots) for (const watch of this.#watches.foreignOn(slot)) this.#move(watch);
   }
 
   /**
@@ -326,7 +333,7 @@ export class ConnectionSlots {
     if (client.isGone || slot.isSpent || slot.onlyClientOf(connection)?.key !== key) return false;
     if (slot.owner === null && this.#parts.isolation === 'auto') {
       slot.owner = key;
-      this.#choices.clear();
+      this.#adopted([slot]);
     }
     // Where the operator wants one connection for all, it is the first one's as it was.
     return slot.owner === key || slot.owner === null;
@@ -364,7 +371,7 @@ export class ConnectionSlots {
 
   #add(key: string, aim: Aim): ConnectionSlot {
     const slot = this.#parts.make(key, aim);
-    for (const uri of this.#watches.get(key) ?? []) slot.subscriptions.wish(uri);
+    this.#watches.slotAdded(key, slot);
     this.#own.set(key, [...(this.#own.get(key) ?? []), slot]);
     return slot;
   }
@@ -406,29 +413,28 @@ export class ConnectionSlots {
    * result ends it. Rejects with the server's own error, or a Fault.
    */
   async watch(caller: Caller, uri: string): Promise<() => void> {
-    const { key } = caller.client;
-    if (caller.client.isGone) throw new Fault('cancelled', 'the client is gone');
+    const { client, capabilities } = caller;
+    if (client.isGone) throw new Fault('cancelled', 'the client is gone');
     if (this.#isEnded) throw endedFault();
     const aim = this.aimOf(caller);
-    const slot = this.#isApart(aim.era)
-      ? (this.#slotsOf(key)[0] ?? this.#add(key, aim))
-      : this.for(caller);
+    const slot = this.#isApart(aim.era) ? this.#firstOf(client.key, aim) : this.for(caller);
     await slot.subscriptions.watch(uri);
-    const watched = this.#watches.get(key) ?? [];
-    this.#watches.set(key, [...watched, uri]);
-    for (const other of this.#slotsOf(key)) if (other !== slot) other.subscriptions.wish(uri);
-    return () => {
-      slot.subscriptions.unwatch(uri);
-      for (const other of this.#slotsOf(key)) if (other !== slot) other.subscriptions.unwish(uri);
-      this.#unwatched(key, uri);
-    };
+    const watcher = { client, capabilities };
+    const watch = this.#watches.begin(watcher, uri, slot, this.#slotsOf(client.key));
+    // While the server was asked, it may have become another client's.
+    if (this.isTaken(slot, caller)) this.#move(watch);
+    return () => this.#watches.end(watch);
   }
 
-  #unwatched(key: string, uri: string): void {
-    const watched = [...(this.#watches.get(key) ?? [])];
-    watched.splice(watched.indexOf(uri), 1);
-    if (watched.length > 0) this.#watches.set(key, watched);
-    else this.#watches.delete(key);
+  /** To a slot of its client's own. The watches of a client that is gone, or of a server, end where they are. */
+  #move(watch: Watch): void {
+    const { watcher } = watch;
+    if (this.#isEnded || watcher.client.isGone) return;
+    this.#watches.move(watch, this.#firstOf(watcher.client.key, this.aimOf(watcher)));
+  }
+
+  #firstOf(key: string, aim: Aim): ConnectionSlot {
+    return this.#slotsOf(key)[0] ?? this.#add(key, aim);
   }
 }
 

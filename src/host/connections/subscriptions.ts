@@ -67,6 +67,13 @@ export class Subscriptions {
     else this.#subscribeOnce(connection, uri, watched).catch(ignored);
   }
 
+  /** What was wished is watched from now on: the connection is held, and made if there is none. */
+  hold(): void {
+    const supervisor = this.#supervisor();
+    supervisor.leases.hold();
+    if (!supervisor.connection) supervisor.want();
+  }
+
   /** One client fewer watches it. */
   unwatch(uri: string): void {
     if (!this.#watched.has(uri)) return;

@@ -457,3 +457,38 @@ describe('a connection that is to be told what is one client’s alone', () => {
     expect([isKeptForOne(), own.owner]).toEqual([true, 'ann']);
   });
 });
+
+describe('a connection whose client is gone, but which still carries calls', () => {
+  /** One that was ann's own, and so many others of other classes, all in use. */
+  async function newSpent(others: number) {
+    const { slots, connect, made } = newSlots('auto', { classes: 'differ' });
+    const ann = newCaller('ann');
+    const spent = slots.for(ann);
+    spent.use(connect(spent), ann, deadline());
+    for (let at = 0; at < others; at++) {
+      const extensions = { [`x/${at}`]: {} };
+      for (const key of [`one${at}`, `other${at}`]) {
+        const caller = withCapabilities(key, JSON.stringify({ extensions }));
+        const slot = slots.for(caller);
+        slot.use(slot.supervisor.connection ?? connect(slot), caller, deadline());
+      }
+    }
+    slots.foundAsking();
+    for (const { leases } of made) leases.isWanted = true;
+    await slots.release('ann');
+    expect(spent.isSpent).toBe(true);
+    return { slots, spent, made };
+  }
+
+  it.each([0, 5])(
+    'is nobody’s choice, also among the most that there may be: %i others',
+    async (others) => {
+      const { slots, spent, made } = await newSpent(others);
+      const nobody = slots.for(undefined);
+      expect([nobody === spent, slots.isTaken(nobody, undefined)]).toEqual([false, false]);
+      const young = slots.for(withCapabilities('young', declared.nothing, true));
+      expect([young === spent, slots.isTaken(young, undefined)]).toEqual([false, false]);
+      expect(made.length).toBeLessThanOrEqual(7);
+    },
+  );
+});

@@ -43,7 +43,7 @@ export interface SlotsParts {
 
 export class ConnectionSlots {
   readonly #parts: SlotsParts;
-  /** At most maxShared, and as many again that have become one client's own. */
+  /** At most maxShared, and one more for each client whose own one of them has become, until it has ended. */
   readonly #shared: ConnectionSlot[];
   /** By client, at most maxPerClient each; ended when the client is gone. */
   readonly #own = new Map<string, ConnectionSlot[]>();
@@ -106,7 +106,7 @@ export class ConnectionSlots {
 
   /** Who cannot be asked must not use the connection of a client that is: a question would have no owner. */
   #forNobody(): ConnectionSlot {
-    const open = this.#open.filter(({ isSpent }) => !isSpent);
+    const open = this.#open;
     const slot = open.find(({ supervisor }) => supervisor.connection) ?? open[0];
     return slot ?? this.#aimed({ era: this.#current.aim.era, clients: bareClass });
   }
@@ -155,7 +155,7 @@ export class ConnectionSlots {
     const sameEra = this.#open.filter((slot) => this.#eraOf(slot) === aim.era);
     const inUse = sameEra.filter((slot) => !slot.isFree);
     const [first] = [...inUse.filter(isLive), ...inUse].filter(
-      (slot) => !slot.isDuplicate && !slot.isSpent && this.#serves(slot, aim.clients),
+      (slot) => !slot.isDuplicate && this.#serves(slot, aim.clients),
     );
     if (first) return first;
     const isAlike = aim.era === 'legacy' && this.#parts.facts().classes === 'alike';
@@ -173,8 +173,9 @@ export class ConnectionSlots {
     return legacy === false ? 'modern' : 'legacy';
   }
 
+  /** Those that clients may share; one whose client is gone ends, and nobody else uses it. */
   get #open(): readonly ConnectionSlot[] {
-    return this.#shared.filter(({ owner }) => owner === null);
+    return this.#shared.filter(({ owner, isSpent }) => owner === null && !isSpent);
   }
 
   /** May clients of this class use a connection that was, or will be, made as this slot is aimed? */
@@ -246,8 +247,7 @@ export class ConnectionSlots {
    */
   #isCovered(slot: ConnectionSlot): boolean {
     return this.#open.some((other, place) => {
-      if (other === slot || !isLive(other)) return false;
-      if (other.isDuplicate || other.isSpent) return false;
+      if (other === slot || !isLive(other) || other.isDuplicate) return false;
       if (slot.wished === 'modern' && slot.aim.era !== other.aim.era)
         return other.aim.era === 'modern';
       if (other.aim.era !== slot.aim.era || !this.#serves(other, slot.aim.clients)) return false;

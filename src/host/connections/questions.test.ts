@@ -301,6 +301,43 @@ describe('the roots', () => {
   );
 });
 
+describe('a call that waits until its server has been told its roots', () => {
+  /** Ann's call is the first on a connection whose server is known to ask at its start. */
+  function newWaiting(isLost = false) {
+    const world = newQuestions();
+    const { ask, connection, slot, questions } = world;
+    ask(0, 'roots/list');
+    const ann = new FakeClient('ann');
+    ann.roots = true;
+    const caller = ann.call();
+    slot.enter(caller);
+    if (isLost) connection.lose();
+    const ready: string[] = [];
+    const preparing = questions.preparing(slot, connection, caller);
+    preparing?.then(() => ready.push('ready')).catch(() => {});
+    return { ...world, ann, preparing, ready };
+  }
+
+  it.each([
+    { when: 'nothing was asked', isAsked: false },
+    { when: 'its client was asked', isAsked: true },
+  ])('waits no longer for a connection that is gone: $when', async ({ isAsked }) => {
+    const { questions, connection, ask, ann, ready } = newWaiting();
+    if (isAsked) ask(1, 'roots/list');
+    await settled();
+    expect([ann.asked.length, ready]).toEqual([isAsked ? 1 : 0, []]);
+    connection.lose();
+    questions.lost(connection);
+    await settled();
+    expect(ready).toEqual(['ready']);
+  });
+
+  it('does not begin to wait for one that is gone already', () => {
+    const { preparing, connection } = newWaiting(true);
+    expect([preparing, connection.notes]).toEqual([undefined, []]);
+  });
+});
+
 describe('roots asked for on a connection that two clients use', () => {
   /** A server that has a call of ann's and one of bob's. */
   function newShared() {

@@ -83,6 +83,7 @@ export class Questions {
     const open = this.#open.get(connection);
     this.#open.delete(connection);
     for (const cancelSignal of open?.values() ?? []) cancelSignal.abort();
+    this.#parts.roots.lost(connection);
   }
 
   // --- requests ----------------------------------------------------------------------------

@@ -24,12 +24,13 @@ interface Turn {
   readonly over: Promise<void>;
   asked(): void;
   answered(): void;
+  end(): void;
 }
 
 export class RootsAtStart {
   readonly #facts: ServerFacts;
   readonly #clock: Clock;
-  /** Of connections whose first question is awaited, until it is answered or its time is over. */
+  /** Of connections whose first question is awaited, until it is answered, its time is over or the connection is. */
   readonly #turns = new Map<Connection, Turn>();
   /** When each connection was made; gone with the connection. */
   readonly #madeAt = new WeakMap<Connection, number>();
@@ -41,7 +42,7 @@ export class RootsAtStart {
 
   /** A connection was made; its server may ask now. */
   connected(slot: ConnectionSlot, connection: Connection): void {
-    if (connection.era !== 'legacy' || !hasRoots(slot.aim.clients)) return;
+    if (connection.era !== 'legacy' || connection.isLost || !hasRoots(slot.aim.clients)) return;
     this.#madeAt.set(connection, this.#clock.now());
     const { asksAtStart } = this.#facts.now;
     // Nobody is there yet who could answer, or nobody will be asked.
@@ -56,7 +57,7 @@ export class RootsAtStart {
     if (turn) return turn.over;
     const { client } = caller;
     const mustTell = this.#facts.now.asksAtStart === true && slot.isUnused(connection);
-    if (!mustTell || !client.hasRoots(caller)) return undefined;
+    if (!mustTell || connection.isLost || !client.hasRoots(caller)) return undefined;
     slot.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
     // That it does not ask again says nothing about what it does at its start.
@@ -73,6 +74,11 @@ export class RootsAtStart {
 
   answered(connection: Connection): void {
     this.#turns.get(connection)?.answered();
+  }
+
+  /** The connection is gone: nothing will be asked or answered on it. */
+  lost(connection: Connection): void {
+    this.#turns.get(connection)?.end();
   }
 
   /** `unasked` is told when the whole time has passed and nothing was asked. */
@@ -99,7 +105,7 @@ export class RootsAtStart {
       timer[Symbol.dispose]();
       timer = this.#clock.after(settleMs, end);
     };
-    const turn = { over, asked, answered };
+    const turn = { over, asked, answered, end };
     this.#turns.set(connection, turn);
     return turn;
   }

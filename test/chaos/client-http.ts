@@ -26,8 +26,8 @@ export interface HttpClientOptions {
   readonly tally: Tally;
   /** What it says that it can do; with `roots`, it has some of its own. */
   readonly capabilities?: object;
-  /** How long it takes to answer when it is asked for them. */
-  readonly rootsDelayMs?: () => number;
+  /** Resolves when it answers, if it is asked for them; at once if this is not given. */
+  readonly rootsReady?: () => Promise<unknown>;
 }
 
 interface Sent {
@@ -48,7 +48,8 @@ export class HttpClient implements Client {
   #session: string | undefined;
 
   constructor(options: HttpClientOptions) {
-    const { url, era, history, tally, capabilities = {}, rootsDelayMs = () => 0 } = options;
+    const { url, era, history, tally, capabilities = {} } = options;
+    const { rootsReady = async () => {} } = options;
     this.#url = url;
     this.#era = era;
     this.#tally = tally;
@@ -57,7 +58,7 @@ export class HttpClient implements Client {
     // In the modern era it would be asked in its calls, and only by a server that it calls.
     const send = (frame: string) => this.#reply(frame);
     const hasRoots = era === 'legacy' && 'roots' in capabilities;
-    this.#roots = hasRoots ? new OwnRoots({ history, delayMs: rootsDelayMs, send }) : undefined;
+    this.#roots = hasRoots ? new OwnRoots({ history, ready: rootsReady, send }) : undefined;
   }
 
   /** Resolves when it was asked for its roots; never if it has none. */

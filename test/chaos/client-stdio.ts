@@ -117,7 +117,8 @@ class Life {
     history.begin(name);
     this.#book = new CallBook(history, options.tally, era);
     const send = async (frame: string) => this.#write(frame);
-    this.#roots = era === 'legacy' ? new OwnRoots({ history, delayMs: () => 0, send }) : undefined;
+    this.#roots =
+      era === 'legacy' ? new OwnRoots({ history, ready: async () => {}, send }) : undefined;
     this.#child = options.start(name);
     this.#ended = once(this.#child, 'exit');
     this.#child.stdin?.on('error', () => {}); // the end of stdout tells it

@@ -11,6 +11,7 @@ import { pipeBytes } from './pipe.ts';
 import {
   entryOf,
   factsOf,
+  lateServers,
   ownRootedServer,
   ownServers,
   rootedServers,
@@ -56,6 +57,7 @@ export class Fleet {
   readonly orphans: string[] = [];
   #isClosed = false;
   #visits = 0;
+  #lateVisits = 0;
 
   private constructor(
     home: GatewayHome,
@@ -70,6 +72,7 @@ export class Fleet {
     this.servers = [
       ...sharedServers,
       ...rootedServers,
+      ...lateServers,
       ...own.flatMap(({ servers, rooted }) => [...servers, rooted]),
     ];
   }
@@ -88,11 +91,11 @@ export class Fleet {
       const path = isPoor ? poorPath : (process.env['PATH'] ?? '');
       return { name, servers, rooted, configFile, path };
     });
-    const remote = sharedServers.filter(({ transport }) => transport !== 'stdio');
+    const shared = [...sharedServers, ...rootedServers, ...lateServers];
+    const remote = shared.filter(({ transport }) => transport !== 'stdio');
     const webServers = await Promise.all(
       remote.map((spec) => WebServer.start(spec, home.folder, dice.of(spec.name))),
     );
-    const shared = [...sharedServers, ...rootedServers];
     const configFile = configure(home, 'shared', entries(home, shared, webServers));
     const gateway = await Gateway.start(home, configFile).catch(async (error: unknown) => {
       await Promise.all(webServers.map((server) => server.close()));
@@ -119,6 +122,15 @@ export class Fleet {
     this.#visits += 1;
     const spec = rootedServers[at];
     if (spec === undefined) throw new Error('there is no server that asks for roots');
+    return spec;
+  }
+
+  /** One for clients that tell their roots late; in turn as well. */
+  nextLate(): ServerSpec {
+    const at = this.#lateVisits % lateServers.length;
+    this.#lateVisits += 1;
+    const spec = lateServers[at];
+    if (spec === undefined) throw new Error('there is no server for late clients');
     return spec;
   }
 

@@ -1,7 +1,6 @@
 // The roots of one client that has declared some: no two clients have the same. It answers whoever asks
 // for them, not at once, and notes when its answer has arrived.
 
-import { pauseMs } from './client.ts';
 import type { History } from './history.ts';
 import type { Message } from './seen.ts';
 
@@ -10,8 +9,8 @@ export const rootsCapability = { roots: { listChanged: true } };
 
 export interface OwnRootsOptions {
   readonly history: History;
-  /** How long it takes to answer. */
-  readonly delayMs: () => number;
+  /** Resolves when it answers a question that has come. */
+  readonly ready: () => Promise<unknown>;
   /** Sends a frame; true when it has arrived. */
   readonly send: (frame: string) => Promise<boolean>;
 }
@@ -41,8 +40,8 @@ export class OwnRoots {
   }
 
   async #answer(id: unknown): Promise<void> {
-    const { delayMs, send, history } = this.#options;
-    await pauseMs(delayMs());
+    const { ready, send, history } = this.#options;
+    await ready();
     const result = { roots: [{ uri: this.#uri }] };
     if (await send(JSON.stringify({ jsonrpc: '2.0', id, result }))) history.told();
   }

@@ -27,6 +27,8 @@ export interface ServerSpec {
   readonly isRough?: boolean;
   /** Does it ask its clients for their roots, and tell what it was told? */
   readonly isRooted?: boolean;
+  /** Does it ask for them only in the middle of a call, on its stream? */
+  readonly asksInCalls?: boolean;
   /** Does it stay when its stdin ends, with a child in a session of its own? */
   readonly isStubborn?: boolean;
 }
@@ -84,6 +86,19 @@ export const rootedServers: readonly ServerSpec[] = Array.from({ length: 8 }, (_
   isRooted: true,
 }));
 
+/**
+ * The same for clients that tell their roots while a call of another runs. They ask only in calls, so that
+ * nobody has told them any before, and nothing else happens to them.
+ */
+export const lateServers: readonly ServerSpec[] = [1, 2].flatMap((at) => {
+  const asking = { ...plain, era: 'legacy', isRooted: true, asksInCalls: true } as const;
+  const spared = { ...asking, isTrusted: false, callTimeoutMs: 10_000, faultShare: 0 };
+  return [
+    { ...spared, name: `late${at}` },
+    { ...spared, name: `inner${at}`, transport: 'http' as const },
+  ];
+});
+
 /** Behind the gateway of one stdio client; the names are its own, as its servers are. */
 export function ownServers(client: string): readonly ServerSpec[] {
   return [
@@ -97,6 +112,11 @@ export function ownServers(client: string): readonly ServerSpec[] {
 /** The one of them that asks for roots. */
 export function ownRootedServer(client: string): ServerSpec {
   return { ...plain, name: `${client}roots`, era: 'legacy', isRooted: true };
+}
+
+/** How the fixture asks for roots. */
+export function rootsOf({ isRooted = false, asksInCalls = false }: ServerSpec) {
+  return { roots: isRooted && !asksInCalls, rootsInCalls: isRooted && asksInCalls };
 }
 
 const stubborn: readonly Misbehaviour[] = [{ kind: 'ignore-eof' }, { kind: 'setsid-child' }];
@@ -118,7 +138,7 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
   const faults = spec.isStubborn === true ? stubborn : [];
   return {
     ...(isProcess
-      ? faultyStdio({ ...filesOf(folder, spec), era, faults, roots: spec.isRooted === true })
+      ? faultyStdio({ ...filesOf(folder, spec), era, faults, ...rootsOf(spec) })
       : { type: transport, url }),
     // Said of servers at addresses too: by default they are left alone for up to five minutes.
     restart: { max: restarts, windowMs: 600_000, minDelayMs: 20, maxDelayMs: 300 },

@@ -7,6 +7,7 @@ import { type ClientRow, Clients } from './clients.ts';
 import type { Fleet } from './fleet.ts';
 import { Harm } from './harm.ts';
 import { Lane } from './lane.ts';
+import { lateVisits } from './late-visits.ts';
 import type { Tally } from './tally.ts';
 import { visits } from './visits.ts';
 
@@ -23,11 +24,12 @@ export interface StormOptions {
 }
 
 export async function storm({ name, seconds, fleet, dice, tally }: StormOptions): Promise<void> {
-  const { folder, claims, servers, webServers } = fleet;
+  const { folder, claims, servers } = fleet;
   const clients = await Clients.open(name, fleet, tally);
   const isOver = AbortSignal.timeout(seconds * 1000);
   setMaxListeners(0, isOver);
   const { all, mortal } = clients;
+  const webServers = fleet.webServers.filter(({ isVictim }) => isVictim);
   const victims = { folder, claims, servers, webServers, clients: all, mortal };
   const harm = new Harm(victims, dice.of(`${name}-harm`), tally, isOver);
   const lanes = clients.rows.flatMap((row) =>
@@ -54,6 +56,7 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
       const own = `${name}-${series}`;
       return visits({ name: own, fleet, dice: dice.of(own), tally, isOver });
     }),
+    lateVisits({ name: `${name}-late`, fleet, dice: dice.of(`${name}-late`), tally, isOver }),
   ]);
   await clients.leave(patienceMs);
 }

@@ -70,9 +70,9 @@ class Visit {
     const { name: series, fleet, dice, tally } = this.#options;
     const history = new History(fleet.folder, `${series}-${this.#number}-${name}`);
     const capabilities = hasRoots ? rootsCapability : {};
-    const rootsDelayMs = () => dice.between(0, 400);
+    const rootsReady = () => pauseMs(dice.between(0, 400));
     const { url } = fleet.gateway;
-    return new HttpClient({ url, era: 'legacy', history, tally, capabilities, rootsDelayMs });
+    return new HttpClient({ url, era: 'legacy', history, tally, capabilities, rootsReady });
   }
 
   /** One call after the other: what a client has asked twice at once would share one answer. */

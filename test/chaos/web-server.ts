@@ -12,7 +12,7 @@ import type { Dice } from '../support/dice.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { pauseMs } from './client.ts';
 import { monotonicMs } from './history.ts';
-import { filesOf, type ServerSpec } from './servers.ts';
+import { filesOf, rootsOf, type ServerSpec } from './servers.ts';
 
 export class WebServer {
   readonly #spec: ServerSpec;
@@ -40,6 +40,11 @@ export class WebServer {
 
   get name(): string {
     return this.#spec.name;
+  }
+
+  /** Is harm meant for it? */
+  get isVictim(): boolean {
+    return this.#spec.faultShare > 0;
   }
 
   get url(): string {
@@ -78,7 +83,8 @@ export class WebServer {
   /** Resolves when it listens, or has ended before that. */
   async #listen(): Promise<{ readonly exited: Promise<unknown> }> {
     const { era } = this.#spec;
-    const { command, args } = faultyStdio({ ...filesOf(this.#folder, this.#spec), era });
+    const files = filesOf(this.#folder, this.#spec);
+    const { command, args } = faultyStdio({ ...files, era, ...rootsOf(this.#spec) });
     const options = ['--http', String(this.#port), '--until-eof'];
     const child = spawn(command, [...args, ...options], { stdio: ['pipe', 'pipe', 'ignore'] });
     this.#child = child;

@@ -334,6 +334,32 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'isOwn || isForAll(server, call.request, cacheable)', replace: 'true' }],
   },
   {
+    id: 'late-roots',
+    breaks:
+      'Roots that a client tells late reach a connection that another client has come to use since the first was asked.',
+    file: 'src/host/connections/connection-slots.ts',
+    foundBy: 'chaos',
+    promise: 'own-roots',
+    rules: ['foreignRoots'],
+    edits: [{ find: 'slot.onlyClientOf(connection)?.key !== key', replace: 'false' }],
+  },
+  {
+    id: 'roots-in-a-call',
+    breaks:
+      'Roots that a server asks for on the stream of a call are told on that connection, whoever else uses it.',
+    file: 'src/host/connections/questions.ts',
+    foundBy: 'chaos',
+    promise: 'own-roots',
+    rules: ['foreignRoots'],
+    edits: [
+      {
+        find: 'return this.#rootsAsked(slot, message, likely, from);',
+        replace:
+          'return about && likely ? this.#carry(slot, message, likely, from) : this.#rootsAsked(slot, message, likely, from);',
+      },
+    ],
+  },
+  {
     id: 'unsaved-record',
     breaks: 'What is put into the store is acknowledged before it is on the disk.',
     file: 'src/store/pending-changes.ts',

@@ -29,6 +29,8 @@ export interface FaultyOptions {
   readonly listScope?: 'public' | 'private';
   /** Does it ask for its client's roots, and have the tool that tells them? */
   readonly roots?: boolean;
+  /** Has it that tool, and asks only in calls of it that say so? */
+  readonly rootsInCalls?: boolean;
 }
 
 export interface FaultyCommand {
@@ -114,6 +116,7 @@ function flagsOf(options: FaultyOptions): string[] {
       value === undefined ? [] : [flag, String(value)],
     ),
     ...(options.roots === true ? ['--roots'] : []),
+    ...(options.rootsInCalls === true ? ['--roots-in-calls'] : []),
     ...(options.faults ?? []).flatMap((fault) => ['--fault', JSON.stringify(fault)]),
   ];
 }

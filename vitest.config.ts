@@ -66,6 +66,8 @@ export default defineConfig({
           hookTimeout: 60_000,
           // One more than the two cores that are asked for: a third of the time a file waits for processes.
           maxWorkers: 3,
+          // Of tests that run side by side within a file; more would be late for what waits for seconds.
+          maxConcurrency: 3,
           setupFiles: ['test/support/no-survivors.ts'],
         },
       },

@@ -20,7 +20,7 @@ describe('eight seconds of chaos', () => {
       hasNeighbours: false,
       say: (line) => console.log(line),
     });
-  }, 240_000);
+  }, 120_000);
 
   it('lose no call and answer none twice #one-answer', () => {
     expect(figure('lost: calls that never got an answer')).toBe(0);

@@ -19,6 +19,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { type EventLogProblem, openEventLog } from '../../src/observe/event-log.ts';
+import { builtModule } from '../support/build.ts';
 
 let folder: string;
 let file: string;
@@ -154,8 +155,8 @@ describe('several writers of one event log', () => {
   });
 
   const program = `
-    import { openEventLog } from ${JSON.stringify(new URL('../../src/observe/event-log.ts', import.meta.url).href)};
-    import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
+    import { openEventLog } from ${JSON.stringify(builtModule('observe/event-log.js'))};
+    import { systemClock } from ${JSON.stringify(builtModule('kernel/system-clock.js'))};
     const [, folder, from, count] = process.argv;
     const log = openEventLog(folder, 200_000, { clock: systemClock, report: () => process.exit(9) });
     for (let n = 0; n < Number(count); n += 1) {
@@ -164,7 +165,7 @@ describe('several writers of one event log', () => {
     }
     await log[Symbol.asyncDispose]();`;
   const start = (from: string, count: number) => {
-    const args = ['--import', 'tsx', '--input-type=module', '-e', program, folder, from];
+    const args = ['--input-type=module', '-e', program, folder, from];
     const stdio: ['ignore', 'pipe', 'inherit'] = ['ignore', 'pipe', 'inherit'];
     const child = spawn(process.execPath, [...args, String(count)], { stdio });
     return { child, exited: once(child, 'exit') };

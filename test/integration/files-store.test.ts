@@ -24,6 +24,7 @@ import { systemClock } from '../../src/kernel/system-clock.ts';
 import { openFilesStore } from '../../src/store/file-store.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
 import { encodeRecord } from '../../src/store/record.ts';
+import { builtModule } from '../support/build.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { storeSuite } from '../support/store-suite/store-suite.ts';
 
@@ -159,8 +160,8 @@ describe('the files of a store', () => {
 
 describe('a process that may open few files', () => {
   const program = `
-    import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/file-store.ts', import.meta.url).href)};
-    import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
+    import { openFilesStore } from ${JSON.stringify(builtModule('store/file-store.js'))};
+    import { systemClock } from ${JSON.stringify(builtModule('kernel/system-clock.js'))};
     const report = ({ detail }) => process.stdout.write(detail + '\\n');
     const store = openFilesStore(process.argv[1], { clock: systemClock, report });
     const records = store.records('verdicts', { durability: 'forgetful' });
@@ -185,7 +186,7 @@ describe('a process that may open few files', () => {
       writeFileSync(join(folder, 'verdicts', file(key)), bytes);
     }
     const script = 'ulimit -n 256; exec "$0" "$@"';
-    const args = ['--import', 'tsx', '--input-type=module', '-e', program, folder];
+    const args = ['--input-type=module', '-e', program, folder];
     const child = spawn('sh', ['-c', script, process.execPath, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -196,8 +197,8 @@ describe('a process that may open few files', () => {
 describe('a process killed while it writes to its store', () => {
   // Each put is acknowledged on stdout only after it resolved; two keys take turns.
   const program = `
-    import { openFilesStore } from ${JSON.stringify(new URL('../../src/store/file-store.ts', import.meta.url).href)};
-    import { systemClock } from ${JSON.stringify(new URL('../../src/kernel/system-clock.ts', import.meta.url).href)};
+    import { openFilesStore } from ${JSON.stringify(builtModule('store/file-store.js'))};
+    import { systemClock } from ${JSON.stringify(builtModule('kernel/system-clock.js'))};
     const store = openFilesStore(process.argv[1], { clock: systemClock, report: () => process.exit(9) });
     const records = store.records('verdicts', { durability: 'forgetful' });
     for (let count = Number(process.argv[2]); ; count += 1) {
@@ -209,7 +210,7 @@ describe('a process killed while it writes to its store', () => {
     const folder = join(root, 'state');
     let acknowledged = 0;
     for (const patience of [1, 2, 3, 7, 20, 55]) {
-      const args = ['--import', 'tsx', '--input-type=module', '-e', program, folder];
+      const args = ['--input-type=module', '-e', program, folder];
       const child = spawn(process.execPath, [...args, String(acknowledged + 1)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });

@@ -261,11 +261,7 @@ describe('errors of a living server', () => {
       { timeoutMs: 100 },
     );
     expect((await faultOf(frozen)).code).toBe('timeout');
-    await until(
-      () => statusOf(running, 'box').restarts === 1,
-      'the failed probe was noticed',
-      30_000,
-    );
+    await until(() => statusOf(running, 'box').restarts === 1, 'the failed probe was noticed');
     expect(textOf(await running.call('box', 'echo', { text: 'back' }))).toBe('back');
     expect(statusOf(running, 'box').generation).toBe(2);
   });

@@ -29,7 +29,7 @@ describe('the host in a simulated world', () => {
       reports.push(report);
       all.add(report);
     }
-  }, 600_000);
+  }, 120_000);
 
   it('gives every call exactly one answer, of its own and in time #one-answer #right-answer #deadline #cancel', () => {
     expect(broken('one-answer', 'right-answer', 'deadline', 'cancel', 'typed-faults')).toEqual([]);

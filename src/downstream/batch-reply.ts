@@ -2,8 +2,9 @@
 // comes before an answer leaves at once. A request that was cancelled has no answer, and a batch without
 // answers is not answered at all.
 
+import type { Frame } from '../wire/frames.ts';
 import { byteLengthOf } from '../wire/pieces.ts';
-import type { Frame, Reply } from './contract.ts';
+import type { Reply } from './contract.ts';
 
 /** Told how much has been gathered, and, with a negative number, that it has left. */
 export interface BatchListener {

@@ -4,13 +4,11 @@
 // which takes what belongs to it and then exactly one answer.
 
 import type { Principal } from '../policy/principal.ts';
+import type { Frame } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 
 /** Requests of one client that may be under way; every server's queue is far smaller. */
 export const maxUnderWay = 4_096;
-
-/** A message on its way out: JSON text on one line, in pieces that are written one after another. */
-export type Frame = readonly (string | Buffer)[];
 
 /** Where one request is answered. After the answer, or once the client is gone, nothing is taken. */
 export interface Reply {

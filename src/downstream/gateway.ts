@@ -16,6 +16,7 @@ import { notificationAccess } from '../policy/method-access.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
+import { errorFrame, idText, notificationFrame } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
@@ -29,13 +30,13 @@ import {
   type Session,
   type Underway,
 } from './contract.ts';
-import { errorFrame, faultResult, idText, notificationFrame, tooManyUnderWay } from './frames.ts';
 import { legacyGreeting } from './greeting.ts';
 import { Incoming } from './incoming.ts';
 import { answerRequest } from './methods.ts';
 import { Draining } from './outgoing/draining.ts';
+import { faultError, faultResult, tooManyUnderWay } from './refusals.ts';
 import { Parking } from './relay/parking.ts';
-import { type AskedOperation, faultError, Relay } from './relay/relay.ts';
+import { type AskedOperation, Relay } from './relay/relay.ts';
 import { relayedParams } from './relay/relayed-params.ts';
 import { Seal } from './relay/seal.ts';
 import type { Listening } from './subscriptions/listen.ts';
@@ -278,7 +279,7 @@ export class Gateway implements Front, AsyncDisposable {
 
   #tellAll(kind: ListKind, servers: ReadonlySet<string>): void {
     const method = `notifications/${kind}/list_changed`;
-    const frame = [`{"jsonrpc":"2.0","method":"${method}"}`];
+    const frame = notificationFrame(method);
     const requests = [...servers].map((server) => serverRequest('list', server));
     const { access } = this.host;
     const maySee = (principal: Principal) =>

@@ -6,18 +6,19 @@ import type { Caller, Client } from '../host/connections/caller.ts';
 import { CancelSignal } from '../kernel/cancel-signal.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Era } from '../wire/eras.ts';
-import { objectAt } from '../wire/parts.ts';
-import type { Message } from '../wire/scan.ts';
-import { oneLine, splice } from '../wire/splice.ts';
-import type { Frame, Reply, Underway } from './contract.ts';
 import {
   carriedErrorFrame,
   type ErrorToSend,
   errorFrame,
+  type Frame,
   idText,
   notificationFrame,
   resultFrame,
-} from './frames.ts';
+} from '../wire/frames.ts';
+import { objectAt } from '../wire/parts.ts';
+import type { Message } from '../wire/scan.ts';
+import { oneLine, splice } from '../wire/splice.ts';
+import type { Reply, Underway } from './contract.ts';
 
 export interface Sender {
   readonly principal: Principal;

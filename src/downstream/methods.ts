@@ -16,8 +16,13 @@ import type { Gateway } from './gateway.ts';
 import { discovery } from './greeting.ts';
 import type { Incoming } from './incoming.ts';
 import { drainingFault } from './outgoing/draining-faults.ts';
-import { invalidParams, methodNotFound, refuseRequest, textParam } from './refusals.ts';
-import { unknownName } from './relay/relay.ts';
+import {
+  invalidParams,
+  methodNotFound,
+  refuseRequest,
+  textParam,
+  unknownName,
+} from './refusals.ts';
 import { listen, subscribe, unsubscribe } from './subscriptions/watching.ts';
 import { listTasks, modernTaskRequest, sessionTaskRequest } from './tasks/task-requests.ts';
 import { callOwnTool } from './view/own-tools.ts';

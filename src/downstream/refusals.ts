@@ -2,13 +2,27 @@
 // share, and how whatever went wrong on the way becomes the answer.
 
 import { RpcAnswer } from '../host/call/call-faults.ts';
-import { faultFrom } from '../kernel/fault.ts';
+import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { disclosedRecord } from '../policy/disclosure.ts';
+import type { Principal } from '../policy/principal.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
+import type { ErrorToSend } from '../wire/frames.ts';
 import { WireError } from '../wire/wire-error.ts';
-import type { ErrorToSend } from './frames.ts';
+import { maxUnderWay } from './contract.ts';
 import type { Incoming } from './incoming.ts';
-import { faultError } from './relay/relay.ts';
+
+/** One client must not fill our memory with requests that wait. */
+export const tooManyUnderWay: ErrorToSend = {
+  code: rpcCodes.internalError,
+  message: `Too many requests: ${maxUnderWay} are under way; wait for answers`,
+};
+
+/** A defect of ours, of which nothing is disclosed. */
+export const internalError: ErrorToSend = {
+  code: rpcCodes.internalError,
+  message: 'Internal error',
+};
 
 export function methodNotFound(method: string): ErrorToSend {
   return { code: rpcCodes.methodNotFound, message: `Method not found: ${method}` };
@@ -25,6 +39,40 @@ export function textParam(
 ): string | undefined {
   const span = message.paramsObject?.find(key);
   return span && textOf(message.bytes, span);
+}
+
+/** A fault of a tool call as a result that the model can read. */
+export function faultResult(
+  fault: Fault,
+  { isModern, principal }: { readonly isModern: boolean; readonly principal: Principal },
+): string {
+  const record = disclosedRecord(fault.record, principal);
+  const result = {
+    ...(isModern ? { resultType: 'complete' } : {}),
+    content: [{ type: 'text', text: record.detail }],
+    isError: true,
+    _meta: { 'holdfast/fault': record },
+  };
+  return JSON.stringify(result);
+}
+
+/** A fault of anything but a tool call. */
+export function faultError(fault: Fault, principal: Principal): ErrorToSend {
+  const record = disclosedRecord(fault.record, principal);
+  return { code: rpcCodes.internalError, message: record.detail, data: JSON.stringify(record) };
+}
+
+/** What is hidden and what does not exist are answered alike. */
+export function unknownName(
+  what: 'tool' | 'prompt',
+  { message }: Incoming,
+  calledAs?: string,
+): ErrorToSend {
+  const span = message.paramsObject?.find('name');
+  const name = calledAs ?? (span && textOf(message.bytes, span));
+  const message_ =
+    name === undefined ? `Invalid params: name is missing` : `Unknown ${what}: ${name}`;
+  return { code: rpcCodes.invalidParams, message: message_ };
 }
 
 /** What was thrown becomes the answer. */

@@ -7,7 +7,7 @@ import type { Noise } from '../observe/events.ts';
 import type { Child } from '../supervise/child.ts';
 import type { Described } from '../supervise/supervisor.ts';
 import type { Era } from '../wire/eras.ts';
-import type { Piece } from '../wire/pieces.ts';
+import type { Params } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Exchange, ExchangeOptions } from './exchange.ts';
 
@@ -19,20 +19,6 @@ export interface Greeting {
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly instructions: string | undefined;
 }
-
-/** JSON text that is carried: text, bytes, or several pieces of either. */
-export type Carried = string | Buffer | readonly Piece[];
-
-/**
- * The parameters of a request as JSON text, written into the frame as they are: the members
- * without the braces, and those of `_meta` apart, because the connection adds its own to them.
- */
-export interface Params {
-  readonly members: Carried;
-  readonly meta?: string | Buffer;
-}
-
-export const noParams: Params = { members: '' };
 
 export interface RequestOptions extends ExchangeOptions {
   /** It is cancelled after this long; for requests of our own, which no call's deadline ends. */

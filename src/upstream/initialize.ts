@@ -5,9 +5,10 @@
 import { Fault } from '../kernel/fault.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { latestLegacyVersion, legacyVersions } from '../wire/eras.ts';
+import { noParams } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import { classifyProbe, isRecord, type ProbeOutcome } from './classify.ts';
-import { type Greeting, noParams } from './connection.ts';
+import type { Greeting } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import type { NegotiationOptions, Talk } from './negotiate.ts';
 

@@ -3,9 +3,10 @@
 // the answer came with a status that says that the request was bad.
 
 import { valueOf as parsed } from '../wire/decode.ts';
+import { noParams } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import { isRecord } from './classify.ts';
-import { type Connection, noParams } from './connection.ts';
+import type { Connection } from './connection.ts';
 
 const probeAnswerMs = 5_000;
 

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { manualClock, settled } from '../../test/support/manual-clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Era } from '../wire/eras.ts';
+import type { Params } from '../wire/frames.ts';
 import { scanMessage } from '../wire/scan.ts';
 import type { ProbeOutcome } from './classify.ts';
-import type { Greeting, Params } from './connection.ts';
+import type { Greeting } from './connection.ts';
 import { Exchange } from './exchange.ts';
 import {
   type EraKnowledge,

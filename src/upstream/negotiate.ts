@@ -6,8 +6,9 @@
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { type Era, envelopeKeys, modernVersion } from '../wire/eras.ts';
+import type { Params } from '../wire/frames.ts';
 import { classifyProbe, type ProbeOutcome } from './classify.ts';
-import type { Greeting, Params, RequestOptions } from './connection.ts';
+import type { Greeting, RequestOptions } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import { accepted, answerTo, Refused, sendInitialize } from './initialize.ts';
 import {

@@ -6,9 +6,10 @@ import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { envelopeKeys, modernVersion } from '../wire/eras.ts';
+import { noParams } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import { classifyProbe, isRecord, type ProbeOutcome, type ProbeVerdict } from './classify.ts';
-import { type Greeting, noParams } from './connection.ts';
+import type { Greeting } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import type { EraMemory, Talk } from './negotiate.ts';
 

@@ -4,13 +4,21 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { canonicalText } from '../../src/wire/canonical.ts';
-import {
-  errorFrame,
-  notificationFrame,
-  requestFrame,
-  resultFrame,
-} from '../../src/wire/compose.ts';
 import { type EnvelopeKey, knownKeys } from '../../src/wire/envelope-keys.ts';
+import {
+  asLine,
+  type Carried,
+  errorFrame,
+  joined,
+  notificationFrame,
+  notificationToServer,
+  requestFrame,
+  requestToServer,
+  resultFrame,
+  type TextOrFrame,
+  textOfId,
+  withProgress,
+} from '../../src/wire/frames.ts';
 import { memberEdits } from '../../src/wire/member-edits.ts';
 import { type Message, scanMessage } from '../../src/wire/scan.ts';
 import { oneLine, splice } from '../../src/wire/splice.ts';
@@ -32,7 +40,7 @@ export function checkRewrites(
   checkCanonical(bytes, root);
   checkLine(bytes, value);
   if (message !== undefined) checkEdits(message, root, dice);
-  if (dice.chance(0.5)) checkFrames(bytes, value, dice);
+  if (dice.chance(0.5)) checkFrames(bytes, value, root, dice);
 }
 
 // --- canonical text ------------------------------------------------------------------------
@@ -158,11 +166,12 @@ const ids: readonly [number | string, ...(number | string)[]] = [
 ];
 
 /** A value that was taken, carried in a frame of ours as bytes and as text. */
-function checkFrames(bytes: Buffer, value: unknown, dice: Dice): void {
-  const carried = dice.chance(0.5) ? bytes : bytes.toString('utf8');
+function checkFrames(bytes: Buffer, value: unknown, root: TokenNode, dice: Dice): void {
+  const line = oneLine(bytes);
+  const carried = dice.chance(0.5) ? line : line.toString('utf8');
   const [id, text, method] = [dice.pick(ids), dice.pick(texts), dice.pick(texts)];
   const error = { code: -32_603, message: text, data: value };
-  switch (dice.between(0, 3)) {
+  switch (dice.between(0, 4)) {
     case 0:
       return checkFrame(requestFrame(7, method, carried), {
         jsonrpc: '2.0',
@@ -177,13 +186,48 @@ function checkFrames(bytes: Buffer, value: unknown, dice: Dice): void {
         params: value,
       });
     case 2:
-      return checkFrame(resultFrame(id, carried), { jsonrpc: '2.0', id, result: value });
+      return checkFrame(resultFrame(textOfId(id), carried), { jsonrpc: '2.0', id, result: value });
+    case 3:
+      return checkFrame(
+        errorFrame(textOfId(id), { code: error.code, message: text, data: carried.toString() }),
+        { jsonrpc: '2.0', id, error },
+      );
     default:
-      return checkFrame(errorFrame(id, error.code, text, carried), { jsonrpc: '2.0', id, error });
+      if (root.kind === 'object') checkFramesToServer(line, value as object, root, method, dice);
   }
 }
 
-function checkFrame(frame: Buffer, expected: unknown): void {
+const noMembers: [Carried, ...Carried[]] = ['', Buffer.alloc(0), []];
+
+/** The members of an object that was taken, or none, as the parameters of a message to a server. */
+function checkFramesToServer(
+  line: Buffer,
+  taken: object,
+  root: TokenNode,
+  method: string,
+  dice: Dice,
+): void {
+  const isEmpty = root.members.length === 0 || dice.chance(0.1);
+  const value = isEmpty ? {} : taken;
+  const inside = line.subarray(line.indexOf('{') + 1, line.lastIndexOf('}'));
+  const members = dice.pick<Carried>(isEmpty ? noMembers : [inside, `${inside}`, [' ', inside]]);
+  if (dice.chance(0.3)) {
+    const frame = notificationToServer(method, { members });
+    return checkFrame(frame, { jsonrpc: '2.0', method, params: value });
+  }
+  // A `_meta` that stands among the members would be there twice: the relay takes it out before.
+  if (Object.hasOwn(value, '_meta')) return;
+  const meta = dice.pick<string | Buffer>(['', '"a":{"b":"é"}', Buffer.from('"a":{"b":"é"}')]);
+  const envelope = dice.pick(['', withProgress('', 7), withProgress('"k":1', 7)]);
+  const own = JSON.parse(`{${[envelope, meta.toString()].filter(Boolean).join(',')}}`);
+  const hasMeta = Object.keys(own).length > 0;
+  const params = hasMeta ? { ...value, _meta: own } : value;
+  const frame = requestToServer(7, method, { members, meta }, envelope);
+  checkFrame(frame, { jsonrpc: '2.0', id: 7, method, params });
+}
+
+function checkFrame(made: TextOrFrame, expected: unknown): void {
+  const frame = Buffer.from(joined(asLine(made)) as Buffer);
   const isLine = frame.indexOf(lineFeed) === frame.length - 1 && !frame.includes(carriageReturn);
   agree(isLine, () => 'a frame of ours is not one line');
   const line = frame.subarray(0, -1);

@@ -1,16 +1,10 @@
 // The gateway as the HTTP front sees it, played by a test: every request, message and session that
 // comes through the door is written down, and answered when and how the test says.
 
-import type {
-  Frame,
-  Front,
-  Outlet,
-  Reply,
-  Session,
-  Underway,
-} from '../../src/downstream/contract.ts';
+import type { Front, Outlet, Reply, Session, Underway } from '../../src/downstream/contract.ts';
 import type { Principal } from '../../src/policy/principal.ts';
 import { legacyVersions } from '../../src/wire/eras.ts';
+import type { Frame } from '../../src/wire/frames.ts';
 import type { Message } from '../../src/wire/scan.ts';
 
 export interface Asked {

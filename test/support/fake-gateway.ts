@@ -3,12 +3,13 @@
 
 import { configFromObject } from '../../src/config/load.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
-import type { Frame, Reply, Session, Underway } from '../../src/downstream/contract.ts';
+import type { Reply, Session, Underway } from '../../src/downstream/contract.ts';
 import { Gateway } from '../../src/downstream/gateway.ts';
 import { HostCore } from '../../src/host/host-core.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
 import { localUser, type Principal } from '../../src/policy/principal.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
+import type { Frame } from '../../src/wire/frames.ts';
 import { scanMessage } from '../../src/wire/scan.ts';
 import { FakeHttp } from './fake-http.ts';
 import { ManualClock, settled as oneTurn } from './manual-clock.ts';

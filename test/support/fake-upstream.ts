@@ -2,14 +2,10 @@
 // written down, and requests are answered when and how the test says.
 
 import { Fault } from '../../src/kernel/fault.ts';
-import type {
-  Connection,
-  Greeting,
-  Params,
-  RequestOptions,
-} from '../../src/upstream/connection.ts';
+import type { Connection, Greeting, RequestOptions } from '../../src/upstream/connection.ts';
 import { Exchange } from '../../src/upstream/exchange.ts';
 import type { Era } from '../../src/wire/eras.ts';
+import type { Params } from '../../src/wire/frames.ts';
 import { scanMessage } from '../../src/wire/scan.ts';
 import { carriedText } from './carried-text.ts';
 

@@ -6,11 +6,10 @@
 import type { Caller, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { idOf } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
+import { type Frame, notificationFrame, requestFrame } from '../../wire/frames.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import type { Span } from '../../wire/span.ts';
 import { oneLine, splice } from '../../wire/splice.ts';
-import type { Frame } from '../contract.ts';
-import { notificationFrame, requestFrame } from '../frames.ts';
 import { withElicitationId } from '../relay/elicitation.ts';
 import { type ClientCapabilities, elicitationMode } from './client-capabilities.ts';
 

@@ -9,26 +9,13 @@ import { RingMap } from '../../kernel/ring-map.ts';
 import type { Principal } from '../../policy/principal.ts';
 import { type Id, idOf, valueOf as parsed, textOf } from '../../wire/decode.ts';
 import { latestLegacyVersion, legacyVersions, rpcCodes } from '../../wire/eras.ts';
+import { carriedFrame, errorFrame, type Frame, idText, resultFrame } from '../../wire/frames.ts';
 import { objectAt } from '../../wire/parts.ts';
 import type { Message } from '../../wire/scan.ts';
 import { oneLine } from '../../wire/splice.ts';
-import {
-  type Frame,
-  maxUnderWay,
-  type Outlet,
-  type Reply,
-  type Session,
-  type Underway,
-} from '../contract.ts';
-import {
-  carriedFrame,
-  errorFrame,
-  idText,
-  internalError,
-  resultFrame,
-  tooManyUnderWay,
-} from '../frames.ts';
+import { maxUnderWay, type Outlet, type Reply, type Session, type Underway } from '../contract.ts';
 import { Incoming } from '../incoming.ts';
+import { internalError, tooManyUnderWay } from '../refusals.ts';
 import { isWithin } from '../subscriptions/watched-address.ts';
 import { asTheClientKnowsIt, asTheServerKnowsIt, type KnownTasks } from '../tasks/related-task.ts';
 import { AskedClient, cannotBeAsked } from './asked-client.ts';

@@ -5,8 +5,8 @@
 import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
 import { textOf } from '../../wire/decode.ts';
+import { carriedFrame } from '../../wire/frames.ts';
 import type { Message } from '../../wire/scan.ts';
-import { carriedFrame } from '../frames.ts';
 import { Incoming } from '../incoming.ts';
 import type { Parking } from '../relay/parking.ts';
 import { asTheClientKnowsIt } from '../tasks/related-task.ts';

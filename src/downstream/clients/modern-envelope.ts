@@ -7,24 +7,17 @@
 import { isLogLevel, logLevels } from '../../host/connections/log-level.ts';
 import { textOf } from '../../wire/decode.ts';
 import { envelopeKeys, modernVersion, rpcCodes } from '../../wire/eras.ts';
+import type { ErrorToSend } from '../../wire/frames.ts';
 import type { Message } from '../../wire/scan.ts';
 import { type ObjectSpan, type Span, spells } from '../../wire/span.ts';
-
-/** Why a message is not taken, as the error it is answered with. */
-export interface EnvelopeRefusal {
-  readonly code: number;
-  readonly message: string;
-  /** JSON text. */
-  readonly data?: string;
-}
 
 export type EnvelopeVerdict =
   /** It does not claim to be modern. */
   | { readonly kind: 'none' }
   | { readonly kind: 'modern' }
   /** A sound envelope of a revision that is not served. */
-  | { readonly kind: 'unsupported'; readonly requested: string; readonly refusal: EnvelopeRefusal }
-  | { readonly kind: 'invalid'; readonly refusal: EnvelopeRefusal };
+  | { readonly kind: 'unsupported'; readonly requested: string; readonly refusal: ErrorToSend }
+  | { readonly kind: 'invalid'; readonly refusal: ErrorToSend };
 
 const none: EnvelopeVerdict = { kind: 'none' };
 const modern: EnvelopeVerdict = { kind: 'modern' };
@@ -50,7 +43,7 @@ export function judgeEnvelope(message: Message): EnvelopeVerdict {
 }
 
 /** The answer to a request of a revision that is not served. */
-export function unsupportedVersion(requested: string): EnvelopeRefusal {
+export function unsupportedVersion(requested: string): ErrorToSend {
   return {
     code: rpcCodes.unsupportedProtocolVersion,
     message: `Unsupported protocol version: ${requested} is not served here, ${modernVersion} is`,
@@ -59,7 +52,7 @@ export function unsupportedVersion(requested: string): EnvelopeRefusal {
 }
 
 /** The answer to a request that must be modern, by what is known from elsewhere, and has no envelope. */
-export function missingEnvelope(message: Message): EnvelopeRefusal {
+export function missingEnvelope(message: Message): ErrorToSend {
   const { meta } = message;
   const required = [envelopeKeys.protocolVersion, envelopeKeys.clientCapabilities];
   const missing =
@@ -71,7 +64,7 @@ export function missingEnvelope(message: Message): EnvelopeRefusal {
   };
 }
 
-function firstProblem(bytes: Buffer, meta: ObjectSpan): EnvelopeRefusal | undefined {
+function firstProblem(bytes: Buffer, meta: ObjectSpan): ErrorToSend | undefined {
   const capabilities = meta.find(envelopeKeys.clientCapabilities);
   if (capabilities === undefined) return broken(envelopeKeys.clientCapabilities, 'missing');
   if (!isObject(bytes, capabilities)) {
@@ -92,7 +85,7 @@ function isObject(bytes: Buffer, span: Span): boolean {
   return bytes[span.start] === openBrace;
 }
 
-function broken(key: string, problem: string): EnvelopeRefusal {
+function broken(key: string, problem: string): ErrorToSend {
   return {
     code: rpcCodes.invalidParams,
     message: `Invalid params: the _meta of a request of ${modernVersion}: ${key}: ${problem}`,

@@ -3,12 +3,11 @@
 // place in the body; HTTP has a status of its own for a few of them.
 
 import type { ServerResponse } from 'node:http';
-import { errorFrame } from '../../wire/compose.ts';
 import type { Id } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
+import { type ErrorToSend, errorFrame, type Frame, textOfId } from '../../wire/frames.ts';
+import { joinPieces } from '../../wire/pieces.ts';
 import type { WireError } from '../../wire/wire-error.ts';
-import type { EnvelopeRefusal } from '../clients/modern-envelope.ts';
-import type { Frame } from '../contract.ts';
 import type { Waiter } from '../outgoing/outgoing-budget.ts';
 import { byteLength, endWithFrame, smallBytes } from './frame-bytes.ts';
 import type { Edge } from './http-context.ts';
@@ -78,11 +77,11 @@ class UnreadResponse implements Waiter {
 export function refuseRpc(
   res: ServerResponse,
   status: number,
-  { code, message, data }: EnvelopeRefusal,
+  error: ErrorToSend,
   id: Id | null | undefined = null,
   more: HeaderList = [],
 ): void {
-  const body = errorFrame(id ?? null, code, message, data);
+  const body = joinPieces([...errorFrame(textOfId(id ?? null), error), '\n']);
   res.writeHead(status, headOf(body.length, more));
   endWhenHeard(res, body);
 }

@@ -3,8 +3,8 @@
 // buffer of its own or a write per piece. Large pieces are never copied.
 
 import type { ServerResponse } from 'node:http';
+import type { Frame } from '../../wire/frames.ts';
 import { byteLengthOf } from '../../wire/pieces.ts';
-import type { Frame } from '../contract.ts';
 
 /** Up to here a copy costs less than a piece of its own in the write. */
 export const smallBytes = 65_536;

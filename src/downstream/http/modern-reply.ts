@@ -5,7 +5,8 @@
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../kernel/contain.ts';
-import type { Frame, Reply, Underway } from '../contract.ts';
+import type { Frame } from '../../wire/frames.ts';
+import type { Reply, Underway } from '../contract.ts';
 import { answerJson, statusOf } from './answers.ts';
 import type { Edge } from './http-context.ts';
 import { EventStream } from './legacy/event-response.ts';

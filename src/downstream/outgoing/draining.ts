@@ -4,9 +4,8 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Fault } from '../../kernel/fault.ts';
-import { faultResult } from '../frames.ts';
 import type { Incoming } from '../incoming.ts';
-import { faultError } from '../relay/relay.ts';
+import { faultError, faultResult } from '../refusals.ts';
 import { drainingFault, lostFault } from './draining-faults.ts';
 
 export interface DrainingParts {

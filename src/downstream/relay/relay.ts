@@ -15,16 +15,14 @@ import type { BegunTask } from '../../host/tasks/begun-tasks.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
-import { disclosedRecord } from '../../policy/disclosure.ts';
-import type { Principal } from '../../policy/principal.ts';
 import { valueOf as parsed, textOf } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import type { Edit } from '../../wire/splice.ts';
 import { ClientCapabilities } from '../clients/client-capabilities.ts';
-import { faultResult } from '../frames.ts';
 import type { Incoming } from '../incoming.ts';
 import { drainedFault, drainingFault } from '../outgoing/draining-faults.ts';
+import { faultError, faultResult, unknownName } from '../refusals.ts';
 import {
   asksForTask,
   type Sent,
@@ -323,28 +321,6 @@ function operationFor(
 function idempotencyKeyOf({ bytes, meta }: Incoming['message']): unknown {
   const span = meta?.find('holdfast/idempotencyKey');
   return span && parsed(bytes, span);
-}
-
-/** A fault of anything but a tool call. */
-export function faultError(
-  fault: Fault,
-  principal: Principal,
-): { code: number; message: string; data: string } {
-  const record = disclosedRecord(fault.record, principal);
-  return { code: rpcCodes.internalError, message: record.detail, data: JSON.stringify(record) };
-}
-
-/** What is hidden and what does not exist are answered alike. */
-export function unknownName(
-  what: 'tool' | 'prompt',
-  { message }: Incoming,
-  calledAs?: string,
-): { code: number; message: string } {
-  const span = message.paramsObject?.find('name');
-  const name = calledAs ?? (span && textOf(message.bytes, span));
-  const message_ =
-    name === undefined ? `Invalid params: name is missing` : `Unknown ${what}: ${name}`;
-  return { code: rpcCodes.invalidParams, message: message_ };
 }
 
 /** What a state belongs to: the server, and the request as it was first sent. */

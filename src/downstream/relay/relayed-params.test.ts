@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { carriedText } from '../../../test/support/carried-text.ts';
-import { joined, requestText } from '../../upstream/frame.ts';
+import { joined, requestToServer } from '../../wire/frames.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import { scanMessage } from '../../wire/scan.ts';
 import { relayedParams } from './relayed-params.ts';
@@ -56,7 +56,7 @@ describe('the parameters of a request on their way to a server', () => {
       const text = `{"jsonrpc":"2.0","id":1,"method":"x","params":${params}}`;
       const carried = relayedParams(scanMessage(Buffer.from(text)), {});
       expect(carriedText(carried.members)).toBe('');
-      const frame = joined(requestText(1, 'x', carried, '"p":1')).toString();
+      const frame = joined(requestToServer(1, 'x', carried, '"p":1')).toString();
       expect(() => JSON.parse(frame)).not.toThrow();
     },
   );

@@ -4,8 +4,8 @@
 // out, because the next hop has its own, and names and addresses are given as the server knows them.
 // `_meta` comes last. Nothing is copied here: the pieces are joined when they are written.
 
-import type { Params } from '../../upstream/connection.ts';
 import type { EnvelopeKey } from '../../wire/envelope-keys.ts';
+import type { Params } from '../../wire/frames.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import type { Piece } from '../../wire/pieces.ts';
 import type { Message } from '../../wire/scan.ts';

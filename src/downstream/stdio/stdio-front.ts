@@ -12,14 +12,15 @@ import { localUser } from '../../policy/principal.ts';
 import { scanBatch } from '../../wire/batch.ts';
 import { idOf } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
+import { type ErrorToSend, errorFrame, idText } from '../../wire/frames.ts';
 import { LineReader } from '../../wire/line-reader.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { BatchReply } from '../batch-reply.ts';
 import { judgeEnvelope, missingEnvelope, unsupportedVersion } from '../clients/modern-envelope.ts';
 import type { Front, Reply, Session, Underway } from '../contract.ts';
-import { type ErrorToSend, errorFrame, idText, internalError } from '../frames.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
+import { internalError } from '../refusals.ts';
 import { StdioOutput } from './stdio-output.ts';
 
 export interface StdioFrontParts {

@@ -4,8 +4,8 @@
 
 import type { Writable } from 'node:stream';
 import { type Caught, contain } from '../../kernel/contain.ts';
+import type { Frame } from '../../wire/frames.ts';
 import { byteLengthOf, joinPieces, type Piece, pushLine } from '../../wire/pieces.ts';
-import type { Frame } from '../contract.ts';
 import type { OutgoingBudget, Share, Waiter } from '../outgoing/outgoing-budget.ts';
 
 export interface StdioOutputParts {

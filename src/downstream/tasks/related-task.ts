@@ -4,6 +4,7 @@
 // the gateway declares no such tasks, and whoever does not must ignore the wish.
 
 import { relatedTask } from '../../host/tasks/task-result.ts';
+import { answerWith } from '../../wire/frames.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
@@ -42,10 +43,7 @@ export function asTheServerKnowsIt(json: string | Buffer, rename: Rename): strin
   const span = result?.find('_meta');
   const meta = span && objectAt(bytes, span);
   if (!meta) return json;
-  const message = scanMessage(
-    Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":0,"result":'), bytes, Buffer.from('}')]),
-  );
-  const taskId = relatedTask(message);
+  const taskId = relatedTask(answerWith('result', bytes));
   return taskId === undefined ? json : splice(bytes, renaming(bytes, meta, rename(taskId)));
 }
 

@@ -4,10 +4,10 @@
 
 import type { TaskNews } from '../../host/tasks/begun-tasks.ts';
 import type { Principal } from '../../policy/principal.ts';
+import { notificationFrame } from '../../wire/frames.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { oneLine, splice } from '../../wire/splice.ts';
 import type { LegacySession } from '../clients/legacy-session.ts';
-import { notificationFrame } from '../frames.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Listening } from '../subscriptions/listen.ts';
 import type { KnownTasks } from './related-task.ts';

@@ -25,7 +25,7 @@ import { objectAt } from '../../wire/parts.ts';
 import { splice } from '../../wire/splice.ts';
 import type { Gateway, GatewaySettings } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
-import { faultError } from '../relay/relay.ts';
+import { faultError } from '../refusals.ts';
 import type { ToolRoute } from './name-table.ts';
 
 /** What our own tools are counted under; no server has this name. */

@@ -3,7 +3,7 @@
 // protocol itself says whether it may be repeated (lists, reads, prompts and completion may,
 // what we do not know may not).
 
-import type { Params } from '../../upstream/connection.ts';
+import type { Params } from '../../wire/frames.ts';
 
 export interface Operation {
   readonly method: string;

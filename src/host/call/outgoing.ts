@@ -1,8 +1,9 @@
 // A call as a request on a connection: its parameters around the caller's own bytes, and what goes
 // beside them. Progress is always asked for, because it is what keeps a long call alive.
 
-import type { Connection, Params, RequestOptions } from '../../upstream/connection.ts';
+import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import { headerValue, paramHeaders } from '../../upstream/http/mirror-headers.ts';
+import type { Params } from '../../wire/frames.ts';
 import { type OfferedTool, paramsHead } from '../lists/catalogue.ts';
 import { hasTaskCalls, hasTasksExtension, tasksExtension } from '../tasks/task-result.ts';
 import type { CallDeadline } from './call-deadline.ts';

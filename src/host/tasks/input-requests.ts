@@ -6,7 +6,9 @@
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { textOf } from '../../wire/decode.ts';
+import { requestFrame } from '../../wire/frames.ts';
 import { objectAt } from '../../wire/parts.ts';
+import { joinPieces } from '../../wire/pieces.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { memberKey, type ObjectSpan, type Span } from '../../wire/span.ts';
 import { refusals, WireError } from '../../wire/wire-error.ts';
@@ -55,10 +57,11 @@ function requestsIn(
     const what = `inputRequests[${JSON.stringify(key)}]`;
     const request = objectAt(bytes, member);
     if (!request) throw malformedInput(server, what, 'is not an object');
-    const method = request.find('method');
+    const named = request.find('method');
+    const method = named && textOf(bytes, named);
     const params = request.find('params');
     const meta = params && objectAt(bytes, params)?.find('_meta');
-    if (!isMethod(method && textOf(bytes, method))) {
+    if (!isMethod(method)) {
       throw malformedInput(server, `${what}.method`, 'is not the method of a request');
     }
     if (params && !isObject(bytes, params)) {
@@ -72,7 +75,7 @@ function requestsIn(
 }
 
 /** Not a notification: nobody would answer it. */
-function isMethod(method: string | undefined): boolean {
+function isMethod(method: string | undefined): method is string {
   return method !== undefined && method !== '' && !method.startsWith('notifications/');
 }
 
@@ -80,11 +83,9 @@ function isObject(bytes: Buffer, span: Span): boolean {
   return objectAt(bytes, span) !== undefined;
 }
 
-function requestIn(bytes: Buffer, method: Span | undefined, params: Span | undefined): Message {
-  const text = (span: Span) => bytes.toString('utf8', span.start, span.end);
-  const named = `"method":${method ? text(method) : '""'}`;
-  const given = `"params":${params ? text(params) : '{}'}`;
-  return scanMessage(Buffer.from(`{"jsonrpc":"2.0","id":0,${named},${given}}`));
+function requestIn(bytes: Buffer, method: string, params: Span | undefined): Message {
+  const given = params ? bytes.subarray(params.start, params.end) : '{}';
+  return scanMessage(joinPieces(requestFrame(0, method, given)));
 }
 
 /** All at once; when `withdrawn` is raised, the client is told of each that it has not answered. */

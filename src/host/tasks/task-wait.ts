@@ -10,9 +10,10 @@ import { Fault, type FaultCode } from '../../kernel/fault.ts';
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import { unlessAborted } from '../../upstream/unless-aborted.ts';
 import { numberOf } from '../../wire/decode.ts';
+import { rpcCodes } from '../../wire/eras.ts';
+import { answerWith } from '../../wire/frames.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
-import type { Span } from '../../wire/span.ts';
 import { splice } from '../../wire/splice.ts';
 import type { Interruption } from '../call/interruption.ts';
 import type { Caller } from '../connections/caller.ts';
@@ -119,19 +120,14 @@ function pollOf({ bytes, object }: DescribedTask): number {
 function endOf(server: string, { bytes, object, status }: DescribedTask): Message | undefined {
   const result = object.find('result');
   const error = object.find('error');
-  if (status === 'completed' && result) return answerWith('result', bytes, result);
-  if (status === 'failed' && error) return answerWith('error', bytes, error);
+  if (status === 'completed' && result)
+    return answerWith('result', bytes.subarray(result.start, result.end));
+  if (status === 'failed' && error)
+    return answerWith('error', bytes.subarray(error.start, error.end));
   if (status === 'working' || status === 'input_required') return undefined;
   if (status !== 'cancelled') throw notATask(server);
-  const text = JSON.stringify(`${server} cancelled the task that this call had become`);
-  return scanMessage(
-    Buffer.from(`{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":${text}}}`),
-  );
-}
-
-function answerWith(member: 'result' | 'error', bytes: Buffer, { start, end }: Span): Message {
-  const head = Buffer.from(`{"jsonrpc":"2.0","id":0,"${member}":`);
-  return scanMessage(Buffer.concat([head, bytes.subarray(start, end), Buffer.from('}')]));
+  const message = `${server} cancelled the task that this call had become`;
+  return answerWith('error', JSON.stringify({ code: rpcCodes.internalError, message }));
 }
 
 function notATask(server: string): Fault {
@@ -156,8 +152,7 @@ async function answerQuestions(
   const refusal = answers.find(({ given }) => given.kind === 'error')?.given;
   if (refusal) {
     cancelTask(wait.connection, described(bytes, object)?.taskId ?? '', wait.options);
-    const error = Buffer.from(refusal.json);
-    return answerWith('error', error, { start: 0, end: error.length });
+    return answerWith('error', refusal.json);
   }
   const responses = answers.map(({ key, given }) => `${JSON.stringify(key)}:${given.json}`);
   const updated = await ask('tasks/update', `,"inputResponses":{${responses.join(',')}}`);

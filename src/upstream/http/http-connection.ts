@@ -9,18 +9,13 @@ import { Fault } from '../../kernel/fault.ts';
 import { shortageOf } from '../../kernel/shortage.ts';
 import type { StopReason } from '../../supervise/life-machine.ts';
 import type { Era } from '../../wire/eras.ts';
+import type { Params } from '../../wire/frames.ts';
+import { joined, notificationToServer, requestToServer, withProgress } from '../../wire/frames.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ProbeOutcome } from '../classify.ts';
-import type {
-  Connection,
-  ConnectionListener,
-  Greeting,
-  Params,
-  RequestOptions,
-} from '../connection.ts';
+import type { Connection, ConnectionListener, Greeting, RequestOptions } from '../connection.ts';
 import { Conversation } from '../conversation.ts';
 import type { Exchange } from '../exchange.ts';
-import { joined, notificationText, requestText, withProgress } from '../frame.ts';
 import { answersProbe, isFromSession } from '../liveness.ts';
 import {
   type EraKnowledge,
@@ -132,7 +127,7 @@ class HttpConnection implements Connection {
         return this.#post(method, params, envelope, era, options);
       },
       notify: (method: string, params: Params) =>
-        this.#postMessage(joined(notificationText(method, params, ''))),
+        this.#postMessage(joined(notificationToServer(method, params))),
       outcomeOf: (fault: Fault) => this.#outcomeOf(fault),
     };
     try {
@@ -191,7 +186,7 @@ class HttpConnection implements Connection {
       return exchange;
     }
     const meta = options?.progress ? withProgress(envelope, exchange.id) : envelope;
-    const body = joined(requestText(exchange.id, method, params, meta));
+    const body = joined(requestToServer(exchange.id, method, params, meta));
     const headers = {
       ...this.#headers(era),
       ...(era === 'modern' ? { 'mcp-method': method } : {}),
@@ -235,7 +230,7 @@ class HttpConnection implements Connection {
   }
 
   notify(method: string, params: Params): void {
-    this.#postMessage(joined(notificationText(method, params, ''))).catch(ignored);
+    this.#postMessage(joined(notificationToServer(method, params))).catch(ignored);
   }
 
   /** A message that expects no answer. Resolves when the server has taken it, or never will. */

@@ -7,18 +7,13 @@ import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { shortageOf } from '../../kernel/shortage.ts';
 import type { StopReason } from '../../supervise/life-machine.ts';
+import type { Params } from '../../wire/frames.ts';
+import { joined, notificationToServer, requestToServer, withProgress } from '../../wire/frames.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import type {
-  Connection,
-  ConnectionListener,
-  Greeting,
-  Params,
-  RequestOptions,
-} from '../connection.ts';
+import type { Connection, ConnectionListener, Greeting, RequestOptions } from '../connection.ts';
 import { Conversation } from '../conversation.ts';
 import type { Exchange } from '../exchange.ts';
-import { joined, notificationText, requestText, withProgress } from '../frame.ts';
 import { answersProbe } from '../liveness.ts';
 import { negotiate } from '../negotiate.ts';
 import { pingAnswer } from '../server-requests.ts';
@@ -91,7 +86,7 @@ class SseConnection implements Connection {
     const talk = {
       request: (method: string, params: Params) => this.request(method, params),
       notify: (method: string, params: Params) =>
-        this.#post(joined(notificationText(method, params, '')), undefined),
+        this.#post(joined(notificationToServer(method, params)), undefined),
       outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
       isOrdered: false,
     };
@@ -169,12 +164,12 @@ class SseConnection implements Connection {
   request(method: string, params: Params, options?: RequestOptions): Exchange {
     const exchange = this.#conversation.begin(options);
     const meta = options?.progress ? withProgress('', exchange.id) : '';
-    this.#post(joined(requestText(exchange.id, method, params, meta)), exchange).catch(ignored);
+    this.#post(joined(requestToServer(exchange.id, method, params, meta)), exchange).catch(ignored);
     return exchange;
   }
 
   notify(method: string, params: Params): void {
-    this.#post(joined(notificationText(method, params, '')), undefined).catch(ignored);
+    this.#post(joined(notificationToServer(method, params)), undefined).catch(ignored);
   }
 
   respond(answer: string | Buffer): void {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock, settled } from '../../../test/support/manual-clock.ts';
 import { Fault } from '../../kernel/fault.ts';
+import type { TextOrFrame } from '../../wire/frames.ts';
 import { Exchange } from '../exchange.ts';
-import type { OutgoingFrame } from '../frame.ts';
 import { Outbox } from './outbox.ts';
 
 /** A pipe whose writes end when the test says so. */
@@ -22,7 +22,7 @@ function newOutbox() {
     stuck: (cause, error) => stuck.push([cause, error]),
   });
   let nextId = 1;
-  const push = (frame: OutgoingFrame) => {
+  const push = (frame: TextOrFrame) => {
     const exchange = new Exchange(nextId++, undefined, () => {});
     exchange.answer.catch(() => {});
     outbox.push(frame, exchange);
@@ -38,7 +38,7 @@ function newOutbox() {
   return { clock, outbox, pipe, writes, open, stuck, push, first, finish };
 }
 
-const bytes = (text: string): OutgoingFrame => [Buffer.from(text)];
+const bytes = (text: string): TextOrFrame => [Buffer.from(text)];
 const cancel = (exchange: Exchange) => exchange.cancel(new Fault('cancelled', ''));
 
 describe('our queue in front of a pipe', () => {

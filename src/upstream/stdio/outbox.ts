@@ -5,12 +5,12 @@
 // server for each, would cost more than everything else a call does here.
 
 import type { Clock } from '../../kernel/clock.ts';
+import type { TextOrFrame } from '../../wire/frames.ts';
 import { joinPieces } from '../../wire/pieces.ts';
 import type { Exchange } from '../exchange.ts';
-import type { OutgoingFrame } from '../frame.ts';
 
 interface Queued {
-  readonly frame: OutgoingFrame;
+  readonly frame: TextOrFrame;
   readonly size: number;
   /** Absent for notifications and answers. */
   readonly exchange: Exchange | undefined;
@@ -67,7 +67,7 @@ export class Outbox {
     this.#listener = listener;
   }
 
-  push(frame: OutgoingFrame, exchange: Exchange | undefined): void {
+  push(frame: TextOrFrame, exchange: Exchange | undefined): void {
     if (this.#isClosed) return;
     const size = sizeOf(frame);
     this.#queue.push({ frame, size, exchange });
@@ -167,7 +167,7 @@ export class Outbox {
   }
 }
 
-function sizeOf(frame: OutgoingFrame): number {
+function sizeOf(frame: TextOrFrame): number {
   if (typeof frame === 'string') return frame.length;
   let size = 0;
   for (const piece of frame) size += piece.length;

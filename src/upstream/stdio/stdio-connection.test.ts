@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/scripted-server.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Child } from '../../supervise/child.ts';
-import { noParams } from '../connection.ts';
+import { noParams } from '../../wire/frames.ts';
 import { connectStdio, type StdioConnectionParts } from './stdio-connection.ts';
 
 const spec = {

@@ -12,21 +12,16 @@ import type { Child, ChildSpec, Exit, Spawn } from '../../supervise/child.ts';
 import type { StopReason } from '../../supervise/life-machine.ts';
 import { stopChild, stopPolicy } from '../../supervise/process/end/stop.ts';
 import type { Era } from '../../wire/eras.ts';
+import type { Params } from '../../wire/frames.ts';
+import { asLine, notificationToServer, requestToServer, withProgress } from '../../wire/frames.ts';
 import { skipSpace } from '../../wire/grammar.ts';
 import { oversizedResponseId } from '../../wire/oversized.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { ProbeOutcome } from '../classify.ts';
-import type {
-  Connection,
-  ConnectionListener,
-  Greeting,
-  Params,
-  RequestOptions,
-} from '../connection.ts';
+import type { Connection, ConnectionListener, Greeting, RequestOptions } from '../connection.ts';
 import { Conversation } from '../conversation.ts';
 import type { Exchange } from '../exchange.ts';
-import { asLine, notificationText, requestText, withProgress } from '../frame.ts';
 import { answersProbe } from '../liveness.ts';
 import {
   type EraKnowledge,
@@ -250,12 +245,12 @@ class StdioConnection implements Connection {
       return exchange;
     }
     const meta = options?.progress ? withProgress(envelope, exchange.id) : envelope;
-    this.#outbox.push(asLine(requestText(exchange.id, method, params, meta)), exchange);
+    this.#outbox.push(asLine(requestToServer(exchange.id, method, params, meta)), exchange);
     return exchange;
   }
 
   notify(method: string, params: Params): void {
-    this.#outbox?.push(asLine(notificationText(method, params, '')), undefined);
+    this.#outbox?.push(asLine(notificationToServer(method, params)), undefined);
   }
 
   respond(answer: string | Buffer): void {

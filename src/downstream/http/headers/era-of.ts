@@ -4,18 +4,15 @@
 // A closed union comes out, and nothing is done here.
 
 import { modernVersion } from '../../../wire/eras.ts';
+import type { ErrorToSend } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
-import {
-  type EnvelopeRefusal,
-  judgeEnvelope,
-  missingEnvelope,
-} from '../../clients/modern-envelope.ts';
+import { judgeEnvelope, missingEnvelope } from '../../clients/modern-envelope.ts';
 import { type Headers, headerRefusal, mismatch } from './header-agreement.ts';
 
 export type EraVerdict =
   | { readonly kind: 'modern' }
   | { readonly kind: 'legacy' }
-  | { readonly kind: 'refused'; readonly refusal: EnvelopeRefusal };
+  | { readonly kind: 'refused'; readonly refusal: ErrorToSend };
 
 const modern: EraVerdict = { kind: 'modern' };
 const legacy: EraVerdict = { kind: 'legacy' };

@@ -6,9 +6,10 @@ import { ownValue } from '../../../kernel/own-value.ts';
 import { textOf } from '../../../wire/decode.ts';
 import type { EnvelopeKey } from '../../../wire/envelope-keys.ts';
 import { modernVersion, rpcCodes } from '../../../wire/eras.ts';
+import type { ErrorToSend } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
 import { type Span, spells } from '../../../wire/span.ts';
-import type { EnvelopeRefusal, EnvelopeVerdict } from '../../clients/modern-envelope.ts';
+import type { EnvelopeVerdict } from '../../clients/modern-envelope.ts';
 import { mirroredValue } from './mirrored-value.ts';
 
 /** The headers of a request as Node has them: names in lower case. */
@@ -32,7 +33,7 @@ export function headerRefusal(
   message: Message,
   verdict: Extract<EnvelopeVerdict, { kind: 'modern' | 'unsupported' }>,
   headers: Headers,
-): EnvelopeRefusal | undefined {
+): ErrorToSend | undefined {
   const version = headers['mcp-protocol-version'];
   const method = headers['mcp-method'];
   const claimed = verdict.kind === 'modern' ? modernVersion : verdict.requested;
@@ -52,7 +53,7 @@ export function headerRefusal(
 function nameRefusal(
   message: Message,
   header: string | string[] | undefined,
-): EnvelopeRefusal | undefined {
+): ErrorToSend | undefined {
   const source = sourceOf(message.method ?? '');
   if (source === undefined) return undefined;
   const { bytes } = message;
@@ -81,7 +82,7 @@ function sourceOf(method: string): EnvelopeKey | undefined {
 }
 
 /** The refusal of a header that says something else than the body. */
-export function mismatch(name: string, value: string | string[], body: string): EnvelopeRefusal {
+export function mismatch(name: string, value: string | string[], body: string): ErrorToSend {
   return {
     code: rpcCodes.headerMismatch,
     message: `Header mismatch: ${name} is ${JSON.stringify(value)}, but ${body}`,
@@ -90,7 +91,7 @@ export function mismatch(name: string, value: string | string[], body: string): 
 }
 
 /** The refusal of a body whose header is not there. */
-export function missing(name: string, expected: string): EnvelopeRefusal {
+export function missing(name: string, expected: string): ErrorToSend {
   return {
     code: rpcCodes.headerMismatch,
     message: `Header mismatch: ${name} is missing, and must be ${JSON.stringify(expected)}`,

@@ -6,10 +6,10 @@
 
 import { ownValue } from '../../../kernel/own-value.ts';
 import { textOf } from '../../../wire/decode.ts';
+import type { ErrorToSend } from '../../../wire/frames.ts';
 import { objectAt } from '../../../wire/parts.ts';
 import type { Message } from '../../../wire/scan.ts';
 import { type Member, memberKey, type Span } from '../../../wire/span.ts';
-import type { EnvelopeRefusal } from '../../clients/modern-envelope.ts';
 import { type Headers, mismatch, missing } from './header-agreement.ts';
 import { mirroredValue } from './mirrored-value.ts';
 
@@ -31,7 +31,7 @@ export function paramRefusal(
   message: Message,
   schema: unknown,
   headers: Headers,
-): EnvelopeRefusal | undefined {
+): ErrorToSend | undefined {
   const marks = marksIn(schema);
   if (marks.length === 0) return undefined;
   const args = message.paramsObject?.find('arguments');
@@ -91,11 +91,7 @@ function scalarAt(bytes: Buffer, args: Span, path: readonly string[]): Scalar | 
   return isNumber || token === 'true' || token === 'false' ? { text: token, isNumber } : undefined;
 }
 
-function markRefusal(
-  { name }: Mark,
-  scalar: Scalar,
-  headers: Headers,
-): EnvelopeRefusal | undefined {
+function markRefusal({ name }: Mark, scalar: Scalar, headers: Headers): ErrorToSend | undefined {
   const title = `Mcp-Param-${name}`;
   const header = ownValue(headers, title.toLowerCase());
   if (typeof header !== 'string') return missing(title, scalar.text);

@@ -6,7 +6,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../../kernel/contain.ts';
-import type { Frame } from '../../contract.ts';
+import type { Frame } from '../../../wire/frames.ts';
 import type { Share, Waiter } from '../../outgoing/outgoing-budget.ts';
 import type { HeaderList } from '../answers.ts';
 import { byteLength, writeFrame } from '../frame-bytes.ts';

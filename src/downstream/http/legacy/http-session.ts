@@ -6,8 +6,9 @@
 import type { ServerResponse } from 'node:http';
 import type { UsePlace } from '../../../kernel/use-order.ts';
 import type { Principal } from '../../../policy/principal.ts';
+import type { Frame } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
-import type { Frame, Outlet, Reply, Session, Underway } from '../../contract.ts';
+import type { Outlet, Reply, Session, Underway } from '../../contract.ts';
 import type { Edge } from '../http-context.ts';
 import { EventStream } from './event-response.ts';
 import { type ByteBudget, type KeptEvent, KeptEvents } from './kept-events.ts';

@@ -5,7 +5,7 @@
 // always kept, whatever its size, because it may be the answer somebody comes back for. All sessions
 // share one budget of bytes.
 
-import type { Frame } from '../../contract.ts';
+import type { Frame } from '../../../wire/frames.ts';
 import { byteLength, ownCopy } from '../frame-bytes.ts';
 
 /** The bytes that all sessions keep together. Whenever they grow, it is asked whether they are too many. */

@@ -7,10 +7,11 @@ import type { ServerResponse } from 'node:http';
 import { contain } from '../../../kernel/contain.ts';
 import type { Principal } from '../../../policy/principal.ts';
 import { legacyVersions, rpcCodes } from '../../../wire/eras.ts';
+import { type ErrorToSend, errorFrame, idText } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
-import { type EnvelopeRefusal, judgeEnvelope } from '../../clients/modern-envelope.ts';
+import { judgeEnvelope } from '../../clients/modern-envelope.ts';
 import type { Reply, Underway } from '../../contract.ts';
-import { errorFrame, idText, internalError } from '../../frames.ts';
+import { internalError } from '../../refusals.ts';
 import { accept, refuseHttp, refuseRpc } from '../answers.ts';
 import { isModernVersion } from '../headers/era-of.ts';
 import { readsEvents } from '../headers/media-types.ts';
@@ -161,10 +162,7 @@ export class LegacyEndpoint {
   }
 }
 
-function batchRefusal(
-  messages: readonly Message[],
-  isModern: boolean,
-): EnvelopeRefusal | undefined {
+function batchRefusal(messages: readonly Message[], isModern: boolean): ErrorToSend | undefined {
   if (messages.length === 0) return invalid('the batch is empty');
   if (isModern || messages.some((message) => judgeEnvelope(message).kind !== 'none')) {
     return noBatches;
@@ -191,10 +189,10 @@ const eventGone = invalid(
   'the event in Last-Event-ID is not known any more; send the request again',
 );
 
-function unknownVersion(version: string): EnvelopeRefusal {
+function unknownVersion(version: string): ErrorToSend {
   return invalid(`MCP-Protocol-Version ${version} is not one of ${legacyVersions.join(', ')}`);
 }
 
-function invalid(detail: string): EnvelopeRefusal {
+function invalid(detail: string): ErrorToSend {
   return { code: rpcCodes.invalidRequest, message: `Invalid Request: ${detail}` };
 }

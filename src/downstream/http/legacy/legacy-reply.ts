@@ -7,7 +7,8 @@
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../../kernel/contain.ts';
-import type { Frame, Reply, Underway } from '../../contract.ts';
+import type { Frame } from '../../../wire/frames.ts';
+import type { Reply, Underway } from '../../contract.ts';
 import { accept, answerJson, type HeaderList, refuseRpc, sessionNotFoundCode } from '../answers.ts';
 import type { Edge } from '../http-context.ts';
 import type { HttpSession, SessionOpening } from './http-session.ts';

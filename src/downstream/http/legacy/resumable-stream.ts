@@ -2,7 +2,7 @@
 // when one breaks, the client comes back with the id of the last event it saw. The id of an event is
 // the track's name and the event's place on it, so it says both where to go on and after what.
 
-import type { Frame } from '../../contract.ts';
+import type { Frame } from '../../../wire/frames.ts';
 import type { EventStream } from './event-response.ts';
 import type { KeptEvents } from './kept-events.ts';
 

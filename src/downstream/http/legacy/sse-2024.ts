@@ -4,9 +4,10 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Principal } from '../../../policy/principal.ts';
+import type { Frame } from '../../../wire/frames.ts';
 import { type Message, scanMessage } from '../../../wire/scan.ts';
 import { WireError } from '../../../wire/wire-error.ts';
-import type { Frame, Outlet, Reply, Session } from '../../contract.ts';
+import type { Outlet, Reply, Session } from '../../contract.ts';
 import { accept, refuseHttp, refuseRpc, refuseWire } from '../answers.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';

@@ -68,7 +68,7 @@ export interface SessionsSeen {
 /** So many clients come, make a call and are never heard of again; then their time is over. */
 export async function abandonedSessions(count: number): Promise<SessionsSeen> {
   const args = ['--expose-gc', '--import', 'tsx', '--import', built, program];
-  const gateway = new StdioClient(spawn(process.execPath, args, { stdio: 'pipe' }));
+  await using gateway = new StdioClient(spawn(process.execPath, args, { stdio: 'pipe' }));
   let lines = 0;
   const next = async (): Promise<Json> => JSON.parse(await gateway.line(lines++));
   const told = (word: string): Promise<Json> => {

@@ -38,11 +38,12 @@ afterAll(async () => {
     return left.length + handles.length === 0;
   };
   await until(isAlone, 'nothing is left', patienceMs).catch(() => {}); // what is left is told below
-  if (handles.length > 0) throw new Error(`handles left open: ${handles.join(', ')}`);
-  if (left.length === 0) return;
   const descriptions = left.map(describe);
   for (const { pid, isZombie } of left) if (!isZombie) end(pid);
-  throw new Error(`processes outlived this test file:\n${descriptions.join('\n')}`);
+  if (left.length > 0) {
+    throw new Error(`processes outlived this test file:\n${descriptions.join('\n')}`);
+  }
+  if (handles.length > 0) throw new Error(`handles left open: ${handles.join(', ')}`);
 });
 
 function openHandles(): ReadonlyMap<string, number> {

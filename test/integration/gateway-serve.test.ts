@@ -15,9 +15,10 @@ import { until } from '../support/until.ts';
 
 const guarded = { mcpServers: { files: faultyStdio() }, http: { auth: 'token' } };
 
-/** Every file below, as text. */
+/** Every file below, as text; but for those that are being written, which may be gone in a moment. */
 function contents(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !name.endsWith('.tmp'))
     .map((name) => join(folder, name))
     .filter((path) => statSync(path).isFile())
     .map((path) => readFileSync(path, 'latin1'));

@@ -132,12 +132,12 @@ describe.concurrent('a client that knows tasks', { timeout: longMs }, () => {
     await using other = await connected();
     const taskId = await begin(own);
     const foreign = other.client.experimental.tasks;
-    for (const asking of [
-      foreign.getTask(taskId),
-      foreign.cancelTask(taskId),
-      foreign.getTaskResult(taskId, CallToolResultSchema),
+    for (const ask of [
+      () => foreign.getTask(taskId),
+      () => foreign.cancelTask(taskId),
+      () => foreign.getTaskResult(taskId, CallToolResultSchema),
     ]) {
-      await expect(asking).rejects.toMatchObject({ code: -32602 });
+      await expect(ask()).rejects.toMatchObject({ code: -32602 });
     }
     expect((await foreign.listTasks()).tasks).toEqual([]);
     const cancelled = await own.client.experimental.tasks.cancelTask(taskId);

@@ -61,7 +61,9 @@ describe('a gateway on HTTP that gets SIGTERM', () => {
     await Promise.all([arrived(), other.arrived()]);
     const stopped = served.stop();
     await until(async () => {
-      const { status } = await client.ask({ method: 'GET', path: '/readyz' });
+      // On a connection of its own: one that is idle when the end begins is closed.
+      using probe = new HttpClient(served.url);
+      const { status } = await probe.ask({ method: 'GET', path: '/readyz' });
       return status === 503;
     }, 'the end to begin');
     const late = await session.call('s__echo', { text: 'late' });

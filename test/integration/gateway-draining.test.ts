@@ -52,8 +52,8 @@ describe('a gateway on HTTP that gets SIGTERM', () => {
     const served = await home.serve();
     using client = new HttpClient(served.url);
     const session = await client.session();
-    const { params, arrived } = slowCall(1500);
-    const other = slowCall(1500);
+    const { params, arrived } = slowCall(3_000);
+    const other = slowCall(3_000);
     const [modern, legacy] = [
       client.ask(modernRequest('tools/call', params)),
       session.ask('tools/call', other.params, 'slow'),
@@ -107,7 +107,8 @@ describe('a gateway on HTTP that gets SIGTERM', () => {
     await arrived();
     started.kill('SIGTERM');
     await until(async () => {
-      return (await client.ask({ method: 'GET', path: '/readyz' })).status === 503;
+      using probe = new HttpClient(url);
+      return (await probe.ask({ method: 'GET', path: '/readyz' })).status === 503;
     }, 'the end to begin');
     started.kill('SIGTERM');
     expect((await started.ended).code).toBe(143);

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { asked, wholeNumber } from '../test/proof/asked.ts';
 import { benchGateway } from './gateway/bench.ts';
 import { benchBuilds } from './gateway/builds.ts';
 import { benchLibrary } from './library/bench.ts';
@@ -24,12 +25,8 @@ interface Wish {
   readonly base: string | undefined;
 }
 
-const wish = readWish();
-if (typeof wish === 'string') {
-  const isAsked = wish === help;
-  (isAsked ? console.log : console.error)(wish);
-  process.exitCode = isAsked ? 0 : 2;
-} else {
+const wish = asked('bench', readWish);
+if (wish !== undefined) {
   const { rounds, base } = wish;
   const benches = new Map<string, () => Promise<boolean>>([
     ['library', () => benchLibrary(rounds)],
@@ -43,27 +40,22 @@ if (typeof wish === 'string') {
   }
 }
 
-/** What is asked for, or the line to print instead. */
+/** What is asked for, or the help. */
 function readWish(): Wish | string {
-  try {
-    const { values, positionals: names } = parseArgs({
-      allowPositionals: true,
-      options: {
-        quick: { type: 'boolean', default: false },
-        rounds: { type: 'string' },
-        base: { type: 'string' },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    if (values.help) return help;
-    const { base, quick } = values;
-    const rounds = Number(values.rounds ?? (quick ? 3 : 15));
-    const problem = problemOf(names, base) ?? roundsProblem(rounds, values.rounds);
-    return problem === undefined ? { names, rounds, base } : withHelp(problem);
-  } catch (error) {
-    const [line = ''] = String(error instanceof Error ? error.message : error).split('\n');
-    return withHelp(line.replace(/\. .*/, ''));
-  }
+  const { values, positionals: names } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      base: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return help;
+  const { base, quick } = values;
+  const problem = problemOf(names, base);
+  if (problem !== undefined) throw new Error(problem);
+  return { names, base, rounds: wholeNumber('rounds', values.rounds ?? (quick ? '3' : '15')) };
 }
 
 function problemOf(names: readonly string[], base: string | undefined): string | undefined {
@@ -75,14 +67,4 @@ function problemOf(names: readonly string[], base: string | undefined): string |
     return `--base ${base} is not a build of Holdfast: it has no cli/main.js`;
   }
   return undefined;
-}
-
-function roundsProblem(rounds: number, text: string | undefined): string | undefined {
-  return Number.isInteger(rounds) && rounds > 0
-    ? undefined
-    : `--rounds ${text} is no number above 0`;
-}
-
-function withHelp(problem: string): string {
-  return `${problem}; see npm run bench -- --help`;
 }

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { type Applies, configKeys, serverKeys } from '../src/config/live-keys.ts';
 import { configSchema } from '../src/config/schema.ts';
 import { configTypes } from './config-types.ts';
 
@@ -58,6 +59,7 @@ function withTables(page: string): string {
     host: tableOf({ properties: host }),
     process: tableOf(child),
     remote: tableOf(remote, child),
+    changes: changesTable(),
   };
   return page.replace(
     /(<!-- keys of the (\w+), generated -->\n)[\s\S]*?(<!-- end -->)/g,
@@ -67,6 +69,30 @@ function withTables(page: string): string {
       return `${begin}\n${table}\n${end}`;
     },
   );
+}
+
+/** Which keys need what when they change in a host that runs. */
+function changesTable(): string {
+  const { mcpServers: _, $schema: __, ...settings } = configKeys;
+  const { disabled: ___, ...entry } = serverKeys;
+  const all = [...Object.entries(settings), ...Object.entries(entry)];
+  const needs: readonly (readonly [Applies, string])[] = [
+    ['live', 'nothing: the new value applies at once'],
+    [
+      'restart-server',
+      'a new process or connection of that server; running calls may end on the old one',
+    ],
+    [
+      'restart-host',
+      'a restart of the host; until then the old value stays in use, and `apply` reports that',
+    ],
+  ];
+  return needs
+    .map(([applies, text]) => {
+      const keys = all.filter(([, own]) => own === applies).map(([key]) => `\`${key}\``);
+      return `- ${text}: ${keys.join(', ')}\n`;
+    })
+    .join('');
 }
 
 type Row = readonly [key: string, type: string, fallback: string, meaning: string];

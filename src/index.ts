@@ -1,5 +1,4 @@
-// The public API of the library. Every name exported here is a promise; everything else is ours to
-// change.
+// The public API of the library. Every name exported here is a promise; everything else may change.
 
 export type { CacheStats } from './cache/cache.ts';
 export type { SearchHit, SearchOutcome } from './catalog/search.ts';
@@ -19,6 +18,8 @@ export type {
   TelemetryInput,
   ToolInput,
 } from './config/config-input.ts';
+export type { ConfigPlan, ServerChange, SettingChange } from './config/plan.ts';
+export type { AppliedConfig, ServerCause } from './host/apply.ts';
 export type {
   AudioContent,
   BlobResource,
@@ -39,6 +40,7 @@ export type {
 export { createHost, type HostOptions } from './host/create-host.ts';
 export type { Discovered, KeptMark, Searched, ToolDefinition } from './host/discovery.ts';
 export type {
+  ApplyOptions,
   CallOptions,
   DiscoverOptions,
   Host,

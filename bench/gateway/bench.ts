@@ -100,7 +100,7 @@ function judge(figures: Figures, goals: Goals): void {
   goals.atMost(1.3, 'bare: p50 of 5 MB of rows', bare(bigRows, latency));
 }
 
-/** What the older era costs beside the modern one. */
+/** The cost of the legacy era compared with the modern one. */
 function judgeSessions(figures: Figures, goals: Goals): void {
   const ratio = compare(figures, manyAtOnce, 'holdfast, session', 'holdfast', throughput);
   goals.atLeast(0.95, 'session, of the modern era: throughput at 32 in flight', ratio);

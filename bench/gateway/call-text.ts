@@ -1,5 +1,5 @@
 // The text of one call, with `@ID@` where its number goes: the same 1 KB of arguments for every
-// subject, in the dialect that it speaks. A session of the older era has its version in the
+// subject, in the protocol version that it uses. A legacy session has its version in the
 // handshake; 2026-07-28 carries it in every call, and over HTTP also in headers.
 
 export type Dialect =

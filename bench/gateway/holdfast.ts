@@ -31,7 +31,7 @@ export function holdfastOnHttp(
   return { ...served(join(folder, auth), auth, build), name, dialect: 'modern' };
 }
 
-/** The same for clients of the older era: all calls belong to one session. */
+/** The same for legacy clients: all calls belong to one session. */
 export function holdfastInSession(folder: string, build = builtHere): HttpCommand {
   const name = 'holdfast, session';
   return { ...served(join(folder, 'session'), 'none', build), name, dialect: 'session' };

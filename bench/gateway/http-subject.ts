@@ -1,5 +1,5 @@
 // A subject behind an HTTP address. Floors and Holdfast are called as 2026-07-28 has it, one POST a
-// call; a peer that is faster in a session of the older era gets one, opened before the load.
+// call; a peer that is faster in a legacy session gets one, opened before the load.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -68,7 +68,7 @@ describe('the response cache', () => {
     expect([read(keyOf('a', 'anna')), read(keyOf('a', 'bert'))]).toEqual(['of anna', 'of bert']);
   });
 
-  it('serves the newest word when the scope of an answer changes', () => {
+  it('serves the newest result when the scope of an answer changes', () => {
     const { keepPrivate, keep, read } = setUp();
     keepPrivate(keyOf('a'), 'old');
     keep(keyOf('a'), 'new');
@@ -78,7 +78,7 @@ describe('the response cache', () => {
     expect(read(keyOf('a', 'bert'))).toBe('new');
   });
 
-  it('lets the least recently used entry of the tool go at the cap', () => {
+  it('removes the least recently used entry of the tool at the limit', () => {
     const { cache, keep, read } = setUp({ entriesPerTool: 2 });
     keep(keyOf('a', 'anna', 'hub'), 'elsewhere');
     keep(keyOf('a'), 'A');
@@ -90,7 +90,7 @@ describe('the response cache', () => {
     expect(cache.entriesOf('hub')).toBe(1);
   });
 
-  it('evicts nobody when it replaces an entry at the cap', () => {
+  it('evicts nothing when it replaces an entry at the limit', () => {
     const { keep, read } = setUp({ entriesPerTool: 2, maxBytes: 2 * (entryOverheadBytes + 1) });
     keep(keyOf('a'), 'A');
     keep(keyOf('b'), 'B');
@@ -108,7 +108,7 @@ describe('the response cache', () => {
     expect(read(keyOf('new'))).toBe('N');
   });
 
-  it('lets the least recently used of all go when the bytes run out', () => {
+  it('removes the least recently used of all entries when the bytes run out', () => {
     const weight = entryOverheadBytes + 10;
     const { cache, keep, read } = setUp({ maxBytes: 2 * weight });
     keep(keyOf('a', 'anna', 'one'), '0123456789');
@@ -120,7 +120,7 @@ describe('the response cache', () => {
     expect(cache.stats()).toMatchObject({ entries: 2, bytes: 2 * weight });
   });
 
-  it('does not keep what alone is too much, nor the older word on it', () => {
+  it('does not store a result that is too large by itself, nor the older one for it', () => {
     const { cache, keep, read } = setUp({ maxBytes: entryOverheadBytes + 10 });
     keep(keyOf('a'), 'small');
     keep(keyOf('a'), 'larger than the cache');
@@ -134,7 +134,7 @@ describe('the response cache', () => {
     expect(read(keyOf('a'))).toBeUndefined();
   });
 
-  it('forgets one tool or a whole server when told to', () => {
+  it('removes the entries of one tool or of a whole server on request', () => {
     const { cache, keep, read } = setUp();
     const other = keyOf('a', 'anna', 'git', 'tool:show');
     const elsewhere = keyOf('a', 'anna', 'hub');

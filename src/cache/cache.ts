@@ -1,8 +1,8 @@
-// The response cache: result bytes, kept until they expire, least recently used out first. Two
-// bounds hold at every moment: entries per (server, shelf), and bytes in all. An entry is served
-// only while now < expiresAt, a private one only to the principal it was made for, and nothing
-// that was asked for before an invalidation is stored after it. Whether a result may be kept is
-// decided in freshness.ts, and what is the same request in key.ts.
+// The cache of results. It stores result bytes until they expire; at a limit the least recently
+// used entry is removed first. Two limits hold at all times: entries per (server, shelf), and bytes
+// in total. An entry is served only while now < expiresAt, a private entry only to its principal,
+// and a result that was requested before an invalidation is not stored after it. Whether a result
+// may be cached is decided in freshness.ts, and which requests are equal in key.ts.
 
 import type { Clock } from '../kernel/clock.ts';
 import { ExpiryHeap } from './expiry-heap.ts';
@@ -10,9 +10,9 @@ import type { CacheScope } from './freshness.ts';
 import type { CacheKey, Shelf } from './key.ts';
 
 export interface CacheLimits {
-  /** Per (server, tool), over all principals. 0 keeps nothing. */
+  /** Per (server, tool), over all principals. With 0 nothing is cached. */
   readonly entriesPerTool: number;
-  /** In all, with each entry's own weight. */
+  /** In total, including the overhead of each entry. */
   readonly maxBytes: number;
 }
 
@@ -22,20 +22,23 @@ export interface CacheStats {
   readonly hits: number;
   /** Results that were looked for and not found. */
   readonly misses: number;
-  /** Results that are kept now. */
+  /** Results that are cached now. */
   readonly entries: number;
-  /** Bytes that they take up now, each with what it costs to keep it. */
+  /** Bytes that they use now, including the overhead of each entry. */
   readonly bytes: number;
 }
 
-/** A moment between invalidations; taken before a request goes out, given back with its result. */
+/**
+ * Identifies a moment between invalidations; taken before a request is sent, and passed on with its
+ * result.
+ */
 export type CacheMark = number;
 
 interface Entry {
   readonly id: string;
   readonly server: string;
   readonly shelf: Shelf;
-  /** All of its shelf, itself included. */
+  /** All entries of its shelf, including itself. */
   readonly siblings: ByUse;
   readonly bytes: Buffer;
   readonly expiresAt: number;
@@ -45,23 +48,28 @@ interface Entry {
 /** In the order of use, so that the first is the least recently used. */
 type ByUse = Map<string, Entry>;
 
-/** What an entry weighs beyond its bytes: keys, maps, the heap. Many small entries are not free. */
+/**
+ * The overhead of an entry beyond its bytes: keys, maps, the heap. Many small entries are not free.
+ */
 export const entryOverheadBytes = 512;
 
-/** Servers can be added and removed without end; of those beyond, a request under way keeps nothing. */
+/**
+ * Servers can be added and removed without end. For a server beyond this number, the result of a
+ * running request is not stored.
+ */
 const maxMarks = 1_024;
 
 export class ResponseCache {
   readonly #clock: Clock;
-  readonly #limits: CacheLimits;
+  #limits: CacheLimits;
   /** At most `maxBytes`, each entry with its overhead. */
   readonly #all: ByUse = new Map();
   /** The same entries by server and shelf; at most `entriesPerTool` on a shelf, none is empty. */
   readonly #servers = new Map<string, Map<Shelf, ByUse>>();
   readonly #expiry = new ExpiryHeap<Entry>();
-  /** When each server's entries were last forgotten; at most `maxMarks`, the latest ones. */
+  /** When each server's entries were last invalidated; at most `maxMarks`, the latest ones. */
   readonly #invalidatedAt = new Map<string, CacheMark>();
-  /** Of those that are not in there any more: none was later than this. */
+  /** An upper bound of the marks that were removed from the map. */
   #invalidatedBefore: CacheMark = 0;
   #mark: CacheMark = 0;
   #bytes = 0;
@@ -73,7 +81,17 @@ export class ResponseCache {
     this.#limits = limits;
   }
 
-  /** The kept bytes, shared by all who ask: nobody may write to them. Counts a hit or a miss. */
+  /** Sets new limits; entries beyond them are removed, least recently used first. */
+  limit(limits: CacheLimits): void {
+    this.#limits = limits;
+    const shelves = [...this.#servers.values()].flatMap((byShelf) => [...byShelf.values()]);
+    for (const shelf of shelves) while (shelf.size > limits.entriesPerTool) this.#evict(shelf);
+    while (this.#bytes > limits.maxBytes) this.#evict(this.#all);
+  }
+
+  /**
+   * The cached bytes, shared by all callers, which must not write to them. Counts a hit or a miss.
+   */
   get(key: CacheKey): Buffer | undefined {
     const entry = this.#fresh(key.own) ?? this.#fresh(key.shared);
     if (entry === undefined) {
@@ -90,14 +108,14 @@ export class ResponseCache {
   }
 
   /**
-   * Keeps a copy of a result that has just been received: its time starts now. `asked` is the mark
-   * from before the request went out.
+   * Stores a copy of a result that has just been received; its time to live starts now. `asked` is
+   * the mark from before the request was sent.
    */
   put(key: CacheKey, bytes: Uint8Array, ttlMs: number, scope: CacheScope, asked: CacheMark): void {
     if ((this.#invalidatedAt.get(key.server) ?? this.#invalidatedBefore) > asked) return;
     const now = this.#clock.now();
     this.#sweep(now);
-    // The newest word replaces this principal's older one, whichever scope either has.
+    // A new result replaces the older one of this principal, whichever scope each of them has.
     this.#removeId(key.own);
     if (scope === 'public') this.#removeId(key.shared);
     if (!this.#fits(bytes.length, ttlMs)) return;
@@ -113,7 +131,10 @@ export class ResponseCache {
     });
   }
 
-  /** Forgets a server's entries, or one shelf of them; requests still under way store nothing. */
+  /**
+   * Removes the entries of a server, or of one shelf of it; running requests store nothing
+   * afterwards.
+   */
   invalidate(server: string, shelf?: Shelf): void {
     this.#mark += 1;
     this.#note(server);
@@ -134,7 +155,7 @@ export class ResponseCache {
     }
   }
 
-  /** For how many servers it is known when they were last forgotten. */
+  /** For how many servers the time of the last invalidation is known. */
   get marks(): number {
     return this.#invalidatedAt.size;
   }
@@ -184,7 +205,7 @@ export class ResponseCache {
     return ttlMs > 0 && entriesPerTool > 0 && weightOf(byteLength) <= maxBytes;
   }
 
-  /** What has expired is gone by now, so all that is left to give way is the least recently used. */
+  /** Expired entries have been removed by now, so only the least recently used can make room. */
   #makeRoom(key: CacheKey, byteLength: number): void {
     const siblings = this.#siblings(key.server, key.shelf);
     while (siblings.size >= this.#limits.entriesPerTool) this.#evict(siblings);
@@ -233,7 +254,7 @@ function weightOf(byteLength: number): number {
   return byteLength + entryOverheadBytes;
 }
 
-/** A result is often a slice of a much larger frame, which must not live on for its sake. */
+/** A result is often a slice of a much larger frame. A copy lets the frame be freed. */
 function owned(bytes: Uint8Array): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   copy.set(bytes);

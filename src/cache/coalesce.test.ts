@@ -25,7 +25,7 @@ class Request {
   }
 }
 
-describe('a flight', () => {
+describe('a shared request', () => {
   it('is shared by all who ask for the same at the same time', async () => {
     const flights = new Flights<string>();
     const request = new Request();
@@ -36,7 +36,7 @@ describe('a flight', () => {
     expect(flights.size).toBe(0);
   });
 
-  it('is not shared under another key, nor after it has landed', async () => {
+  it('is not shared under another key, nor after it has ended', async () => {
     const flights = new Flights<string>();
     const [one, other, later] = [new Request(), new Request(), new Request()];
     const first = flights.join('k', one.launch);
@@ -48,7 +48,7 @@ describe('a flight', () => {
     expect(later.launches).toBe(1);
   });
 
-  it('that fails, fails for those who waited and for nobody else', async () => {
+  it('that fails, fails only for those who waited', async () => {
     const flights = new Flights<string>();
     const [request, next] = [new Request(), new Request()];
     const lost = new Fault('timeout', 'no answer', { dispatched: 'maybe' });
@@ -61,7 +61,7 @@ describe('a flight', () => {
     expect(await retry).toBe('fine');
   });
 
-  it('whose launch throws at once is a failed flight', async () => {
+  it('whose start throws synchronously counts as failed', async () => {
     const flights = new Flights<string>();
     const throwing = () => {
       throw new Fault('draining', 'going down');
@@ -70,7 +70,7 @@ describe('a flight', () => {
     expect(flights.size).toBe(0);
   });
 
-  it('goes on for the others when one caller gives up', async () => {
+  it('goes on for the others when one caller cancels', async () => {
     const flights = new Flights<string>();
     const request = new Request();
     const impatient = new AbortController();
@@ -84,7 +84,7 @@ describe('a flight', () => {
     expect(await stayed).toBe('one');
   });
 
-  it('goes on for a caller who cannot give up', async () => {
+  it('goes on for a caller that cannot cancel', async () => {
     const flights = new Flights<string>();
     const request = new Request();
     const impatient = new AbortController();
@@ -97,7 +97,7 @@ describe('a flight', () => {
     expect(await stayed).toBe('one');
   });
 
-  it('is called off when the last caller gives up, and a newcomer starts another', async () => {
+  it('is cancelled when the last caller cancels, and the next caller starts another', async () => {
     const flights = new Flights<string>();
     const [first, second] = [new Request(), new Request()];
     const callers = [new AbortController(), new AbortController()];
@@ -116,7 +116,7 @@ describe('a flight', () => {
     expect(second.launches).toBe(1);
   });
 
-  it('is not even launched for a caller who has already given up', async () => {
+  it('is not started for a caller that has already cancelled', async () => {
     const flights = new Flights<string>();
     const request = new Request();
     const gone = flights.join('k', request.launch, AbortSignal.abort());
@@ -124,7 +124,7 @@ describe('a flight', () => {
     expect(request.launches).toBe(0);
   });
 
-  it('is not called off by a caller who gives up after it has landed', async () => {
+  it('is not cancelled by a caller that cancels after it has ended', async () => {
     const flights = new Flights<string>();
     const [first, second] = [new Request(), new Request()];
     const caller = new AbortController();

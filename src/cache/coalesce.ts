@@ -1,8 +1,8 @@
-// One flight per key: callers who ask for the same thing at the same time wait for one request. It
-// shares only what is in the air; keeping results is the cache's work, and choosing a key under
-// which sharing is right (the same principal, a request that may be cached) the pipeline's. A
-// caller who gives up leaves alone; when the last one has left, the flight is called off and a
-// newcomer starts another. Whatever a flight ends with goes to those who were waiting, no further.
+// Single flight: callers that ask for the same thing at the same time share one request. Only the
+// running request is shared; storing results is the cache's task, and the pipeline chooses a key
+// under which sharing is correct (the same principal, a cacheable request). A caller that cancels
+// leaves without affecting the others; when the last one has left, the request is cancelled, and
+// the next caller starts a new one. The outcome goes only to the callers that were waiting for it.
 
 import type { Signal } from '../kernel/cancel-signal.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -14,7 +14,7 @@ interface Flight<Value> {
 }
 
 export class Flights<Value> {
-  /** By key, until they land or are called off; each holds a place at its server. */
+  /** By key, until they end or are cancelled; each occupies a slot of its server. */
   readonly #flights = new Map<string, Flight<Value>>();
 
   get size(): number {
@@ -22,8 +22,8 @@ export class Flights<Value> {
   }
 
   /**
-   * Joins the flight of this key or launches it. The launch gets a signal of its own, which fires
-   * when nobody waits any more; `signal` ends only this caller's waiting.
+   * Joins the running request of this key or starts it. The request gets a signal of its own, which
+   * fires when no caller waits any more; `signal` ends only the waiting of this caller.
    */
   join(
     key: string,
@@ -70,13 +70,13 @@ export class Flights<Value> {
     });
   }
 
-  /** A flight that was called off may land after its successor was launched. */
+  /** A cancelled request may end after its successor was started. */
   #forget(key: string, flight: Flight<Value>): void {
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
   }
 }
 
-/** A launch that throws at once is a flight that failed. */
+/** A start that throws synchronously counts as a request that failed. */
 async function launchSafely<Value>(
   launch: (signal: AbortSignal) => Promise<Value>,
   signal: AbortSignal,
@@ -84,7 +84,9 @@ async function launchSafely<Value>(
   return await launch(signal);
 }
 
-/** Someone else's request may be on its way; for the one who leaves, that is all there is to say. */
+/**
+ * The shared request may go on for other callers; this caller only learns that it stopped waiting.
+ */
 function gaveUp(dispatched: 'no' | 'maybe', reason: unknown): Fault {
-  return new Fault('cancelled', 'the caller gave up waiting', { dispatched }, reason);
+  return new Fault('cancelled', 'the caller stopped waiting', { dispatched }, reason);
 }

@@ -1,6 +1,6 @@
-// Which entry expires first: a binary heap in which every entry knows its own place, so that an
-// entry can leave from anywhere without a search. It lets the cache sweep what has expired at the
-// price of what has expired, and never look at the rest.
+// Finds the entry that expires first: a binary heap in which every entry stores its own index, so
+// that any entry can be removed without a search. The cost of a sweep depends only on the number of
+// expired entries.
 
 export interface Expiring {
   readonly expiresAt: number;

@@ -1,11 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { freshness, maxTtlMs, mayBeCached, type ResultHints, type Subject } from './freshness.ts';
+import {
+  type CachedRequest,
+  freshness,
+  maxTtlMs,
+  mayBeCached,
+  type ResultHints,
+} from './freshness.ts';
 
-const catalogue: Subject = { kind: 'catalogue' };
+const catalogue: CachedRequest = { kind: 'catalogue' };
 const no = { cacheable: false };
 
-function tool(facts: Partial<Extract<Subject, { kind: 'tool' }>> = {}): Subject {
+function tool(facts: Partial<Extract<CachedRequest, { kind: 'tool' }>> = {}): CachedRequest {
   return { kind: 'tool', readOnlyHint: true, trusted: true, cacheMs: null, ...facts };
 }
 
@@ -20,7 +26,7 @@ function hints(facts: Partial<ResultHints> = {}): ResultHints {
 }
 
 describe('freshness', () => {
-  it('takes a catalogue result at the word of its server', () => {
+  it('caches a catalogue result as its server says', () => {
     expect(freshness(catalogue, hints(), false)).toEqual({
       cacheable: true,
       ttlMs: 5_000,
@@ -54,7 +60,7 @@ describe('freshness', () => {
     },
   );
 
-  it('cuts a time to 24 hours, whoever gave it', () => {
+  it('limits a time to 24 hours, wherever it comes from', () => {
     expect(freshness(catalogue, hints({ ttlMs: 1e300 }), false)).toMatchObject({
       ttlMs: maxTtlMs,
     });

@@ -1,8 +1,9 @@
-// Whether a result may be kept, for how long and for whom: one pure decision. The catalogue (lists,
-// discover, resources/read) follows the server's own hints. A tool result is kept only on the
-// operator's word, or when a trusted server calls the tool read-only and gives its result a time.
-// `idempotentHint` has no say: set 1, set 2, set 1 is three calls. Anything that is not a plain,
-// complete, successful answer to a one-round request is never kept. Faults do not come here.
+// Decides whether a result may be cached, for how long and for whom; a pure function. Results of
+// the catalogue (lists, discover, resources/read) follow the server's own hints. A tool result is
+// cached only if the operator configured it, or if a trusted server marks the tool read-only and
+// gives its result a time to live. `idempotentHint` is not used: repeated writes must always run.
+// Only a plain, complete, successful answer to a one-round request is cached. Faults are not passed
+// to this function.
 
 export type CacheScope = 'public' | 'private';
 
@@ -10,42 +11,46 @@ export type Freshness =
   | { readonly cacheable: false }
   | { readonly cacheable: true; readonly ttlMs: number; readonly scope: CacheScope };
 
-/** What is known before the call goes out. */
-export type Subject =
+/** What is known before the call is sent. */
+export type CachedRequest =
   | { readonly kind: 'catalogue' }
   | {
       readonly kind: 'tool';
       readonly readOnlyHint: boolean;
-      /** May the server's annotations and hints decide? */
+      /** Whether the server's annotations and hints may decide. */
       readonly trusted: boolean;
-      /** The operator's word: a time, 0 for never, null for none given. */
+      /** The operator's setting: a time, 0 for never, null if it is not set. */
       readonly cacheMs: number | null;
     };
 
-/** What the result says about itself, as it came: nothing here has been checked. */
+/** The members of the result, as received: they have not been validated. */
 export interface ResultHints {
   readonly ttlMs: unknown;
   readonly cacheScope: unknown;
   readonly isError: unknown;
-  /** Absent from a legacy server, where it means `complete`. */
+  /** Absent in results of legacy servers, where it means `complete`. */
   readonly resultType: unknown;
 }
 
-/** Longer times are cut to this. */
+/** Longer times are reduced to this. */
 export const maxTtlMs = 24 * 60 * 60 * 1000;
 
 /**
- * Could any result of this request be kept? If not, the pipeline neither hashes nor looks. A
- * multi-round request carries `inputResponses` or `requestState`, or asks for a task.
+ * Whether any result of this request could be cached. If not, the pipeline computes no key and does
+ * no look-up. A multi-round request has `inputResponses` or `requestState`, or asks for a task.
  */
-export function mayBeCached(subject: Subject, isMultiRound: boolean): boolean {
+export function mayBeCached(subject: CachedRequest, isMultiRound: boolean): boolean {
   if (isMultiRound) return false;
   if (subject.kind === 'catalogue') return true;
   if (subject.cacheMs !== null) return subject.cacheMs > 0;
   return subject.trusted && subject.readOnlyHint;
 }
 
-export function freshness(subject: Subject, hints: ResultHints, isMultiRound: boolean): Freshness {
+export function freshness(
+  subject: CachedRequest,
+  hints: ResultHints,
+  isMultiRound: boolean,
+): Freshness {
   if (!mayBeCached(subject, isMultiRound) || !isPlainAnswer(hints)) return notCacheable;
   const operatorMs = subject.kind === 'tool' ? subject.cacheMs : null;
   const ttlMs = Math.min(operatorMs ?? serverTtlMs(hints.ttlMs), maxTtlMs);
@@ -55,7 +60,7 @@ export function freshness(subject: Subject, hints: ResultHints, isMultiRound: bo
 
 const notCacheable: Freshness = { cacheable: false };
 
-/** `input_required`, tasks and every type we do not know are steps, not answers. */
+/** `input_required`, tasks and unknown types are not final answers. */
 function isPlainAnswer({ isError, resultType }: ResultHints): boolean {
   const isSuccess = isError === undefined || isError === false;
   return isSuccess && (resultType === undefined || resultType === 'complete');
@@ -66,7 +71,7 @@ export function serverTtlMs(ttlMs: unknown): number {
   return typeof ttlMs === 'number' && Number.isInteger(ttlMs) && ttlMs > 0 ? ttlMs : 0;
 }
 
-/** Only the exact word is public; whatever we do not understand is shared with nobody. */
+/** Only the exact word is public; every other value is treated as private. */
 export function scopeOf(cacheScope: unknown): CacheScope {
   return cacheScope === 'public' ? 'public' : 'private';
 }

@@ -40,7 +40,7 @@ describe('a cache key', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('does not let names run together', () => {
+  it('keeps names apart that would give the same text when joined', () => {
     expect(key('a', 'tool:b1')?.shared).not.toBe(key('atool:', 'tool:b1')?.shared);
     const one = cacheKey('a', 'tool:b', 'p', json, () => 'c');
     const other = cacheKey('a', 'tool:', 'p', json, () => 'bc');

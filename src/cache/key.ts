@@ -1,15 +1,15 @@
-// What makes two requests the same request. A key is made from the server, the shelf (a tool, or
-// a method of the catalogue), the audience (the clients that the server answers alike) and the
-// canonical text of the arguments, hashed; entries that belong to one principal lie under the hash
-// together with its id. Canonical text is the wire's art and
-// comes in as a function: keys sorted, number spellings kept. Arguments it refuses (duplicate
-// keys, which two readers may read differently) have no key, and so are never cached or shared.
+// Decides which requests are equal. A key is a hash of the server, the shelf (a tool, or a method
+// of the catalogue), the audience (the clients that the server treats alike) and the canonical text
+// of the arguments; for private entries it also includes the id of the principal. The canonical
+// text is computed by a function of `wire` that is passed in: keys sorted, number spellings kept.
+// Arguments that it refuses (with duplicate keys, which two parsers may read differently) have no
+// key, so they are never cached or shared.
 
 import { hash } from 'node:crypto';
 
 /**
- * Where results of one kind lie. The prefix keeps a tool that calls itself `tools/list` apart from
- * the method of that name.
+ * A group of results of one kind. The prefix distinguishes a tool named `tools/list` from the
+ * method of that name.
  */
 export type Shelf = `tool:${string}` | `method:${string}`;
 
@@ -18,11 +18,11 @@ export interface CacheKey {
   readonly shelf: Shelf;
   /** The id of a public entry. */
   readonly shared: string;
-  /** The id of the entry that only this principal may see. Also the safe key for one flight. */
+  /** The id of the entry that only this principal may see. Also the safe key for single flight. */
   readonly own: string;
 }
 
-/** Null when the text has no single reading. */
+/** Null when the text can be read in more than one way. */
 export type Canonical = (json: Uint8Array) => string | null;
 
 export function cacheKey(
@@ -35,7 +35,8 @@ export function cacheKey(
 ): CacheKey | null {
   const text = canonical(json);
   if (text === null) return null;
-  // Lengths in front of the names, so that no two sets of names run together into one text.
+  // Each name is preceded by its length, so that two different lists of names never give the same
+  // text.
   const names = [server, shelf, audience].map((name) => `${name.length}:${name}`);
   const subject = `${names.join('')}${text}`;
   const shared = hash('sha256', subject);

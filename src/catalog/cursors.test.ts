@@ -9,7 +9,7 @@ const lists = ['tools', 'prompts', 'resources', 'resourceTemplates'] as const;
 const position = { server: 'files', after: 'read_file', index: 3 };
 
 describe('a cursor', () => {
-  it('is read back by whoever has the key, for the same list', () => {
+  it('is read back with the same key, for the same list', () => {
     const property = fc.property(
       fc.constantFrom<ListName>(...lists),
       fc.string({ maxLength: 64 }),
@@ -24,7 +24,7 @@ describe('a cursor', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  it('stays short, and then tells the place alone', () => {
+  it('stays short, and then has only the position', () => {
     const cursor = cursors.write('resources', { server: 'a', after: 'x'.repeat(9_999), index: 4 });
     expect(cursor.length).toBeLessThan(100);
     expect(cursors.read('resources', cursor)).toEqual({ server: 'a', after: null, index: 5 });
@@ -32,7 +32,7 @@ describe('a cursor', () => {
     expect(cursors.read('tools', cursors.write('tools', longest))).toEqual(longest);
   });
 
-  it('is good for no other list and under no other key', () => {
+  it('is not valid for another list or under another key', () => {
     const cursor = cursors.write('tools', position);
     for (const list of lists.slice(1)) expect(cursors.read(list, cursor)).toBeUndefined();
     expect(new Cursors(Buffer.alloc(32, 8)).read('tools', cursor)).toBeUndefined();
@@ -71,7 +71,7 @@ describe('a cursor', () => {
     expect(cursors.read('tools', cursor)).toEqual(position);
   });
 
-  it('needs a key worth the name', () => {
+  it('needs a key that is long enough', () => {
     expect(() => new Cursors(Buffer.alloc(16))).toThrow(RangeError);
   });
 });

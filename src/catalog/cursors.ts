@@ -1,8 +1,8 @@
-// The cursors of our own lists. A client must treat a cursor as opaque and may send anything as one,
-// so each is sealed: only what this gateway wrote, for this very list, is read back, and everything
-// else is undefined, which the caller answers with -32602. A position names the item that was sent
-// last, not a number alone: items may come and go while a client turns the pages. With a key that is
-// kept, a cursor outlives a restart.
+// The cursors of the gateway's own lists. A client must treat a cursor as opaque but may send
+// anything as one, so each is sealed: only a cursor that this gateway issued, for this very list,
+// is accepted; everything else gives undefined, which the caller answers with -32602. A position
+// names the last item sent, not only an index: items may be added and removed while a client reads
+// the pages. With a stored key, a cursor survives a restart.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -11,17 +11,17 @@ export type ListName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates' |
 /** Where a page begins. */
 export interface Position {
   readonly server: string;
-  /** After the item with this key, as its server knows it; null where `index` alone decides. */
+  /** After the item with this key, as its server names it; null where only `index` decides. */
   readonly after: string | null;
-  /** Where in the server's part to go on if that item is gone: the place where it stood. */
+  /** Where in the server's part to continue if that item is gone: its former position. */
   readonly index: number;
 }
 
 const sealBytes = 16;
 const minKeyBytes = 32;
-/** An item with a longer key is found by its place; cursors stay short. */
+/** An item with a longer key is found by its position, so that cursors stay short. */
 const maxAfterLength = 256;
-/** What is longer is none of ours, and is not decoded at all. */
+/** A longer cursor was not issued here, and is not decoded at all. */
 const maxLength = 4_096;
 
 export class Cursors {
@@ -39,11 +39,11 @@ export class Cursors {
     return Buffer.concat([this.#seal(list, position), position]).toString('base64url');
   }
 
-  /** Undefined if we did not write it for this list. */
+  /** Undefined if it was not issued for this list. */
   read(list: ListName, cursor: string): Position | undefined {
     if (cursor.length > maxLength) return undefined;
     const bytes = Buffer.from(cursor, 'base64url');
-    // Decoding is lenient; only the one spelling that we write counts.
+    // Decoding is lenient, so only the exact spelling that we issue is accepted.
     if (bytes.length <= sealBytes || bytes.toString('base64url') !== cursor) return undefined;
     const position = bytes.subarray(sealBytes);
     const seal = this.#seal(list, position);
@@ -52,7 +52,10 @@ export class Cursors {
     return { server, after, index };
   }
 
-  /** The name of the list is sealed in, with its end marked: a cursor is good for one list only. */
+  /**
+   * The name of the list is part of what is sealed, with its end marked: a cursor is valid for one
+   * list only.
+   */
   #seal(list: ListName, position: Buffer): Buffer {
     const hmac = createHmac('sha256', this.#key).update(`${list}\n`).update(position);
     return hmac.digest().subarray(0, sealBytes);

@@ -1,25 +1,26 @@
-// The definitions in a server's list (tools, prompts, resources, templates, skills) as the bytes they came
-// in. They are shown to clients byte for byte, with only the name or URI put in anew, so what is kept
-// of each is its place, its key and the place of its key. A definition that a strict client would
-// choke on, or that could be read in two ways, is left out and reported, so that one bad definition
-// does not cost a client the whole list. What makes a tool invalid is judged in tool.ts.
+// The definitions in a server's list (tools, prompts, resources, templates, skills) as received
+// bytes. Clients get them byte for byte, with only the name or URI replaced, so for each definition
+// its span, its key and the span of its key are stored. A definition that a strict client would
+// reject, or that could be read in two ways, is ignored and reported, so that one bad definition
+// does not cost a client the whole list. tool.ts decides what makes a tool invalid.
 
+import { isRecord } from '../kernel/json-values.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { valueOf as parsed, textOf } from '../wire/decode.ts';
 import { elementsAt, objectAt } from '../wire/parts.ts';
 import type { Span } from '../wire/span.ts';
 import { type RefusalReason, WireError } from '../wire/wire-error.ts';
 import type { ListName } from './cursors.ts';
-import { type JsonObject, type LeftOut, readTools, type Tool } from './tool.ts';
+import { type LeftOut, readTools, type Tool } from './tool.ts';
 
 /** Its span is that of the whole object in `bytes`, which it shares with its neighbours. */
 export interface Definition extends Span {
-  /** The name, URI or template, as the server knows it. */
+  /** The name, URI or template, as the server names it. */
   readonly key: string;
   readonly bytes: Buffer;
-  /** Where the key stands in `bytes`, with its quotes. */
+  /** The span of the key in `bytes`, with its quotes. */
   readonly keySpan: Span;
-  /** What a tool's definition says, parsed. */
+  /** The parsed definition of a tool. */
   readonly tool: Tool | undefined;
 }
 
@@ -33,7 +34,7 @@ export interface DefinitionReading {
   readonly leftOut: readonly DefinitionLeftOut[];
 }
 
-/** What a definition of each list is known by. */
+/** Which member identifies a definition of each list. */
 export const keyMembers = {
   tools: 'name',
   prompts: 'name',
@@ -43,8 +44,8 @@ export const keyMembers = {
 } as const satisfies Record<ListName, string>;
 
 /**
- * Reads the array of one page, of bytes that the scanner has accepted; what is kept is copied.
- * Anything but an array holds no definitions.
+ * Reads the array of one page, of bytes that the scanner has accepted; stored bytes are copied.
+ * Anything but an array has no definitions.
  */
 export function readDefinitions(bytes: Buffer, array: Span, list: ListName): DefinitionReading {
   const kept = Buffer.allocUnsafeSlow(array.end - array.start);
@@ -110,15 +111,17 @@ type Judgement = (value: unknown) => boolean;
 const isText: Judgement = (value) => typeof value === 'string';
 const isOptionalText: Judgement = (value) => value === undefined || isText(value);
 const isOptionalNumber: Judgement = (value) => value === undefined || typeof value === 'number';
-const isOptionalObject: Judgement = (value) => value === undefined || isObject(value);
+const isOptionalObject: Judgement = (value) => value === undefined || isRecord(value);
 const isOptionalArguments: Judgement = (value) =>
   value === undefined ||
-  (Array.isArray(value) && value.every((one) => isObject(one) && isText(one['name'])));
+  (Array.isArray(value) && value.every((one) => isRecord(one) && isText(one['name'])));
 
-/** With their digests and sizes, which the client checks; or said to change from call to call. */
+/**
+ * With their digests and sizes, which the client checks; or marked as changing from call to call.
+ */
 const isFileList: Judgement = (value) =>
   value === 'dynamic' ||
-  (Array.isArray(value) && value.every((one) => isObject(one) && isText(one['uri'])));
+  (Array.isArray(value) && value.every((one) => isRecord(one) && isText(one['uri'])));
 
 const anything = { title: isOptionalText, description: isOptionalText, _meta: isOptionalObject };
 const anyResource = {
@@ -128,26 +131,22 @@ const anyResource = {
   annotations: isOptionalObject,
 };
 
-/** What every client checks before it takes a list. */
+/** What every client checks before it accepts a list. */
 const judgements: Readonly<Record<JudgedHere, Readonly<Record<string, Judgement>>>> = {
   prompts: { ...anything, arguments: isOptionalArguments },
   resources: { ...anyResource, size: isOptionalNumber },
   resourceTemplates: anyResource,
-  skills: { frontmatter: isObject, resources: isFileList, _meta: isOptionalObject },
+  skills: { frontmatter: isRecord, resources: isFileList, _meta: isOptionalObject },
 };
 
 function judge(value: unknown, list: JudgedHere, index: number): LeftOut | undefined {
-  if (!isObject(value)) return { kind: 'not_an_object', index };
+  if (!isRecord(value)) return { kind: 'not_an_object', index };
   const key = value[keyMembers[list]];
   if (typeof key !== 'string' || key === '') return { kind: 'no_name', index };
   for (const [member, isGood] of Object.entries(judgements[list])) {
     if (!isGood(ownValue(value, member))) return { kind: 'bad_member', index, name: key, member };
   }
   return undefined;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The same definitions, byte for byte, in the same order. */

@@ -1,9 +1,9 @@
-// Names that a person or a model cannot tell apart. Two names look alike when they have the same
-// skeleton: what is left of a name when case, the kind of separator, invisible characters, accents
-// and the letters that other scripts share with Latin are taken away. It follows the idea of UTS 39
-// with a table of what is common rather than of everything, and it errs on the side of calling two
-// names alike. A skeleton is only ever compared with another one: it is not a name and is never
-// shown. Whether a look-alike is refused is decided in naming.
+// Finds names that a person or a model cannot tell apart. Two names look alike when they have the
+// same skeleton: the name without case, kind of separator, invisible characters and accents, and
+// with letters of other scripts replaced by the Latin letters they resemble. This follows the idea
+// of UTS 39 with a table of common characters instead of all of them, and rather treats two names
+// as alike than misses a case. A skeleton is only compared with another one: it is not a name and
+// is never shown. naming.ts decides whether a look-alike is refused.
 
 /** Equal for names that look alike. */
 export function skeleton(name: string): string {
@@ -12,7 +12,7 @@ export function skeleton(name: string): string {
     .replace(invisible, '')
     .replace(unshowable, '\ufffd')
     .trim();
-  // Upper and lower case have look-alikes of their own, so letters are replaced before each turn.
+  // Upper and lower case have different look-alikes, so letters are replaced before each step.
   const folded = latin(latin(latin(visible).toUpperCase()).toLowerCase());
   return folded.replaceAll('rn', 'm').replaceAll('vv', 'w').replace(separators, '_');
 }

@@ -1,16 +1,16 @@
-// The lists of all servers made into one, as bytes. The order is that of the configuration, and
-// within a server its own, so the same servers give the same list every time; it is handed out in
-// pages with cursors of our own. A definition leaves as its server wrote it, but for the name or URI
-// that clients know it by. The list is fresh as long as all of its parts are, and private if one of
-// them is or if the asker sees less than there is. Which definitions an asker may see, and what they
-// are called, is decided before (policy, naming, uri-owners).
+// Merges the lists of all servers into one, as bytes. The order is that of the configuration, and
+// within a server its own, so the same servers always give the same list; it is returned in pages
+// with cursors of our own. A definition is copied as its server wrote it, except for the name or
+// URI that clients use. The list is fresh as long as all of its parts are, and private if one of
+// them is or if the caller sees only a part of it. Which definitions a caller may see, and their
+// names, are decided before (policy, naming, uri-owners).
 
 import type { Era } from '../wire/eras.ts';
 import type { Cursors, ListName, Position } from './cursors.ts';
 import type { Definition } from './definitions.ts';
 import { type UriEdit, uriEdits } from './uri-rewriting.ts';
 
-/** What one server adds; empty while nothing is known of it. */
+/** The part of one server; empty while its list is not known. */
 export interface ListPart {
   readonly server: string;
   readonly definitions: readonly Definition[];
@@ -22,18 +22,18 @@ export interface ListView {
   readonly list: ListName;
   /** Every server, in the order of the configuration. */
   readonly parts: readonly ListPart[];
-  /** Does the asker see less than there is? */
+  /** Whether the caller sees only a part of all definitions. */
   readonly isFiltered: boolean;
-  /** What clients know a name, URI or template by; undefined leaves the definition out. */
+  /** The name, URI or template for clients; undefined omits the definition. */
   readonly expose: (server: string, key: string) => string | undefined;
-  /** The same for a URI inside of a definition (the page of a tool); undefined if none can differ. */
+  /** The same for a URI inside a definition (the page of a tool); undefined if none can differ. */
   readonly exposeUri?: ((server: string, uri: string) => string | undefined) | undefined;
   readonly cursors: Cursors;
-  /** Of one page; one at least, or no page would ever lead on. */
+  /** The size of one page; at least one, or no page would ever lead on. */
   readonly maxItems: number;
 }
 
-/** The result of a list request; undefined if the cursor is not one of ours. */
+/** The result of a list request; undefined if the cursor was not issued by us. */
 export function listResult(
   view: ListView,
   era: Era,
@@ -68,13 +68,13 @@ export function freshnessOf(
   const isPrivate = isFiltered || parts.some(({ scope }) => scope === 'private');
   const shortest = parts.reduce((least, { ttlMs }) => Math.min(least, ttlMs), maxTtlMs);
   return {
-    // Of nothing, nothing is known about how long it holds.
+    // An empty list says nothing about how long it is valid.
     ttlMs: parts.length === 0 || !(shortest > 0) ? 0 : Math.floor(shortest),
     scope: isPrivate ? 'private' : 'public',
   };
 }
 
-/** A part may hold for ever; what clients are told is a day. */
+/** A part may be valid for ever; clients get a day at most. */
 const maxTtlMs = 24 * 60 * 60 * 1_000;
 
 interface Place {
@@ -82,7 +82,7 @@ interface Place {
   readonly item: number;
 }
 
-/** A server that is no longer configured leaves no place to go on at. */
+/** The server of the cursor is no longer configured, so there is no position to continue at. */
 function startOf({ list, parts, cursors }: ListView, cursor: string): Place | undefined {
   const position = cursors.read(list, cursor);
   if (position === undefined) return undefined;
@@ -122,7 +122,7 @@ function pageFrom({ parts, expose, maxItems }: ListView, start: Place): Page {
   return { entries, next: undefined };
 }
 
-/** Text of ours, or a stretch of somebody's bytes. */
+/** Our own text, or a range of received bytes. */
 type Piece = string | { readonly bytes: Buffer; readonly start: number; readonly end: number };
 
 function write(pieces: Piece[], { exposeUri }: ListView, entry: Entry): void {
@@ -143,7 +143,7 @@ function editsOf(
 ): readonly UriEdit[] {
   const inner = exposeUri === undefined ? [] : uriEdits(bytes, { start, end }, exposeUri);
   const others = inner.filter((edit) => edit.start !== keySpan.start);
-  // A key that stays keeps its spelling, too.
+  // A key that is not replaced keeps its spelling.
   if (exposed === key) return others;
   const rename = { start: keySpan.start, end: keySpan.end, with: JSON.stringify(exposed) };
   return [...others, rename].sort((a, b) => a.start - b.start);

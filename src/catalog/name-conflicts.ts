@@ -1,6 +1,6 @@
-// What became of tools and prompts that did not get their name, in words: who is not offered, who is
-// called otherwise, who can be taken for another, and what to do about it. No tool vanishes in silence:
-// `status` and `doctor` tell what is worked out here.
+// Messages about tools and prompts that did not get the name they asked for: which are not offered,
+// which have another name, which can be confused with another, and what to do about it. No tool is
+// dropped silently: `status` and `doctor` show these messages.
 
 import type { Displacement, NameRefusal, Names } from './naming.ts';
 
@@ -61,12 +61,12 @@ function alike(displacement: Displacement, kind: NamedKind): NameConflict {
   return {
     server,
     isRefused: false,
-    text: `${kind} ${quoted(exposed)} can be taken for that of ${ownerText(owner)}`,
+    text: `${kind} ${quoted(exposed)} can be confused with that of ${ownerText(owner)}`,
     remedy: remedyOf(displacement, kind),
   };
 }
 
-/** The names come from servers: as JSON they stay in one line and in their quotes. */
+/** The names come from servers: as JSON they stay on one line and inside their quotes. */
 function quoted(name: string): string {
   return JSON.stringify(name);
 }

@@ -67,7 +67,7 @@ describe('prefixed names #names', () => {
     expect(book.refused).toEqual([]);
   });
 
-  it('find a free name even where one was squatted', () => {
+  it('find a free name even where the usual one is taken', () => {
     const long = 'x'.repeat(80);
     const taken = names('prefix', { b: [long] }).exposed('b', long) as string;
     const book = names('prefix', { a: [{ name: 'squat', as: taken }], b: [long] });
@@ -145,7 +145,7 @@ describe('bare names', () => {
 });
 
 describe('transparent names', () => {
-  it('stand as they are, whatever they are', () => {
+  it('are used unchanged, whatever they are', () => {
     const odd = ['x'.repeat(200), 'a b', '\u8aad\u3080', 'test_simple_text'];
     const book = names('transparent', { a: odd });
     for (const name of odd) {

@@ -1,12 +1,12 @@
-// What tools, and in the same way prompts, are called in front of the gateway, and to whom such a
-// name leads back. In prefix mode everything is `server__tool` and nothing is ever refused; in
-// transparent mode names stand as the servers gave them, and whoever comes later with a name that is
-// taken, or that cannot be told apart from another server's, is refused and reported. An exposed
-// name is looked up in the map that is kept here, never split. A name that was given before stays with
-// its owner as long as that offers it, whoever else comes for it: a call must not go to another server
-// because that has changed its list. Everything else is given in the order of the configuration, and
-// each server is finished before the next: adding one at the end changes no name before it. Within a
-// server the order of its list does not count, so that a list may come in any order.
+// The names of tools, and in the same way of prompts, for clients of the gateway, and the server
+// that each name belongs to. In prefix mode every name is `server__tool` and none is refused; in
+// transparent mode the servers' own names are used, and a server that comes later with a name that
+// is taken, or that looks like another server's, is refused and reported. An exposed name is looked
+// up in the map that is stored here, never split. An assigned name stays with its owner as long as
+// the owner offers it, whichever server asks for it: a call must not go to another server because
+// that server changed its list. All other names are assigned in the order of the configuration, and
+// each server is finished before the next: adding one at the end changes no name before it. Within
+// a server the order of its list does not count, so that a list may come in any order.
 
 import { skeleton } from './look-alike.ts';
 import { fits, hashedName, prefixedName, prefixOf } from './prefixed-name.ts';
@@ -22,7 +22,7 @@ export interface Nameable {
 export interface Offering {
   readonly server: string;
   readonly items: readonly Nameable[];
-  /** False while its list is not known: what it was given before is kept for it meanwhile. */
+  /** False while its list is not known: its earlier names are reserved for it meanwhile. */
   readonly isListed?: boolean;
 }
 
@@ -31,7 +31,10 @@ export interface Owner {
   readonly name: string;
 }
 
-/** Who did not get the name that was wanted, and who keeps it; null is the gateway itself. */
+/**
+ * A server that did not get the name it asked for, and the owner of that name; null is the gateway
+ * itself.
+ */
 export interface NameRefusal extends Owner {
   readonly kind: 'collision' | 'look_alike';
   readonly wanted: string;
@@ -39,7 +42,7 @@ export interface NameRefusal extends Owner {
 }
 
 export interface Displacement extends NameRefusal {
-  /** What it is called instead. */
+  /** The name it has instead. */
   readonly exposed: string;
 }
 
@@ -48,24 +51,24 @@ export interface Names {
   exposed(server: string, name: string): string | undefined;
   /**
    * An exposed name, or else a server's own name if exactly one server has it; `mayUse` counts only
-   * the servers that the asker may see.
+   * the servers that the caller may see.
    */
   resolve(exposed: string, mayUse?: (owner: Owner) => boolean): Owner | undefined;
   /** Those that have no exposed name at all. */
   readonly refused: readonly NameRefusal[];
-  /** Those that are called otherwise than the operator or the rule would have it. */
+  /** Those whose name differs from the one that the operator or the rule asks for. */
   readonly displaced: readonly Displacement[];
   /** Those whose exposed name looks like another server's. In transparent mode they are refused. */
   readonly alike: readonly Displacement[];
-  /** All exposed names: to be given again in the next turn. */
+  /** All exposed names: to be passed to the next computation. */
   readonly given: ReadonlyMap<string, Owner>;
 }
 
 const nothingGiven: ReadonlyMap<string, Owner> = new Map();
 
 /**
- * Offerings come in the order of the configuration; those of servers without a list are empty. `given`
- * are the exposed names of the turn before.
+ * Offerings come in the order of the configuration; those of servers without a list are empty.
+ * `given` are the exposed names of the previous computation.
  */
 export function nameAll(
   offerings: readonly Offering[],
@@ -88,12 +91,15 @@ export function nameAll(
   return book;
 }
 
-/** What it is called where nobody else is. */
+/** The name it has if no other server asks for it. */
 function wantedName(mode: NamingMode, server: string, { name, as }: Nameable): string {
   return as || (mode === 'transparent' ? name : prefixedName(server, name));
 }
 
-/** Can another server, or another tool of the same one, want this name? Most prefixed names are safe. */
+/**
+ * Whether another server, or another tool of the same one, can ask for this name. Most prefixed
+ * names are safe.
+ */
 export function isContestable(mode: NamingMode, exposed: string, { server, name }: Owner): boolean {
   if (mode === 'transparent') return true;
   const isPlain = exposed === prefixedName(server, name) && fits(server, name);
@@ -117,7 +123,10 @@ class NameBook implements Names {
   readonly #exposed = new Map<string, Map<string, string>>();
   /** By the servers' own names, exposed or refused; one for each definition. */
   readonly #bare = new Map<string, Owner[]>();
-  /** Who came first with a name of this skeleton; at most one for each definition. Only in transparent mode. */
+  /**
+   * The first server with a name of this skeleton; at most one for each definition. Only in
+   * transparent mode.
+   */
   readonly #skeletons = new Map<string, Holder>();
 
   constructor(mode: NamingMode, reserved: ReadonlySet<string>) {
@@ -145,7 +154,7 @@ class NameBook implements Names {
     }
   }
 
-  /** Keeps a name for an owner whose list is not known yet; calls lead there all the same. */
+  /** Reserves a name for an owner whose list is not known yet; calls still go there. */
   reserve(exposed: string, owner: Owner): void {
     if (this.#isTaken(exposed)) return;
     const names = this.#exposed.get(owner.server) ?? new Map<string, string>();
@@ -162,7 +171,7 @@ class NameBook implements Names {
     return this.#owners;
   }
 
-  /** Worked out when somebody asks: a list does not need it. */
+  /** Computed on demand: a list does not need it. */
   get alike(): readonly Displacement[] {
     if (this.#mode === 'transparent') return [];
     const first = new Map<string, Owner | null>();
@@ -196,7 +205,7 @@ class NameBook implements Names {
 
   /**
    * `a__x` is a tool of the server a, also while a's list is not known: a tool of another server
-   * that is called so must not receive its calls.
+   * with this name must not receive its calls.
    */
   #isForAnother(bare: string, server: string): boolean {
     if (this.#mode === 'transparent') return false;
@@ -252,8 +261,8 @@ class NameBook implements Names {
 }
 
 /**
- * The operator's word first, then names that can stay as they are, then those that must be changed;
- * within each by the alphabet. Only names made to collide can feel it.
+ * The operator's names first, then names that can stay unchanged, then those that must be changed;
+ * within each in alphabetical order. This matters only for names that are made to collide.
  */
 function inOrderOfClaim(server: string, items: readonly Nameable[]): readonly Nameable[] {
   const rank = ({ name, as }: Nameable) => {

@@ -11,7 +11,7 @@ describe('the nearestNames known names', () => {
     ['a wrong letter', 'reed_file', ['read_file']],
     ['two letters swapped', 'git_dfif', ['git_diff']],
     ['another case', 'Git_Log', ['git_log']],
-  ])('are found in spite of %s', (_, wrong, expected) => {
+  ])('are found despite %s', (_, wrong, expected) => {
     expect(nearestNames(wrong, tools)).toEqual(expected);
   });
 
@@ -28,12 +28,12 @@ describe('the nearestNames known names', () => {
     expect(nearestNames('tool_d', known)[0]).toBe('tool_d');
   });
 
-  it('are not looked for when a name is no slip of the finger', () => {
+  it('are not searched for when a name is too different', () => {
     expect(nearestNames('x'.repeat(100_000), ['x'])).toEqual([]);
     expect(nearestNames('x', ['x'.repeat(100_000)])).toEqual([]);
   });
 
-  it('contain every name that is one slip away', () => {
+  it('contain every name that is one edit away', () => {
     const name = fc.string({ minLength: 3, maxLength: 20, unit: fc.constantFrom(...'abcde_') });
     fc.assert(
       fc.property(

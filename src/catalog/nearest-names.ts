@@ -1,12 +1,12 @@
-// "Did you mean": the known names nearest to one that is not known. Near is a small number of
-// single-character slips (a letter missing, added, changed, or two swapped), with case ignored.
-// Which names are known is the caller's decision: it must give only those that the asker may see,
-// because a suggestion tells that a name exists.
+// "Did you mean": the known names nearest to an unknown one. Near is a small number of
+// single-character edits (a letter missing, added, changed, or two swapped), ignoring case. The
+// caller passes the known names: only those that the client may see, because a suggestion reveals
+// that a name exists.
 
 import { editDistance } from '../kernel/edit-distance.ts';
 
 const maxSuggestions = 3;
-/** Longer names are compared with nothing; they are not slips of the finger. */
+/** Longer names are not compared; they are not misspellings. */
 const maxLength = 128;
 
 /** At most three, the nearest first; equally near ones in the order of the alphabet. */
@@ -24,7 +24,10 @@ export function nearestNames(name: string, known: Iterable<string>): readonly st
   return near.slice(0, maxSuggestions).map((one) => one.name);
 }
 
-/** About one in three characters; more than three make another word, and a letter is no word. */
+/**
+ * About one in three characters; more than three edits make a different word, and a single letter
+ * is too short.
+ */
 function slipsAllowed(length: number): number {
   if (length < 2) return 0;
   return Math.min(3, Math.max(1, Math.floor(length / 3)));

@@ -1,9 +1,9 @@
-// A list that comes in pages, read to its end. A server decides where its list ends, so a broken
-// or hostile one could go on for ever: pages and items are bounded, and a cursor that comes back
-// ends the reading. Whatever ends it, what was read is returned, with the word for why. A page
-// that fails fails the whole: half a list must not pass for a list. Freshness combines as the
-// specification asks, except that it is counted from each page's own receipt: the result is fresh
-// while every page is, and private if one page is. What lies on a page is not looked at.
+// Reads a list that comes in pages to its end. A server decides where its list ends, so a broken or
+// hostile one could go on for ever: pages and items are bounded, and a repeated cursor ends the
+// reading. Whatever ends it, what was read is returned with the reason. A page that fails fails the
+// whole list, because half of a list must not be taken for the list. Freshness is combined as the
+// specification requires, except that it is counted from each page's own receipt: the result is
+// fresh while every page is, and private if one page is. The content of a page is not examined.
 
 import type { Clock } from '../kernel/clock.ts';
 
@@ -17,10 +17,10 @@ export interface Page<Item> {
 
 export interface PagedList<Item> {
   readonly items: readonly Item[];
-  /** `complete`, or what cut the list short. */
+  /** `complete`, or the reason why the list was cut short. */
   readonly ending: 'complete' | 'page_cap' | 'item_cap' | 'cursor_repeated';
   readonly pages: number;
-  /** What is left of it when the last page is in. */
+  /** The remaining time when the last page has been received. */
   readonly ttlMs: number;
   readonly scope: 'public' | 'private';
 }
@@ -55,7 +55,7 @@ export async function followPages<Item>(
   }
 }
 
-/** Undefined if the next page is to be asked for; its cursor is then noted as seen. */
+/** Undefined if the next page is to be requested; its cursor is then recorded as seen. */
 function endingOf(
   cursor: string | undefined,
   seen: Set<string>,

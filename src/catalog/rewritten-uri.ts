@@ -1,18 +1,18 @@
-// How a URI is spelled when two servers have the same one: the server that does not keep it gets its
-// name written in front. `file:///x` becomes `holdfast:SERVER:file:///x`, which is a URI whose path
-// nobody normalises, and `ui://host/page` becomes `ui://holdfast+SERVER/host/page`, because hosts
-// of apps know their pages by the scheme; so do hosts of skills, which also read paths relative to
-// a skill (`skill://`). The original can be read back from the spelling alone, so
-// a client may remember it across restarts. To keep that reading certain, a URI that already looks
-// rewritten when it comes from a server (another Holdfast stands behind this one) counts as taken,
-// and is rewritten too. Templates are spelled alike: their expressions are not touched.
+// The spelling of a URI that two servers share: for the server that does not keep it, the server's
+// name is written in front. `file:///x` becomes `holdfast:SERVER:file:///x`, which is a URI whose
+// path nobody normalises, and `ui://host/page` becomes `ui://holdfast+SERVER/host/page`, because
+// hosts of apps recognise their pages by the scheme; the same holds for hosts of skills, which also
+// read paths relative to a skill (`skill://`). The original can be read back from the spelling
+// alone, so a client may store it across restarts. To keep that unambiguous, a URI from a server
+// that already looks rewritten (another Holdfast is behind this one) counts as taken, and is
+// rewritten too. Templates are treated alike: their expressions are not changed.
 
 const generalMark = 'holdfast:';
 const authorityMark = 'holdfast+';
 /** Schemes that have to be kept. */
 const keptSchemes = ['ui://', 'skill://'];
 
-/** What a server is called inside of a rewritten URI. Names from a config file stay as they are. */
+/** The server's name inside a rewritten URI. Names from a config file are used unchanged. */
 export function serverMark(server: string): string {
   return server.replace(/[^A-Za-z0-9._-]/gu, percentEncoded);
 }
@@ -28,7 +28,7 @@ function keptScheme(uri: string): string | undefined {
   return keptSchemes.find((scheme) => uri.startsWith(scheme));
 }
 
-/** Is it spelled like one of ours, whether or not the server exists? */
+/** Whether it is spelled like one of ours, whether or not the server exists. */
 export function looksRewritten(uri: string): boolean {
   if (uri.startsWith(generalMark)) return true;
   const scheme = keptScheme(uri);

@@ -1,6 +1,6 @@
-// How text becomes search words, the same for tools and for queries: split where identifiers are
-// joined (`_`, `-`, `.`, `/`, spaces, every other sign) and at the humps of camelCase, lower case.
-// The text comes from servers and models, so its length is bounded before any work is done on it.
+// Splits text into search words, in the same way for tools and queries: at separators (`_`, `-`,
+// `.`, `/`, spaces, every other sign) and at the capitals of camelCase, in lower case. The text
+// comes from servers and models, so its length is bounded before any work is done on it.
 
 const maxTextLength = 4_000;
 

@@ -117,7 +117,7 @@ describe('tool search', () => {
     });
   });
 
-  it('is not troubled by words that objects know, nor by endless text', () => {
+  it('handles names that every object inherits, and endless text', () => {
     const tools = [
       served('x', 'constructor', { description: '__proto__ toString' }),
       served('y', 'long', { description: 'word '.repeat(200_000) }),

@@ -1,7 +1,7 @@
-// Ranked search over tools. A ToolSearch is made for exactly the tools its asker may call: the
-// filter comes before the ranking, because in BM25 every indexed tool moves the score of every
-// other, and a hidden tool must not be felt even there. The index is built at the first question.
-// Every outcome is a kind, so that a caller words its own hint for "nothing found".
+// Ranked search over tools. A ToolSearch is created for exactly the tools that its caller may call:
+// the filter comes before the ranking, because in BM25 every indexed tool changes the score of the
+// others, and a hidden tool must not have any effect. The index is built at the first query. Every
+// outcome is a kind, so that a caller words its own hint for "nothing found".
 
 import MiniSearch, { type SearchOptions } from 'minisearch';
 import { headOf } from '../kernel/text-cut.ts';
@@ -13,32 +13,32 @@ export interface ServedTool {
   readonly tool: Tool;
 }
 
-/** A tool that fits the words. */
+/** A tool that matches the words. */
 export interface SearchHit {
   /** The server that has it. */
   readonly server: string;
-  /** Its name there. */
+  /** Its name at the server. */
   readonly tool: string;
   /** Its name for people; absent: the server gives none. */
   readonly title?: string;
   /** One line, cut; empty if the tool has none. */
   readonly description: string;
-  /** How well it fits: the higher, the better; comparable within one search. */
+  /** How well it matches: the higher, the better; comparable within one search. */
   readonly score: number;
 }
 
 /** What a search came to; `kind` tells the outcomes apart. */
 export type SearchOutcome =
   | {
-      /** There are tools that fit. */
+      /** There are tools that match. */
       readonly kind: 'found';
       /** The best first, at most as many as the limit. */
       readonly hits: readonly SearchHit[];
-      /** How many fit, also those that the limit cut off. */
+      /** How many match, including those beyond the limit. */
       readonly total: number;
     }
   | {
-      /** There is no tool to search in. */
+      /** There are no tools to search. */
       readonly kind: 'empty_corpus';
     }
   | {
@@ -46,9 +46,9 @@ export type SearchOutcome =
       readonly kind: 'empty_query';
     }
   | {
-      /** No tool fits. */
+      /** No tool matches. */
       readonly kind: 'no_match';
-      /** The words that were looked for. */
+      /** The words that were searched for. */
       readonly words: readonly string[];
     };
 
@@ -126,8 +126,8 @@ function parameterText(properties: unknown): string {
   return parts.join(' ');
 }
 
-// A name says more than a sentence about it. Prefixes and slips count only for words long enough
-// that they are not found everywhere by chance.
+// A name says more than a sentence about it. Prefixes and misspellings count only for words long
+// enough that they do not match everywhere by chance.
 const searchOptions: SearchOptions = {
   boost: { name: 4, title: 2, server: 1.5 },
   bm25: { k: 1.5, b: 0.75, d: 0.5 },
@@ -160,7 +160,9 @@ function hitOf({ server, tool, score }: Ranked): SearchHit {
   };
 }
 
-/** Cut before it is tidied, because the text may be of any length, and never inside a character. */
+/**
+ * Cut before it is cleaned up, because the text may be of any length, and never inside a character.
+ */
 function oneLine(text: string): string {
   const head = headOf(4 * maxLineLength, text);
   const line = head.replace(/[\s\p{Cc}]+/gu, ' ').trim();

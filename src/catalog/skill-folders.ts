@@ -1,16 +1,16 @@
-// A skill by its folder. The main file of a skill is `…/SKILL.md`, and all its other files stand below the
-// same folder; a claim to a skill is a claim to the folder, kept under a key of its own beside the keys of
-// single URIs.
+// Identifies a skill by its folder. The main file of a skill is `…/SKILL.md`, and all its other
+// files are below the same folder; a claim to a skill is a claim to the folder, stored under a key
+// that cannot be a URI.
 
 import { uriKey } from './uri-holdings.ts';
 
 const mainFile = 'SKILL.md';
-/** A line break is in no URI. */
+/** No URI contains a line break. */
 const skillMark = '\nskill';
 /** A URI with more folders is not looked up in all of them. */
 const maxFolders = 32;
 
-/** The key of the skill whose main file this is; a file of another name is a skill by itself. */
+/** The key of the skill whose main file this is; a file with another name is a skill by itself. */
 export function skillKeyOf(uri: string): string {
   const isInFolder = uri.endsWith(`/${mainFile}`);
   return skillKey(isInFolder ? uri.slice(0, -mainFile.length) : `${uri}/`);
@@ -24,7 +24,7 @@ export function isSkillKey(key: string): boolean {
   return key.endsWith(skillMark);
 }
 
-/** The folders that a URI can be in, the innermost first; its own, if it is one, among them. */
+/** The folders that can contain a URI, the innermost first; including itself, if it is one. */
 export function foldersOf(uri: string): readonly string[] {
   const whole = uri.endsWith('/') ? uri : `${uri}/`;
   const folders: string[] = [];

@@ -133,7 +133,7 @@ describe('the digest of a definition', () => {
     expect(digest({})).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('does not depend on members that nobody is told about', () => {
+  it('does not depend on members that are not shown to anybody', () => {
     expect(digest({ execution: { taskSupport: 'optional' } })).toBe(digest({}));
   });
 
@@ -158,7 +158,7 @@ describe('the digest of a definition', () => {
     expect(digest(changes)).not.toBe(digest({}));
   });
 
-  it('tells an endless number from null', () => {
+  it('distinguishes an infinite number from null', () => {
     const endless = JSON.parse('{"v":1e400}');
     expect(digest({ _meta: endless })).not.toBe(digest({ _meta: { v: null } }));
     expect(digest({ _meta: endless })).not.toBe(digest({ _meta: JSON.parse('{"v":-1e400}') }));

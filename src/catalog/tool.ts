@@ -1,17 +1,18 @@
-// Tools as a server describes them, read out of a parsed tools/list result. Nothing in it can be
-// trusted, least of all to be well-formed: a definition that a strict client would choke on is left
-// out and reported, so that one bad tool does not cost a client the whole list. The definition
-// itself is kept as it came; what we read from it is for our own decisions. Its digest is what a
-// pin remembers: any change of what a model or a person is told changes it, the order of keys does
-// not. Names are not judged here beyond being there (see naming).
+// Tools as a server describes them, read from a parsed tools/list result. Nothing in it can be
+// trusted: a definition that a strict client would reject is ignored and reported, so that one bad
+// tool does not cost a client the whole list. The definition itself is stored unchanged; the values
+// read from it are for our own decisions. Its digest is what a pin stores: it changes with
+// everything that a model or a person is shown, but not with the order of keys. Names are only
+// required to exist here (see naming).
 
 import { hash } from 'node:crypto';
+import { isRecord } from '../kernel/json-values.ts';
 import { ownValue } from '../kernel/own-value.ts';
 
 /** A JSON object, parsed. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A hint is there only if it is a real boolean; `"true"` and 1 claim nothing. */
+/** A hint counts only if it is a boolean; `"true"` and 1 are ignored. */
 export interface ToolAnnotations {
   readonly readOnlyHint?: boolean;
   readonly destructiveHint?: boolean;
@@ -29,7 +30,7 @@ export interface Tool {
   readonly definition: JsonObject;
 }
 
-/** Why a listed tool was left out; `index` is its place in the server's list. */
+/** Why a listed tool was ignored; `index` is its position in the server's list. */
 export type LeftOut =
   | { readonly kind: 'not_an_object'; readonly index: number }
   | { readonly kind: 'no_name'; readonly index: number }
@@ -47,10 +48,12 @@ export interface ToolReading {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Deeper definitions are not read: no real schema is, and recursion must end. */
+/** Deeper definitions are not read: real schemas are not that deep, and recursion must end. */
 const maxDepth = 64;
 
-/** Reads the `tools` member of a result, or of several pages together; anything but a list is none. */
+/**
+ * Reads the `tools` member of a result, or of several pages together; anything but a list is empty.
+ */
 export function readTools(listed: unknown): ToolReading {
   const tools = new Map<string, Tool>();
   const leftOut: LeftOut[] = [];
@@ -65,15 +68,15 @@ export function readTools(listed: unknown): ToolReading {
 }
 
 function readTool(definition: unknown, index: number): Tool | LeftOut {
-  if (!isObject(definition)) return { kind: 'not_an_object', index };
+  if (!isRecord(definition)) return { kind: 'not_an_object', index };
   const { name, title, description, inputSchema, annotations } = definition;
   if (typeof name !== 'string' || name === '') return { kind: 'no_name', index };
   if (isDeeperThan(definition, maxDepth)) return { kind: 'too_deep', index, name };
   const bad = (member: string): LeftOut => ({ kind: 'bad_member', index, name, member });
-  if (!isObject(inputSchema) || inputSchema['type'] !== 'object') return bad('inputSchema');
+  if (!isRecord(inputSchema) || inputSchema['type'] !== 'object') return bad('inputSchema');
   if (!isOptionalString(title)) return bad('title');
   if (!isOptionalString(description)) return bad('description');
-  if (annotations !== undefined && !isObject(annotations)) return bad('annotations');
+  if (annotations !== undefined && !isRecord(annotations)) return bad('annotations');
   return {
     name,
     ...(title === undefined ? {} : { title }),
@@ -91,7 +94,7 @@ function readAnnotations(annotations: JsonObject): ToolAnnotations {
   return Object.fromEntries(real.map((hint) => [hint, annotations[hint]]));
 }
 
-/** The members whose change must be noticed; the rest of a definition may come and go. */
+/** The members whose change must be noticed; other members may change freely. */
 const pinned = [
   'name',
   'title',
@@ -113,7 +116,7 @@ export function definitionDigest({ definition }: Tool): string {
 /** Parsed JSON as text, keys sorted at every depth, array order kept, no space. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (isObject(value)) {
+  if (isRecord(value)) {
     const members = Object.keys(value)
       .sort()
       .map((key) => `${JSON.stringify(key)}:${canonicalJson(ownValue(value, key))}`);
@@ -132,8 +135,4 @@ function isDeeperThan(value: unknown, depth: number): boolean {
 
 function isOptionalString(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string';
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

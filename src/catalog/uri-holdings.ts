@@ -1,31 +1,34 @@
-// What one server claims of the URIs: those it listed, those that stood in its results, its templates,
-// and what an earlier run has shown as its own. Who owns a URI that several claim is left to uri-owners.
+// The URIs that one server claims: those it listed, those in its results, its templates, and those
+// that an earlier run has shown as its own. uri-owners.ts decides who owns a URI that several
+// claim.
 
 import { hash } from 'node:crypto';
 import { looksRewritten, serverMark } from './rewritten-uri.ts';
 import { templateFrom, type UriTemplate } from './uri-template.ts';
 
-/** Templates that are compared with others; what a server lists beyond is always rewritten. */
+/** Templates that are compared with others; further ones of a server are always rewritten. */
 const maxTemplates = 256;
-/** Longer URIs are remembered by their hash, so that a server cannot make us keep megabytes. */
+/** Longer URIs are stored by their hash, so that a server cannot make us store megabytes. */
 const maxKeyLength = 256;
 
 export interface Holdings {
   readonly server: string;
   readonly mark: string;
-  /** With the turn in which it was first listed: between two turns something was shown to a client. */
+  /**
+   * With the turn in which it was first listed: between two turns something was shown to a client.
+   */
   listed: ReadonlyMap<string, number>;
   templateTurns: ReadonlyMap<string, number>;
   /** What an earlier run has shown as its own; each is needed until it is listed. */
   held: ReadonlySet<string>;
-  /** Has it listed anything in this run, be it nothing? */
+  /** Whether it has listed in this run, even an empty list. */
   hasListed: boolean;
   /** How many skills it lists. */
   skills: number;
   /** In order of use. */
   readonly returned: Set<string>;
   templates: ReadonlyMap<string, UriTemplate>;
-  /** How many of its claims are to URIs that another owns. */
+  /** How many of its claims are to URIs that another server owns. */
   rewritten: number;
   /** How many of its templates cannot be compared. */
   rewrittenTemplates: number;
@@ -47,7 +50,7 @@ export function holdingsOf(server: string): Holdings {
   };
 }
 
-/** The templates that can be compared with others; the rest is rewritten unseen. */
+/** The templates that can be compared with others; the rest is always rewritten. */
 export function judged(texts: readonly string[]): ReadonlyMap<string, UriTemplate> {
   const templates = new Map<string, UriTemplate>();
   for (const text of texts) {
@@ -61,7 +64,7 @@ export function judgedAlone(text: string, before: number): UriTemplate | undefin
   return before < maxTemplates && !looksRewritten(text) ? templateFrom(text) : undefined;
 }
 
-/** The beginning stays readable: whether a URI looks rewritten is told by it. */
+/** The beginning stays readable, because it shows whether a URI looks rewritten. */
 export function uriKey(uri: string): string {
   if (uri.length <= maxKeyLength) return uri;
   return `${uri.slice(0, 16)}\n${hash('sha256', uri, 'base64url')}`;

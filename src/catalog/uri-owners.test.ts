@@ -122,7 +122,6 @@ describe('the owner of a URI #resource-owners', () => {
   });
 
   it('must be one of the servers there are', () => {
-    expect(() => owners().exposed('z', 'x:1')).toThrow(RangeError);
     expect(() => owners().listed('z', [], [])).toThrow(RangeError);
   });
 });
@@ -359,5 +358,76 @@ describe('a skill #skills', () => {
     const deep = `skill://acme/team/pdf/${'x/'.repeat(100_000)}`;
     expect(index.resolve(deep)?.server === 'b').toBe(true);
     for (const uri of ['', '/', '://', 'skill://']) expect(index.resolve(uri)).toBeUndefined();
+  });
+});
+
+describe('servers that come, go and change places', () => {
+  it('take nothing from those that have shown it #live-config', () => {
+    const uris = new UriOwners(['b']);
+    uris.listed('b', ['x:1'], ['f:///{p}']);
+    expect(uris.exposed('b', 'x:1')).toBe('x:1');
+    uris.reorder(['a', 'b']);
+    uris.listed('a', ['x:1'], ['f:///{q}']);
+    expect(uris.exposed('b', 'x:1')).toBe('x:1');
+    expect(uris.exposedTemplate('b', 'f:///{p}')).toBe('f:///{p}');
+    const other = uris.exposed('a', 'x:1');
+    expect(other).not.toBe('x:1');
+    expect(uris.resolve(other)).toEqual({ server: 'a', uri: 'x:1' });
+    expect(uris.hasRewrites('a')).toBe(true);
+  });
+
+  it('keep what they had in the order of before, however often it changes #live-config', () => {
+    const uris = new UriOwners(['a', 'b', 'c']);
+    for (const server of ['c', 'b', 'a']) uris.listed(server, ['x:1'], ['f:///{p}']);
+    expect(uris.exposed('a', 'x:1')).toBe('x:1');
+    for (const order of ['c b a', 'b a c', 'a c b', 'c a b']) {
+      uris.reorder(order.split(' '));
+      expect(uris.resolve('x:1')?.server).toBe('a');
+      expect(uris.exposedTemplate('a', 'f:///{p}')).toBe('f:///{p}');
+      expect(uris.exposedTemplate('b', 'f:///{p}')).not.toBe('f:///{p}');
+    }
+    // The next in line is the one that was the next before.
+    uris.listed('a', [], []);
+    expect(uris.resolve('x:1')?.server).toBe('b');
+    expect(uris.exposedTemplate('b', 'f:///{p}')).toBe('f:///{p}');
+    expect(uris.held()).toEqual([{ server: 'b', uris: ['x:1', 'f:///{p}'] }]);
+  });
+
+  it('leave what was theirs to the others, and nothing behind #live-config', () => {
+    const uris = new UriOwners(['a', 'b']);
+    uris.listed('a', ['x:1'], []);
+    uris.listed('b', ['x:1'], []);
+    uris.returned('a', 'y:1');
+    const rewritten = uris.exposed('b', 'x:1');
+    uris.reorder(['b', 'c']);
+    expect(uris.exposed('b', 'x:1')).toBe('x:1');
+    expect(uris.hasRewrites('b')).toBe(false);
+    expect(uris.resolve('y:1')).toBeUndefined();
+    // What a client was shown of it still leads to the same server.
+    expect(uris.resolve(rewritten)).toEqual({ server: 'b', uri: 'x:1' });
+    uris.reorder(['a', 'b', 'c']);
+    expect(uris.resolve('y:1')).toBeUndefined();
+  });
+
+  it('do not make another the owner of what the only server has returned #live-config', () => {
+    const uris = new UriOwners(['a']);
+    expect(uris.resolve('any:1')).toEqual({ server: 'a', uri: 'any:1' });
+    uris.reorder(['a', 'b']);
+    expect(uris.resolve('any:1')).toBeUndefined();
+    expect(uris.firstServer('any:1')).toEqual({ server: 'a', uri: 'any:1' });
+    uris.reorder(['b', 'c']);
+    expect(uris.firstServer('any:1')).toBeUndefined();
+  });
+
+  it('may still be answering when they are gone #live-config', () => {
+    const uris = owners();
+    uris.listed('a', ['x:1'], []);
+    expect(uris.exposed('z', 'y:1')).toBe('y:1');
+    const shown = uris.exposed('z', 'x:1');
+    expect(shown).not.toBe('x:1');
+    expect(uris.resolve(shown)).toBeUndefined();
+    expect(() => uris.returned('z', 'x:1')).not.toThrow();
+    expect(uris.hasRewrites('z')).toBe(true);
+    expect(() => uris.listed('z', [], [])).toThrow(RangeError);
   });
 });

@@ -1,14 +1,16 @@
-// Whose a resource is. Servers name their resources by URIs of their own choosing, and two may choose
-// the same: the index here knows who listed a URI, who returned one in a result, and whose template
-// it fits, and gives every URI one owner. The owner's stays as it is; anybody else's is rewritten
-// (see rewritten-uri), so what a client was shown always leads back to the server it came from. A
-// listing counts more than a result, so that lists do not change by what was called. Among those that
-// list the same, the one whose address a client has been shown stays the owner while it lists it, and
-// what nobody has been shown goes to the earlier in the configuration. Rewriting bytes and reading
-// resources is left to others.
+// Decides which server owns a resource. Servers choose their own URIs, and two may choose the same:
+// this index stores who listed a URI, who returned one in a result, and whose template it matches,
+// and gives every URI one owner. The owner's URI stays unchanged; that of any other server is
+// rewritten (see rewritten-uri), so what a client was shown always leads back to the server it came
+// from. A listing counts more than a result, so that lists do not depend on calls. Among servers
+// that list the same URI, the one whose URI a client has been shown stays the owner while it lists
+// it; a URI that no client has been shown goes to the earlier server in the configuration. That
+// also holds when servers are added, removed or reordered while the gateway runs. Other files
+// rewrite bytes and read resources.
 
-import { looksRewritten, readRewritten, rewrittenUri } from './rewritten-uri.ts';
+import { looksRewritten, readRewritten, rewrittenUri, serverMark } from './rewritten-uri.ts';
 import { foldersOf, isSkillKey, skillKey, skillKeyOf } from './skill-folders.ts';
+import { type Claims, reranked, separateTurns } from './uri-claims.ts';
 import {
   type Holdings,
   holdingsOf,
@@ -20,51 +22,71 @@ import {
 } from './uri-holdings.ts';
 import { comparable, matchesOne, overlap, type UriTemplate } from './uri-template.ts';
 
-/** URIs that stood in results, remembered for each server; the least recently used goes first. */
+/** URIs in results, stored for each server; the least recently used is dropped first. */
 const maxReturned = 10_000;
 export interface UriOwner {
   readonly server: string;
-  /** As the server knows it. */
+  /** As the server names it. */
   readonly uri: string;
 }
 
-interface Claims {
-  /** Ranks of servers, the owner first. */
-  readonly listers: number[];
-  /** Ranks of servers, lowest first. */
-  readonly returners: number[];
-}
-
-/** What a server was shown to own although an earlier one lists the same: kept beyond a restart. */
+/**
+ * URIs that a server was shown to own although an earlier one lists the same: stored across
+ * restarts.
+ */
 export interface HeldUris {
   readonly server: string;
   /** URIs, long ones by their hash, and templates. */
   readonly uris: readonly string[];
 }
 
-/** Held claims that are kept for all servers together; a restart gives the rest to the earlier server. */
+/** Such claims of all servers together; after a restart, the rest goes to the earlier server. */
 const maxHeld = 1_000;
-/** The turn of what an earlier run has shown: before all turns of this one. */
+/** The turn of what an earlier run has shown: before all turns of this run. */
 const heldTurn = -1;
 
 export class UriOwners {
-  readonly #ranks: ReadonlyMap<string, number>;
-  readonly #marks: ReadonlyMap<string, number>;
+  #ranks: ReadonlyMap<string, number> = new Map();
+  #marks: ReadonlyMap<string, number> = new Map();
   /** By rank. */
-  readonly #holdings: readonly Holdings[];
+  #holdings: readonly Holdings[] = [];
   /** By address: at most what servers list, and `maxReturned` for each server. */
-  readonly #claims = new Map<string, Claims>();
+  #claims = new Map<string, Claims>();
+  /** The server that was once the only one: an unclaimed URI was returned by it. */
+  #first: string | undefined;
   #turn = 0;
   #isShown = false;
 
   /** The servers in the order of the configuration. */
   constructor(order: readonly string[]) {
-    this.#holdings = order.map(holdingsOf);
+    this.#setOrder(order);
+  }
+
+  /** Sets the current servers. Those that stay keep their claims; removed ones lose them. */
+  reorder(order: readonly string[]): void {
+    const before = this.#holdings;
+    const isSame =
+      order.length === before.length && before.every(({ server }, at) => server === order[at]);
+    if (isSame) return;
+    this.#first = this.#onlyServer() === undefined ? this.#first : before[0]?.server;
+    const place = new Map(order.map((server, at) => [server, at]));
+    const places = before.flatMap(({ server }) => place.get(server) ?? []);
+    const isInOrder = places.every((at, index) => index === 0 || at > (places[index - 1] ?? -1));
+    if (!isInOrder) this.#turn = separateTurns(this.#holdings);
+    this.#setOrder(order);
+    this.#claims = reranked(this.#claims, (rank) => this.#ranks.get(before[rank]?.server ?? ''));
+    for (const holdings of this.#holdings) holdings.rewritten = 0;
+    for (const [key, claims] of this.#claims) this.#count(key, claims, 1);
+  }
+
+  #setOrder(order: readonly string[]): void {
+    const known = new Map(this.#holdings.map((holdings) => [holdings.server, holdings]));
+    this.#holdings = order.map((server) => known.get(server) ?? holdingsOf(server));
     this.#ranks = new Map(order.map((server, rank) => [server, rank]));
     this.#marks = new Map(this.#holdings.map(({ mark }, rank) => [mark, rank]));
   }
 
-  /** What an earlier run has shown; to be told before anything is listed. */
+  /** What an earlier run has shown; must be called before anything is listed. */
   recall(held: readonly HeldUris[]): void {
     for (const { server, uris } of held) {
       const rank = this.#ranks.get(server);
@@ -72,7 +94,7 @@ export class UriOwners {
     }
   }
 
-  /** Until the server lists, it is as if it had listed these. */
+  /** Until the server lists, these count as listed. */
   #hold(rank: number, uris: readonly string[]): void {
     const holdings = this.#at(rank);
     if (holdings.hasListed) return;
@@ -116,6 +138,11 @@ export class UriOwners {
     holdings.rewrittenTemplates = new Set(templates).size - holdings.templates.size;
   }
 
+  /** How many addresses are claimed. */
+  get size(): number {
+    return this.#claims.size;
+  }
+
   /** What has to be kept so that it stays with its owner after a restart. */
   held(): readonly HeldUris[] {
     if (this.#turn === 0 && this.#holdings.every(({ held }) => held.size === 0)) return [];
@@ -128,7 +155,7 @@ export class UriOwners {
       for (const [text, template] of holdings.templates) {
         if (this.#isAheadOfEarlier(text, template, rank)) held.push([rank, text]);
       }
-      // It may still come with these.
+      // The server may still list these.
       if (!holdings.hasListed) for (const text of holdings.held) held.push([rank, text]);
     }
     const ofRank = (rank: number) =>
@@ -138,9 +165,13 @@ export class UriOwners {
       .filter(({ uris }) => uris.length > 0);
   }
 
-  /** A URI stood in a result of this server. To be told before the result's URIs are exposed. */
+  /**
+   * A URI occurred in a result of this server. Must be called before the result's URIs are exposed.
+   */
   returned(server: string, uri: string): void {
-    const rank = this.#rankOf(server);
+    const rank = this.#ranks.get(server);
+    // An answer of a server that was removed meanwhile.
+    if (rank === undefined) return;
     const { returned } = this.#at(rank);
     const key = uriKey(uri);
     if (!returned.delete(key)) this.#change(key, ({ returners }) => insert(returners, rank));
@@ -155,10 +186,19 @@ export class UriOwners {
 
   /** A URI of this server as clients see it. */
   exposed(server: string, uri: string): string {
-    const rank = this.#rankOf(server);
     this.#isShown = true;
+    const rank = this.#ranks.get(server);
+    if (rank === undefined) return this.#exposedOfNobody(server, uri);
     const keeps = !looksRewritten(uri) && this.#owner(uri, rank) === rank;
     return keeps ? uri : rewrittenUri(this.#at(rank).mark, uri);
+  }
+
+  /**
+   * Its server was removed: the URI may belong to another server now and must not be used for it.
+   */
+  #exposedOfNobody(server: string, uri: string): string {
+    const isFree = !looksRewritten(uri) && this.#owner(uri) === undefined;
+    return isFree ? uri : rewrittenUri(serverMark(server), uri);
   }
 
   /** A template of this server as clients see it. */
@@ -171,7 +211,7 @@ export class UriOwners {
     return keeps ? uriTemplate : rewrittenUri(mark, uriTemplate);
   }
 
-  /** Who owns what a client names: a URI, or a template, whose own text fits it. */
+  /** The owner of a URI or template that a client names; a template matches its own text. */
   resolve(uri: string): UriOwner | undefined {
     if (looksRewritten(uri)) return this.#original(uri);
     this.#isShown = true;
@@ -184,11 +224,21 @@ export class UriOwners {
   }
 
   /**
-   * False only if `exposed` changes nothing that this server listed or returned so far. It is cheap,
-   * and may be true for nothing where a server that can come before it has templates.
+   * For a URI that no server claims: the server that was alone when it may have been returned, if
+   * it still exists.
+   */
+  firstServer(uri: string): UriOwner | undefined {
+    const isThere = this.#first !== undefined && this.#ranks.has(this.#first);
+    return isThere && !looksRewritten(uri) ? { server: this.#first as string, uri } : undefined;
+  }
+
+  /**
+   * False only if `exposed` changes nothing that this server listed or returned so far. It is
+   * cheap, and may be true without need where a server that can come before it has templates.
    */
   hasRewrites(server: string): boolean {
-    const rank = this.#rankOf(server);
+    const rank = this.#ranks.get(server);
+    if (rank === undefined) return true;
     const { rewritten, rewrittenTemplates } = this.#at(rank);
     if (rewritten > 0 || rewrittenTemplates > 0) return true;
     if (this.#holdings.some(({ skills }, other) => skills > 0 && other !== rank)) return true;
@@ -206,7 +256,7 @@ export class UriOwners {
       : { server: this.#at(rank).server, uri: parts.uri };
   }
 
-  /** The rank of the URI's owner; `asker` is a server that has it in hand, and so claims it too. */
+  /** The rank of the URI's owner; `asker` is a server that returned it, and so claims it too. */
   #owner(uri: string, asker = Number.POSITIVE_INFINITY): number | undefined {
     const claims = this.#claims.get(uriKey(uri));
     const lister = this.#skillOwner(uri) ?? claims?.listers[0];
@@ -218,7 +268,7 @@ export class UriOwners {
     return nearest === Number.POSITIVE_INFINITY ? undefined : nearest;
   }
 
-  /** A skill is one folder: whatever is in it belongs to the server whose skill it is. */
+  /** A skill is one folder: everything in it belongs to the server that has the skill. */
   #skillOwner(uri: string): number | undefined {
     if (this.#holdings.every(({ skills }) => skills === 0)) return undefined;
     for (const folder of foldersOf(uri)) {
@@ -228,7 +278,7 @@ export class UriOwners {
     return undefined;
   }
 
-  /** The rank of the server whose template was first to fit, of those before a rank. */
+  /** The rank of the first server below a rank whose template matches. */
   #templater(text: string | undefined, before: number): number | undefined {
     if (text === undefined) return undefined;
     let [first, firstTurn]: [number | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
@@ -242,7 +292,7 @@ export class UriOwners {
     return first;
   }
 
-  /** Does another server have a template that can give the same URIs, and came before with it? */
+  /** Whether another server has a template that can give the same URIs, and had it earlier. */
   #isPreceded(text: string, template: UriTemplate, rank: number): boolean {
     const turn = this.#at(rank).templateTurns.get(text) ?? this.#turn;
     return this.#overlapping(template, rank, (other, otherTurn) =>
@@ -288,7 +338,7 @@ export class UriOwners {
     return this.#holdings.length === 1 ? 0 : undefined;
   }
 
-  /** Changes the claims to one URI, and keeps count of who has to rewrite it. */
+  /** Changes the claims to one URI, and counts which servers have to rewrite it. */
   #change(key: string, change: (claims: Claims) => void): void {
     const claims = this.#claims.get(key) ?? { listers: [], returners: [] };
     this.#count(key, claims, -1);

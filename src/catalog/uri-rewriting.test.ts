@@ -67,7 +67,7 @@ describe('the URIs in a result', () => {
     expect(rewritten(result, () => 'other')).toBe(result);
   });
 
-  it('are told once each, and are all replaced, also under a key that comes twice', () => {
+  it('are listed once each, and are all replaced, also under a duplicate key', () => {
     const result = '{"content":[{"uri":"x:1","uri":"x:2"},{"uri":"x:1"}]}';
     expect(collected(result)).toEqual(['x:1', 'x:2']);
     expect(rewritten(result, (uri) => (uri === 'x:1' ? 'y' : undefined))).toBe(
@@ -81,7 +81,7 @@ describe('the URIs in a result', () => {
     expect(JSON.parse(changed)).toEqual({ contents: [{ uri: odd }] });
   });
 
-  it('leave the buffer alone if none is replaced', () => {
+  it('return the same buffer if none is replaced', () => {
     const { bytes, spans } = framed('{"contents":[{"uri":"x:1"}]}');
     for (const span of spans) {
       expect(rewriteUris(bytes, span, () => undefined)).toBe(bytes);

@@ -1,9 +1,10 @@
-// The URIs that stand in a result, found and replaced in its bytes. They are the string values of a
-// few keys, anywhere in the parts of MCP that can carry a resource (content, messages, `_meta`), but
-// never in what belongs to the tool alone: structured content, arguments and schemas are opaque, and
-// a word inside of a text is text. A key written with escapes is left alone, but for `\/`, which PHP
-// writes unasked. Nearly every result has no URI at all, and that is told by two native searches. It
-// expects bytes that the scanner has accepted. Whose a URI is, and what it becomes, is not known here.
+// Finds and replaces the URIs in the bytes of a result. They are the string values of a few keys,
+// anywhere in the parts of MCP that can contain a resource (content, messages, `_meta`), but never
+// in data of the tool itself: structured content, arguments and schemas are opaque, and a word
+// inside a text is text. A key written with escapes is not touched, except for `\/`, which PHP
+// writes by default. Nearly every result has no URI at all, which two native searches find out. The
+// bytes must have been accepted by the scanner. Which server owns a URI, and its replacement, are
+// arguments.
 
 import { textOf } from '../wire/decode.ts';
 import { defaultMaxDepth, skipColon, skipSpace, skipValue, unexpected } from '../wire/grammar.ts';
@@ -21,7 +22,7 @@ export function collectUris(bytes: Buffer, span: Span): string[] {
   return [...uris];
 }
 
-/** The bytes with those URIs replaced for which there is a replacement; the same buffer if none is. */
+/** The bytes with those URIs replaced that have a replacement; the same buffer if there is none. */
 export function rewriteUris(
   bytes: Buffer,
   span: Span,
@@ -51,7 +52,7 @@ export function uriEdits(
   return edits;
 }
 
-/** Members of a result in which resources can stand. Others are not looked into. */
+/** Members of a result that can contain resources. Others are skipped. */
 const carriers = [
   'content',
   'contents',
@@ -66,7 +67,7 @@ const carriers = [
   'skill',
 ];
 
-/** Members that are opaque wherever they stand: they belong to a tool, a model, a schema or a skill. */
+/** Members that are opaque everywhere: they belong to a tool, a model, a schema or a skill. */
 const opaque = [
   'structuredContent',
   'arguments',
@@ -91,7 +92,7 @@ function uriPlaces(bytes: Buffer, span: Span): readonly Span[] {
   const places: Span[] = [];
   const walk = new Walk(bytes, places);
   if (span instanceof ObjectSpan) {
-    // The scanner knows the members: those that are not entered need not even be passed over.
+    // The scanner has found the members, so those that are not entered need not even be skipped.
     for (const member of span.members()) {
       if (isOneOf(carriers, bytes, member.keyStart, member.keyEnd)) {
         if (mayHoldUri(bytes, member)) walk.value(member.start);
@@ -104,7 +105,7 @@ function uriPlaces(bytes: Buffer, span: Span): readonly Span[] {
   return places;
 }
 
-/** Is one of the keys written somewhere in it? A search is as fast as its first byte is rare. */
+/** Whether one of the keys occurs in it. A search is faster the rarer its first byte is. */
 function mayHoldUri(bytes: Buffer, span: Span): boolean {
   const text = bytes.subarray(span.start, span.end);
   if (text.includes(longKeys)) return true;
@@ -122,7 +123,10 @@ const shortKeyEnd = Buffer.from('uri"');
 const longText = 4_096;
 const sampleBytes = 256;
 
-/** Rarer than the letter u, judged by a sample: prose is searched by its quotes, JSON is not. */
+/**
+ * Whether quotes are rarer than the letter u, judged by a sample: prose is searched by its quotes,
+ * JSON is not.
+ */
 function quotesAreRare(text: Buffer): boolean {
   if (text.length < longText) return true;
   const middle = text.length >>> 1;
@@ -134,7 +138,7 @@ function quotesAreRare(text: Buffer): boolean {
   return balance <= 0;
 }
 
-/** The scanner has bounded the depth, so going into values by calling is safe. */
+/** The scanner has bounded the depth, so recursion is safe. */
 class Walk {
   readonly #bytes: Buffer;
   readonly #places: Span[];
@@ -144,14 +148,16 @@ class Walk {
     this.#places = places;
   }
 
-  /** Each of these takes the offset of a value's first byte and gives the offset after its last. */
+  /**
+   * Each of these takes the offset of a value's first byte and returns the offset after its last.
+   */
   value(start: number): number {
     const first = this.#bytes[start];
     if (first === openBrace) return this.object(start, false);
     return first === openBracket ? this.#array(start) : this.#skip(start);
   }
 
-  /** A result is entered only by its carriers, anything below by all but what is opaque. */
+  /** Of a result only the carrier members are entered, below that all but opaque ones. */
   object(start: number, isResult: boolean): number {
     const bytes = this.#bytes;
     let at = skipSpace(bytes, start + 1);

@@ -1,18 +1,18 @@
-// URI templates (RFC 6570), as far as routing needs them: can this URI have come out of this
-// template, and can two templates give the same URI? Both answers err on the side of yes: the
-// literals must be there, in order, and the slashes must add up, while an expression may have become
-// any text. The template comes from a server and the URI from a client, so neither may be costly:
-// sizes are bounded, and every comparison goes over the text once.
+// URI templates (RFC 6570), as far as routing needs them: can this URI be an expansion of this
+// template, and can two templates give the same URI? Both functions rather answer yes than miss a
+// case: the literals must be there, in order, and the slashes must add up, while an expression may
+// have become any text. The template comes from a server and the URI from a client, so neither may
+// be expensive: sizes are bounded, and every comparison reads the text once.
 
 import { percentEncoded } from './rewritten-uri.ts';
 
-/** A longer template is not judged: no real one is as large. */
+/** A longer template is not judged: real ones are much shorter. */
 const maxTemplateLength = 1_024;
 /** A longer URI matches no template. */
 const maxUriLength = 4_096;
 
 export interface UriTemplate {
-  /** What stands before, between and after the expressions: one more than there are of those. */
+  /** The text before, between and after the expressions: one more than there are expressions. */
   readonly literals: readonly string[];
   /** The slashes in the literals, and whether expressions can add to them. */
   readonly slashes: number;
@@ -31,7 +31,7 @@ export function templateFrom(text: string): UriTemplate | undefined {
   };
 }
 
-/** A URI made ready to be compared; undefined if it is too long to match any template. */
+/** A URI prepared for comparison; undefined if it is too long to match any template. */
 export function comparable(uri: string): string | undefined {
   return uri.length > maxUriLength ? undefined : encoded(uri);
 }
@@ -48,7 +48,7 @@ function matches({ literals, slashes, holdsMore }: UriTemplate, uri: string): bo
   const end = uri.length - last.length;
   if (end < first.length || !uri.startsWith(first) || !uri.endsWith(last)) return false;
   let at = first.length;
-  // The first place of each is the best: it leaves the most room for the rest.
+  // The first occurrence of each is the best: it leaves the most room for the rest.
   for (const literal of literals.slice(1, -1)) {
     const found = uri.indexOf(literal, at);
     if (found < 0) return false;
@@ -67,7 +67,7 @@ export function overlap(one: UriTemplate, other: UriTemplate): boolean {
   return (one.slashes < other.slashes ? one : other).holdsMore;
 }
 
-/** `{id}`, `{.id}` and `{;id}` stay within a segment, if the client encodes as it should. */
+/** `{id}`, `{.id}` and `{;id}` stay within a segment, if the client encodes correctly. */
 function mayHoldSlash(expression: string): boolean {
   return !/^\{[\w%.;]/.test(expression);
 }

@@ -1,5 +1,5 @@
-// HOLDFAST_LOG: how much a command says besides its answer. By default only what went wrong on the
-// side (a log that cannot be written); with `info` also what happens to servers; with `debug` also
+// HOLDFAST_LOG: how much a command prints besides its answer. By default only secondary problems
+// (such as a log that cannot be written); with `info` also the events of servers; with `debug` also
 // single calls and the stack of a fault. All of it goes to standard error.
 
 import { Fault } from '../kernel/fault.ts';
@@ -12,7 +12,7 @@ export function logLevelFrom(text: string | undefined): LogLevel {
   return levels.find((level) => level === text?.toLowerCase()) ?? 'warn';
 }
 
-/** Refuses what `logLevelFrom` would only guess at. */
+/** Refuses values that `logLevelFrom` would only guess. */
 export function assertLogLevel(text: string | undefined): void {
   if (!text || levels.some((level) => level === text.toLowerCase())) return;
   throw new Fault(

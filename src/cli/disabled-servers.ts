@@ -1,5 +1,5 @@
-// Servers that the config names but that cannot run. One that its owner has switched off is as it
-// should be and worth no word; any other lacks something.
+// Servers of the config that cannot run. A server that is disabled by its entry is as intended and
+// not reported; any other is incomplete.
 
 import type { LoadedConfig } from '../config/loaded.ts';
 

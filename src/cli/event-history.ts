@@ -1,8 +1,7 @@
-// The past, read back from the event log in the state directory. Other processes are writing to it,
-// and older or newer versions may have: a line that is not an event of ours is passed over. Several
-// configs share it, and each may have a server of the same name: only events of the config that is
-// looked at count. Only the end of the log is read, so that looking costs the same however long it has
-// become.
+// Reads past events from the event log in the state directory. Other processes are writing to it,
+// and older or newer versions may have: a line that is not a known event is skipped. Several
+// configs share it, and each may have a server of the same name, so only events of the given config
+// count. Only the end of the log is read, so that the cost does not depend on its length.
 
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -25,7 +24,7 @@ export async function eventHistory(
   );
 }
 
-/** Whole lines from the end of a file; none if it is not there. A pipe in its place has nothing to say. */
+/** Whole lines from the end of a file; none if it does not exist or is a pipe. */
 async function tailOf(path: string, bytes: number): Promise<string> {
   if (bytes <= 0) return '';
   try {
@@ -41,7 +40,7 @@ async function tailOf(path: string, bytes: number): Promise<string> {
     const text = buffer.toString('utf8', 0, bytesRead);
     return start === 0 ? text : text.slice(text.indexOf('\n') + 1);
   } catch (error) {
-    // No log yet, or none that we may read: then there is no past to tell. Doctor says why.
+    // No log yet, or not readable: then there are no events. Doctor reports why.
     if (error instanceof Error && 'code' in error) return '';
     throw error;
   }
@@ -52,7 +51,7 @@ function eventFrom(line: string, config: string | null): HostEvent[] {
     const record: unknown = JSON.parse(line);
     return isEvent(record) && record.config === config ? [record] : [];
   } catch {
-    // An unfinished line, or the empty one at the end.
+    // An incomplete line, or the empty one at the end.
     return [];
   }
 }

@@ -1,6 +1,6 @@
-// The name under which MCP clients see a tool (`server__tool`), written on a command line where SERVER/TOOL is
-// meant. Which tool it is can be told: the name is made from server and tool, so it is made again from each
-// tool of a server whose prefix fits, and compared.
+// Recognises the name of a tool for MCP clients (`server__tool`) on a command line where
+// SERVER/TOOL is expected. The name is computed from server and tool, so it is computed for each
+// tool of a server whose prefix matches, and compared.
 
 import { prefixedName, prefixOf } from '../catalog/prefixed-name.ts';
 import type { Config } from '../config/schema.ts';
@@ -37,7 +37,7 @@ function exposedAs({ mcpServers }: Config, server: string, tool: string): string
   return ownValue(tools, tool)?.as ?? prefixedName(server, tool);
 }
 
-/** A server that cannot be asked has no tool that we know of. */
+/** A server that fails has no known tools. */
 function ifAsked(error: unknown): readonly never[] {
   if (error instanceof Fault) return [];
   throw error;

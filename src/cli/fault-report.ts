@@ -1,4 +1,4 @@
-// Faults on standard error, in the same words wherever they come from.
+// Prints faults on standard error, in the same form everywhere.
 
 import type { FaultRecord } from '../kernel/fault.ts';
 import { faultLines } from './render/fault-line.ts';

@@ -1,6 +1,6 @@
-// Ctrl-C, and its kin. The first time it is a request: whatever runs is cancelled, the servers are
-// stopped properly, and the command ends with the signal's exit code. The second time it is an order:
-// the process ends at once, and the reaper ends what it had running.
+// Ctrl-C and similar signals. The first one cancels: whatever runs is cancelled, the servers are
+// stopped properly, and the command ends with the signal's exit code. The second one ends the
+// process at once, and the reaper ends what it had running.
 
 import { signalExitCodes } from './exit-codes.ts';
 
@@ -12,14 +12,14 @@ export class Interrupt {
   readonly #controller = new AbortController();
   #name: SignalName | undefined;
 
-  /** Takes the signals of the process over for the rest of its life. */
+  /** Handles the signals of the process from now on. */
   listen(from: NodeJS.Process): void {
     for (const name of signalNames) {
       from.on(name, () => {
         if (this.signal.aborted) {
-          // The terminal has just shown `^C`, maybe behind a line of ours.
+          // The terminal has just shown `^C`, maybe after a line of ours.
           const lineBreak = from.stderr.isTTY ? '\n' : '';
-          from.stderr.write(`${lineBreak}holdfast: ended at once, without waiting any longer\n`);
+          from.stderr.write(`${lineBreak}holdfast: stopped at once\n`);
           from.exit(signalExitCodes[name]);
         }
         this.#name = name;
@@ -38,7 +38,7 @@ export class Interrupt {
     return this.#name && signalExitCodes[this.#name];
   }
 
-  /** Did it come from a keyboard? */
+  /** Whether it came from a keyboard. */
   get isByHand(): boolean {
     return this.#name === 'SIGINT';
   }

@@ -1,12 +1,13 @@
-// What every command is given, besides its own words: the shell and the options that all commands
-// share. A command is a function from this to an exit code; a fault that it throws is reported for it.
+// What every command gets besides its own arguments: the shell and the options that all commands
+// share. A command is a function from this to an exit code; a fault that it throws is reported for
+// it.
 
 import type { Command } from 'commander';
 import type { Shell } from './shell.ts';
 
 export interface Invocation {
   readonly shell: Shell;
-  /** What `--config` names. */
+  /** The file named by `--config`. */
   readonly configFile: string | undefined;
   readonly isJson: boolean;
 }

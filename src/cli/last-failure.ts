@@ -1,5 +1,5 @@
-// The last failure of a server that nothing has mended since, from the event log: a command that only looks
-// starts no server, and what another process saw is all that can be told.
+// The last failure of a server that is not over, from the event log: a read-only command starts no
+// server, so it can only show what another process saw.
 
 import type { HostStatus, ServerStatus } from '../host/status.ts';
 import type { HostEvent } from '../observe/events.ts';

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// The command `holdfast`, its first step: is this Node new enough? An older one cannot even link the
-// modules of the program, and would end with a stack trace about a missing export; so they are imported
-// only after this question, and nothing is imported before it that an old Node does not have.
+// The entry point of the command `holdfast`: checks that Node is new enough. An older Node cannot
+// even link the modules of the program, and would end with a stack trace about a missing export; so
+// they are imported only after this check, and nothing is imported before it that an old Node does
+// not have.
 
 import { nodeProblem } from './node-version.ts';
 

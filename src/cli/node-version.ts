@@ -1,4 +1,4 @@
-// Which Node is needed. Written in words that old versions understand, and without imports: it is asked
+// Which Node is needed. Written in syntax that old versions accept, and without imports: it runs
 // before anything else is loaded.
 
 const oldestMajor = 20;

@@ -1,17 +1,17 @@
-// One of our two output streams. A reader that goes away (`| head`) is no failure: what is written
-// afterwards is dropped, and whoever only writes for it can stop. Any other failure, such as a full
-// disk behind `>`, is remembered, because a command whose output was lost has not succeeded.
+// One of the two output streams. A reader that goes away (`| head`) is not an error: later output
+// is dropped, and code that only writes for it can stop. Any other error, such as a full disk
+// behind `>`, is recorded, because a command whose output was lost has not succeeded.
 
 import { printableJson } from '../kernel/printable.ts';
 import { type Style, styleFor } from './render/style.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Of a terminal whose size nobody knows; some say that it is 0. */
+/** For a terminal of unknown size; some report 0. */
 const assumedColumns = 80;
 const assumedRows = 24;
 
-/** Errors that mean no more than that nobody is reading. */
+/** Errors that only mean that nobody is reading. */
 const readerGone: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'EIO']);
 
 export class Output {
@@ -31,17 +31,17 @@ export class Output {
     });
   }
 
-  /** Aborted when nothing that is written arrives any more. */
+  /** Aborted when output no longer arrives. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
 
-  /** The code of what kept the output from arriving; null if nothing did, or nobody reads. */
+  /** The code of the error that prevented output; null if there was none, or if nobody reads. */
   get failure(): string | null {
     return this.#failure;
   }
 
-  /** Infinite where nobody sees lines wrap. */
+  /** Infinite where lines are not shown on a terminal. */
   get columns(): number {
     return this.isTerminal ? this.#stream.columns || assumedColumns : Number.POSITIVE_INFINITY;
   }
@@ -58,17 +58,17 @@ export class Output {
     this.write(`${text}\n`);
   }
 
-  /** In one line that cannot drive a terminal, with the same meaning for whoever parses it. */
+  /** On one line without control characters, with the same meaning for a parser. */
   json(value: unknown): void {
     this.line(printableJson(JSON.stringify(value)));
   }
 
-  /** What has not been read by now never will be: nobody waits for it. */
+  /** Output that has not been read by now is not waited for. */
   giveUp(): void {
     this.#closed.abort();
   }
 
-  /** Resolves when what was written has left us, or never will. */
+  /** Resolves when everything was written, or never will be. */
   async flushed(): Promise<void> {
     if (this.closed.aborted) return;
     await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
-// The command line as a whole: which commands and options there are, and what is said when it is
-// used wrongly. Each command describes and does itself in its own file; nothing here loads the host,
-// so that help and mistakes are answered at once.
+// The command line as a whole: its commands and options, and the messages for wrong usage. Each
+// command is described and implemented in its own file; nothing here loads the host, so that help
+// and usage errors are fast.
 
 import { type Argument, Command, CommanderError } from 'commander';
 import { Fault } from '../kernel/fault.ts';
@@ -18,9 +18,9 @@ const help = `
 Examples:
   holdfast tools                                     every tool of every server
   holdfast call files/read_text_file path=README.md  call one
-  holdfast status                                    what state everything is in
+  holdfast status                                    the state of every server
 
-Exit codes: 0 ok · 1 the tool or a check found an error · 2 usage, config, unknown name
+Exit codes: 0 ok · 1 the tool returned an error or a check found one · 2 usage, config, unknown name
 3 unavailable · 4 denied or over budget · 5 outcome unknown · 130 interrupted
 
 Environment: HOLDFAST_CONFIG, HOLDFAST_STATE, HOLDFAST_LOG (error, warn, info, debug), NO_COLOR`;
@@ -28,12 +28,14 @@ Environment: HOLDFAST_CONFIG, HOLDFAST_STATE, HOLDFAST_LOG (error, warn, info, d
 export function createProgram(shell: Shell, version: string, perform: Perform): Command {
   const { out } = shell;
   const program = new Command('holdfast')
-    .description('Runs your MCP servers, keeps them alive, and never runs an unsafe call twice.')
+    .description(
+      'Runs your MCP servers, restarts them when they crash, and never runs an unsafe call twice.',
+    )
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [COMMAND]', 'print help for a command')
-    .option('--config <FILE>', 'the config file, instead of the holdfast.json found from here')
-    .option('--json', 'print JSON, in a shape that stays')
+    .option('--config <FILE>', 'the config file; without it, a holdfast.json is searched for')
+    .option('--json', 'print stable JSON')
     .exitOverride()
     .showSuggestionAfterError(true)
     .configureOutput({
@@ -58,23 +60,25 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
   return program;
 }
 
-/** As it stands in the usage line of its command. */
+/** As in the usage line of its command. */
 function term(argument: Argument): string {
   const name = `${argument.name()}${argument.variadic ? '…' : ''}`;
   return argument.required ? name : `[${name}]`;
 }
 
-/** Help and version are ends that commander reports as errors. */
+/** Commander reports help and version as errors. */
 export function isAnswered(error: unknown): boolean {
   return error instanceof CommanderError && error.exitCode === 0;
 }
 
-/** A mistake on the command line as a fault; anything else as it is. */
+/** A mistake on the command line as a fault; anything else unchanged. */
 export function usageFault(error: unknown, program: Command, argv: readonly string[]): unknown {
   if (!(error instanceof CommanderError)) return error;
   const verb = program.commands.find((command) => argv.includes(command.name()))?.name();
-  // Only `help` itself ends so: for a command that does not exist.
-  if (error.code === 'commander.help') return unknownTopic();
+  // Commander ends in this way without a command, and in `help` for a command that does not exist.
+  if (error.code === 'commander.help') {
+    return argv.includes('help') ? unknownTopic() : nothingAsked();
+  }
   const words = error.message
     .replace(/^error: /, '')
     .replaceAll('\n', ' ')
@@ -84,7 +88,7 @@ export function usageFault(error: unknown, program: Command, argv: readonly stri
 }
 
 function unknownTopic(): Fault {
-  return new Fault('invalid_request', 'there is no help for that; see: holdfast --help');
+  return new Fault('invalid_request', 'unknown help topic; see: holdfast --help');
 }
 
 export function nothingAsked(): Fault {

@@ -1,6 +1,6 @@
-// The command `holdfast`: from the words of a command line to an exit code. Every way to fail ends
-// here, in one line on standard error, or as {"fault": …} on standard output where JSON was asked
-// for. The process ends only after what was printed has arrived.
+// Runs the command `holdfast`: from a command line to an exit code. Every failure ends here, as one
+// line on standard error, or as {"fault": …} on standard output if JSON was requested. The process
+// ends only after its output was written.
 
 import { ownIdentity } from '../host/identity.ts';
 import { type Fault, faultFrom } from '../kernel/fault.ts';
@@ -13,7 +13,7 @@ import { complain, type Shell, shellOf } from './shell.ts';
 import { Interrupted } from './standalone.ts';
 
 const shell = shellOf(process);
-// A defect outside every call; what was running is ended by the reaper.
+// An internal error outside every call; the reaper ends what was running.
 process.on('uncaughtException', (error) => process.exit(report(error, false, shell)));
 const exitCode = await run(process.argv.slice(2), shell);
 await Promise.all([shell.out.flushed(), shell.err.flushed()]);
@@ -41,7 +41,7 @@ function report(error: unknown, isJson: boolean, shell: Shell): number {
   const { interrupt, out, err } = shell;
   const fault = error instanceof Interrupted ? null : faultFrom(error);
   if (interrupt.exitCode !== undefined) {
-    // Who interrupts a call wants to know whether it may have run all the same.
+    // A user who interrupts a call wants to know whether it may have run.
     if (fault !== null && fault.dispatched !== 'no') complain(shell, interruptedText(fault));
     return interrupt.exitCode;
   }
@@ -64,6 +64,9 @@ function stackOf(fault: Fault): string {
 
 function outputLost({ out }: Shell): boolean {
   if (out.failure === null) return false;
-  complain(shell, `the output could not be written (${out.failure}); free or change its place`);
+  complain(
+    shell,
+    `the output could not be written (${out.failure}); check the disk or the pipe that it goes to`,
+  );
   return true;
 }

@@ -1,5 +1,5 @@
-// Everything around a command: its streams, environment, place and time. Commands take it as an
-// argument and touch nothing else of the process.
+// Everything around a command: its streams, environment, working directory and time. Commands get
+// it as an argument and use nothing else of the process.
 
 import type { Clock } from '../kernel/clock.ts';
 import { printableLine } from '../kernel/printable.ts';
@@ -42,7 +42,7 @@ export function complain(shell: Shell, text: string): void {
   err.line(`${err.style('red', 'holdfast:')} ${printableLine(text)}`);
 }
 
-/** The same for what is worth knowing but stops nothing. */
+/** The same for warnings. */
 export function remark(shell: Shell, text: string): void {
   const { err } = shell;
   if (shell.logs('warn')) err.line(`${err.style('yellow', 'holdfast:')} ${printableLine(text)}`);

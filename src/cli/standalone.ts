@@ -1,6 +1,6 @@
-// A host for the length of one command: made from the config file, closed whatever happens, so that
-// nothing which was started for a command outlives it. Loading the host takes longer than everything
-// else a short command does; it is imported here, when it is needed, and nowhere at the top of a file.
+// A host for the duration of one command: created from the config file, and always closed, so that
+// nothing started for a command outlives it. Loading the host takes longer than everything else a
+// short command does, so it is imported here when it is needed, never at the top of a file.
 
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { HostForCommands } from '../host/command-face.ts';
@@ -14,26 +14,29 @@ import { ownStateDirectory, usableStateDirectory } from './state-directory.ts';
 
 export interface Standalone {
   readonly host: HostForCommands;
-  /** The same host, for what a gateway would say. */
+  /** The same host, with the interface for the gateway. */
   readonly gatewayHost: HostForGateway;
   readonly loaded: LoadedConfig;
 }
 
-export interface HostOptions {
-  /** Only looks: nothing is written to the state directory. */
+export interface CommandHostOptions {
+  /** Nothing is written to the state directory. */
   readonly isReadOnly?: boolean;
-  /** Clients will stand behind it. */
+  /** It will serve clients. */
   readonly hasClients?: boolean;
-  /** Told of everything that happens to the servers. */
+  /** Called for every event of the servers. */
   readonly onEvent?: (event: HostEvent) => void;
 }
 
-export interface StandaloneOptions extends HostOptions {
-  /** What `--config` names. */
+export interface StandaloneOptions extends CommandHostOptions {
+  /** The file named by `--config`. */
   readonly configFile: string | undefined;
 }
 
-/** Runs the work and ends the host. An interrupt ends the work first, or else stops waiting for it. */
+/**
+ * Runs the work and closes the host. An interrupt ends the work first, or else stops waiting for
+ * it.
+ */
 export async function withHost<T>(
   shell: Shell,
   options: StandaloneOptions,
@@ -43,11 +46,11 @@ export async function withHost<T>(
   return await withHostOf(shell, loaded, options, work);
 }
 
-/** The same with a config that is there already. */
+/** The same with a config that is loaded already. */
 export async function withHostOf<T>(
   shell: Shell,
   loaded: LoadedConfig,
-  options: HostOptions,
+  options: CommandHostOptions,
   work: (standalone: Standalone) => Promise<T>,
 ): Promise<T> {
   const host = await openHost(shell, loaded, options);
@@ -62,7 +65,7 @@ export async function withHostOf<T>(
 export async function openHost(
   shell: Shell,
   loaded: LoadedConfig,
-  options: HostOptions,
+  options: CommandHostOptions,
 ): Promise<OpenedHost> {
   const { hostFrom } = await import('../host/create-host.ts');
   const host = hostFrom(loaded, {
@@ -77,8 +80,11 @@ export async function openHost(
   return host;
 }
 
-/** A short command does without a disk that fails; a gateway outlives the failure and goes on trying. */
-async function stateDirectoryFor(shell: Shell, options: HostOptions): Promise<string | null> {
+/** A short command works without a failing disk; a gateway keeps trying to use it. */
+async function stateDirectoryFor(
+  shell: Shell,
+  options: CommandHostOptions,
+): Promise<string | null> {
   if (options.isReadOnly === true) return null;
   const usable = await usableStateDirectory(shell);
   return options.hasClients === true ? await ownStateDirectory(shell) : usable;
@@ -91,7 +97,7 @@ export async function loadedConfig(shell: Shell, file: string | undefined): Prom
   return loaded;
 }
 
-/** Work that hears of an interrupt itself gets this long to end in its own words. */
+/** Work that handles an interrupt itself gets this long to end. */
 const lastWordsMs = 500;
 
 /** Thrown where an interrupt ended the waiting; the exit code is the signal's. */
@@ -112,8 +118,8 @@ async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {
 }
 
 /**
- * For work that has nothing to say about an interrupt: it ends the waiting at once, and what becomes of the
- * work afterwards, while its servers are being stopped, is nobody's fault and is not told.
+ * For work that does not handle an interrupt: it ends the waiting at once. Failures of the work
+ * afterwards, while its servers are being stopped, are not reported.
  */
 export async function orInterrupted<T>({ interrupt }: Shell, work: Promise<T>): Promise<T> {
   const interrupted = interrupt.arrived.then(() => {

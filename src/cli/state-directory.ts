@@ -1,6 +1,6 @@
-// The state directory of this user, shared by everything Holdfast runs for them: the event log, what
-// is known about servers, and the records against orphans. It is a convenience: where it cannot be
-// used, one line says so and a command goes on without a memory.
+// The state directory of this user, shared by everything Holdfast runs for them: the event log,
+// facts about servers, and the records of running processes. It is optional: if it cannot be used,
+// one line says so and the command continues without it.
 
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export async function ownStateDirectory({ cwd, env }: Shell): Promise<string> {
   return stateDirectory({ cwd, env, home: homeOf(env) });
 }
 
-/** The same, made if need be; null, with a word about it, where it cannot be used. */
+/** The same, created if necessary; null, with a warning, if it cannot be used. */
 export async function usableStateDirectory(shell: Shell): Promise<string | null> {
   const folder = await ownStateDirectory(shell);
   try {
@@ -27,7 +27,7 @@ export async function usableStateDirectory(shell: Shell): Promise<string | null>
     if (!(error instanceof Error) || !('code' in error)) throw error;
     remark(
       shell,
-      `the state directory ${folder} cannot be used (${error.code}), so nothing is written down for now; see: holdfast doctor`,
+      `the state directory ${folder} cannot be used (${error.code}), so no state is stored for now; see: holdfast doctor`,
     );
     return null;
   }

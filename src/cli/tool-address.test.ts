@@ -6,11 +6,11 @@ describe('the address of a tool', () => {
     expect(partialAddress('git/log/all')).toEqual({ server: 'git', tool: 'log/all' });
   });
 
-  it('may be a server alone where that will do', () => {
+  it('may be a server without a tool', () => {
     expect(partialAddress('git')).toEqual({ server: 'git', tool: undefined });
   });
 
-  it('that lacks its tool says how to find one', () => {
+  it('without a tool gives an error that says how to find one', () => {
     expect(namesNoTool('git', 'git').message).toContain('holdfast tools git');
   });
 

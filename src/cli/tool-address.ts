@@ -1,5 +1,5 @@
-// SERVER/TOOL, as one word of a command line. A server's name never holds a slash; a tool's name is
-// the server's own affair and may hold anything, so only the first slash divides.
+// SERVER/TOOL, as one word of a command line. A server's name never contains a slash, but a tool's
+// name may contain anything, so the first slash is the separator.
 
 import { Fault } from '../kernel/fault.ts';
 
@@ -13,11 +13,11 @@ export interface PartialAddress {
   readonly tool: string | undefined;
 }
 
-/** A server alone, where a tool is needed. */
+/** The error for a server without a tool, where a tool is needed. */
 export function namesNoTool(word: string, server: string): Fault {
   return new Fault(
     'invalid_request',
-    `'${word}' names no tool: write ${server}/TOOL; its tools are listed by: holdfast tools ${server}`,
+    `'${word}' has no tool name: write ${server}/TOOL; list its tools with: holdfast tools ${server}`,
   );
 }
 
@@ -27,7 +27,8 @@ export function partialAddress(text: string): PartialAddress {
   const server = slash === -1 ? text : text.slice(0, slash);
   const tool = slash === -1 ? undefined : text.slice(slash + 1);
   if (server === '' || tool === '') {
-    throw new Fault('invalid_request', `'${text}' is no address: write SERVER/TOOL`);
+    const missing = server === '' ? 'server name missing in' : 'tool name missing after';
+    throw new Fault('invalid_request', `${missing} '${text}': write SERVER/TOOL`);
   }
   return { server, tool };
 }

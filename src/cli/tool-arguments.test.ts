@@ -12,7 +12,7 @@ describe('the arguments of a tool', () => {
     expect(textOf()).toBe('{}');
   });
 
-  it('cross as they are written where they are one JSON object', () => {
+  it('are sent unchanged if they are one JSON object', () => {
     const text = ' {"b": 1.0,  "a":9007199254740993, "a": 2}';
     expect(textOf(text)).toBe(text);
   });

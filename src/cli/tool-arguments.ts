@@ -1,7 +1,7 @@
-// A tool's arguments from the words of a command line, as the JSON text that will cross the wire.
-// One JSON object is taken as it stands, `-` takes standard input as it stands, and key=value pairs
-// are put together here: a value that is JSON is kept in its own spelling, so that no number changes,
-// and anything else becomes a string. Whether the text is valid is for the host to say.
+// Converts the words of a command line to a tool's arguments, as the JSON text that is sent. One
+// JSON object is used unchanged, `-` reads standard input unchanged, and key=value pairs are
+// combined here: a value that is JSON keeps its spelling, so that no number changes, and any other
+// value becomes a string. The host checks whether the text is valid.
 
 import { Fault } from '../kernel/fault.ts';
 
@@ -39,7 +39,7 @@ function valueText(value: string): string {
     JSON.parse(value);
     return value;
   } catch {
-    // Not JSON, and so a string: that is the rule, not a failure.
+    // Not JSON, so it is a string; this is not an error.
     return JSON.stringify(value);
   }
 }

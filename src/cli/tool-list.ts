@@ -1,5 +1,5 @@
-// Many tools on standard output, and one line on standard error if some of them come from a kept list:
-// what is old is marked, and how to read it anew is said.
+// Prints many tools on standard output, and one line on standard error if some come from a stored
+// list: they are marked with their age, and the line says how to read them again.
 
 import { type ListedTool, toolLines } from './render/tool-page.ts';
 import { remark, type Shell } from './shell.ts';
@@ -10,6 +10,6 @@ export function printTools(shell: Shell, list: readonly ListedTool[], again: str
   const lines = toolLines(list, out.style, { columns: out.columns, now: clock.wallNow() });
   for (const line of lines) out.line(line);
   if (list.some(({ kept }) => kept !== undefined)) {
-    remark(shell, `lists with an age were not read now; read them with: holdfast ${again}`);
+    remark(shell, `lists with an age were stored earlier; read them again with: holdfast ${again}`);
   }
 }

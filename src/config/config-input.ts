@@ -12,38 +12,38 @@ export interface ConfigInput {
    */
   readonly mcpServers?: Readonly<Record<string, ServerInput>> | undefined;
   /**
-   * `prefix`: tools and prompts appear as server__tool. `transparent`: under their own names; of
-   * two that collide the later one is refused. Default: `"prefix"`.
+   * `prefix`: tools and prompts are named server__tool. `transparent`: they keep their own names;
+   * of two with the same name the later one is refused. Default: `"prefix"`.
    */
   readonly naming?: 'prefix' | 'transparent' | undefined;
   /**
-   * `direct`: every tool is listed. `search`: only search_tools, describe_tool and call_tool are.
-   * Default: `"direct"`.
+   * `direct`: every tool is listed. `search`: only search_tools, describe_tool and call_tool are
+   * listed. Default: `"direct"`.
    */
   readonly surface?: 'direct' | 'search' | undefined;
   /** Offer the gateway's own tools: health_snapshot and telemetry_snapshot. Default: `true`. */
   readonly hostTools?: boolean | undefined;
   /**
-   * Idle connections kept at most; the least recently used goes first. A whole number, 0 to 65536.
-   * Default: `16`.
+   * How many idle connections are kept; the least recently used is closed first. A whole number, 0
+   * to 65536. Default: `16`.
    */
   readonly maxIdle?: number | undefined;
   /**
-   * How long the first list waits for servers whose catalogue is not kept, in milliseconds; those
-   * that come later are announced. Milliseconds, 0 to 600000. Default: `10000`.
+   * How long, in milliseconds, the first list waits for servers without a stored catalogue; servers
+   * that finish later are announced with list_changed. Milliseconds, 0 to 600000. Default: `10000`.
    */
   readonly listWaitMs?: number | undefined;
   /**
-   * How long calls under way may take to end when the gateway is told to stop; on stdio at most
-   * 1500 after a signal. What is left then is answered with a fault. Milliseconds, 0 to 3600000.
-   * Default: `10000`.
+   * How long, in milliseconds, running calls may take to end when the gateway is shut down; on
+   * stdio at most 1500 after a signal. The remaining calls are answered with a fault. Milliseconds,
+   * 0 to 3600000. Default: `10000`.
    */
   readonly drainMs?: number | undefined;
   /** The HTTP endpoint. */
   readonly http?: HttpInput | undefined;
-  /** The cache of results. */
+  /** The cache of tool results. */
   readonly cache?: CacheInput | undefined;
-  /** What is written down about what happened. */
+  /** The event log. */
   readonly telemetry?: TelemetryInput | undefined;
 }
 
@@ -53,29 +53,33 @@ export type ServerInput = StdioServerInput | RemoteServerInput;
 /** A server that is a process. It must have a `command`. */
 export interface StdioServerInput extends CommonServerInput {
   /**
-   * A process that speaks MCP on its standard streams. Inferred from `command`. Default: `"stdio"`.
+   * A process that uses MCP on its standard streams. Inferred from `command`. Default: `"stdio"`.
    */
   readonly type?: 'stdio' | undefined;
   /** The program to run: a name looked up in PATH, or a path. */
   readonly command: string;
-  /** Its arguments, as a list; no shell is involved. Default: `[]`. */
+  /** The arguments, as a list; no shell is involved. Default: `[]`. */
   readonly args?: readonly string[] | undefined;
-  /** Variables for the process, beyond the small safe set it inherits. Default: `{}`. */
+  /**
+   * Environment variables for the process, in addition to the small safe set it inherits. Default:
+   * `{}`.
+   */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Its working directory, relative to the config file's folder. Default: `"."`. */
+  /** The working directory, relative to the config file's folder. Default: `"."`. */
   readonly cwd?: string | undefined;
-  /** More variables to pass on: "NAME" or "PREFIX_*". Default: `[]`. */
+  /** More environment variables that the process inherits: "NAME" or "PREFIX_*". Default: `[]`. */
   readonly inheritEnv?: readonly string[] | undefined;
   /** How often and how fast the process is restarted. */
   readonly restart?: RestartInput | undefined;
-  /** What the server may use up. */
+  /** Limits on what the server may use. */
   readonly limits?: LimitsInput | undefined;
 }
 
 /** A server at an address. It must have a `url`. */
 export interface RemoteServerInput extends CommonServerInput {
   /**
-   * `http`: Streamable HTTP, inferred from `url`. `sse`: the transport of 2024. Default: `"http"`.
+   * `http`: Streamable HTTP, inferred from `url`. `sse`: the HTTP+SSE transport of 2024-11-05.
+   * Default: `"http"`.
    */
   readonly type?: 'http' | 'sse' | undefined;
   /** The address of the MCP endpoint. */
@@ -83,72 +87,71 @@ export interface RemoteServerInput extends CommonServerInput {
   /** Headers sent with every request. Default: `{}`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Set it to eject the server when the budget is spent. null: it is retried with growing delays
-   * for ever. Default: `null`.
+   * If it is set, the server is ejected when the restart budget is spent. null: it is retried for
+   * ever with growing delays. Default: `null`.
    */
   readonly restart?: RestartInput | null | undefined;
-  /** What the server may use up. */
+  /** Limits on what the server may use. */
   readonly limits?: RemoteLimitsInput | undefined;
 }
 
 /** What every server can have. */
 export interface CommonServerInput {
-  /** Keep the entry but do not run the server. Default: `false`. */
+  /** Keeps the entry, but the server is not run. Default: `false`. */
   readonly disabled?: boolean | undefined;
-  /** false: started with the host and kept. Default: `true`. */
+  /** false: the server is started with the host and kept running. Default: `true`. */
   readonly lazy?: boolean | undefined;
   /**
-   * Idle time after the last lease before the connection ends; 0: at once. Milliseconds, 0 to
+   * Idle time after the last lease before the connection is closed; 0: at once. Milliseconds, 0 to
    * 2147483647. Default: `300000`.
    */
   readonly keepAliveMs?: number | undefined;
   /**
-   * `shared`: one connection for all clients. `client`: one for each. `auto`: shared until the
-   * server first asks the client back, then one for each; that is remembered. Default: `"auto"`.
+   * `shared`: one connection for all clients. `client`: one for each client. `auto`: shared until
+   * the server first sends a request to a client, then one for each; that is remembered. Default:
+   * `"auto"`.
    */
   readonly isolation?: 'auto' | 'shared' | 'client' | undefined;
-  /** May the server's readOnlyHint decide replay and caching? Default: `false`. */
+  /** Whether the server's readOnlyHint decides about replay and caching. Default: `false`. */
   readonly trusted?: boolean | undefined;
   /**
-   * How long a start may take until the server is ready. 120000 when the command is npx, uvx, bunx,
-   * pipx, docker. Milliseconds, 1 to 2147483647. Default: `30000`.
+   * How long a start may take until the server is ready. The default is 120000 when the command is
+   * npx, uvx, bunx, pipx, docker. Milliseconds, 1 to 2147483647. Default: `30000`.
    */
   readonly startTimeoutMs?: number | undefined;
   /**
-   * How long a call may take, from first dispatch and over all attempts; progress extends it.
+   * How long a call may take, from the first dispatch and over all attempts; progress extends it.
    * Milliseconds, 1 to 2147483647. Default: `60000`.
    */
   readonly callTimeoutMs?: number | undefined;
   /**
-   * The end of every call, whatever its progress. Not set: at least `callTimeoutMs`. Milliseconds,
-   * 1 to 2147483647. Default: `600000`.
+   * How long a call may take in total, whatever its progress. If it is not set: at least
+   * `callTimeoutMs`. Milliseconds, 1 to 2147483647. Default: `600000`.
    */
   readonly maxCallMs?: number | undefined;
   /**
-   * Calls in flight at once; 1 for a server that cannot do two things. A whole number, 1 to 65536.
-   * Default: `64`.
+   * How many calls run at once; 1 for a server that cannot handle concurrent calls. A whole number,
+   * 1 to 65536. Default: `64`.
    */
   readonly concurrency?: number | undefined;
   /**
-   * Calls waiting for their turn, in which clients alternate; one more is refused as `overloaded`.
-   * A whole number, 0 to 1000000. Default: `256`.
+   * How many calls may wait; clients take turns. Any further call is refused as `overloaded`. A
+   * whole number, 0 to 1000000. Default: `256`.
    */
   readonly queue?: number | undefined;
   /** The circuit breaker: stops traffic to a server that keeps failing. */
   readonly circuit?: CircuitInput | undefined;
-  /**
-   * What the operator says about single tools, by the name the server gives them. Default: `{}`.
-   */
+  /** Settings for single tools, by the name that the server uses. Default: `{}`. */
   readonly tools?: Readonly<Record<string, ToolInput>> | undefined;
 }
 
 /** The keys of `circuit`. */
 export interface CircuitInput {
-  /** Failures in a row that open the circuit. A whole number, 1 to 1000000. Default: `5`. */
+  /** Consecutive failures that open the circuit. A whole number, 1 to 1000000. Default: `5`. */
   readonly threshold?: number | undefined;
   /**
-   * How long it stays open before one probe may go. Milliseconds, 1 to 2147483647. Default:
-   * `30000`.
+   * How long the circuit stays open before one probe is allowed. Milliseconds, 1 to 2147483647.
+   * Default: `30000`.
    */
   readonly resetMs?: number | undefined;
 }
@@ -156,19 +159,19 @@ export interface CircuitInput {
 /** One entry of `tools`. */
 export interface ToolInput {
   /**
-   * May a call run again after it may have reached the server? null: only if the server is trusted
-   * and says readOnlyHint. Default: `null`.
+   * Whether a call may be repeated after it may have reached the server. null: only if the server
+   * is trusted and the tool has readOnlyHint. Default: `null`.
    */
   readonly replay?: 'never' | 'safe' | null | undefined;
   /**
-   * How long a result is kept. 0: never. null: the server's own TTL, if it is trusted and the tool
-   * is read-only. Milliseconds, 0 to 2147483647. Default: `null`.
+   * How long a result is cached. 0: never. null: as long as the server's TTL says, if the server is
+   * trusted and the tool is read-only. Milliseconds, 0 to 2147483647. Default: `null`.
    */
   readonly cacheMs?: number | null | undefined;
-  /** Neither listed nor callable. Default: `false`. */
+  /** The tool is not listed and cannot be called. Default: `false`. */
   readonly hidden?: boolean | undefined;
   /**
-   * The name under which clients of the gateway see it, instead of `server__tool`. Default: `null`.
+   * The name of the tool for clients of the gateway, instead of `server__tool`. Default: `null`.
    */
   readonly as?: string | null | undefined;
   /**
@@ -191,7 +194,7 @@ export interface RestartInput {
    */
   readonly windowMs?: number | undefined;
   /**
-   * Delay before the first restart; doubled for each further one inside the window. Milliseconds, 0
+   * Delay before the first restart, doubled for each further one inside the window. Milliseconds, 0
    * to 2147483647. Default: `100`.
    */
   readonly minDelayMs?: number | undefined;
@@ -224,7 +227,7 @@ export interface RemoteLimitsInput {
 /** The keys of `http`. */
 export interface HttpInput {
   /**
-   * HOST:PORT to listen on, an IPv6 address in brackets; port 0 takes any. Default:
+   * HOST:PORT to listen on, an IPv6 address in brackets; port 0 chooses a free port. Default:
    * `"127.0.0.1:4100"`.
    */
   readonly listen?: string | undefined;
@@ -234,12 +237,12 @@ export interface HttpInput {
    */
   readonly auth?: 'token' | 'none' | undefined;
   /**
-   * Host names besides this machine under which it may be reached, with or without a port. Default:
-   * `[]`.
+   * Host names, besides those of this machine, that requests may use, with or without a port.
+   * Default: `[]`.
    */
   readonly allowedHosts?: readonly string[] | undefined;
   /**
-   * Origins besides its own whose pages may use it, such as https://app.example.com; another port
+   * Origins, besides its own, whose pages may use it, such as https://app.example.com; another port
    * of this machine is another origin. Default: `[]`.
    */
   readonly allowedOrigins?: readonly string[] | undefined;
@@ -247,9 +250,12 @@ export interface HttpInput {
 
 /** The keys of `cache`. */
 export interface CacheInput {
-  /** Results kept per tool; the oldest goes first. A whole number, 0 to 1000000. Default: `64`. */
+  /**
+   * How many results are cached per tool; the least recently used is removed first. A whole number,
+   * 0 to 1000000. Default: `64`.
+   */
   readonly entriesPerTool?: number | undefined;
-  /** Bytes of all kept results together. Bytes, at least 0. Default: `67108864`. */
+  /** The size of all cached results together, in bytes. Bytes, at least 0. Default: `67108864`. */
   readonly maxBytes?: number | undefined;
 }
 

@@ -53,7 +53,7 @@ describe('the text of a config file', () => {
     },
   );
 
-  it('is refused, not crashed on, when it is nested without end', () => {
+  it('is refused without a crash when it is nested without end', () => {
     expect(faultOf('['.repeat(200_000))?.code).toBe('invalid_request');
     expect(parseDocument(`${'['.repeat(99)}${']'.repeat(99)}`, 'f').problems).toHaveLength(1);
     const wide = `${'['.repeat(65)}${'1,'.repeat(999)}${']'.repeat(65)}`;

@@ -1,6 +1,7 @@
-// The text of a config file as a value and a map of places. Comments and trailing commas are allowed.
-// What JSON leaves open is refused here: a key given twice (which one counts?) and the three names that
-// reach an object's prototype. Objects have no prototype. What the keys mean is none of its business.
+// Parses the text of a config file into a value and a map of positions. Comments and trailing
+// commas are allowed. What JSON leaves open is refused here: a key given twice, and the three names
+// that reach an object's prototype. Objects have no prototype. Other files decide what the keys
+// mean.
 
 import {
   findNodeAtLocation,
@@ -16,7 +17,7 @@ import { emptyFile } from './no-servers.ts';
 
 export type Path = readonly (string | number)[];
 
-/** Something wrong at a place of the configuration, as one line for a person. */
+/** A mistake at a place of the configuration, as one line for a person. */
 export interface Problem {
   readonly kind: 'unknown-key' | 'invalid';
   readonly path: Path;
@@ -26,11 +27,11 @@ export interface Problem {
 export interface Document {
   readonly value: unknown;
   readonly problems: readonly Problem[];
-  /** `line:column` of the key or item at the path, or of the nearest thing around it. */
+  /** `line:column` of the key or item at the path, or of the nearest enclosing one. */
   placeOf(path: Path): string;
 }
 
-/** The deepest nesting any config needs, with room; guards every walk over it. */
+/** The deepest nesting that is accepted; it bounds every recursive walk over the config. */
 const maxDepth = 64;
 
 const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
@@ -59,7 +60,7 @@ const expectation: Readonly<Record<string, string>> = {
 export function parseDocument(text: string, file: string): Document {
   const errors: ParseError[] = [];
   const root = treeOf(text, errors, file);
-  // Only the first error is reported: what follows it is mostly its consequence.
+  // Only the first error is reported: later ones are mostly its consequence.
   const [error] = errors;
   if (error !== undefined || root === undefined) {
     const place = placeAt(text, error?.offset ?? 0);
@@ -68,7 +69,7 @@ export function parseDocument(text: string, file: string): Document {
       const remedy = 'Holdfast reads JSON: write its servers under "mcpServers" in a holdfast.json';
       throw new Fault('invalid_request', `${file}: this is ${other}; ${remedy}`);
     }
-    // Blanks and comments alone; another format may have comments of its own.
+    // White space and comments only; another format may have comments of its own.
     if (root === undefined && error?.offset === text.length) {
       throw new Fault('invalid_request', `${file}: ${emptyFile}`);
     }
@@ -86,7 +87,9 @@ export function parseDocument(text: string, file: string): Document {
   };
 }
 
-/** The format in which some clients keep their servers, told by the file's name or its lines. */
+/**
+ * The format in which some clients keep their servers, recognised by the file's name or its lines.
+ */
 function otherFormat(text: string, file: string): 'TOML' | 'YAML' | undefined {
   if (
     /\.toml$/i.test(file) ||
@@ -108,14 +111,14 @@ function treeOf(text: string, errors: ParseError[], file: string): Node | undefi
     return parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: false });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // The parser recurses: only a text nested many thousand times deep gets here.
+    // The parser recurses: only a text nested many thousand levels deep gets here.
     throw new Fault('invalid_request', `${file}: nested too deeply to be read`);
   }
 }
 
 interface Findings {
   readonly problems: Problem[];
-  /** Where a key stands for the second time, by its path. */
+  /** The position of a key that occurs a second time, by its path. */
   readonly repeated: Map<string, number>;
 }
 
@@ -160,7 +163,7 @@ function plainCopy(input: unknown, path: Path, problems: Problem[]): unknown {
   return object;
 }
 
-/** Would its members be too deep? Said once for all of them. */
+/** Whether its members would be too deep. Reported once for all of them. */
 function isTooDeep(path: Path, members: number, problems: Problem[]): boolean {
   if (path.length < maxDepth || members === 0) return false;
   problems.push({ kind: 'invalid', path, text: `nested deeper than ${maxDepth} levels` });
@@ -176,7 +179,7 @@ function refuseForbidden(key: string, path: Path, problems: Problem[]): void {
   });
 }
 
-/** The key or item at the path, or what is nearest around it. */
+/** The key or item at the path, or the nearest enclosing one. */
 function offsetOf(root: Node, path: Path): number {
   for (let length = path.length; length > 0; length -= 1) {
     const node = findNodeAtLocation(root, path.slice(0, length));

@@ -78,7 +78,7 @@ describe("another client's file", () => {
     ],
     [{ command: 'x', env: { PORT: 80, GONE: null } }, { env: { PORT: '80' } }],
     [{ command: 'x', disabledTools: ['rm'] }, { tools: { rm: { hidden: true } } }],
-  ])('in its own words, %j, is understood', (entry, ours) => {
+  ])('with its own keys, %j, is understood', (entry, ours) => {
     expect(one(entry)).toMatchObject(ours);
   });
 
@@ -88,7 +88,7 @@ describe("another client's file", () => {
     );
   });
 
-  it('brings in its envFile, below what env says', () => {
+  it('uses its envFile, with env taking precedence', () => {
     expect(
       one({ command: 'x', envFile: '${workspaceFolder}/.env', env: { C: 'own' } }),
     ).toMatchObject({
@@ -110,13 +110,15 @@ describe("another client's file", () => {
     expect(notices).toEqual(['mcp.json: the server "a\\nb" is called "a-b" here']);
   });
 
-  it('loses thousands of keys without a meaning in one go, and names a few', () => {
+  it('ignores thousands of unsupported keys in one notice that names a few', () => {
     const keys = Array.from({ length: 5_000 }, (_, at) => [`k${at}`, at]);
     const { notices } = read({ ...Object.fromEntries(keys), servers: {} });
-    expect(notices).toEqual([expect.stringMatching(/left out: k0, k1, .* and 4980 more$/)]);
+    expect(notices).toEqual([
+      expect.stringMatching(/ignored unsupported keys: k0, k1, .* and 4980 more$/),
+    ]);
   });
 
-  it('answers its own questions only with their defaults', () => {
+  it('uses only the defaults of its inputs', () => {
     const inputs = [
       { id: 'region', default: 'eu' },
       { id: 'key', type: 'promptString' },
@@ -129,7 +131,7 @@ describe("another client's file", () => {
       },
     });
     expect(config.mcpServers['a']).toMatchObject({ args: ['eu'] });
-    expect(disabled.get('b')).toMatch(/^servers\.b\.args\[0\] asks for the input "key"/);
+    expect(disabled.get('b')).toMatch(/^servers\.b\.args\[0\] needs the input "key"/);
     expect(notices).toEqual([]);
   });
 
@@ -171,12 +173,12 @@ describe("another client's file", () => {
     ]);
   });
 
-  it('does not make us start ourselves', () => {
+  it('never starts Holdfast itself as a server', () => {
     const { config, disabled } = read({
       mcpServers: { holdfast: { command: 'holdfast', args: ['connect'] } },
     });
     expect(config.mcpServers).toEqual({});
-    expect(disabled.get('holdfast')).toContain("Holdfast's own name");
+    expect(disabled.get('holdfast')).toContain('reserved for Holdfast');
   });
 
   it('is refused when it gives a server twice', () => {

@@ -1,12 +1,13 @@
-// A config file written for another client, used as it is: the `mcpServers` map of Claude, Cursor and
-// others, or VS Code's `servers`. Its author never thought of us, so nothing in it is an error but the
-// lack of servers and what no reader could be sure of (a key given twice). Keys without a meaning here
-// are one notice; a server that cannot be understood is disabled with the cause; names that are not
-// legal here are changed and said.
+// Reads a config file that was written for another client: the `mcpServers` map of Claude, Cursor
+// and others, or VS Code's `servers`. It was not written for Holdfast, so only two things are
+// errors: a file without servers, and a key given twice, which is ambiguous. Unsupported keys give
+// one notice; a server with an invalid entry is disabled with the cause; names that are not allowed
+// here are changed, with a notice.
 
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Fault } from '../kernel/fault.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import type { Document, Path, Problem } from './document.ts';
 import { inputDefaults, translatedEntry } from './foreign-entry.ts';
@@ -23,7 +24,7 @@ import { problemsOf } from './problems.ts';
 import { noteVariables, type UsedVariable } from './secrets.ts';
 import { isReserved, isServerName, reservedServerName, safeNameFrom } from './server-name.ts';
 
-/** The text of a file, or the code of the error that kept it from being read. */
+/** The text of a file, or the code of the error when it was read. */
 export type ReadText = (
   file: string,
 ) =>
@@ -37,7 +38,7 @@ export function foreignConfig(
   readText: ReadText,
 ): LoadedConfig {
   const { $schema: _, ...whole } = entriesOf(document.value);
-  const key = ['mcpServers', 'servers'].find((name) => isMap(ownValue(whole, name)));
+  const key = ['mcpServers', 'servers'].find((name) => isRecord(ownValue(whole, name)));
   if (key === undefined) {
     throw new Fault(
       'invalid_request',
@@ -71,18 +72,18 @@ export function foreignConfig(
   return { file, config, disabled, switchedOff: off, notices };
 }
 
-/** What accumulates while one file is read. */
+/** What is collected while one file is read. */
 interface Reading {
   readonly key: string;
   readonly file: string;
   readonly disabled: Map<string, string>;
   readonly switchedOff: Set<string>;
   readonly notices: string[];
-  /** What the environment brought into each entry, by our names. */
+  /** The values of environment variables in each entry, by our names. */
   readonly used: Map<string, readonly UsedVariable[]>;
   /** From our names to the names in the file. */
   readonly names: Map<string, string>;
-  /** The entries in our words before variables were replaced: what messages may show. */
+  /** The converted entries before variables were replaced: messages may show these. */
   readonly written: Map<string, unknown>;
 }
 
@@ -95,15 +96,18 @@ function refuseAmbiguity(document: Document, file: string, key: string): void {
   );
 }
 
-/** The entries under names that are legal here. */
+/** The entries under names that are allowed here. */
 function* namedEntries(entries: Entries, reading: Reading): Generator<[string, unknown]> {
   const legal = Object.keys(entries).filter(isServerName);
   const taken = new Set([reservedServerName, ...legal.map((name) => name.toLowerCase())]);
   const used = new Set<string>();
   for (const [original, entry] of Object.entries(entries)) {
     if (isReserved(original)) {
-      // Most likely the very entry that points that client at us; running it would be a loop.
-      reading.disabled.set(original, `"${original}" is Holdfast's own name: rename the server`);
+      // Most likely the entry that points that client at Holdfast; running it would be a loop.
+      reading.disabled.set(
+        original,
+        `the name "${original}" is reserved for Holdfast: rename the server`,
+      );
       continue;
     }
     const fits = isServerName(original) && !used.has(original.toLowerCase());
@@ -118,7 +122,7 @@ function* namedEntries(entries: Entries, reading: Reading): Generator<[string, u
   }
 }
 
-/** The entry in our words with all variables replaced; undefined when that disables it. */
+/** The converted entry with all variables replaced; undefined when that disables it. */
 function completed(
   name: string,
   entry: unknown,
@@ -127,7 +131,7 @@ function completed(
   readText: ReadText,
 ): unknown {
   reading.written.set(name, entry);
-  if (!isMap(entry)) return entry;
+  if (!isRecord(entry)) return entry;
   const path = [reading.key, reading.names.get(name) ?? name];
   const translated = translatedEntry(entriesOf(entry));
   reading.written.set(name, translated);
@@ -144,7 +148,7 @@ function completed(
     const read = readText(resolve(variables.folder, envFile));
     if (read.kind === 'text')
       return { ...said, env: { ...parseEnv(read.text), ...entriesOf(said['env']) } };
-    // As it is written: what a variable in it holds is not for messages.
+    // As it is written in the file: the value of a variable must not appear in messages.
     const written = shownWord(String(translated['envFile']));
     causes.push(
       `${pathText([...path, 'envFile'])} names ${written}, which cannot be read (${read.code})`,
@@ -155,7 +159,7 @@ function completed(
   return undefined;
 }
 
-/** The input without what the schema does not take: it gets smaller with every round. */
+/** The input without what the schema rejects: it gets smaller with every round. */
 function sifted(input: Record<string, unknown>, reading: Reading): Entries {
   const ignored: Path[] = [];
   let rest: Record<string, unknown> = input;
@@ -174,19 +178,19 @@ function sifted(input: Record<string, unknown>, reading: Reading): Entries {
   }
   if (ignored.length > 0) {
     const places = firstFew(ignored, ', ', pathText);
-    reading.notices.push(`${reading.file}: keys without a meaning here were left out: ${places}`);
+    reading.notices.push(`${reading.file}: ignored unsupported keys: ${places}`);
   }
   return rest;
 }
 
-/** A server that does not fit is disabled, a setting that does not fit is left out. */
+/** A server with an invalid entry is disabled, an invalid setting is ignored. */
 function setAside({ path, text }: Problem, reading: Reading): { readonly path: Path } {
   const [section, name] = path;
   if (section === 'mcpServers' && typeof name === 'string') {
     reading.disabled.set(name, text);
     return { path: [section, name] };
   }
-  reading.notices.push(`${reading.file}: ${text}; it was left out`);
+  reading.notices.push(`${reading.file}: ${text}; it is ignored`);
   return { path: path.slice(0, 1) };
 }
 
@@ -196,9 +200,9 @@ function inFile(path: Path, { key, names }: Reading): Path {
   return [key, names.get(name) ?? name, ...rest];
 }
 
-/** The value without what stands at these places, all in one go. */
+/** The value without what is at these places, all removed at once. */
 function without(value: unknown, paths: readonly Path[]): unknown {
-  if (paths.length === 0 || !isMap(value)) return value;
+  if (paths.length === 0 || !isRecord(value)) return value;
   const below = new Map<string, Path[]>();
   for (const [step, ...rest] of paths) {
     const known = below.get(String(step));
@@ -210,8 +214,4 @@ function without(value: unknown, paths: readonly Path[]): unknown {
     return inner.some((path) => path.length === 0) ? [] : [[key, without(member, inner)] as const];
   });
   return Object.fromEntries(kept);
-}
-
-function isMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

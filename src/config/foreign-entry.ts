@@ -1,6 +1,6 @@
-// One server's entry in another client's words, turned into ours. Only what has a meaning here is turned;
-// keys that are left over are judged by the schema like any other. The words were collected from the
-// files of Claude, Cursor, VS Code, Windsurf, Cline, Roo and Gemini.
+// Converts one server's entry from another client's keys to ours. Only supported keys are
+// converted; the schema judges the remaining keys. The keys were collected from the files of
+// Claude, Cursor, VS Code, Windsurf, Cline, Roo and Gemini.
 
 import { ownValue } from '../kernel/own-value.ts';
 import { type Entries, entriesOf } from './loaded.ts';
@@ -13,10 +13,10 @@ const typeNames: Readonly<Record<string, string>> = {
   streamablehttp: 'http',
 };
 
-/** Below this a `timeout` can only be seconds: no client allows calls less than a second. */
+/** Below this a `timeout` must be in seconds: no client limits calls to less than a second. */
 const leastTimeoutMs = 1_000;
 
-/** The entry in our words. `envFile` stays: reading it is for the caller, who has the files. */
+/** The converted entry. `envFile` stays: the caller reads it. */
 export function translatedEntry(entry: Entries): Record<string, unknown> {
   const { transport, serverUrl, httpUrl, timeout, enabled, disabledTools, excludeTools, ...rest } =
     entry;
@@ -35,7 +35,7 @@ export function translatedEntry(entry: Entries): Record<string, unknown> {
   return said;
 }
 
-/** The defaults of VS Code's `inputs`, by id: what its user would get by pressing enter. */
+/** The defaults of VS Code's `inputs`, by id: the values that its user gets by pressing enter. */
 export function inputDefaults(inputs: unknown): Map<string, string> {
   const defaults = new Map<string, string>();
   for (const input of Array.isArray(inputs) ? inputs : []) {

@@ -33,14 +33,14 @@ describe('variables in a config value', () => {
     expect(replaced(text)).toMatchObject({ value: result, gaps: [] });
   });
 
-  it('are told once for a text that is never closed, however often it begins', () => {
+  it('are reported once for an unclosed text, however often it begins', () => {
     const text = `\${TOKEN} ${'${A'.repeat(100_000)}`;
     const { value, gaps } = replaced(text);
     expect(gaps).toHaveLength(1);
     expect(String(value).startsWith('s3cret ${A')).toBe(true);
   });
 
-  it('are named in causes of one line, whatever stands in them', () => {
+  it('are named in causes of one line, whatever they contain', () => {
     const { gaps } = replaced(`\${input:a\nb} \${${'x y'.repeat(1_000)}}`);
     for (const { cause } of gaps) {
       expect(cause).not.toContain('\n');
@@ -64,8 +64,8 @@ describe('variables in a config value', () => {
     expect(gaps[0]?.cause).toContain('DOCS_TOKEN');
   });
 
-  it('say of a question that nobody can be asked', () => {
-    expect(replaced('${input:api-key}').gaps[0]?.cause).toMatch(/"api-key".*nobody can be asked/);
+  it('report an input as one that cannot be asked for', () => {
+    expect(replaced('${input:api-key}').gaps[0]?.cause).toMatch(/"api-key".*cannot ask for/);
   });
 
   it.each(['${command:pick}', '${A B}', '${', 'x ${unclosed', '${A:-${TOKEN}}', '${}', '${1A}'])(

@@ -1,8 +1,9 @@
-// Variables in the strings of one server's entry. `${NAME}` and `${env:NAME}` are environment variables,
-// `:-text` after the name stands in when the variable is not set or empty, `${workspaceFolder}` and its
-// kin are known places, `${input:ID}` is a question that another client would ask its user, and `$${` is
-// a literal `${`. Only parsed string values are looked at: never keys, never the raw text, and what a
-// variable brings in is not looked at again. What cannot be replaced is a gap, never a silent literal.
+// Replaces variables in the strings of one server's entry. `${NAME}` and `${env:NAME}` are
+// environment variables; `:-text` after the name is used when the variable is not set or empty;
+// `${workspaceFolder}` and similar names are known folders; `${input:ID}` is a value that another
+// client would ask its user for; `$${` is a literal `${`. Only parsed string values are processed:
+// never keys, never the raw text, and never the value of a variable. A form that cannot be replaced
+// is reported as a gap, never left as literal text.
 
 import { basename, sep } from 'node:path';
 import { ownValue } from '../kernel/own-value.ts';
@@ -12,11 +13,11 @@ import type { UsedVariable } from './secrets.ts';
 
 export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What `${workspaceFolder}` stands for. */
+  /** The value of `${workspaceFolder}`. */
   readonly folder: string;
-  /** What `${userHome}` stands for, if there is one. */
+  /** The value of `${userHome}`, if there is one. */
   readonly home: string | undefined;
-  /** The defaults of the questions the file declares, by id. */
+  /** The defaults of the inputs that the file declares, by id. */
   readonly inputs: ReadonlyMap<string, string>;
 }
 
@@ -29,7 +30,7 @@ export interface Gap {
 export interface Interpolated {
   readonly value: unknown;
   readonly gaps: readonly Gap[];
-  /** What the environment brought in, and where. */
+  /** The values of environment variables that were inserted, and where. */
   readonly used: readonly (UsedVariable & { readonly path: Path })[];
 }
 
@@ -38,7 +39,7 @@ interface Found {
   readonly used: (UsedVariable & { readonly path: Path })[];
 }
 
-/** The same value with all variables replaced; `path` says where it stands, for the causes. */
+/** The same value with all variables replaced; `path` is its place, for the causes. */
 export function interpolate(value: unknown, path: Path, variables: Variables): Interpolated {
   const found: Found = { gaps: [], used: [] };
   return { value: replaceIn(value, path, variables, found), ...found };
@@ -60,7 +61,7 @@ function replaceIn(value: unknown, path: Path, variables: Variables, found: Foun
 const variableForm = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 const inputForm = /^input:(.+)$/;
 
-/** From left to right, and over every character once: a text may be long and full of braces. */
+/** From left to right, each character once: a text may be long and full of braces. */
 function replaceInText(text: string, path: Path, variables: Variables, found: Found): string {
   let done = '';
   let from = 0;
@@ -76,7 +77,7 @@ function replaceInText(text: string, path: Path, variables: Variables, found: Fo
     const outcome = end < 0 ? unreadable('${') : resolve(text.slice(at + 2, end), variables);
     if (outcome.kind === 'gap') {
       found.gaps.push({ path, cause: `${pathText(path)} ${outcome.cause}` });
-      // The server cannot run, so the rest of a text that is never closed does not matter.
+      // The server cannot run, so the rest of an unclosed text does not matter.
       if (end < 0) return done + text.slice(at);
     }
     if (outcome.kind === 'text' && outcome.variable !== undefined) {
@@ -97,7 +98,7 @@ function resolve(inside: string, variables: Variables): Outcome {
   if (place !== undefined) return { kind: 'text', text: place };
   const input = inputForm.exec(inside)?.[1];
   if (input !== undefined) return answerTo(input, variables);
-  // A second `${` means a nested form; taking its first brace as the end would garble the rest.
+  // A second `${` is a nested form; taking its first brace as the end would corrupt the rest.
   const [, name, fallback] = inside.includes('${') ? [] : (variableForm.exec(inside) ?? []);
   if (name === undefined) return unreadable(`\${${inside}}`);
   const value = ownValue(variables.env, name);
@@ -132,13 +133,13 @@ function answerTo(id: string, { inputs }: Variables): Outcome {
   if (text !== undefined) return { kind: 'text', text };
   return {
     kind: 'gap',
-    cause: `asks for the input ${shownWord(id)}, and nobody can be asked here: write the value, or \${env:NAME} and set that variable`,
+    cause: `needs the input ${shownWord(id)}, which Holdfast cannot ask for: write the value, or \${env:NAME} and set that variable`,
   };
 }
 
 function unreadable(form: string): Outcome {
   return {
     kind: 'gap',
-    cause: `has ${shownWord(form)}, which is no form known here: use \${env:NAME} or \${NAME:-default}, or $\${ for a literal \${`,
+    cause: `has the unknown form ${shownWord(form)}: use \${env:NAME} or \${NAME:-default}, or $\${ for a literal \${`,
   };
 }

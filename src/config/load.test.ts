@@ -28,7 +28,7 @@ describe('loading the config', () => {
     expect(loaded.config.mcpServers['a']).toMatchObject({ cwd: folder });
   });
 
-  it('says where it looked when there is none', () => {
+  it('reports where it searched when there is none', () => {
     expect(() => loadConfig({ cwd: folder, env })).toThrow(
       `no holdfast.json found: looked in ${folder}, the folders above it and /nowhere/.config/holdfast/holdfast.json; create one`,
     );

@@ -1,5 +1,5 @@
-// From a place to a configuration: finds the file, reads it, and hands it to the rules for its kind. This
-// is the one file of config/ that touches the disk. Every refusal is a Fault `invalid_request` whose
+// Loads a configuration: finds the file, reads it, and applies the rules for its kind. This is the
+// only file of config/ that reads from disk. Every refusal is a Fault `invalid_request` whose
 // detail names the file, the place and the next step, one line for each problem.
 
 import { realpathSync, statSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { ownConfig } from './own-config.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface LoadRequest {
-  /** What `--config` names, if it was given. */
+  /** The file named by `--config`, if it was given. */
   readonly file?: string | undefined;
   readonly cwd: string;
   readonly env: Environment;
@@ -34,7 +34,7 @@ export function loadConfig({ file: named, cwd, env }: LoadRequest): LoadedConfig
   return foreignConfig(document, file, { ...variables, folder: projectOf(folder) }, readText);
 }
 
-/** The same for a program that gives its configuration as an object. */
+/** The same for a program that passes its configuration as an object. */
 export function configFromObject(
   input: unknown,
   { baseDir, env }: { readonly baseDir: string; readonly env: Environment },
@@ -43,18 +43,18 @@ export function configFromObject(
   return ownConfig(documentFrom(input), null, variables);
 }
 
-/** By which one config is told from another, however it was named; null for one without a file. */
+/** Identifies a config file, however it was named; null for a config without a file. */
 export function realConfigPath(file: string | null): string | null {
   if (file === null) return null;
   try {
     return realpathSync(file);
   } catch {
-    // Moved away since it was read.
+    // Moved since it was read.
     return file;
   }
 }
 
-/** The user's home: the environment's word, else the system's. */
+/** The user's home: from the environment, else from the system. */
 export function homeOf(env: Environment): string | undefined {
   return env['HOME'] || homedir() || undefined;
 }
@@ -71,7 +71,7 @@ function findFile(named: string | undefined, cwd: string, env: Environment): str
   if (kind === 'found' && !isSafeToFind(statSync(file), process.getuid?.())) {
     throw new Fault(
       'invalid_request',
-      `${file} belongs to another user or can be written by everyone, so it may not decide what runs: name it with --config ${file} if you trust it`,
+      `${file} belongs to another user or can be written by everyone, so it is not used: if you trust it, name it with --config ${file}`,
     );
   }
   return file;
@@ -91,13 +91,14 @@ function textOf(file: string): string {
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file; check the path given by --config or HOLDFAST_CONFIG',
   EISDIR: 'this is a directory; name the file in it',
-  EFBIG:
-    'it has more than 64 MiB, so it is no config file; check its content, or name another file with --config FILE',
+  EFBIG: 'it is larger than 64 MiB; check its content, or name another file with --config FILE',
   EACCES: 'permission denied; make the file readable for this user',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text; save it as UTF-8',
 };
 
-/** Clients keep more than servers in their files, such as what was said; 20,000 servers are 3 MB. */
+/**
+ * Clients keep more than servers in their files, such as conversations; 20,000 servers are 3 MB.
+ */
 const maxFileBytes = 67_108_864;
 
 const readText: ReadText = (file) => {

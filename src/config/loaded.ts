@@ -1,8 +1,9 @@
-// What reading a configuration comes to. A server is either in `config.mcpServers`, complete and ready to
-// run, or in `disabled` with the cause; never in both. `notices` are lines for a person about what was
-// left out or understood differently; they stop nothing.
+// The result of reading a configuration. A server is either in `config.mcpServers`, complete and
+// ready to run, or in `disabled` with the cause; never in both. `notices` are lines for a person
+// about what was ignored or converted; they are not errors.
 
 import { resolve } from 'node:path';
+import { isRecord } from '../kernel/json-values.ts';
 import type { Path } from './document.ts';
 import { frozen } from './frozen.ts';
 import { pathText } from './message-text.ts';
@@ -13,7 +14,7 @@ export interface LoadedConfig {
   readonly file: string | null;
   readonly config: Config;
   readonly disabled: ReadonlyMap<string, string>;
-  /** Those of them that their owner has switched off; the others lack something. */
+  /** The servers that are disabled by their entry; the others are incomplete. */
   readonly switchedOff: ReadonlySet<string>;
   readonly notices: readonly string[];
 }
@@ -21,7 +22,7 @@ export interface LoadedConfig {
 /** The servers of an input, as the schema will see them. */
 export type Entries = Readonly<Record<string, unknown>>;
 
-/** The finished configuration from an input that has been checked, without its disabled servers. */
+/** The finished configuration from a validated input, without its disabled servers. */
 export function finishedConfig(
   input: Entries,
   folder: string,
@@ -40,13 +41,12 @@ export function finishedConfig(
   return frozen(config);
 }
 
-/** Why a server that says `disabled` does not run. */
+/** Why a server with `disabled` does not run. */
 export function switchedOff(path: Path): string {
   return `switched off by ${pathText(path)}.disabled in the config`;
 }
 
 /** The members of an object; of anything else, none. */
 export function entriesOf(value: unknown): Entries {
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isMap ? { ...value } : {};
+  return isRecord(value) ? { ...value } : {};
 }

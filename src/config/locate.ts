@@ -1,5 +1,5 @@
-// Where things are looked for: the config file and the state directory. Pure: the environment, the
-// working directory, the home and a probe are given, and nothing is read here.
+// Where the config file and the state directory are searched for. Pure: the environment, the
+// working directory, the home directory and a probe are arguments, and nothing is read here.
 
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { Fault } from '../kernel/fault.ts';
@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly home: string | undefined;
 }
 
-/** `named`: the operator said which file. `found`: we came across it. */
+/** `named`: the operator named the file. `found`: it was found by searching. */
 export type Location =
   | { readonly kind: 'named'; readonly file: string }
   | { readonly kind: 'found'; readonly file: string }
@@ -44,19 +44,20 @@ export function stateDirectory({ cwd, env, home }: Surroundings): string {
   if (shared !== undefined) return join(shared, 'holdfast');
   throw new Fault(
     'invalid_request',
-    'no place for the state directory: neither HOLDFAST_STATE, XDG_STATE_HOME nor HOME is set; set HOLDFAST_STATE to a directory',
+    'the state directory is unknown: none of HOLDFAST_STATE, XDG_STATE_HOME and HOME is set; set HOLDFAST_STATE to a directory',
   );
 }
 
 /**
- * May a file that we merely came across decide which programs run? Not if somebody else could have
- * put it there (think of /tmp/holdfast.json). A file that the operator named is not asked.
+ * Whether a file that was found by searching may decide which programs run. Not if somebody else
+ * could have put it there (for example /tmp/holdfast.json). A file that the operator named is
+ * always used.
  */
 export function isSafeToFind(
   file: { readonly uid: number; readonly mode: number },
   ownUid: number | undefined,
 ): boolean {
-  // Where there are no user ids (Windows), the file's own permissions are all there is.
+  // Without user ids (Windows), only the file's own permissions can be checked.
   if (ownUid === undefined) return true;
   return (file.uid === ownUid || file.uid === 0) && (file.mode & 0o002) === 0;
 }
@@ -66,7 +67,7 @@ function ancestors(folder: string): string[] {
   return above === folder ? [folder] : [folder, ...ancestors(above)];
 }
 
-/** The XDG rule: a relative path there is invalid and is passed over. */
+/** The XDG rule: a relative path there is invalid and is ignored. */
 function xdg(value: string | undefined, home: string | undefined, fallback: string) {
   if (value !== undefined && isAbsolute(value)) return value;
   return home === undefined || home === '' ? undefined : join(home, fallback);

@@ -7,12 +7,12 @@ describe('a word of the file', () => {
     expect(shownWord('my "own"')).toBe('"my \\"own\\""');
   });
 
-  it('never leaves its line and never speaks to the terminal', () => {
+  it('contains no line breaks and no control characters', () => {
     expect(shownWord('a\nb\u2028c')).toBe('"a\\nb c"');
     expect(shownWord('\u001b[31m\u202e')).toBe('"\\u001b[31m\\u202e"');
   });
 
-  it('is cut where nobody reads on', () => {
+  it('is cut to a readable length', () => {
     expect(shownWord('k'.repeat(5_000))).toBe(`"${'k'.repeat(59)}…"`);
   });
 });

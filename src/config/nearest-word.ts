@@ -1,7 +1,7 @@
 // The known word nearest to a misspelt one, for "did you mean". Distance is counted in single edits
-// (insert, delete, change, swap of neighbours); case does not count, and a longer word that holds the
-// whole of the shorter is near as well (`servers`, `mcpServers`). A word that shares too little is no
-// suggestion at all: a wrong hint is worse than none.
+// (insert, delete, change, swap of neighbours); case does not count, and a longer word that
+// contains the shorter one counts as near (`servers`, `mcpServers`). A word with too little in
+// common is not suggested: a wrong hint is worse than none.
 
 import { editDistance } from '../kernel/edit-distance.ts';
 
@@ -11,7 +11,7 @@ export function nearestWord(word: string, known: Iterable<string>): string | und
   let best = Math.max(2, Math.floor(word.length / 3)) + 1;
   let found: string | undefined;
   for (const candidate of known) {
-    // As many slips as letters are no likeness; beyond that, counting would only cost time.
+    // Words with as many edits as letters are not similar; counting further would only cost time.
     const bound = Math.min(best, candidate.length);
     const edits = editsBetween(wanted, candidate.toLowerCase(), bound);
     if (edits < bound) {

@@ -1,6 +1,6 @@
-// What to say where a config names no server at all, or is an empty file: the file, and what to write into it.
+// The message for a config without servers, or an empty file: the file, and what to write into it.
 
-/** An entry that works as it is, for somebody who has none yet. */
+/** An entry that works unchanged, as an example. */
 const firstServer =
   '"files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."] }';
 
@@ -8,7 +8,7 @@ export const emptyFile = `the file is empty: write { "mcpServers": { ${firstServ
 
 export const addFirstServer = `add one under "mcpServers", such as ${firstServer}, then: holdfast doctor`;
 
-/** `file` is null where a program gave the config. */
+/** `file` is null if a program passed the config. */
 export function noServersText(file: string | null): string {
   return `${file ?? 'the config'} has no servers; ${addFirstServer}`;
 }

@@ -52,7 +52,7 @@ describe('a file called holdfast.json', () => {
     ],
     [
       entry('"headers": {}'),
-      'the key "headers" in mcpServers.files does nothing for this type of server',
+      'the key "headers" in mcpServers.files has no effect for this type of server',
     ],
     [entry('"lazy": "yes"'), 'mcpServers.files.lazy is "yes": expected true or false'],
     [entry('"queue": -1'), 'mcpServers.files.queue is -1: expected at least 0'],

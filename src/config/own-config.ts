@@ -1,7 +1,7 @@
-// A configuration written for Holdfast: a file called holdfast.json, or an object from a program. It is
-// taken strictly: whatever is unknown, misplaced or of the wrong type is an error, all of them at once,
-// one line each. The one thing that is not an error is a variable that is not set: it disables its own
-// server and leaves the others alone.
+// Reads a configuration written for Holdfast: a file called holdfast.json, or an object from a
+// program. It is strict: everything unknown, misplaced or of the wrong type is an error, and all
+// errors are reported together, one line each. The exception is a variable that is not set: it
+// disables only its own server.
 
 import { Fault } from '../kernel/fault.ts';
 import type { Document, Problem } from './document.ts';
@@ -26,7 +26,7 @@ export function ownConfig(
   const troubled = new Set([...document.problems, ...gaps].map(({ path }) => JSON.stringify(path)));
   const problems = [
     ...document.problems,
-    // Where a variable is missing, the text it should complete cannot be judged.
+    // Where a variable is missing, the text that contains it cannot be judged.
     ...problemsOf(input, document.value).filter(({ path }) => !troubled.has(JSON.stringify(path))),
   ];
   if (problems.length > 0) throw refusal(problems, document, file);
@@ -51,7 +51,7 @@ interface Completed {
   readonly used: Interpolated['used'];
 }
 
-/** Variables are replaced in the servers' entries; nothing else takes text. */
+/** Variables are replaced only in the servers' entries. */
 function interpolated(value: unknown, variables: Variables): Completed {
   const servers = entriesOf(value)['mcpServers'];
   if (servers === undefined) return { input: value, gaps: [], used: [] };

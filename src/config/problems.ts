@@ -1,6 +1,6 @@
-// What the schema finds wrong, in words for the person who wrote the file: the place, what stands there
-// and what is expected; for an unknown key the nearest known one. It decides by the issue's code, never
-// by its message. Values are shown only where they cannot be a secret: never in env, headers, args or url.
+// Messages about mistakes that the schema finds: the place, the value found and the value expected;
+// for an unknown key the most similar known one. It decides by the issue's code, never by its
+// message. Values are shown only where they cannot be secrets: never in env, headers, args or url.
 
 import * as z from 'zod';
 import { ownValue } from '../kernel/own-value.ts';
@@ -12,7 +12,7 @@ import { serverNameRule } from './server-name.ts';
 
 /**
  * Checks `input` against the schema. Values in messages are taken from `written`, the same document
- * before variables were replaced, so that what a variable holds is never shown.
+ * before variables were replaced, so that the value of a variable is never shown.
  */
 export function problemsOf(input: unknown, written: unknown): Problem[] {
   const parsed = configSchema.safeParse(input);
@@ -29,9 +29,9 @@ function unknownKey(path: Path, key: string): Problem {
   const where = path.length === 0 ? 'at the top level' : `in ${pathText(path)}`;
   const suggestion = nearestWord(key, known);
   let text = `unknown key ${shownWord(key)} ${where}`;
-  // Known, but to the other kind of server: a remote one has no process, a process no address.
+  // A key of the other kind of server: a remote server has no process, a process no address.
   if (known.includes(key))
-    text = `the key ${shownWord(key)} ${where} does nothing for this type of server`;
+    text = `the key ${shownWord(key)} ${where} has no effect for this type of server`;
   else if (suggestion !== undefined) text += `: did you mean "${suggestion}"?`;
   else text += `: known here are ${known.join(', ')}`;
   return { kind: 'unknown-key', path: [...path, key], text };
@@ -45,7 +45,7 @@ function invalid(issue: z.core.$ZodIssue, written: unknown): Problem {
 function wording(issue: z.core.$ZodIssue, path: Path, written: unknown): string {
   if (issue.code === 'invalid_key') return keyWording(path);
   const place = path.length === 0 ? 'the config' : pathText(path);
-  // The messages of `custom` issues are our own words, written in the schema.
+  // The messages of `custom` issues are our own, written in the schema.
   if (issue.code === 'custom') return `${place} ${issue.message}`;
   const value = valueAt(written, path);
   if (value === undefined) return missingWording(path, place);
@@ -130,10 +130,10 @@ function valueAt(root: unknown, path: Path): unknown {
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Made when the first key is unknown: most files never need it. */
+/** Computed when the first key is unknown: most files never need it. */
 let jsonSchema: JsonSchema | undefined;
 
-/** The keys the schema knows at a place, for either type of server. */
+/** The keys that the schema has at a place, for either type of server. */
 function keysAt(path: Path): string[] {
   jsonSchema ??= z.toJSONSchema(configSchema, { io: 'input' });
   let places: JsonSchema[] = [jsonSchema];

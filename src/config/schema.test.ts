@@ -58,13 +58,13 @@ describe('the config schema', () => {
     expect(parse({ url: 'https://example.com/sse', type: 'sse' })).toMatchObject({ type: 'sse' });
   });
 
-  it('tells a remote server with a restart budget from one without', () => {
+  it('distinguishes a remote server with a restart budget from one without', () => {
     const url = 'https://example.com/mcp';
     expect(parse({ url })).toMatchObject({ restart: null });
     expect(parse({ url, restart: {} })).toMatchObject({ restart: { max: 5 } });
   });
 
-  it('tells a tool the operator spoke about from one left open', () => {
+  it('distinguishes a configured tool from one without settings', () => {
     const entry = parse({
       command: 'x',
       tools: { read: {}, write: { replay: 'never', cacheMs: 0 } },

@@ -1,7 +1,7 @@
-// The one truth about the configuration: names, types, defaults, limits and descriptions. The types,
-// the JSON Schema for editors and docs/configuration.md are derived from it (`npm run generate`), and
-// no default stands anywhere else. A key is here only when it does something. Reading files, replacing
-// variables and wording the errors are left to the neighbours; a server's entry is `server-schema.ts`.
+// The only definition of the configuration: names, types, defaults, limits and descriptions. The types,
+// the JSON Schema for editors and docs/configuration.md are generated from it (`npm run generate`), and
+// no default is set anywhere else. A key is here only when it has an effect. Other files of this folder
+// read files, replace variables and word the errors; the entry of a server is in `server-schema.ts`.
 
 import * as z from 'zod';
 import type { Frozen } from './frozen.ts';
@@ -24,13 +24,13 @@ export const configSchema = z.strictObject({
     .enum(['prefix', 'transparent'])
     .default('prefix')
     .describe(
-      '`prefix`: tools and prompts appear as server__tool. `transparent`: under their own names; of two that collide the later one is refused.',
+      '`prefix`: tools and prompts are named server__tool. `transparent`: they keep their own names; of two with the same name the later one is refused.',
     ),
   surface: z
     .enum(['direct', 'search'])
     .default('direct')
     .describe(
-      '`direct`: every tool is listed. `search`: only search_tools, describe_tool and call_tool are.',
+      '`direct`: every tool is listed. `search`: only search_tools, describe_tool and call_tool are listed.',
     ),
   hostTools: z
     .boolean()
@@ -41,14 +41,14 @@ export const configSchema = z.strictObject({
     .min(0)
     .max(65_536)
     .default(16)
-    .describe('Idle connections kept at most; the least recently used goes first.'),
+    .describe('How many idle connections are kept; the least recently used is closed first.'),
   listWaitMs: z
     .int()
     .min(0)
     .max(600_000)
     .default(10_000)
     .describe(
-      'How long the first list waits for servers whose catalogue is not kept, in milliseconds; those that come later are announced.',
+      'How long, in milliseconds, the first list waits for servers without a stored catalogue; servers that finish later are announced with list_changed.',
     ),
   drainMs: z
     .int()
@@ -56,7 +56,7 @@ export const configSchema = z.strictObject({
     .max(3_600_000)
     .default(10_000)
     .describe(
-      'How long calls under way may take to end when the gateway is told to stop; on stdio at most 1500 after a signal. What is left then is answered with a fault.',
+      'How long, in milliseconds, running calls may take to end when the gateway is shut down; on stdio at most 1500 after a signal. The remaining calls are answered with a fault.',
     ),
   http: z
     .strictObject({
@@ -64,7 +64,9 @@ export const configSchema = z.strictObject({
         .string()
         .regex(/^(\[[0-9A-Fa-f:.]+\]|[^:\s[\]]+):\d{1,5}$/)
         .default('127.0.0.1:4100')
-        .describe('HOST:PORT to listen on, an IPv6 address in brackets; port 0 takes any.'),
+        .describe(
+          'HOST:PORT to listen on, an IPv6 address in brackets; port 0 chooses a free port.',
+        ),
       auth: z
         .enum(['token', 'none'])
         .default('token')
@@ -75,13 +77,13 @@ export const configSchema = z.strictObject({
         .array(z.string().min(1))
         .default([])
         .describe(
-          'Host names besides this machine under which it may be reached, with or without a port.',
+          'Host names, besides those of this machine, that requests may use, with or without a port.',
         ),
       allowedOrigins: z
         .array(z.string().min(1))
         .default([])
         .describe(
-          'Origins besides its own whose pages may use it, such as https://app.example.com; another port of this machine is another origin.',
+          'Origins, besides its own, whose pages may use it, such as https://app.example.com; another port of this machine is another origin.',
         ),
     })
     .prefault({})
@@ -93,16 +95,18 @@ export const configSchema = z.strictObject({
         .min(0)
         .max(1_000_000)
         .default(64)
-        .describe('Results kept per tool; the oldest goes first.'),
+        .describe(
+          'How many results are cached per tool; the least recently used is removed first.',
+        ),
       maxBytes: z
         .int()
         .min(0)
         .max(Number.MAX_SAFE_INTEGER)
         .default(67_108_864)
-        .describe('Bytes of all kept results together.'),
+        .describe('The size of all cached results together, in bytes.'),
     })
     .prefault({})
-    .describe('The cache of results.'),
+    .describe('The cache of tool results.'),
   telemetry: z
     .strictObject({
       eventLog: z.boolean().default(true).describe('Write events.jsonl in the state directory.'),
@@ -114,7 +118,7 @@ export const configSchema = z.strictObject({
         .describe('Size at which the event log is rotated; one previous file is kept.'),
     })
     .prefault({})
-    .describe('What is written down about what happened.'),
+    .describe('The event log.'),
 });
 
 export type {

@@ -1,17 +1,21 @@
-// What of a server's entry must not be shown: the values of its variables and headers, what stands in its
-// address beside the path, and whatever a variable brought into any other key. Nobody says which of them
-// are secrets, so all of them count, except variables that every program shares and people need to read.
+// Which values of a server's entry must not be shown: the values of its variables and headers, the
+// parts of its address other than the path, and the values of variables in any other key. The
+// config does not say which of them are secrets, so all of them count, except variables that every
+// program shares and people need to read.
 
 import type { Secret } from '../kernel/redactor.ts';
 import type { ServerConfig } from './schema.ts';
 
-/** A variable that was written as `${NAME}` somewhere in an entry. */
+/** A variable that occurs as `${NAME}` in an entry. */
 export interface UsedVariable {
   readonly name: string;
   readonly value: string;
 }
 
-/** By the finished entry, which lives as long as its server; what it was made of is not in it. */
+/**
+ * By the finished entry, which lives as long as its server; the entry itself does not say where its
+ * values came from.
+ */
 const usedIn = new WeakMap<ServerConfig, readonly UsedVariable[]>();
 
 export function noteVariables(server: ServerConfig, used: readonly UsedVariable[]): void {
@@ -23,7 +27,7 @@ const harmless =
 /** Of these only the password matters. */
 const proxies = /_PROXY$/i;
 
-/** `environment` is all that its process sees; nothing for a remote server. */
+/** `environment` is everything that its process sees; empty for a remote server. */
 export function secretsOf(
   server: ServerConfig,
   environment: Readonly<Record<string, string>>,
@@ -46,7 +50,7 @@ function ofVariable(name: string, value: string): readonly Secret[] {
   return proxies.test(name) ? parts : [{ name: label, value }, ...parts];
 }
 
-/** The credential is also known without its scheme. */
+/** The credential also without its scheme. */
 function ofHeader(name: string, value: string): readonly Secret[] {
   const label = `header ${name}`;
   const credential = /^\S+ +(.+)$/.exec(value)?.[1];
@@ -55,7 +59,7 @@ function ofHeader(name: string, value: string): readonly Secret[] {
   });
 }
 
-/** What an address may carry besides a place: a password, and the values of its query. */
+/** What an address may contain besides a location: a password, and the values of its query. */
 function ofAddress(text: string, name: string): readonly Secret[] {
   if (!URL.canParse(text)) return [];
   const { password, searchParams } = new URL(text);
@@ -67,7 +71,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A percent sign that introduces nothing stands for itself.
+    // A percent sign without two hexadecimal digits is literal.
     return text;
   }
 }

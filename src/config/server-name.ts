@@ -1,14 +1,15 @@
-// What a server may be called. A name becomes half of `server__tool`, a word on a command line and
-// part of a path in messages, so it is plain ASCII, holds no `/` and no `__`, and cannot end in `_`
-// (`a_` + `__` + `b` could be read two ways). Names that differ only in case are refused too: people
-// cannot tell them apart. Other clients allow more; `safeNameFrom` finds a fitting name for theirs.
+// Which names a server may have. A name becomes half of `server__tool`, a word on a command line
+// and part of a path in messages, so it is plain ASCII, contains no `/` and no `__`, and does not
+// end in `_` (`a_` + `__` + `b` could be read in two ways). Names that differ only in case are
+// refused too, because people confuse them. Other clients allow more; `safeNameFrom` finds a valid
+// name for theirs.
 
 export const maxServerNameLength = 64;
 
 /** `_` only between other characters, and never twice in a row. */
 export const serverNamePattern = /^[A-Za-z0-9](?:_?[A-Za-z0-9.-])*$/;
 
-/** The gateway's own tools appear under this name. */
+/** The name under which the gateway's own tools appear. */
 export const reservedServerName = 'holdfast';
 
 export const serverNameRule =
@@ -24,7 +25,7 @@ export function isReserved(name: string): boolean {
   return name.toLowerCase() === reservedServerName;
 }
 
-/** A legal name close to `name` that is not in `taken` (which holds lower-case names). */
+/** A valid name similar to `name` that is not in `taken` (which has lower-case names). */
 export function safeNameFrom(name: string, taken: ReadonlySet<string>): string {
   const stem =
     name
@@ -34,7 +35,7 @@ export function safeNameFrom(name: string, taken: ReadonlySet<string>): string {
       .replace(/^[._-]+|[._-]+$/g, '') || 'server';
   let candidate = stem;
   for (let count = 2; taken.has(candidate.toLowerCase()); count += 1) {
-    // Where so many share a name, the next free number is not worth looking for one by one.
+    // Where so many share a name, searching for the next free number one by one would be slow.
     if (count === mostTries) count = Math.max(count, taken.size);
     const ending = `-${count}`;
     candidate = stem.slice(0, maxServerNameLength - ending.length) + ending;

@@ -1,13 +1,14 @@
-// One entry of `mcpServers`: what may be said about a server, and what follows when it is left unsaid.
-// There are two kinds, a process with a `command` and a remote endpoint with a `url`; each knows only
-// the keys that do something for it. `restart` is always there for a process; for a remote server it is
-// null unless the operator sets it, because only then may that server be ejected.
+// One entry of `mcpServers`: the keys of a server and their defaults. There are two kinds, a process
+// with a `command` and a remote endpoint with a `url`; each accepts only the keys that have an effect on
+// it. `restart` always has a value for a process; for a remote server it is null unless the operator
+// sets it, because only then may that server be ejected.
 
 import * as z from 'zod';
 import { longestTimerMs } from '../kernel/duration.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import type { Frozen } from './frozen.ts';
 
-/** These fetch the server before they start it, so the first start may take long. */
+/** These commands download the server before they start it, so the first start may take long. */
 const fetchingCommands: ReadonlySet<string> = new Set(['npx', 'uvx', 'bunx', 'pipx', 'docker']);
 
 const slowStartTimeoutMs = 120_000;
@@ -15,7 +16,7 @@ const slowStartTimeoutMs = 120_000;
 const defaultMaxCallMs = 600_000;
 
 const durationMs = (min = 0) => z.int().min(min).max(longestTimerMs);
-/** Text the operating system takes as an argument: it cannot hold NUL. */
+/** Text that is passed to the operating system, which does not accept NUL. */
 const text = () => z.string().refine((value) => !value.includes('\0'), 'must not contain NUL');
 
 const restart = z
@@ -31,7 +32,7 @@ const restart = z
       .describe('The sliding window in which restarts are counted.'),
     minDelayMs: durationMs()
       .default(100)
-      .describe('Delay before the first restart; doubled for each further one inside the window.'),
+      .describe('Delay before the first restart, doubled for each further one inside the window.'),
     maxDelayMs: durationMs().default(5_000).describe('The delay never grows beyond this.'),
   })
   .refine(({ minDelayMs, maxDelayMs }) => minDelayMs <= maxDelayMs, {
@@ -45,10 +46,10 @@ const circuit = z.strictObject({
     .min(1)
     .max(1_000_000)
     .default(5)
-    .describe('Failures in a row that open the circuit.'),
+    .describe('Consecutive failures that open the circuit.'),
   resetMs: durationMs(1)
     .default(30_000)
-    .describe('How long it stays open before one probe may go.'),
+    .describe('How long the circuit stays open before one probe is allowed.'),
 });
 
 const frameBytes = z
@@ -64,70 +65,75 @@ const tool = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'May a call run again after it may have reached the server? null: only if the server is trusted and says readOnlyHint.',
+      'Whether a call may be repeated after it may have reached the server. null: only if the server is trusted and the tool has readOnlyHint.',
     ),
   cacheMs: durationMs()
     .nullable()
     .default(null)
     .describe(
-      "How long a result is kept. 0: never. null: the server's own TTL, if it is trusted and the tool is read-only.",
+      "How long a result is cached. 0: never. null: as long as the server's TTL says, if the server is trusted and the tool is read-only.",
     ),
-  hidden: z.boolean().default(false).describe('Neither listed nor callable.'),
+  hidden: z.boolean().default(false).describe('The tool is not listed and cannot be called.'),
   as: z
     .string()
     .regex(/^[A-Za-z0-9_.-]{1,64}$/)
     .nullable()
     .default(null)
-    .describe('The name under which clients of the gateway see it, instead of `server__tool`.'),
+    .describe('The name of the tool for clients of the gateway, instead of `server__tool`.'),
   timeoutMs: durationMs(1)
     .nullable()
     .default(null)
     .describe("Overrides the server's `callTimeoutMs` for this tool."),
 });
 
-/** What every server has, whatever carries it. */
+/** The keys of every server, whatever its transport. */
 const common = {
-  disabled: z.boolean().default(false).describe('Keep the entry but do not run the server.'),
-  lazy: z.boolean().default(true).describe('false: started with the host and kept.'),
+  disabled: z.boolean().default(false).describe('Keeps the entry, but the server is not run.'),
+  lazy: z
+    .boolean()
+    .default(true)
+    .describe('false: the server is started with the host and kept running.'),
   keepAliveMs: durationMs()
     .default(300_000)
-    .describe('Idle time after the last lease before the connection ends; 0: at once.'),
+    .describe('Idle time after the last lease before the connection is closed; 0: at once.'),
   isolation: z
     .enum(['auto', 'shared', 'client'])
     .default('auto')
     .describe(
-      '`shared`: one connection for all clients. `client`: one for each. `auto`: shared until the server first asks the client back, then one for each; that is remembered.',
+      '`shared`: one connection for all clients. `client`: one for each client. `auto`: shared until the server first sends a request to a client, then one for each; that is remembered.',
     ),
   trusted: z
     .boolean()
     .default(false)
-    .describe("May the server's readOnlyHint decide replay and caching?"),
+    .describe("Whether the server's readOnlyHint decides about replay and caching."),
   startTimeoutMs: durationMs(1)
     .default(30_000)
     .describe(
-      `How long a start may take until the server is ready. ${slowStartTimeoutMs} when the command is ${[...fetchingCommands].join(', ')}.`,
+      `How long a start may take until the server is ready. The default is ${slowStartTimeoutMs} when the command is ${[...fetchingCommands].join(', ')}.`,
     ),
   callTimeoutMs: durationMs(1)
     .default(60_000)
     .describe(
-      'How long a call may take, from first dispatch and over all attempts; progress extends it.',
+      'How long a call may take, from the first dispatch and over all attempts; progress extends it.',
     ),
   maxCallMs: durationMs(1)
     .default(defaultMaxCallMs)
-    .describe('The end of every call, whatever its progress. Not set: at least `callTimeoutMs`.'),
+    .describe(
+      'How long a call may take in total, whatever its progress. If it is not set: at least `callTimeoutMs`.',
+    ),
   concurrency: z
     .int()
     .min(1)
     .max(65_536)
     .default(64)
-    .describe('Calls in flight at once; 1 for a server that cannot do two things.'),
+    .describe('How many calls run at once; 1 for a server that cannot handle concurrent calls.'),
   queue: z
     .int()
     .min(0)
     .max(1_000_000)
     .default(256)
     .describe(
-      'Calls waiting for their turn, in which clients alternate; one more is refused as `overloaded`.',
+      'How many calls may wait; clients take turns. Any further call is refused as `overloaded`.',
     ),
   circuit: circuit
     .prefault({})
@@ -135,32 +141,34 @@ const common = {
   tools: z
     .record(z.string().min(1), tool)
     .default({})
-    .describe('What the operator says about single tools, by the name the server gives them.'),
+    .describe('Settings for single tools, by the name that the server uses.'),
 };
 
-const patience = (server: { callTimeoutMs: number; maxCallMs: number }) =>
+const callTimesFit = (server: { callTimeoutMs: number; maxCallMs: number }) =>
   server.callTimeoutMs <= server.maxCallMs;
-const patienceRule = { path: ['maxCallMs'], message: 'must not be less than callTimeoutMs' };
+const callTimesRule = { path: ['maxCallMs'], message: 'must not be less than callTimeoutMs' };
 
 const stdioServer = z
   .strictObject({
     type: z
       .literal('stdio')
       .default('stdio')
-      .describe('A process that speaks MCP on its standard streams. Inferred from `command`.'),
+      .describe('A process that uses MCP on its standard streams. Inferred from `command`.'),
     command: text().min(1).describe('The program to run: a name looked up in PATH, or a path.'),
-    args: z.array(text()).default([]).describe('Its arguments, as a list; no shell is involved.'),
+    args: z.array(text()).default([]).describe('The arguments, as a list; no shell is involved.'),
     env: z
       .record(z.string().regex(/^[^=\0]+$/), text())
       .default({})
-      .describe('Variables for the process, beyond the small safe set it inherits.'),
+      .describe(
+        'Environment variables for the process, in addition to the small safe set it inherits.',
+      ),
     cwd: text()
       .default('.')
-      .describe("Its working directory, relative to the config file's folder."),
+      .describe("The working directory, relative to the config file's folder."),
     inheritEnv: z
       .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*\*?$/))
       .default([])
-      .describe('More variables to pass on: "NAME" or "PREFIX_*".'),
+      .describe('More environment variables that the process inherits: "NAME" or "PREFIX_*".'),
     ...common,
     restart: restart.prefault({}).describe('How often and how fast the process is restarted.'),
     limits: z
@@ -182,16 +190,18 @@ const stdioServer = z
           .describe('Processes in the tree; null: no limit.'),
       })
       .prefault({})
-      .describe('What the server may use up.'),
+      .describe('Limits on what the server may use.'),
   })
-  .refine(patience, patienceRule);
+  .refine(callTimesFit, callTimesRule);
 
 const remoteServer = z
   .strictObject({
     type: z
       .enum(['http', 'sse'])
       .default('http')
-      .describe('`http`: Streamable HTTP, inferred from `url`. `sse`: the transport of 2024.'),
+      .describe(
+        '`http`: Streamable HTTP, inferred from `url`. `sse`: the HTTP+SSE transport of 2024-11-05.',
+      ),
     url: z
       .string()
       .refine(isHttpUrl, 'must be an http:// or https:// address')
@@ -208,11 +218,14 @@ const remoteServer = z
       .nullable()
       .default(null)
       .describe(
-        'Set it to eject the server when the budget is spent. null: it is retried with growing delays for ever.',
+        'If it is set, the server is ejected when the restart budget is spent. null: it is retried for ever with growing delays.',
       ),
-    limits: z.strictObject({ frameBytes }).prefault({}).describe('What the server may use up.'),
+    limits: z
+      .strictObject({ frameBytes })
+      .prefault({})
+      .describe('Limits on what the server may use.'),
   })
-  .refine(patience, patienceRule);
+  .refine(callTimesFit, callTimesRule);
 
 const serverKinds = z.discriminatedUnion('type', [stdioServer, remoteServer]);
 
@@ -227,9 +240,9 @@ export type RemoteServerConfig = Frozen<z.output<typeof remoteServer>>;
 export type ServerConfig = StdioServerConfig | RemoteServerConfig;
 export type ToolConfig = Frozen<z.output<typeof tool>>;
 
-/** Fills in what an entry leaves unsaid because it follows from what it says. */
+/** Adds the values that follow from other keys of the entry. */
 function inferred(entry: unknown): unknown {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return entry;
+  if (!isRecord(entry)) return entry;
   const said: Record<string, unknown> = { ...entry };
   const { command, url, callTimeoutMs } = said;
   const implied: Record<string, unknown> = {

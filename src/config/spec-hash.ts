@@ -1,8 +1,9 @@
-// A fingerprint of what makes one server process or connection different from another: what is run or
-// reached, with which environment and limits. Two entries with the same fingerprint may share a process,
-// and a verdict about a server is remembered under it. Policy (timeouts, queues, tools) is left out:
-// changing it restarts nothing. The fingerprint shows none of the values it is made of; it still belongs
-// only into the state directory, since a short secret could be guessed from it by trying.
+// A fingerprint of everything that makes one server process or connection different from another:
+// what is run or reached, with which environment and limits. Two entries with the same fingerprint
+// may share a process, and facts about a server are stored under it. Policy (timeouts, queues,
+// tools) is not part of it, because changing it restarts nothing. The fingerprint reveals none of
+// its values, but it belongs only into the state directory, because a short secret could be guessed
+// from it by trial.
 
 import { hash } from 'node:crypto';
 import type { ServerConfig } from './schema.ts';
@@ -16,7 +17,7 @@ export function specHash(server: ServerConfig): string {
 function identity(server: ServerConfig): readonly unknown[] {
   const { type, limits } = server;
   if (type !== 'stdio') {
-    // Header names do not care about case.
+    // Header names are case-insensitive.
     const headers = sortedPairs(server.headers, (name) => name.toLowerCase());
     return [type, server.url, headers, limits.frameBytes];
   }

@@ -1,12 +1,12 @@
-// The answers to a batch (2025-03-26), gathered: they leave as one array when the last is there. What
-// comes before an answer leaves at once. A request that was cancelled has no answer, and a batch without
-// answers is not answered at all.
+// Collects the answers to a batch (2025-03-26): they are sent as one array when the last is there.
+// What comes before an answer is sent at once. A cancelled request has no answer, and a batch
+// without answers is not answered at all.
 
 import type { Frame } from '../wire/frames.ts';
 import { byteLengthOf } from '../wire/pieces.ts';
 import type { Reply } from './contract.ts';
 
-/** Told how much has been gathered, and, with a negative number, that it has left. */
+/** Called with the number of collected bytes, and, with a negative number, when they are sent. */
 export interface BatchListener {
   gathered(bytes: number): void;
 }
@@ -25,7 +25,7 @@ export class BatchReply {
     this.#listener = listener;
   }
 
-  /** The place of one request's answer; the first that is put there is the one. */
+  /** The reply to one request; only the first answer counts. */
   reply(): Reply {
     let isOpen = true;
     const end = (answer: Frame | undefined) => {

@@ -1,39 +1,45 @@
-// What a transport and the gateway say to each other. A transport (stdio, HTTP, the 2024 transport)
-// cuts bytes into messages, keeps connections and streams, and knows nothing of what is said on
-// them; the gateway knows what a message means and nothing of sockets. Every request has a Reply,
-// which takes what belongs to it and then exactly one answer.
+// The contract between a transport and the gateway. A transport (stdio, HTTP, the 2024 transport)
+// cuts bytes into messages, keeps connections and streams, and does not interpret messages; the
+// gateway interprets messages and does not use sockets. Every request has a Reply, which takes what
+// belongs to it and then exactly one answer.
 
 import type { Principal } from '../policy/principal.ts';
 import type { Frame } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 
-/** Requests of one client that may be under way; every server's queue is far smaller. */
+/** How many requests of one client may be running; every server's queue is far smaller. */
 export const maxUnderWay = 4_096;
 
-/** Where one request is answered. After the answer, or once the client is gone, nothing is taken. */
+/**
+ * Where one request is answered. After the answer, or once the client has disconnected, nothing
+ * more is accepted.
+ */
 export interface Reply {
   /**
-   * What comes before the answer and belongs to the request: its progress, its log lines and, in
-   * the legacy era, what its server asks the client. Of frames of one `kind` that wait for a client
+   * Messages before the answer that belong to the request: its progress, its log lines and, in the
+   * legacy era, requests of its server to the client. Of waiting frames of one `kind`, for a client
    * which does not keep up, one is enough.
    */
   send(frame: Frame, kind?: string): void;
   /** The one answer; `code` is that of its JSON-RPC error, if it is one (HTTP has a status for some). */
   answer(frame: Frame, code?: number): void;
   /**
-   * There will be no answer: the client has cancelled the request or is gone. For transports that keep
-   * something open until there is one.
+   * There will be no answer: the client has cancelled the request or disconnected. For transports
+   * that keep something open until there is one.
    */
   withdrawn?(): void;
 }
 
-/** A request that is being worked on. */
+/** A running request. */
 export interface Underway {
-  /** The client has cancelled it or is gone: the server is told, and nothing more is answered. */
+  /**
+   * The client has cancelled it or disconnected: the server is notified, and nothing more is
+   * answered.
+   */
   cancel(): void;
 }
 
-/** What a legacy session says that belongs to no request of its client; `kind` as above. */
+/** A message of a legacy session that belongs to no request of its client; `kind` as above. */
 export interface Outlet {
   send(frame: Frame, kind?: string): void;
 }
@@ -41,28 +47,31 @@ export interface Outlet {
 /** One legacy client, from `initialize` to its end; one per connection (stdio) or session (HTTP). */
 export interface Session {
   /**
-   * A message of the client; `reply` is there for requests. Notifications and answers are taken
-   * without a word. The result is there for a request that did not end at once.
+   * A message of the client; `reply` is there for requests. Notifications and answers are not
+   * answered. The result is there for a request that did not end at once.
    */
   receive(message: Message, reply: Reply | undefined): Underway | undefined;
   /** The revision that was agreed on; undefined before `initialize` has been answered. */
   readonly protocolVersion: string | undefined;
   /** Requests of the client that are not answered yet. */
   readonly inFlight: number;
-  /** The client says nothing more, but still reads: what it has been asked is answered for it. */
+  /**
+   * The client sends nothing more, but still reads: pending requests to it are answered with an
+   * error.
+   */
   inputEnded?(): void;
-  /** The client is gone for good: its requests are cancelled, its own children end. */
+  /** The client has disconnected: its requests are cancelled, its own connections end. */
   close(): void;
 }
 
 /** The gateway as transports see it. */
-export interface Front {
+export interface GatewayForTransports {
   /** A new legacy client. */
   openSession(principal: Principal, outlet: Outlet): Session;
   /**
-   * One modern request, which stands for itself. `client` tells apart clients of one principal
-   * where the transport can (a stdio connection); over HTTP it is the principal's id.
-   * The envelope in `_meta` has been found to be there (see `modern-envelope.ts`).
+   * One independent modern request. `client` distinguishes clients of one principal where the
+   * transport can (a stdio connection); over HTTP it is the principal's id. The envelope in `_meta`
+   * has been validated (see `modern-envelope.ts`).
    */
   request(
     message: Message,
@@ -75,10 +84,10 @@ export interface Front {
     from: { readonly principal: Principal; readonly client: string },
   ): void;
   /**
-   * The schema of a tool's arguments as the client knows it, for headers that mirror arguments
-   * (`Mcp-Param-*`); undefined if the tool is unknown or nothing is known of it.
+   * The schema of a tool's arguments as the client sees it, for headers that repeat arguments
+   * (`Mcp-Param-*`); undefined if it is not known.
    */
   inputSchemaOf(tool: string, principal: Principal): unknown;
-  /** An error that nobody expected while something of a client's was handled: counted and told. */
+  /** An unexpected error while a client's message was handled: counted and reported. */
   caught(error: unknown): void;
 }

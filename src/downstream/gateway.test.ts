@@ -338,7 +338,7 @@ describe('a server that offers more to clients that can do more', () => {
     expect([names(first), names(again)]).toEqual([['s__ask', 's__sample'], ['s__ask']]);
   });
 
-  it('is greeted for a modern client that comes first with what that client can do #classes', async () => {
+  it('is initialized with the capabilities of a modern client that comes first #classes', async () => {
     const world = newWorld('auto', choosy);
     const list = world.modern({ sampling: {} }).request('tools/list');
     await settled();
@@ -450,7 +450,7 @@ describe('a server that speaks the modern era only', () => {
     expect(world.servers.s.children).toHaveLength(2);
   });
 
-  it('is greeted by initialize again, if it was another cause that ended it #eras', async () => {
+  it('is sent initialize again, if it exited for another reason #eras', async () => {
     let starts = 0;
     const initialize = (_heard: Heard, child: ScriptedChild) => {
       if (++starts === 1) return void child.exit();
@@ -494,7 +494,7 @@ describe('a server that speaks the modern era only', () => {
   });
 });
 
-describe('a server that does not care who its clients are', () => {
+describe('a server that treats all clients alike', () => {
   it('has one process at rest, whatever classes have called it #classes', async () => {
     const world = newWorld('auto', { tools: [tool('ask')] });
     for (const capabilities of [{}, { sampling: {} }, { elicitation: {} }, able]) {

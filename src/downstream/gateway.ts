@@ -1,29 +1,28 @@
-// The gateway: one MCP endpoint in front of every server of a host, for clients of both eras. It gives
-// each client its session or takes each request by itself, tells clients what changed, and answers for
-// itself what concerns no server. Everything else is carried.
+// The gateway: one MCP endpoint in front of every server of a host, for clients of both eras. It
+// keeps the sessions of legacy clients, processes modern requests, notifies clients of changes, and
+// answers requests that concern no server. Everything else is forwarded.
 
 import { conflictLine } from '../catalog/name-conflicts.ts';
-import type { ObservedCall } from '../host/call/call-observer.ts';
 import type { Caller } from '../host/connections/caller.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
-import { announcedAs, type ListKind } from '../host/lists/listings.ts';
+import type { LiveSettings, ServersChange } from '../host/host-news.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
-import { Fault, faultFrom } from '../kernel/fault.ts';
 import { RingMap } from '../kernel/ring-map.ts';
-import { serverRequest } from '../policy/access.ts';
-import { notificationAccess } from '../policy/method-access.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
-import { errorFrame, idText, notificationFrame } from '../wire/frames.ts';
+import { envelopeKeys } from '../wire/eras.ts';
+import { errorFrame, idText } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
-import { LegacySession, paramsOf, watches } from './clients/legacy-session.ts';
+import { ClientNews } from './client-news.ts';
+import { passOn } from './clients/client-notifications.ts';
+import { LegacySession } from './clients/legacy-session.ts';
 import { ModernClients } from './clients/modern-clients.ts';
 import {
-  type Front,
+  type GatewayForTransports,
   maxUnderWay,
   type Outlet,
   type Reply,
@@ -34,22 +33,24 @@ import { legacyGreeting } from './greeting.ts';
 import { Incoming } from './incoming.ts';
 import { answerRequest } from './methods.ts';
 import { Draining } from './outgoing/draining.ts';
-import { faultError, faultResult, tooManyUnderWay } from './refusals.ts';
+import { OwnAnswers } from './own-answers.ts';
+import { tooManyUnderWay } from './refusals.ts';
 import { Parking } from './relay/parking.ts';
-import { type AskedOperation, Relay } from './relay/relay.ts';
-import { relayedParams } from './relay/relayed-params.ts';
+import { Relay } from './relay/relay.ts';
 import { Seal } from './relay/seal.ts';
 import type { Listening } from './subscriptions/listen.ts';
 import { TaskHandles } from './tasks/task-handles.ts';
 import { knownTasks, tellOfTask } from './tasks/task-news.ts';
 import { TaskResults } from './tasks/task-results.ts';
+import { ownServer } from './view/own-tools.ts';
+import { listsOfThoseCome, listsOfThoseGone, type TouchedList } from './view/touched-lists.ts';
 import { View } from './view/view.ts';
 
 export interface GatewaySettings {
   readonly naming: 'prefix' | 'transparent';
   readonly surface: 'direct' | 'search';
   readonly hostTools: boolean;
-  /** How long a first list waits for servers of which nothing is known. */
+  /** How long a first list waits for servers without a known list. */
   readonly listWaitMs: number;
 }
 
@@ -60,15 +61,14 @@ export interface GatewayParts {
   readonly settings: GatewaySettings;
 }
 
-/** A burst of changes is one piece of news. */
-const gatherMs = 20;
-
-export class Gateway implements Front, AsyncDisposable {
+export class Gateway implements GatewayForTransports, AsyncDisposable {
   readonly host: HostForGateway;
   readonly identity: Identity;
   readonly settings: GatewaySettings;
   readonly view: View;
   readonly relay: Relay;
+  /** What is answered here, without a server. */
+  readonly ownAnswers: OwnAnswers;
   readonly handles: TaskHandles;
   readonly seal = new Seal();
   readonly clock: Clock;
@@ -80,10 +80,8 @@ export class Gateway implements Front, AsyncDisposable {
   readonly #clients: ModernClients;
   /** Modern requests until they are answered, at most `maxUnderWay` for each client. */
   readonly #requests = new RingMap<number, Incoming>(1024);
-  /** Lists that clients are to be told of next, and at which servers; at most one entry for each. */
-  readonly #changed = new Map<ListKind, Set<string>>();
-  readonly #news: Disposable;
-  #telling: Disposable | undefined;
+  readonly #news: ClientNews;
+  readonly #subscription: Disposable;
   #draining: Draining | undefined;
   #nextSession = 1;
   #nextRequest = 1;
@@ -92,7 +90,8 @@ export class Gateway implements Front, AsyncDisposable {
   constructor({ host, clock, identity, settings }: GatewayParts) {
     this.host = host;
     this.identity = identity;
-    this.settings = settings;
+    // A copy that is kept up to date: its readers see what applies now.
+    this.settings = { ...settings };
     this.clock = clock;
     const { seal } = this;
     this.#parking = new Parking(clock, seal, (error) => this.caught(error));
@@ -104,24 +103,30 @@ export class Gateway implements Front, AsyncDisposable {
         host.clientGone(key).catch((error: unknown) => this.caught(error));
       },
     });
+    this.ownAnswers = new OwnAnswers(host, clock, (error) => this.caught(error));
     this.handles = new TaskHandles(seal);
-    this.view = new View(host, clock, settings);
+    this.view = new View(host, clock, this.settings);
     host.setExplanation((server) => conflictLine(this.view.nameConflicts(server)));
     this.relay = new Relay({
       host,
       clock,
-      refused: (incoming, operation, fault) => this.#refused(incoming, operation, fault),
+      refused: (incoming, operation, fault) => this.ownAnswers.refused(incoming, operation, fault),
       seal,
       parking: this.#parking,
       tasks: new TaskResults(this.handles, host.tasks),
       exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
       caught: (error) => this.caught(error),
     });
-    this.#news = host.news.subscribe({
+    const { view } = this;
+    const [sessions, listenings] = [this.#sessions, this.#listenings];
+    this.#news = new ClientNews({ host, clock, view, sessions, listenings });
+    this.#subscription = host.news.subscribe({
       listChanged: (server, kind, change) => {
-        if (this.view.changed(server, kind, change)) this.#tell(kind, server);
+        if (view.changed(server, kind, change)) this.#news.listChanged(kind, server);
       },
-      updated: (server, message, owner) => this.#updated(server, message, owner),
+      updated: (server, message, owner) => this.#news.updated(server, message, owner),
+      serversChanged: (change) => this.#serversChanged(change),
+      settingsChanged: (config) => this.#settingsChanged(config),
       task: (news) => tellOfTask(this, news, this.#sessions, this.#listenings),
     });
   }
@@ -133,7 +138,7 @@ export class Gateway implements Front, AsyncDisposable {
     const session = new LegacySession(key, principal, outlet, {
       greeting: (sender) => this.#greeting(sender),
       answer: (incoming, own) => answerRequest(this, incoming, own),
-      notified: (message, own) => this.#notified(message, own.key, own.principal),
+      notified: (message, own) => passOn(this, message, own.key, own.principal),
       settled: () => this.#draining?.settled(),
       closed: (own) => this.#closed(own),
       caught: (error) => this.caught(error),
@@ -143,7 +148,7 @@ export class Gateway implements Front, AsyncDisposable {
     return session;
   }
 
-  /** At once, unless what an earlier run knew of the servers is still being read. */
+  /** At once, unless stored data about the servers is still being read. */
   #greeting(sender: Caller): string | Promise<string> {
     const written = () => legacyGreeting(this.host, this.identity, sender);
     return this.view.recalled()?.then(written) ?? written();
@@ -160,8 +165,8 @@ export class Gateway implements Front, AsyncDisposable {
     reply: Reply,
   ): Underway | undefined {
     const { bytes, meta } = message;
-    const level = meta?.find('io.modelcontextprotocol/logLevel');
-    const capabilities = meta?.find('io.modelcontextprotocol/clientCapabilities');
+    const level = meta?.find(envelopeKeys.logLevel);
+    const capabilities = meta?.find(envelopeKeys.clientCapabilities);
     const serial = this.#nextRequest++;
     const sender = this.#clients.of(client, client === principal.id);
     if (sender.underWay >= maxUnderWay) {
@@ -194,7 +199,7 @@ export class Gateway implements Front, AsyncDisposable {
     message: Message,
     { principal, client }: { readonly principal: Principal; readonly client: string },
   ): void {
-    this.#notified(message, client, principal);
+    passOn(this, message, client, principal);
   }
 
   /** What is kept now, for tests of what is not. */
@@ -209,7 +214,7 @@ export class Gateway implements Front, AsyncDisposable {
     };
   }
 
-  /** A connection that was a client of its own is gone. */
+  /** A connection that was a client of its own was closed. */
   clientGone(key: string): void {
     this.#clients.forget(key);
   }
@@ -222,31 +227,6 @@ export class Gateway implements Front, AsyncDisposable {
     const route = this.view.tools.route(tool, principal);
     if (!route || route.name === null) return undefined;
     return this.host.find(route.server).offerings.lastKnown(route.name)?.inputSchema;
-  }
-
-  // --- what clients say to no one in particular --------------------------------------------
-
-  /** For the servers that this client alone uses; if there is only one server, for that one. */
-  #notified(message: Message, client: string, principal: Principal): void {
-    const { method = '' } = message;
-    const params = relayedParams(message, {});
-    const isOwnAffair = method === 'notifications/roots/list_changed';
-    const only = isOwnAffair ? undefined : this.view.onlyServer(principal);
-    const { action, kind } = notificationAccess;
-    for (const { name, slots } of this.host.servers()) {
-      const request = { action, server: name, kind, name: method, method };
-      if (!this.host.access.isAllowed(principal, request)) continue;
-      const own = slots.usedOnlyBy(client);
-      // The shared one may be another's; a client that has its own is heard there and nowhere else.
-      const isShared = own.length === 0 && name === only && slots.current.owner === null;
-      const meant = isShared ? [slots.current] : own;
-      for (const { supervisor } of meant) {
-        const { connection } = supervisor;
-        if (connection && (connection.era === 'legacy' || !isOwnAffair)) {
-          connection.notify(method, params);
-        }
-      }
-    }
   }
 
   // --- what clients are told ---------------------------------------------------------------
@@ -266,115 +246,37 @@ export class Gateway implements Front, AsyncDisposable {
     });
   }
 
-  #tell(kind: ListKind, server: string): void {
-    const list = announcedAs(kind);
-    this.#changed.set(list, (this.#changed.get(list) ?? new Set()).add(server));
-    this.#telling ??= this.clock.after(gatherMs, () => {
-      this.#telling = undefined;
-      const changed = [...this.#changed];
-      this.#changed.clear();
-      for (const [list, servers] of changed) this.#tellAll(list, servers);
-    });
-  }
-
-  #tellAll(kind: ListKind, servers: ReadonlySet<string>): void {
-    const method = `notifications/${kind}/list_changed`;
-    const frame = notificationFrame(method);
-    const requests = [...servers].map((server) => serverRequest('list', server));
-    const { access } = this.host;
-    const maySee = (principal: Principal) =>
-      requests.some((request) => access.isAllowed(principal, request));
-    for (const session of this.#sessions) {
-      if (maySee(session.principal)) session.send(frame, method);
+  /** New servers are announced when their stored data has been read. */
+  #serversChanged(change: ServersChange): void {
+    this.view.serversChanged(change);
+    for (const { name } of change.removed) {
+      for (const session of this.#sessions) session.serverGone(name);
     }
-    for (const listening of this.#listenings) {
-      if (maySee(listening.incoming.principal)) listening.listChanged(kind);
-    }
-  }
-
-  #updated(server: string, message: Message, owner: string | null): void {
-    const params = paramsOf(message);
-    const span = message.paramsObject?.find('uri');
-    const own = span && textOf(message.bytes, span);
-    if (!params || own === undefined) return;
-    const uri = this.view.resources.exposed(server, own);
-    const shown = uri === own ? params : this.view.resources.exposedIn(server, params);
-    const frame = notificationFrame('notifications/resources/updated', shown);
-    const request = {
-      action: 'subscribe',
-      server,
-      kind: 'resource',
-      name: own,
-      method: null,
-    } as const;
-    const isMeant = (key: string, principal: Principal) =>
-      (owner === null || owner === key) && this.host.access.isAllowed(principal, request);
-    for (const session of this.#sessions) {
-      if (watches(session, uri) && isMeant(session.key, session.principal)) session.send(frame);
-    }
-    for (const listening of this.#listenings) {
-      const { client, principal } = listening.incoming;
-      if (isMeant(client.key, principal)) listening.updated(uri, shown);
-    }
-  }
-
-  // --- counting ----------------------------------------------------------------------------
-
-  /** A tool call that met a fault before it was known whose tool it is. */
-  failToolCall(incoming: Incoming, fault: Fault): void {
-    this.#refused(incoming, { method: 'tools/call', kind: 'tool', name: null }, fault);
-    incoming.result(faultResult(fault, incoming));
-  }
-
-  #refused(incoming: Incoming, operation: AskedOperation, fault: Fault): void {
-    const { observers } = this.host;
-    const told = this.#told(incoming, operation);
-    observers.began(told);
-    observers.ended(told, fault.code, fault);
-  }
-
-  /** What the gateway answers by itself, as observers see it. */
-  #told({ principal }: Incoming, operation: AskedOperation): ObservedCall {
-    const request = { principal, server: null, operation };
-    return { request, startedAt: this.clock.now(), attempts: 0, replays: 0, generation: null };
-  }
-
-  /** Counts what the gateway answers by itself; a fault becomes the answer. */
-  count(
-    incoming: Incoming,
-    about: Partial<AskedOperation>,
-    work: () => void | Promise<void>,
-  ): void {
-    const { observers } = this.host;
-    const method = incoming.message.method ?? '';
-    const told = this.#told(incoming, { method, kind: 'other', name: null, ...about });
-    observers.began(told);
-    const end = () => observers.ended(told, 'ok', undefined);
-    const fail = (thrown: unknown) => {
-      if (!(thrown instanceof Fault)) this.caught(thrown);
-      const fault = faultFrom(thrown);
-      observers.ended(told, fault.code, fault);
-      incoming.error(faultError(fault, incoming.principal));
+    const tell = (touched: readonly TouchedList[]) => {
+      for (const { kind, server } of touched) this.#news.listChanged(kind, server);
     };
-    try {
-      const working = work();
-      if (working instanceof Promise)
-        working
-          .then(end)
-          .catch(fail)
-          .catch((e) => this.caught(e));
-      else end();
-    } catch (thrown) {
-      fail(thrown);
+    tell(listsOfThoseGone(change, this.host.servers()));
+    Promise.resolve(this.view.recalled())
+      .then(() => tell(listsOfThoseCome(change)))
+      .catch((error: unknown) => this.caught(error));
+  }
+
+  #settingsChanged({ surface, hostTools, listWaitMs }: LiveSettings): void {
+    const isListed = surface !== this.settings.surface || hostTools !== this.settings.hostTools;
+    Object.assign(this.settings, { surface, hostTools, listWaitMs });
+    this.view.settingsChanged();
+    if (!isListed) return;
+    for (const server of [ownServer, ...this.host.servers().map(({ name }) => name)]) {
+      this.#news.listChanged('tools', server);
     }
   }
 
   // --- the end -----------------------------------------------------------------------------
 
   /**
-   * Nothing new is taken on, and those who only listen are told that this is the end. Resolves when
-   * everything under way has been answered: by its server within this time, or else by us. A second
-   * call can only make the time shorter.
+   * No new work is accepted, and subscribers are told that this is the end. Resolves when all
+   * running requests have been answered: by their servers within this time, or else by us. A second
+   * call can only shorten the time.
    */
   drain(ms: number): Promise<void> {
     this.isAccepting = false;
@@ -396,8 +298,8 @@ export class Gateway implements Front, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.drain(0).catch(ignored);
+    this.#subscription[Symbol.dispose]();
     this.#news[Symbol.dispose]();
-    this.#telling?.[Symbol.dispose]();
     for (const session of [...this.#sessions]) session.close();
     for (const incoming of this.#requests.values()) incoming.cancel();
     this.#parking.close();
@@ -406,7 +308,7 @@ export class Gateway implements Front, AsyncDisposable {
   }
 }
 
-/** JSON text that goes into a line of somebody else's. */
+/** JSON text for a line that somebody else reads. */
 function lineText(bytes: Buffer, { start, end }: Span): string {
   return oneLine(bytes.subarray(start, end)).toString('utf8');
 }

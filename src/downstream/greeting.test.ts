@@ -12,7 +12,7 @@ const client = {
   logLevel: undefined,
 } as Caller;
 
-describe('what the gateway says of itself', () => {
+describe('the answer of the gateway to the handshake', () => {
   it('is all of the protocol before anything is known of a server, and starts none', async () => {
     const { host, servers } = newHost({ a: {} });
     const legacy = JSON.parse(`{${legacyGreeting(host, identity, client)}}`);

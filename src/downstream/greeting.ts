@@ -1,17 +1,17 @@
-// What the gateway says of itself: capabilities, identity, and the instructions of the servers behind
-// it. The capabilities of the protocol's core are always declared, because a lazy host cannot know
-// what servers that have not been started offer; a list of nothing is an honest answer. So are the two
-// extensions that we know how to carry; others are declared as far as servers have. Skills are declared
-// where a server has them, and as long as there is one of which that is not known.
+// The gateway's answer to the handshake: capabilities, identity, and the instructions of its
+// servers. The capabilities of the protocol's core are always declared, because a lazy host cannot
+// know the capabilities of servers that have not been started; an empty list is a correct answer.
+// So are the two extensions that we forward; others are declared if servers have them. Skills are
+// declared if a server has them, and as long as there is a server of which that is not known.
 
 import type { Caller } from '../host/connections/caller.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
-import { skillsCapability, skillsExtension } from '../host/lists/skills.ts';
-import { hasTaskCalls, tasksExtension } from '../host/tasks/task-result.ts';
+import { skillsCapability } from '../host/lists/skills.ts';
+import { hasTaskCalls } from '../host/tasks/task-result.ts';
 import { serverRequest } from '../policy/access.ts';
 import type { Greeting } from '../upstream/connection.ts';
 import type { Identity } from '../upstream/negotiate.ts';
-import { envelopeKeys, modernVersion } from '../wire/eras.ts';
+import { envelopeKeys, extensionNames, modernVersion } from '../wire/eras.ts';
 
 /** Instructions are prompt text: one server must not fill the whole context. */
 const maxInstructionsPerServer = 4_000;
@@ -23,7 +23,7 @@ export function legacyGreeting(host: HostForGateway, identity: Identity, client:
   const members = {
     capabilities: {
       logging: {},
-      ...capabilitiesOf(greetings, { [appsExtension]: {} }),
+      ...capabilitiesOf(greetings, { [extensionNames.ui]: {} }),
       ...taskCapability(greetings),
     },
     serverInfo: identity,
@@ -46,18 +46,17 @@ export function discovery(host: HostForGateway, identity: Identity, client: Call
   });
 }
 
-const appsExtension = 'io.modelcontextprotocol/ui';
-const carriedExtensions = { [appsExtension]: {}, [tasksExtension]: {} };
+const carriedExtensions = { [extensionNames.ui]: {}, [extensionNames.tasks]: {} };
 
-/** Tasks of 2025-11-25: lists and cancelling are ours to carry; there must be a tool to call. */
+/** Tasks of 2025-11-25: lists and cancelling are forwarded by us; there must be a tool to call. */
 function taskCapability(greetings: readonly NamedGreeting[]): { readonly tasks?: object } {
   const isThere = greetings.some(({ greeting }) => hasTaskCalls(greeting));
   return isThere ? { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } } : {};
 }
 
 /**
- * What servers say of themselves to clients like this one, in this run or an earlier one. Of a server
- * that this principal may not use nothing is said, as in the lists.
+ * The instructions and capabilities of servers for clients like this one, from this run or an
+ * earlier one. Servers that this principal may not use are omitted, as in the lists.
  */
 function greetingsTo(host: HostForGateway, client: Caller): readonly NamedGreeting[] {
   const usable = host
@@ -89,7 +88,7 @@ function capabilitiesOf(
   };
 }
 
-/** Folders can be read if one of the servers lets them be read; which one it is shows the address. */
+/** Folders can be read if one of the servers supports it; the address shows which server. */
 function skillsOf(greetings: readonly NamedGreeting[]): object {
   const declared = greetings
     .map(({ greeting }) => greeting && skillsCapability(greeting.capabilities))
@@ -97,10 +96,12 @@ function skillsOf(greetings: readonly NamedGreeting[]): object {
   const isUnknown = greetings.some(({ greeting }) => greeting === undefined);
   if (declared.length === 0 && !isUnknown) return {};
   const directoryRead = isUnknown || declared.some((one) => one['directoryRead'] === true);
-  return { [skillsExtension]: { ...declared[0], ...(directoryRead ? { directoryRead } : {}) } };
+  return {
+    [extensionNames.skills]: { ...declared[0], ...(directoryRead ? { directoryRead } : {}) },
+  };
 }
 
-/** What servers declare under this key, the earlier one's word first. */
+/** What servers declare under this key; the earlier server takes precedence. */
 function union(
   greetings: readonly NamedGreeting[],
   key: 'extensions' | 'experimental',

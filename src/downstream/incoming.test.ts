@@ -39,7 +39,7 @@ describe('a request under way', () => {
     expect(reply.answers).toEqual([`{"jsonrpc":"2.0","id":${id},"result":{}}`]);
   });
 
-  it('hears nothing more once it is cancelled, and whoever works on it is told', () => {
+  it('gets nothing more once it is cancelled, and its handler is notified', () => {
     const { incoming, reply, over } = newIncoming('1', '{"_meta":{"progressToken":1}}');
     let told = 0;
     incoming.cancelSignal.addEventListener('abort', () => {
@@ -82,7 +82,7 @@ describe('progress', () => {
     },
   );
 
-  it('is not told to a client that gave no token', () => {
+  it('is not sent to a client that gave no token', () => {
     const { incoming, reply } = newIncoming();
     incoming.progressed(progress('99'));
     expect(reply.sent).toEqual([]);

@@ -1,6 +1,6 @@
-// One request of a client under way, whatever era and transport it came by. It is answered once, in
-// the client's own id; it hears of the client's change of mind; and for the host it is the caller
-// whose server may have questions.
+// One running request of a client, of any era and transport. It is answered once, with the client's
+// own id; it is notified when the client cancels; and for the host it is the caller that a server
+// may send requests to.
 
 import type { Caller, Client } from '../host/connections/caller.ts';
 import { CancelSignal } from '../kernel/cancel-signal.ts';
@@ -24,7 +24,7 @@ export interface Sender {
   readonly principal: Principal;
   readonly client: Client;
   readonly era: Era;
-  /** What the client can do, in modern words: JSON. */
+  /** The client's capabilities, in modern form: JSON. */
   readonly capabilities: string;
   readonly logLevel: string | undefined;
 }
@@ -36,15 +36,17 @@ export class Incoming implements Caller, Underway {
   readonly era: Era;
   readonly capabilities: string;
   readonly logLevel: string | undefined;
-  /** Raised when the client has cancelled or is gone. */
+  /** Raised when the client has cancelled or disconnected. */
   readonly cancelSignal = new CancelSignal();
   readonly id: string;
-  /** May it be with a server? Whoever carries it there says so. */
+  /** Whether it may have been sent to a server. The code that sends it sets this. */
   isCarried = false;
-  /** We go down, and do not wait for it any longer. */
+  /** We are shutting down, and do not wait for it any longer. */
   isDismissed = false;
-  /** It came when nothing new was taken on any more. */
+  /** It came when no new work was accepted any more. */
   isLate = false;
+  /** The error of our own that it was answered with. */
+  refusal: ErrorToSend | undefined;
   readonly #reply: Reply;
   readonly #over: ((incoming: Incoming) => void) | undefined;
   #isOver = false;
@@ -66,7 +68,7 @@ export class Incoming implements Caller, Underway {
     return this.era === 'modern';
   }
 
-  /** Answered, or nobody waits any more. */
+  /** Answered, or no longer waited for. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -78,10 +80,11 @@ export class Incoming implements Caller, Underway {
   }
 
   error(error: ErrorToSend): void {
+    if (!this.#isOver) this.refusal = error;
     this.#answer(errorFrame(this.id, error), error.code);
   }
 
-  /** An error as somebody else wrote it. */
+  /** An error as received. */
   carriedError(error: string | Buffer, code: number): void {
     const line = oneLine(typeof error === 'string' ? Buffer.from(error) : error);
     this.#answer(carriedErrorFrame(this.id, line), code);
@@ -93,13 +96,13 @@ export class Incoming implements Caller, Underway {
     this.#reply.answer(frame, code);
   }
 
-  /** Something that belongs to this request and comes before its answer; `kind` as in `Reply`. */
+  /** A message before the answer that belongs to this request; `kind` as in `Reply`. */
   send(frame: Frame, kind?: string): void {
     if (!this.#isOver) this.#reply.send(frame, kind);
     else this.#continuation?.send(frame, kind);
   }
 
-  /** The client has come back to the same call with another request. */
+  /** The client has repeated the same call with another request. */
   continuedBy(incoming: Incoming): void {
     this.#continuation = incoming;
   }
@@ -118,14 +121,14 @@ export class Incoming implements Caller, Underway {
 
   // --- progress ----------------------------------------------------------------------------
 
-  /** The client's own token, as it wrote it; undefined if it does not want to hear of progress. */
+  /** The client's own token, as it wrote it; undefined if it did not ask for progress. */
   get progressToken(): Buffer | undefined {
     const { bytes, meta } = this.message;
     const span = meta?.find('progressToken');
     return span && bytes.subarray(span.start, span.end);
   }
 
-  /** Carries on what the server reported, under the client's token. */
+  /** Forwards the server's progress, with the client's token. */
   progressed(params: Buffer): void {
     if (this.#continuation) return this.#continuation.progressed(params);
     const token = this.progressToken;

@@ -29,7 +29,7 @@ function newClients(script: Script) {
 }
 
 describe('roots that a client tells after another has called on the same connection', () => {
-  it('are not told to it, and the client has a connection of its own from then on #own-roots', async () => {
+  it('are not sent to it, and the client has a connection of its own from then on #own-roots', async () => {
     const { anns, bobs, clock, host, servers } = newClients(rooted);
     const first = anns.request('tools/call', { name: 's__a' });
     await seconds(tooLate, clock);
@@ -72,7 +72,7 @@ describe('roots that a client tells after another has called on the same connect
     expect(JSON.stringify(second.result)).toContain('none');
   });
 
-  it('are not told either when the question came in the middle of a call #own-roots', async () => {
+  it('are not sent either when the request came in the middle of a call #own-roots', async () => {
     const curious: Script = {
       tools: [tool('look'), tool('tell')],
       on: {
@@ -93,7 +93,7 @@ describe('roots that a client tells after another has called on the same connect
     expect(servers.s.child.answerTo('look').result).toEqual({ roots: [] });
   });
 
-  it('are told if the client has still been the only one', async () => {
+  it('are sent if the client is still the only one', async () => {
     const { anns, bobs, clock, servers } = newClients(rooted);
     const first = anns.request('tools/call', { name: 's__a' });
     await seconds(tooLate, clock);

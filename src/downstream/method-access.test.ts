@@ -129,7 +129,7 @@ describe('the table of questions', () => {
     expect([...methodAccess.keys()].sort()).toEqual([...answeredMethods].sort());
   });
 
-  it('takes a method of nobody for a custom one', () => {
+  it('treats an unknown method as a custom one', () => {
     expect(accessOf('constructor')).toMatchObject({ action: 'request', about: 'the method' });
   });
 });
@@ -265,7 +265,7 @@ describe('a method that MCP does not define', () => {
   });
 });
 
-describe('what a client says or hears unasked', () => {
+describe('notifications from and to a client', () => {
   it('a notification reaches no server that is denied #guard', async () => {
     const { legacyPeer, asked, deny, heard } = await world();
     const method = 'notifications/roots/list_changed';
@@ -285,7 +285,7 @@ describe('what a client says or hears unasked', () => {
     expect(heard(method)).toBe(before);
   });
 
-  it('a change of a list is told to those who may see the server #guard', async () => {
+  it('a change of a list is notified only to clients that may see the server #guard', async () => {
     const { legacyPeer, servers, deny, clock } = await world();
     const change = async () => {
       legacyPeer.heard.length = 0;
@@ -301,7 +301,7 @@ describe('what a client says or hears unasked', () => {
     expect(await change()).toEqual([]);
   });
 
-  it('an update of a resource is told to those who may watch it #guard', async () => {
+  it('an update of a resource is notified only to clients that may watch it #guard', async () => {
     const { legacyPeer, request, servers, deny } = await world();
     await request('legacy', 'resources/subscribe');
     const update = async () => {
@@ -317,7 +317,7 @@ describe('what a client says or hears unasked', () => {
     expect(await update()).toEqual([]);
   });
 
-  it('a name that nobody knows starts no server that is denied #guard #lazy', async () => {
+  it('an unknown name starts no server that is denied #guard #lazy', async () => {
     const { host, legacy, servers } = newGateway({ s: everything, other: everything });
     host.setGuard((_principal, _server, _tool, { action }) =>
       action === 'start' ? { allow: false, reason: 'starts nothing' } : { allow: true },

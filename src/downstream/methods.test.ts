@@ -64,7 +64,7 @@ describe('a method', () => {
 });
 
 describe('completion', () => {
-  it('goes to the owner of the prompt or template, which hears its own name for it', async () => {
+  it("goes to the owner of the prompt or template, under the owner's name for it", async () => {
     const on = { 'completion/complete': () => ({ completion: { values: [] } }) };
     const { legacy, servers } = newGateway({
       a: { prompts: [{ name: 'p' }], on },
@@ -95,7 +95,7 @@ describe('a watched resource', () => {
     on: { 'resources/subscribe': () => ({}), 'resources/unsubscribe': () => ({}) },
   };
 
-  it('is told to those who watch it, and to nobody else', async () => {
+  it('is notified only to those who watch it', async () => {
     const { legacy, modern, servers } = newGateway({ s: script });
     const watching = legacy();
     const idle = legacy();
@@ -138,7 +138,7 @@ describe('a watched resource', () => {
     expect(child.heardAs('resources/unsubscribe').length).toBe(1);
   });
 
-  it('that the server refuses to watch is refused in its own words', async () => {
+  it("that the server refuses to watch is refused with the server's error", async () => {
     const error = { code: -32099, message: 'not this one' };
     const { legacy, host } = newGateway({
       s: { ...script, on: { 'resources/subscribe': () => new ErrorAnswer(error) } },
@@ -151,7 +151,7 @@ describe('a watched resource', () => {
 });
 
 describe('a modern client that listens', () => {
-  it('is told what of its wishes is granted, and hears nothing else', async () => {
+  it('gets the granted subscriptions, and nothing else', async () => {
     const { modern, servers, clock } = newGateway({ s: { tools: [tool('t')] }, other: {} });
     const peer = modern();
     peer.request('tools/list');
@@ -200,7 +200,7 @@ describe('a modern client that listens', () => {
     expect([listening.sent.length, listening.answers]).toEqual([1, []]);
   });
 
-  it('is told that it is over when the gateway goes down', async () => {
+  it('is notified of the end when the gateway shuts down', async () => {
     const { modern, gateway } = newGateway({ s: {} });
     const listening = modern().request('subscriptions/listen', { notifications: {} });
     await settled();
@@ -221,7 +221,7 @@ describe('a modern client that listens', () => {
 describe('a task', () => {
   const extension = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
-  it('is asked for by a handle of its client’s own, and the server hears its own id', async () => {
+  it('is requested with the client’s own handle, and the server gets its own id', async () => {
     const task = { resultType: 'task', taskId: 'T', status: 'working' };
     const { modern, servers, host } = newGateway({
       s: {
@@ -252,7 +252,7 @@ describe('a task', () => {
 });
 
 describe('what a client says to no one in particular', () => {
-  it('is one message for its server, whatever line breaks stand in it, without what is the hop’s', async () => {
+  it('is one message for its server, whatever line breaks it contains, without the members of the hop', async () => {
     const { legacy, servers } = newGateway({
       a: { tools: [tool('t')], on: { 'tools/call': () => text('') } },
     });

@@ -1,7 +1,7 @@
-// What the gateway does with each method. Lists are answered from what is known of all servers; what
-// names one thing (a tool, a prompt, a resource, a task) is carried to its owner; what nobody has
-// heard of goes to the one server there is, or nowhere. Which methods a client may use depends on
-// its era, because each has some that the other does not know.
+// The handler of each method. Lists are composed from the known lists of all servers; a request
+// that names one thing (a tool, a prompt, a resource, a task) is forwarded to its owner; an unknown
+// method is forwarded if there is only one server, and refused otherwise. Which methods a client
+// may use depends on its era, because each era has some that the other does not have.
 
 import { isLogLevel } from '../host/connections/log-level.ts';
 import type { ListKind } from '../host/lists/listings.ts';
@@ -82,7 +82,7 @@ export const answeredMethods: ReadonlySet<string> = new Set([
   ...[listMethods, bothEras, legacyOnly, modernOnly].flatMap((table) => Object.keys(table)),
 ]);
 
-/** Methods of the legacy era that a modern client must not find. */
+/** Methods of the legacy era that do not exist for a modern client. */
 const removed: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -100,9 +100,9 @@ export function answerRequest(
 ): void {
   const { method = '' } = incoming.message;
   incoming.isLate = !gateway.isAccepting;
-  // Our own tools answer to the end; calls of others are refused on their way.
+  // Our own tools work until the end; calls of others are refused later.
   if (incoming.isLate && method !== 'tools/call') {
-    return gateway.count(incoming, {}, () => {
+    return gateway.ownAnswers.count(incoming, {}, () => {
       throw drainingFault();
     });
   }
@@ -116,7 +116,7 @@ export function answerRequest(
   attempt(custom, gateway, incoming, session);
 }
 
-/** Whatever goes wrong on the way to an answer is the answer: a request is never left alone. */
+/** Every error becomes the answer: a request is always answered. */
 function attempt(
   handler: Handler,
   gateway: Gateway,
@@ -145,10 +145,10 @@ function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): void 
   const span = paramsObject?.find('cursor');
   const cursor = span && textOf(bytes, span);
   if (span && cursor === undefined) return incoming.error(invalidParams('cursor must be a string'));
-  gateway.count(incoming, {}, async () => {
+  gateway.ownAnswers.count(incoming, {}, async () => {
     const result = await gateway.view.list(kind, incoming, cursor);
     if (result === undefined) {
-      incoming.error(invalidParams('this cursor was not given for this list; begin without one'));
+      incoming.error(invalidParams('this cursor was not issued for this list; begin without one'));
     } else incoming.result(result);
   });
 }
@@ -161,7 +161,7 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
   if (callOwnTool(gateway, incoming, name)) return;
   const route = gateway.view.tools.route(name, incoming.principal);
   if (route) gateway.relay.carry(incoming, route);
-  else if (incoming.isLate) gateway.failToolCall(incoming, drainingFault());
+  else if (incoming.isLate) gateway.ownAnswers.failToolCall(incoming, drainingFault());
   else return callUnlisted(gateway, incoming, name);
 }
 
@@ -170,8 +170,8 @@ async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string):
   const route = await gateway.view.tools.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
   const fault = gateway.view.tools.unread(name, incoming.principal);
-  if (fault) gateway.failToolCall(incoming, fault);
-  else gateway.count(incoming, {}, () => incoming.error(unknownName('tool', incoming)));
+  if (fault) gateway.ownAnswers.failToolCall(incoming, fault);
+  else gateway.ownAnswers.count(incoming, {}, () => incoming.error(unknownName('tool', incoming)));
 }
 
 async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
@@ -180,7 +180,7 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
   const route = name === undefined ? undefined : await prompts.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
   const fault = name === undefined ? undefined : prompts.unread(name, incoming.principal);
-  gateway.count(incoming, {}, () => {
+  gateway.ownAnswers.count(incoming, {}, () => {
     if (fault) throw fault;
     incoming.error(unknownName('prompt', incoming));
   });
@@ -198,7 +198,7 @@ async function readResource(
   const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
-    return gateway.count(incoming, {}, () => incoming.error(error));
+    return gateway.ownAnswers.count(incoming, {}, () => incoming.error(error));
   }
   gateway.relay.carry(incoming, {
     server: owner.server,
@@ -244,12 +244,12 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   });
 }
 
-/** A method of somebody's own: there must be only one server that it can be for. */
+/** A method that MCP does not define: there must be only one server that it can be for. */
 function custom(gateway: Gateway, incoming: Incoming): void {
   const { method = '' } = incoming.message;
   const server = gateway.view.onlyServer(incoming.principal);
   if (server === undefined || method.startsWith('notifications/')) {
-    return gateway.count(incoming, {}, () => incoming.error(methodNotFound(method)));
+    return gateway.ownAnswers.count(incoming, {}, () => incoming.error(methodNotFound(method)));
   }
   gateway.relay.carry(incoming, {
     server,

@@ -3,7 +3,8 @@
 // and never on a server that has been ended meanwhile.
 
 import { describe, expect, it } from 'vitest';
-import { type LegacyPeer, newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import {
   ErrorAnswer,
   type Script,
@@ -14,50 +15,6 @@ import {
 
 const ann = { id: 'token:ann', role: null };
 const bob = { id: 'token:bob', role: null };
-
-interface Talk {
-  readonly messages: readonly Record<string, unknown>[];
-}
-
-function rootsTold(child: ScriptedChild): string {
-  const told = child.heard.filter(({ result }) => JSON.stringify(result ?? {}).includes('file:'));
-  return told.length === 0 ? 'none' : JSON.stringify(told.at(-1)?.result);
-}
-
-/** Answers every question for its roots that the client has not answered yet. */
-function rootsOf(peer: LegacyPeer, uri: string, ...talks: Talk[]): () => void {
-  const done = new Set<unknown>();
-  return () => {
-    for (const { id, method } of [...peer.messages, ...talks.flatMap(({ messages }) => messages)]) {
-      if (method !== 'roots/list' || done.has(id)) continue;
-      done.add(id);
-      peer.answer(id, { roots: [{ uri }] });
-    }
-  };
-}
-
-async function seconds(
-  count: number,
-  clock: { advanceAsync(ms: number): Promise<unknown> },
-  ...work: (() => void)[]
-): Promise<void> {
-  for (let turn = 0; turn < count * 10; turn += 1) {
-    await clock.advanceAsync(100);
-    for (const one of work) one();
-    await settled();
-  }
-}
-
-/** Asks for roots at its start and whenever they change. */
-const rooted: Script = {
-  tools: [tool('a', { annotations: { readOnlyHint: true } })],
-  on: {
-    'notifications/initialized': (_heard, child) => child.ask('start', 'roots/list'),
-    'notifications/roots/list_changed': (_heard, child) =>
-      child.ask(`change-${child.heard.length}`, 'roots/list'),
-    'tools/call': (_heard, child) => ({ ...text(rootsTold(child)), ttlMs: 60_000 }),
-  },
-};
 
 /** The first process asks nobody and never answers a call; the later ones ask for roots at their start. */
 function askingLater(answer: () => object | undefined): Script {
@@ -139,7 +96,7 @@ describe('a call that may have run and loses its place', () => {
 });
 
 describe('a call that joins the equal call of another client', () => {
-  it('does not hear an error that was for the other client #own-answers-only', async () => {
+  it('does not get an error that was for the other client #own-answers-only', async () => {
     const erring: Script = {
       ...rooted,
       on: {

@@ -56,7 +56,7 @@ describe('a client that answers before the lists of its server are read', () => 
     return { script, letThem };
   }
 
-  it('has the connection for itself, and whoever waits gets another #own-roots', async () => {
+  it('has the connection for itself, and waiting calls get another #own-roots', async () => {
     const { script, letThem } = slowLists();
     const { legacy, clock, servers } = newGateway({ s: script });
     const one = legacy({ roots: {} });
@@ -136,7 +136,7 @@ describe('a result that was kept before the roots had come', () => {
 });
 
 describe('roots that a server asks for on a connection that two clients use', () => {
-  it("are nobody's: it is told none, and each client has its own from then on", async () => {
+  it('are not sent, and each client has its own connection from then on', async () => {
     const curious: Script = {
       tools: [tool('look'), tool('tell')],
       on: {
@@ -243,5 +243,24 @@ describe('a call that times out while its server waits for roots', () => {
       _meta: { 'holdfast/fault': { code: 'timeout', dispatched: 'no' } },
     });
     expect(servers.s.heard('tools/call')).toEqual([]);
+  });
+});
+
+describe('what a client says to no one in particular', () => {
+  it('is not heard on a connection that was another’s own, though that still carries a call #own-roots', async () => {
+    const slow: Script = { ...rooted, on: { ...rooted.on, 'tools/call': () => undefined } };
+    const { legacy, clock, servers, host } = newGateway({ s: slow });
+    const one = legacy({ roots: {} });
+    const _meta = { 'holdfast/idempotencyKey': 'k' };
+    const first = one.request('tools/call', { name: 's__a', _meta });
+    await seconds(5, clock, rootsOf(one, 'file:///one', first));
+    // With a key its call goes on without it.
+    one.session.close();
+    await seconds(1, clock);
+    const [slot] = host.find('s').slots.all();
+    expect(slot?.isSpent).toBe(true);
+    legacy({ roots: {} }).note('notifications/own');
+    await seconds(1, clock);
+    expect(servers.s.heard('notifications/own')).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
-// What a client is told when its request cannot be answered: the words and codes that the methods
-// share, and how whatever went wrong on the way becomes the answer.
+// The errors for requests that cannot be answered: the messages and codes that the methods share,
+// and how an error becomes the answer.
 
 import { RpcAnswer } from '../host/call/call-faults.ts';
 import { type Fault, faultFrom } from '../kernel/fault.ts';
@@ -18,7 +18,7 @@ export const tooManyUnderWay: ErrorToSend = {
   message: `Too many requests: ${maxUnderWay} are under way; wait for answers`,
 };
 
-/** A defect of ours, of which nothing is disclosed. */
+/** An internal error, of which nothing is disclosed. */
 export const internalError: ErrorToSend = {
   code: rpcCodes.internalError,
   message: 'Internal error',
@@ -62,7 +62,7 @@ export function faultError(fault: Fault, principal: Principal): ErrorToSend {
   return { code: rpcCodes.internalError, message: record.detail, data: JSON.stringify(record) };
 }
 
-/** What is hidden and what does not exist are answered alike. */
+/** Hidden and missing names get the same answer. */
 export function unknownName(
   what: 'tool' | 'prompt',
   { message }: Incoming,

@@ -56,7 +56,7 @@ const updates = (peer: LegacyPeer) =>
   peer.methods().filter((method) => method === 'notifications/resources/updated').length;
 
 describe('a client that watches on a connection that becomes the own one of another', () => {
-  it('still hears what changes, from a connection of its own', async () => {
+  it('still gets updates, from a connection of its own', async () => {
     const { anns, bobs, clock, servers, tellAnns } = newWatched();
     const subscribed = bobs.request('resources/subscribe', { uri });
     await seconds(4, clock);
@@ -84,7 +84,7 @@ describe('a client that watches on a connection that becomes the own one of anot
     expect(servers.s.children.map(({ isGone }) => isGone)).toEqual([false, true]);
   });
 
-  it('that is told of it only afterwards is moved as well', async () => {
+  it('that is confirmed only afterwards is moved as well', async () => {
     const answers: (() => void)[] = [];
     const slow: Script = {
       ...watched,

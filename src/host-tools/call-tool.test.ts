@@ -60,15 +60,15 @@ describe('what is not a call', () => {
     ['[]', 'the arguments must be an object: {"name": "…", "arguments": {…}}'],
     [
       '{}',
-      'the argument "name" is missing; it must be the name of a tool as search_tools gives it',
+      'the argument "name" is missing; it must be the name of a tool as returned by search_tools',
     ],
     [
       '{"name":""}',
-      'the argument "name" is an empty text; it must be the name of a tool as search_tools gives it',
+      'the argument "name" is an empty text; it must be the name of a tool as returned by search_tools',
     ],
     [
       '{"name":7}',
-      'the argument "name" is a number; it must be the name of a tool as search_tools gives it',
+      'the argument "name" is a number; it must be the name of a tool as returned by search_tools',
     ],
     [
       '{"name":"a","arguments":"{\\"path\\":1}"}',

@@ -1,7 +1,7 @@
-// What call_tool was asked to call, read from bytes. The inner arguments belong to the tool that is
-// called: they are found, never parsed, and go on as they were written. The object around them is
-// held to the rule of every envelope, no key twice and none in disguise, so that the tool that is
-// authorised is the tool that is named. Whether there is such a tool is for the gateway to say.
+// Reads what call_tool was asked to call, from bytes. The inner arguments belong to the called
+// tool: they are located, never parsed, and forwarded as they were written. The object around them
+// must follow the rule of every envelope, no duplicate key and no key written with escapes, so that
+// the authorized tool is the named tool. The gateway decides whether the tool exists.
 
 import { textOf } from '../wire/decode.ts';
 import { objectAt } from '../wire/parts.ts';
@@ -12,7 +12,7 @@ import { type Invalid, invalid } from './own-arguments.ts';
 
 export interface CallQuestion {
   readonly kind: 'call';
-  /** As the client knows the tool. */
+  /** The tool's name for the client. */
   readonly name: string;
   /** An object in the same bytes; undefined if there is none. */
   readonly arguments: Span | undefined;
@@ -21,7 +21,7 @@ export interface CallQuestion {
 const tool = 'call_tool';
 const example = '{"name": "…", "arguments": {…}}';
 
-/** Of a frame that was scanned; the span is that of `params.arguments`, if it is there. */
+/** Of a scanned frame; the span is that of `params.arguments`, if it exists. */
 export function readCallTool(bytes: Buffer, span: Span | undefined): CallQuestion | Invalid {
   try {
     const object = span && objectAt(bytes, span);
@@ -47,7 +47,7 @@ function callIn(bytes: Buffer, object: ObjectSpan): CallQuestion | Invalid {
     const found = nameSpan === undefined ? 'is missing' : `is ${kindAt(bytes, nameSpan)}`;
     return invalid(
       tool,
-      `the argument "name" ${found}; it must be the name of a tool as search_tools gives it`,
+      `the argument "name" ${found}; it must be the name of a tool as returned by search_tools`,
     );
   }
   const args = object.get('arguments');

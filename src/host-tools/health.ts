@@ -1,9 +1,9 @@
-// health_snapshot: is this instance working, and are the servers behind it? Everything is derived
-// from what is the case now. `ready` means that requests are accepted, not that the last one went
-// well and not that every server is up: one bad neighbour does not make the others unready.
+// health_snapshot: is this instance working, and are its servers? Everything is computed from the
+// current state. `ready` means that requests are accepted; it does not mean that the last one
+// succeeded or that every server is up, so one bad server does not make the instance unready.
 // `generation` is that of the instance itself, 1 at its first start and one more after each
-// rollout; the servers' own generations stand with them in the full record. What the asker may not
-// see must be left out of the status before it comes here.
+// rollout; the servers' own generations are in the full record. What the caller may not see must be
+// removed from the status before it is passed in.
 
 import type { HostStatus, ServerState, ServerStatus } from '../host/status.ts';
 import type { FaultCode } from '../kernel/fault.ts';
@@ -12,7 +12,7 @@ import { noiseTexts } from '../observe/noise-text.ts';
 import type { TimedFault } from '../observe/traffic.ts';
 import { ageText, nameWord } from './line-words.ts';
 
-/** `stopping` is not among them: such a server is counted as idle, which it is about to be. */
+/** `stopping` is not included: such a server counts as idle, which it is about to be. */
 const shownStates = [
   'ready',
   'starting',
@@ -25,7 +25,7 @@ const shownStates = [
 
 export type ServerCounts = Readonly<Record<(typeof shownStates)[number], number>>;
 
-/** Of a fault, what anybody may know: details and stderr are in the full record only. */
+/** The part of a fault that everybody may see: details and stderr are in the full record only. */
 export interface FaultMark {
   readonly code: FaultCode;
   readonly server: string;
@@ -42,14 +42,14 @@ export interface Health {
   readonly lastFault: FaultMark | null;
 }
 
-/** The same with the last fault's whole record, and everything else there is to know. */
+/** The same with the last fault's whole record, and all other details. */
 export interface FullHealth extends Health {
   readonly lastFault: TimedFault | null;
   readonly status: HostStatus;
 }
 
 export interface Instance {
-  /** Does it take requests, or is it going down? */
+  /** Whether it accepts requests, or is shutting down. */
   readonly isAccepting: boolean;
   readonly generation: number;
 }
@@ -73,7 +73,7 @@ export function conciseHealth({ lastFault, status, ...health }: FullHealth): Hea
   return { ...health, lastFault: lastFault && markOf(lastFault) };
 }
 
-/** One line; states without a server are left out, so that those with one stand out. */
+/** One line; states without a server are omitted. */
 export function healthLine(health: Health, wallNow: number): string {
   const counts = shownStates
     .filter((state) => state === 'ready' || health.servers[state] > 0)
@@ -122,7 +122,7 @@ function serverLine(server: ServerStatus, wallNow: number): string {
   return words.join(' ') + (remarks.length === 0 ? '' : `: ${remarks.join('; ')}`);
 }
 
-/** Which, where and how long ago: a fault that is never cleared must show its age. */
+/** Which fault, which server and how long ago: a fault that is never cleared must show its age. */
 export function faultWords({ code, server, tool, at }: FaultMark, wallNow: number): string {
   const words = [
     `last_fault=${code}`,
@@ -143,8 +143,8 @@ function countsOf(servers: readonly ServerStatus[]): ServerCounts {
 }
 
 /**
- * The latest that a server or a call has met. Faults of servers that are not in the status are not
- * told: they are gone, or not for this asker to know.
+ * The latest fault of a server or a call. Faults of servers that are not in the status are omitted:
+ * the servers were removed, or the caller may not see them.
  */
 function lastFaultOf(
   servers: readonly ServerStatus[],

@@ -1,6 +1,7 @@
-// Holdfast's own two tools, health_snapshot and telemetry_snapshot: their definitions, and what they
-// answer. They answer from memory, at once, whatever else is broken: nothing is awaited, no server
-// is asked, and nothing is thrown. Under which names they are listed is decided by the gateway.
+// Holdfast's own two tools, health_snapshot and telemetry_snapshot: their definitions and their
+// answers. They answer from memory, synchronously, whatever else is broken: nothing is awaited, no
+// server is contacted, and nothing is thrown. The gateway decides under which names they are
+// listed.
 
 import type { HostStatus } from '../host/status.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -22,12 +23,15 @@ export const hostToolNames = ['health_snapshot', 'telemetry_snapshot'] as const;
 export type HostToolName = (typeof hostToolNames)[number];
 
 export interface HostToolSources {
-  /** With the servers that the asker may know of, and of them only what it may know. */
+  /** With the servers that the caller may see, reduced to what it may see. */
   readonly status: () => HostStatus;
-  /** A fault as the asker may hear of it. */
+  /** A fault as the caller may see it. */
   readonly disclosed: (record: TimedFault) => TimedFault;
   readonly traffic: Traffic;
-  /** Its tools, and faults of them, are named to the asker. Null asks for the server as a whole. */
+  /**
+   * Whether the caller may see its tools and their faults by name. Null asks for the server as a
+   * whole.
+   */
   readonly mayKnow: (server: string, tool: string | null) => boolean;
   /** Starts of servers beyond the first, since the instance was started. */
   readonly workerRestarts: number;
@@ -52,7 +56,7 @@ export function callHostTool(
     if (presentation.kind === 'invalid') return presentation;
     return { kind: 'result', result: answers[name](presentation, sources) };
   } catch (thrown) {
-    // Not even a state that cannot be read may leave the asker without an answer.
+    // Even a state that cannot be read must not leave the caller without an answer.
     const { message } = faultFrom(thrown);
     return { kind: 'result', result: errorResult(`the state could not be read: ${message}`) };
   }
@@ -91,7 +95,7 @@ function notAmong(tool: string, name: string, value: unknown, allowed: readonly 
 
 // --- answers -------------------------------------------------------------------------------
 
-/** The last fault of the traffic, if it is for the asker to know. */
+/** The last fault of the traffic, if the caller may see it. */
 function toldFault({ traffic, disclosed, mayKnow }: HostToolSources): TimedFault | null {
   const { lastFault } = traffic;
   if (lastFault === null) return null;
@@ -137,7 +141,7 @@ const wordings: Readonly<Record<HostToolName, Wording>> = {
     title: 'Gateway health',
     description:
       'The state of this MCP gateway (Holdfast) and of the servers behind it. Use it when a tool is missing or a call ' +
-      'failed. It asks no server, so it answers even when all of them are down. Servers are ready, starting, idle ' +
+      'failed. It contacts no server, so it works even when all of them are down. Servers are ready, starting, idle ' +
       '(started by the next call), degraded (failing, calls refused for a moment), cooling (waiting to restart), ' +
       'ejected (failed too often; its operator must restart the gateway) or disabled (see the config).',
     full: 'every server with the cause of its state',
@@ -145,7 +149,7 @@ const wordings: Readonly<Record<HostToolName, Wording>> = {
   telemetry_snapshot: {
     title: 'Gateway telemetry',
     description:
-      'What this MCP gateway (Holdfast) has carried since it started: requests, errors, faults, retries, restarts of ' +
+      'The traffic of this MCP gateway (Holdfast) since it started: requests, errors, faults, retries, restarts of ' +
       'servers, and the busiest methods and tools with their latencies.',
     full: 'every method and tool, and the last fault',
   },

@@ -1,8 +1,9 @@
-// Reading the arguments of Holdfast's own tools. They are few and small, and whoever gives them is
-// usually a model: a refusal therefore names the tool, the argument, what was given and what is
-// allowed, so that the next attempt is right. What was given is quoted only as far as it is short.
+// Reads the arguments of Holdfast's own tools. The caller is usually a model, so a refusal names
+// the tool, the argument, the given value and the allowed values, so that the next attempt is
+// right. The given value is quoted only if it is short.
 
 import { nearestNames } from '../catalog/nearest-names.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import { quoted } from './line-words.ts';
 
 export interface Invalid {
@@ -22,7 +23,7 @@ export function argumentMembers(
   known: readonly string[],
 ): { readonly kind: 'members'; readonly members: Readonly<Record<string, unknown>> } | Invalid {
   if (args === undefined) return { kind: 'members', members: {} };
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+  if (!isRecord(args)) {
     return invalid(tool, `the arguments must be an object, not ${given(args)}`);
   }
   const strange = Object.keys(args).find((name) => !known.includes(name));
@@ -36,7 +37,7 @@ export function unknownArgument(name: string, known: readonly string[]): string 
   return `there is no argument ${quoted(name)}; ${hint}it takes ${known.map(quoted).join(', ')}`;
 }
 
-/** A value as it may stand in a sentence: quoted if it is short, otherwise only its kind. */
+/** A value for a sentence: quoted if it is short, otherwise only its kind. */
 export function given(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';

@@ -1,7 +1,7 @@
-// What search_tools and describe_tool answer, as MCP tool results for a model. Found tools are one
-// line each, name and first sentence: enough to choose by. A described tool is its definition as
-// its server wrote it, byte for byte, under the name it is called by here; what only a user
-// interface wants of it (icons, _meta) would cost context and is left out.
+// The answers of search_tools and describe_tool, as MCP tool results for a model. Each found tool
+// is one line with its name and first sentence, which is enough to choose. A described tool is its
+// definition as its server wrote it, byte for byte, under its name here; members that only a user
+// interface needs (icons, _meta) are omitted to save context.
 
 import type { SearchHit, SearchOutcome } from '../catalog/search.ts';
 import { printableLine } from '../kernel/printable.ts';
@@ -17,7 +17,7 @@ export interface Unsearched {
   readonly why: string;
 }
 
-/** The name is what the asker calls the hit by. Unsearched servers could not say what they have. */
+/** The name is the one that the caller uses for the tool. Unsearched servers have no known list. */
 export function searchResult(
   question: SearchQuestion,
   outcome: SearchOutcome,
@@ -67,7 +67,9 @@ function hitLine(name: string, { title, description }: SearchHit): string {
   return words === '' ? printableLine(name) : `${printableLine(name)}: ${words}`;
 }
 
-/** Up to a full stop that ends something: not the one in "e.g. this", in "v1.2" or in "U.S. law". */
+/**
+ * Up to a full stop that ends a sentence: not the one in "e.g. this", in "v1.2" or in "U.S. law".
+ */
 const sentence = /^.{16,}?(?:[.!?](?=\s+[^\s\p{Ll}])|[。！？])/u;
 
 function firstSentence(line: string): string {

@@ -102,7 +102,7 @@ describe('the arguments of describe_tool', () => {
   ])('%j are refused with what is allowed', (args, found) => {
     expect(readDescribeTool(args)).toEqual({
       kind: 'invalid',
-      message: `describe_tool: the argument "name" ${found}; it must be the name of a tool as search_tools gives it`,
+      message: `describe_tool: the argument "name" ${found}; it must be the name of a tool as returned by search_tools`,
     });
   });
 });

@@ -1,7 +1,7 @@
-// The three tools that stand for all others when the config says `surface: "search"`: find a tool,
-// read what it takes, call it. A model sees these descriptions in every conversation, so they
-// explain the way in as few words as will do. What is found and what is described is rendered in
-// search-results.ts; a call is read in call-tool.ts and runs through the one pipeline.
+// The three tools that replace all others when the config says `surface: "search"`: find a tool,
+// read its arguments, call it. A model sees these descriptions in every conversation, so they are
+// as short as possible. search-results.ts renders what is found and described; call-tool.ts reads a
+// call, which runs through the same pipeline as all others.
 
 import { quoted } from './line-words.ts';
 import { argumentMembers, given, type Invalid, invalid } from './own-arguments.ts';
@@ -53,7 +53,7 @@ export function readDescribeTool(args: unknown): DescribeQuestion | Invalid {
   if (reading.kind === 'invalid') return reading;
   const { name } = reading.members;
   if (typeof name !== 'string' || name === '') {
-    return mustBe(tool, 'name', 'the name of a tool as search_tools gives it', name);
+    return mustBe(tool, 'name', 'the name of a tool as returned by search_tools', name);
   }
   return { kind: 'describe', name };
 }
@@ -69,10 +69,12 @@ function mustBe(tool: string, name: string, what: string, value: unknown): Inval
 
 // --- definitions ---------------------------------------------------------------------------
 
-/** More names than this are not listed: the description is there to be short. */
+/** More names than this are not listed, to keep the description short. */
 const mostServers = 40;
 
-/** As JSON text, in the order of their use. The servers are those whose tools the asker may see. */
+/**
+ * As JSON text, in the order of their use. The servers are those whose tools the caller may see.
+ */
 export function searchSurfaceDefinitions(
   servers: readonly string[] = [],
   mayList: (tool: string) => boolean = () => true,
@@ -119,14 +121,14 @@ const describeTool = {
     'The definition of one tool: what it does and the schema of its arguments. Use it before you call a tool for the first time.',
   inputSchema: {
     type: 'object',
-    properties: { name: { type: 'string', description: 'As search_tools gives it' } },
+    properties: { name: { type: 'string', description: 'As returned by search_tools' } },
     required: ['name'],
     additionalProperties: false,
   },
   annotations: looking,
 } as const;
 
-/** What it does is up to the tool that is called, so nothing harmless may be claimed. */
+/** The effect depends on the called tool, so no harmless hint may be given. */
 const callTool = {
   name: 'call_tool',
   title: 'Call a tool',
@@ -134,7 +136,7 @@ const callTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      name: { type: 'string', description: 'As search_tools gives it' },
+      name: { type: 'string', description: 'As returned by search_tools' },
       arguments: { type: 'object', description: 'What the schema shown by describe_tool asks for' },
     },
     required: ['name'],

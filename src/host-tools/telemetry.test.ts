@@ -43,7 +43,7 @@ function busy(): Traffic {
 const starts = (hostRollouts: number) => ({ workerRestarts: 1, hostRollouts });
 
 describe('telemetry', () => {
-  test('tells the starts of servers beyond their first, and how many failed lately', () => {
+  test('shows the restarts of servers, and how many failed lately', () => {
     const servers = [server('a', 3, 0), server('b', 1, 0), server('c', 0, 0), server('d', 2, 1)];
     const starts = { workerRestarts: 3, hostRollouts: 0 };
     const telemetry = telemetrySnapshot(new Traffic(clock).snapshot(), { servers }, starts);

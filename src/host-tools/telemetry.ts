@@ -1,8 +1,7 @@
-// telemetry_snapshot: what this instance has carried since it started. The traffic is counted where
-// it passes (traffic.ts); how often servers were started again is counted where they are started
-// (supervise/standing.ts) and never goes back. A start after an idle stop is such a restart
-// too; `recentFailures` tells how many processes or connections failed lately, within each server's
-// own restart window.
+// telemetry_snapshot: the traffic of this instance since it started. Requests are counted in
+// traffic.ts; restarts of servers are counted where they are started (supervise/standing.ts) and
+// never decrease. A start after an idle stop is such a restart too; `recentFailures` is the number
+// of processes or connections that failed lately, within each server's own restart window.
 
 import type { HostStatus } from '../host/status.ts';
 import { printableLine } from '../kernel/printable.ts';
@@ -68,7 +67,7 @@ export function conciseTelemetry(telemetry: FullTelemetry): Telemetry {
   return { ...totals, hotMethods: methods.slice(0, shownMethods).map(hotMethod) };
 }
 
-/** Totals, restarts, and the hottest methods if there are any. */
+/** Totals, restarts, and the most used methods if there are any. */
 export function telemetryLines(telemetry: Telemetry): string[] {
   return [...totalLines(telemetry), ...section('hot methods:', telemetry.hotMethods)];
 }
@@ -100,7 +99,7 @@ function section(heading: string, methods: readonly HotMethod[]): string[] {
   return methods.length === 0 ? [] : [heading, ...methods.map(methodLine)];
 }
 
-/** The method's name is a client's to choose: it must not be able to look like a line of ours. */
+/** A client chooses the method's name: it must not be able to look like a line of ours. */
 function methodLine(hot: HotMethod): string {
   const { method, requests, responseErrors, transportFaults, retries, averageMs, maxMs } = hot;
   return (

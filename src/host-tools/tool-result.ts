@@ -1,17 +1,17 @@
-// The results of Holdfast's own tools, as JSON text that goes into a frame as it is. The text block
-// is what a model reads; structured content is there only when JSON was asked for, because the same
-// thing twice costs twice the context. What an era adds to a result is left to the gateway.
+// The results of Holdfast's own tools, as JSON text that is put into a frame unchanged. The text
+// block is for the model; structured content is included only when JSON was requested, because the
+// same data twice costs twice the context. The gateway adds what an era requires.
 
 export function textResult(text: string): string {
   return `{"content":[${textBlock(text)}]}`;
 }
 
-/** For a tool that was called rightly and could not do its work. */
+/** For a tool that was called correctly and could not do its work. */
 export function errorResult(text: string): string {
   return `{"content":[${textBlock(text)}],"isError":true}`;
 }
 
-/** The value as structured content, and as text for clients that know no other. */
+/** The value as structured content, and as text for clients that do not support it. */
 export function jsonResult(value: object): string {
   const json = JSON.stringify(value);
   return `{"content":[${textBlock(json)}],"structuredContent":${json}}`;

@@ -1,5 +1,5 @@
-// What a tool answers, in MCP's words: the kinds of content, the result of a call, and progress on the
-// way. Members that are not described here are kept as the server sent them.
+// The result of a tool in MCP's terms: the kinds of content, the result of a call, and progress.
+// Members that are not described here are kept as the server sent them.
 
 /** For whom a piece of content is meant, and how much it matters. */
 export interface ContentAnnotations {
@@ -13,7 +13,7 @@ export interface ContentAnnotations {
 
 /** What every piece of content may carry. */
 export interface ContentMembers {
-  /** Hints for whoever shows it; absent: none. */
+  /** Hints for a client that shows it; absent: none. */
   readonly annotations?: ContentAnnotations;
   /** What the server and its clients agreed on beyond MCP; absent: nothing. */
   readonly _meta?: Readonly<Record<string, unknown>>;
@@ -149,7 +149,7 @@ export interface CallResult {
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-/** How far a call has come, as its server tells it. */
+/** The progress of a call, as its server reports it. */
 export interface Progress {
   /** How much is done; it grows with every report, in units of the server's own. */
   readonly progress: number;

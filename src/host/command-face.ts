@@ -1,14 +1,21 @@
-// The host as a command sees it: what every program may use (host.ts), and the few things that only the
-// command line needs. Everything here is in plain values, so that it can also be asked of a host in
-// another process.
+// The host's interface for commands: what every program may use (host.ts), and the few things that
+// only the command line needs. Everything here is in plain values, so that it could also be
+// requested from a host in another process.
 
+import type { LoadedConfig } from '../config/loaded.ts';
+import type { Config } from '../config/schema.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { HostEvent } from '../observe/events.ts';
+import type { AppliedConfig } from './apply.ts';
 import type { KeptMark } from './discovery.ts';
 import type { Host } from './host.ts';
 import type { ServerStatus } from './status.ts';
 
 export interface HostForCommands extends Host {
+  /** The same as `apply`, for a config that has been read. */
+  applyLoaded(config: LoadedConfig): Promise<AppliedConfig>;
+  /** The config that applies now; settings that need a restart of the host are unchanged. */
+  readonly config: Config;
   /** Starts every server that is not lazy, without waiting for any. */
   startPinned(): void;
   /** Calls the listener with every event, at once and without a queue; it must not throw. */

@@ -75,7 +75,7 @@ it.each([
   'notifications/progress',
   'constructor',
 ])(
-  'a server that says %s before its greeting is served like any other #one-bad-neighbour',
+  'a server that sends %s before the handshake is served like any other #one-bad-neighbour',
   async (method) => {
     const params = { level: 'info', data: 'starting', taskId: '1', status: 'working' };
     const early: Script = {
@@ -134,9 +134,11 @@ describe.each(names)('a client that says %s', (name) => {
 describe('an error of our own', () => {
   it('in a listener to news costs the others nothing, and is told with the server’s name #one-bad-neighbour', async () => {
     const { host, servers, events, legacy } = newGateway({ s: script });
-    host.news.subscribe({ listChanged: fail, updated: fail, task: fail });
+    const others = { serversChanged: fail, settingsChanged: fail };
+    host.news.subscribe({ ...others, listChanged: fail, updated: fail, task: fail });
     const heard: string[] = [];
     host.news.subscribe({
+      ...others,
       listChanged: (server, kind) => heard.push(`${server} ${kind}`),
       updated: (server) => heard.push(`${server} updated`),
       task: ({ server }) => heard.push(`${server} task`),

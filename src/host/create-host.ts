@@ -1,6 +1,6 @@
-// A host on the real world: the system clock, real processes, real sockets, and a state directory
-// if one is given. Without one nothing is written to disk, which is what a program that embeds the
-// library expects.
+// Creates a host with the system clock, real processes, real sockets, and a state directory if one
+// is given. Without one nothing is written to disk, which is what a program that embeds the library
+// expects.
 
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -29,9 +29,9 @@ import type { Host } from './host.ts';
 import { HostCore } from './host-core.ts';
 import { ownIdentity } from './identity.ts';
 
-/** The keys of a config, or the file that holds one; and what the host is told besides. */
+/** The keys of a config, or the file that holds one; and options of the host itself. */
 export interface HostOptions extends ConfigInput {
-  /** A config file to read; the keys of a config that are given beside it are not used. Absent: the keys are the config. */
+  /** A config file to read; keys of a config beside it are refused. Absent: the keys are the config. */
   readonly configFile?: string | undefined;
   /**
    * The directory for what is kept on disk: the event log, lists and protocol versions of servers, and the
@@ -53,13 +53,10 @@ export interface HostOptions extends ConfigInput {
  * problem and the place.
  */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
-  const { configFile, stateDir, baseDir, startedBy, report, ...input } = options;
+  const { stateDir, baseDir, startedBy, report } = options;
   const env = processEnvironment();
   const folder = baseDir ?? process.cwd();
-  const loaded =
-    configFile === undefined
-      ? configFromObject(input, { baseDir: folder, env })
-      : loadConfig({ file: configFile, cwd: folder, env });
+  const loaded = readConfig(options, { env, folder });
   const host = hostFrom(loaded, {
     env,
     folder,
@@ -77,7 +74,7 @@ export interface HostSurroundings {
   readonly stateDir: string | null;
   readonly startedBy: string;
   readonly report: (line: string) => void;
-  /** Clients will stand behind it: it is to be a gateway. */
+  /** It will serve clients, as a gateway. */
   readonly hasClients?: boolean;
 }
 
@@ -90,7 +87,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Opened
   try {
     return hostIn(scope, loaded, around);
   } catch (error) {
-    // What was opened so far belongs to nobody else.
+    // What was opened so far is not referenced elsewhere.
     scope[Symbol.asyncDispose]().catch(ignored);
     throw error;
   }
@@ -129,6 +126,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     hasClients: around.hasClients ?? false,
     processors: availableParallelism(),
     readEntry: (name, entry) => readEntry(name, entry, around),
+    readConfig: (input) => readConfig(input, around),
     release: () => scope[Symbol.asyncDispose](),
   });
 }
@@ -139,6 +137,32 @@ function openStore(stateDir: string | null, report: (line: string) => void): Sto
     clock: systemClock,
     report: (problem) => report(problem.detail),
   });
+}
+
+/**
+ * The config of these options. Options of the host itself are not part of it, and cannot change
+ * later.
+ */
+function readConfig(
+  options: HostOptions,
+  { env, folder }: Pick<HostSurroundings, 'env' | 'folder'>,
+): LoadedConfig {
+  const {
+    configFile,
+    stateDir: _dir,
+    baseDir,
+    startedBy: _by,
+    report: _report,
+    ...input
+  } = options;
+  const from = baseDir ?? folder;
+  if (configFile === undefined) return configFromObject(input, { baseDir: from, env });
+  const beside = Object.entries(input).flatMap(([key, value]) => (value === undefined ? [] : key));
+  if (beside.length > 0) {
+    const told = `configFile is given, and ${beside.join(', ')} beside it; give the file or the keys, not both`;
+    throw new Fault('invalid_request', told);
+  }
+  return loadConfig({ file: configFile, cwd: from, env });
 }
 
 /** One server's entry, by the rules of the config file and with its messages. */

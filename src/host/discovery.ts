@@ -1,7 +1,7 @@
-// What exists, across all servers: asked in parallel, each under a lease and through the gate, each
-// with a deadline of its own; or, for one who only looks, as it was last known. One server's failure is
-// an entry in the list; the asking itself never fails. What a principal may not call is not in the
-// answer at all.
+// Discovery over all servers: asked in parallel, each under a lease and through the gate, each with
+// its own deadline; or, without starting servers, from stored lists. A server that fails is an
+// entry in the list; discovery itself never fails. What a principal may not call is not in the
+// result at all.
 
 import type { SearchOutcome, ServedTool } from '../catalog/search.ts';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
@@ -64,7 +64,7 @@ export interface KeptMark {
 }
 
 interface ListingOptions {
-  /** Takes what a gateway has kept where there is something, and starts only the other servers. */
+  /** Uses stored lists where they exist, and starts only the other servers. */
   readonly kept?: boolean | undefined;
   /** How long one server may take; those that take longer are reported as an error. */
   readonly deadlineMs?: number | undefined;
@@ -110,18 +110,21 @@ export interface Freshening {
   /** The client that wants to know; the server is started for its class. */
   readonly caller?: Caller | undefined;
   readonly deadlineMs: number | undefined;
-  /** Asks for the tools again where starting the server has just read them in vain, to hear why. */
+  /**
+   * Requests the tools again where the start of the server has just failed to read them, to get the
+   * reason.
+   */
   readonly asksAgain: boolean;
 }
 
-/** Reads one of its lists anew, starting the server if need be. Throws a Fault. */
+/** Reads one of its lists again, starting the server if necessary. Throws a Fault. */
 export async function freshen(
   parts: Pick<CallParts, 'clock'>,
   server: Server,
   kind: ListKind,
   { caller, deadlineMs, asksAgain }: Freshening,
 ): Promise<void> {
-  if (caller?.client.isGone) throw new Fault('cancelled', 'the client is gone');
+  if (caller?.client.isGone) throw new Fault('cancelled', 'the client has disconnected');
   const shown = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller);
   const slot = (shown && server.slotOf(shown)) ?? server.slots.for(caller);
   const { supervisor } = slot;
@@ -132,7 +135,7 @@ export async function freshen(
       ? undefined
       : parts.clock.after(deadlineMs, () => interruption.raise(slowFault(server, deadlineMs)));
   supervisor.leases.hold();
-  // A client that is asked in calls cannot be asked in a list: its call will be, when it is on its way.
+  // A client that is asked in calls cannot be asked during a list: it is asked in its call.
   const asked = caller?.client.isAskedInCalls ? undefined : caller;
   slot.enter(asked);
   try {
@@ -241,8 +244,8 @@ async function listedTools(
 }
 
 /**
- * The tools as a gateway has last read them, without starting anything. A server of which nothing is
- * kept is asked, and may take as long as its start may.
+ * The tools from stored lists, without starting anything. A server without a stored list is asked,
+ * and may take as long as its start may.
  */
 async function keptTools(
   parts: CallParts,

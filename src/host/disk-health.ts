@@ -1,9 +1,9 @@
-// The health of the disk as `status` shows it: of everything that is written there, not of the store
-// alone.
+// The health of the disk as `status` shows it: for everything that is written there, not only the
+// store.
 
 import type { Store, StoreHealth } from '../store/store.ts';
 
-/** The same store, which is well only as long as the other thing is, too. */
+/** The same store, which is healthy only as long as the other is, too. */
 export function withHealthOf(store: Store, other: () => StoreHealth): Store {
   return {
     records: (name, options) => store.records(name, options),

@@ -51,10 +51,12 @@ describe('a connection that we close ourselves', () => {
     const connection = slot?.supervisor.connection;
     if (!slot || !connection) throw new Error('the server was not started');
     expect(slot.isUnused(connection)).toBe(false);
+    expect(slot.subscriptions.keeps(connection)).toBe(true);
     const closed = host[how]('a');
     await clock.advanceAsync(30_000);
     await closed;
     expect(slot.isUnused(connection)).toBe(true);
+    expect(slot.subscriptions.keeps(connection)).toBe(false);
   });
 
   it('is the only one that is asked for its tasks, also while the next one is there #tasks', async () => {

@@ -1,6 +1,6 @@
-// The host as the gateway sees it: everything that src/downstream uses of it, and nothing else. A
-// gateway carries bytes for many clients, so it needs more than a program that calls tools (host.ts): the
-// servers themselves with what they list, news for clients, tasks, and a place in the store.
+// The host's interface for the gateway: everything that src/downstream uses of it, and nothing
+// else. A gateway forwards bytes for many clients, so it needs more than a program that calls tools
+// (host.ts): the servers themselves with their lists, change notifications, tasks, and the store.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Defects } from '../observe/defects.ts';
@@ -22,11 +22,11 @@ export interface HostForGateway {
 
   /** Sends any request to any server, through the one pipeline. Throws a Fault. */
   carry(request: CallRequest): Promise<Answer>;
-  /** Told of every request, also of those that the gateway answers itself. */
+  /** Notified of every request, including those that the gateway answers itself. */
   readonly observers: CallObservers;
   /** The tasks that calls have begun, by their clients. */
   readonly tasks: BegunTasks;
-  /** A client of the gateway is gone: what servers kept for it alone ends. */
+  /** A client of the gateway has disconnected: what was kept only for it ends. */
   clientGone(key: string): Promise<void>;
 
   // --- servers and what they list ----------------------------------------------------------
@@ -35,13 +35,15 @@ export interface HostForGateway {
   servers(): readonly Server[];
   /** The server of this name, if there is one. */
   get(name: string): Server | undefined;
+  /** The same, also one that was removed and whose calls are still ending. */
+  known(name: string): Server | undefined;
   /** The server of this name; throws `not_found`, or why it cannot be used. */
   find(name: string): Server;
   /** Decides who may do what. */
   readonly access: Access;
   /** Turns for starts that only a list needs. */
   readonly places: StartPlaces;
-  /** Changes that clients have to be told. */
+  /** Changes that clients are notified of. */
   readonly news: HostNews;
 
   // --- state and records -------------------------------------------------------------------
@@ -54,7 +56,7 @@ export interface HostForGateway {
   readonly workerRestarts: number;
   /** Adds to the `cause` of a server in `status`: one line, or null for nothing. */
   setExplanation(explain: (server: string) => string | null): void;
-  /** Told of errors of our own that were contained. */
+  /** Receives internal errors that were contained. */
   readonly defects: Defects;
   /** The file that the config was read from; null if it was given as an object. */
   readonly configFile: string | null;

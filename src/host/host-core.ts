@@ -1,9 +1,11 @@
-// The host, as one object with three contracts: host.ts for programs that embed the library,
-// gateway-face.ts for the gateway, command-face.ts for the command line. The work is done elsewhere, by
-// subject: calling.ts, servers/server-control.ts, discovery.ts and status-reading.ts. What a method does
-// and throws is said in its contract.
+// The host: one class with three interfaces, host.ts for programs that embed the library,
+// gateway-face.ts for the gateway, command-face.ts for the command line. The work is done in other
+// files, by subject: calling.ts, servers/server-control.ts, discovery.ts and status-reading.ts. The
+// interfaces say what each method does and throws.
 
 import type { CacheStats } from '../cache/cache.ts';
+import type { LoadedConfig } from '../config/loaded.ts';
+import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
@@ -14,6 +16,7 @@ import type { BudgetLimits } from '../policy/budget.ts';
 import { localUser } from '../policy/principal.ts';
 import type { Records, RecordsOptions } from '../store/contract/records.ts';
 import type { Lease } from '../supervise/leases.ts';
+import type { AppliedConfig } from './apply.ts';
 import type { Answer } from './call/answer.ts';
 import { carryCall } from './call/call.ts';
 import { unknownTool } from './call/call-faults.ts';
@@ -34,6 +37,7 @@ import {
 } from './discovery.ts';
 import type { HostForGateway } from './gateway-face.ts';
 import type {
+  ApplyOptions,
   CallOptions,
   DiscoverOptions,
   LeaseOptions,
@@ -125,6 +129,18 @@ export class HostCore implements HostForCommands, HostForGateway {
     return this.#control.spawn(spec, options);
   }
 
+  async apply(config: ApplyOptions): Promise<AppliedConfig> {
+    return await this.applyLoaded(this.#given.readConfig(config));
+  }
+
+  applyLoaded(config: LoadedConfig): Promise<AppliedConfig> {
+    return this.parts.live.apply(config);
+  }
+
+  get config(): Config {
+    return this.parts.live.now;
+  }
+
   stop(server: string): Promise<void> {
     return this.#control.stop(server);
   }
@@ -151,6 +167,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   get(name: string): Server | undefined {
     return this.parts.registry.get(name);
+  }
+
+  known(name: string): Server | undefined {
+    return this.parts.registry.known(name);
   }
 
   find(name: string): Server {

@@ -1,21 +1,40 @@
-// What the clients of a gateway have to be told: that a list they can see is no longer what it was,
-// that a resource they watch has changed, and what becomes of their tasks. One place to listen, whatever
-// server it came from.
+// Changes that the clients of a gateway are notified of: a changed list, an updated resource that
+// they watch, their tasks, and servers that were added, removed or reconfigured. One place to
+// listen, for all servers.
 
+import type { Config } from '../config/schema.ts';
 import { contain } from '../kernel/contain.ts';
 import type { Message } from '../wire/scan.ts';
 import type { ListKind } from './lists/listings.ts';
-import type { TaskNews } from './tasks/begun-tasks.ts';
+import type { Server } from './servers/server.ts';
+import type { TaskNews } from './tasks/begun-task.ts';
 
-/** `first`: it was never known before. `announced`: it was said to have changed, and has now been read. */
+/** `first`: it was never known before. `announced`: a change was reported, and it has been read. */
 export type ListChange = 'first' | 'new' | 'announced';
 
+/** The set of servers has changed. */
+export interface ServersChange {
+  readonly added: readonly Server[];
+  /** They get no more calls; running ones may still end. */
+  readonly removed: readonly Server[];
+  /** They are run or reached in another way: what was known about them is invalid. */
+  readonly replaced: readonly Server[];
+  /** Those that stay are in another order. */
+  readonly isReordered: boolean;
+}
+
+/** What a gateway can change while it runs. */
+export type LiveSettings = Pick<Config, 'surface' | 'hostTools' | 'listWaitMs'>;
+
 export interface NewsListener {
+  serversChanged(change: ServersChange): void;
+  /** Settings that apply while running have changed. */
+  settingsChanged(settings: LiveSettings): void;
   /** Something of this list changed at a server. */
   listChanged(server: string, kind: ListKind, change: ListChange): void;
   /** `notifications/resources/updated`, as it came; for this client alone, if one is named. */
   updated(server: string, message: Message, owner: string | null): void;
-  /** What a server says of a task on its own account, as it came; for the task's owner alone. */
+  /** An unsolicited message of a server about a task, as it came; only for the task's owner. */
   task(news: TaskNews): void;
 }
 
@@ -24,7 +43,7 @@ export class HostNews {
   readonly #listeners = new Set<NewsListener>();
   readonly #caught: (error: unknown, server: string) => void;
 
-  /** `caught` is told of a listener that throws; the others hear the news all the same. */
+  /** `caught` receives the error of a listener that throws; the others are still notified. */
   constructor(caught: (error: unknown, server: string) => void) {
     this.#caught = caught;
   }
@@ -32,6 +51,15 @@ export class HostNews {
   subscribe(listener: NewsListener): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  serversChanged(change: ServersChange): void {
+    const [first] = [...change.added, ...change.removed, ...change.replaced];
+    this.#tell(first?.name ?? '', (listener) => listener.serversChanged(change));
+  }
+
+  settingsChanged(settings: LiveSettings): void {
+    this.#tell('', (listener) => listener.settingsChanged(settings));
   }
 
   listChanged(server: string, kind: ListKind, change: ListChange): void {

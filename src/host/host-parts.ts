@@ -1,11 +1,13 @@
-// What a host is made from: its edges to the world, the config that was read, its store and its events.
-// create-host.ts gives it the real ones; tests and the simulation give it others.
+// What a host is created from: clock, processes and HTTP, the config, its store and its events.
+// create-host.ts passes the real ones; tests and the simulation pass others.
 
+import type { LoadedConfig } from '../config/loaded.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { EventHub } from '../observe/events.ts';
 import type { Store } from '../store/store.ts';
 import type { Identity } from '../upstream/negotiate.ts';
-import type { Edges } from './servers/server.ts';
+import type { ApplyOptions } from './host.ts';
+import type { Edges } from './servers/server-parts.ts';
 
 export interface HostParts {
   readonly edges: Edges;
@@ -17,12 +19,17 @@ export interface HostParts {
   readonly instance: string;
   readonly startedBy: string;
   readonly events: EventHub;
-  /** Do clients stand behind this host (a gateway): is everything carried, may servers ask back? */
+  /**
+   * Whether this host serves clients (a gateway): then everything is forwarded, and servers may
+   * send requests.
+   */
   readonly hasClients: boolean;
-  /** How many processors this machine has; lists start so many servers at once as they can bear. */
+  /** How many processors this machine has; it decides how many servers lists start at once. */
   readonly processors?: number;
   /** Reads one server's entry by the rules of the config file. */
   readonly readEntry: (name: string, entry: Readonly<Record<string, unknown>>) => ServerConfig;
+  /** Reads a whole config by the same rules. */
+  readonly readConfig: (options: ApplyOptions) => LoadedConfig;
   /** Ends what the host was given, after its servers have ended. */
   readonly release: () => Promise<void>;
 }

@@ -1,24 +1,30 @@
-// The host as a program sees it: every MCP server of a config, supervised, behind one object. This file
-// holds the words alone; host-core.ts implements them. How the host works inside is not part of this
-// contract, and neither is what the gateway (gateway-face.ts) and the commands (command-face.ts) need.
+// The host's interface for programs: every MCP server of a config, supervised, behind one object.
+// host-core.ts implements it. How the host works inside is not part of this interface, and neither
+// is what the gateway (gateway-face.ts) and the commands (command-face.ts) need.
 
 import type { CacheStats } from '../cache/cache.ts';
-import type { RemoteServerInput, ServerInput, StdioServerInput } from '../config/config-input.ts';
+import type {
+  ConfigInput,
+  RemoteServerInput,
+  ServerInput,
+  StdioServerInput,
+} from '../config/config-input.ts';
 import type { HostEvent } from '../observe/events.ts';
 import type { Guard } from '../policy/access.ts';
 import type { BudgetLimits } from '../policy/budget.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Lease } from '../supervise/leases.ts';
+import type { AppliedConfig } from './apply.ts';
 import type { CallResult, Progress } from './call-result.ts';
 import type { Discovered, Searched, ToolDefinition } from './discovery.ts';
 import type { HostStatus } from './status.ts';
 
-/** What may be said about one call. */
+/** The options of one call. */
 export interface CallOptions {
   /**
-   * Gives up: the server is told, and the call throws `cancelled`. With an idempotency key the call is
-   * prevented only while it has not been sent; afterwards it goes on, and its answer is kept for
-   * whoever uses the key again.
+   * Cancels: the server is notified, and the call throws `cancelled`. With an idempotency key the
+   * call is prevented only while it has not been sent; afterwards it goes on, and its answer is
+   * kept for the next call with that key.
    */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -37,9 +43,9 @@ export interface CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What may be said when the tools of one server are listed. */
+/** The options for listing the tools of one server. */
 export interface ToolsOptions {
-  /** On whose behalf it is asked; absent: the local user. */
+  /** On whose behalf it is requested; absent: the local user. */
   readonly principal?: Principal | undefined;
   /**
    * True: the list as a gateway has last read it, without starting the server; it is asked only if there
@@ -48,22 +54,30 @@ export interface ToolsOptions {
   readonly kept?: boolean | undefined;
 }
 
-/** What may be said when the tools of all servers are listed. */
+/** The options for listing the tools of all servers. */
 export interface DiscoverOptions extends ToolsOptions {
   /** How long one server may take, in milliseconds; one that takes longer is an error entry. Absent: 10000. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** What may be said when tools are searched. */
+/** The options of a search. */
 export interface SearchOptions extends ToolsOptions {
   /** How many hits are given at most; absent: 10. */
   readonly limit?: number | undefined;
 }
 
-/** What may be said when the state is read. */
+/** The options for reading the state. */
 export interface StatusOptions {
-  /** On whose behalf it is asked; absent: the local user. */
+  /** On whose behalf it is requested; absent: the local user. */
   readonly principal?: Principal | undefined;
+}
+
+/** Another config for a running host: the keys of one, or the file that holds one. */
+export interface ApplyOptions extends ConfigInput {
+  /** A config file to read; keys of a config beside it are refused. Absent: the keys are the config. */
+  readonly configFile?: string | undefined;
+  /** The directory that relative paths start from. Absent: the one that the host was made with. */
+  readonly baseDir?: string | undefined;
 }
 
 /** Who keeps a server open. */
@@ -136,6 +150,18 @@ export interface Host extends AsyncDisposable {
   spawn(spec: ServerSpec, options?: SpawnOptions): Promise<string>;
 
   /**
+   * Gives the host another config while it runs. Only what differs changes: servers come and go, take over
+   * what they can, and get another process or connection where they must. Calls under way on a server that
+   * is removed or replaced may end; the result is there when its old processes have ended. Settings that
+   * cannot change while running stay as they are, and the result says which. Servers that were added by
+   * `spawn` stay. A second call waits for the first.
+   *
+   * Throws a `Fault`, and then changes nothing: `invalid_request` for a config that cannot be used, `denied`
+   * where the guard says so (it is asked about `spawn`, `stop` and `reload`), `draining` when the host ends.
+   */
+  apply(config: ApplyOptions): Promise<AppliedConfig>;
+
+  /**
    * Ends the server's processes and forgets its failures, an ejection and its cached results. It is no
    * longer kept running; a later call starts it again.
    *
@@ -169,22 +195,20 @@ export interface Host extends AsyncDisposable {
   tools(server: string, options?: ToolsOptions): Promise<readonly ToolDefinition[]>;
 
   /**
-   * Every tool of every server that the principal may call, in the order of the names. A server that cannot
-   * be asked is one entry with its fault.
-   *
-   * Throws a `Fault`: `invalid_request` for a `deadlineMs` that is not a duration; never for a server.
+   * Every tool of every server that the principal may call, in the order of the names. A server
+   * that fails is one entry with its fault.
    */
   discover(options?: DiscoverOptions): Promise<readonly Discovered[]>;
 
   /**
-   * The tools that fit the words best, across all servers, best first. Servers that cannot be asked are
+   * The tools that match the words best, across all servers, best first. Servers that fail are
    * listed in `errors`. Throws nothing.
    */
   search(words: string, options?: SearchOptions): Promise<Searched>;
 
   /**
-   * What state the host is in, and those of its servers that the principal may know of. Starts nothing, asks
-   * no server, throws nothing.
+   * The state of the host, and of those servers that the principal may see. Starts nothing,
+   * contacts no server, throws nothing.
    */
   status(options?: StatusOptions): HostStatus;
 
@@ -198,8 +222,9 @@ export interface Host extends AsyncDisposable {
   events(signal?: AbortSignal): AsyncGenerator<HostEvent, void, void>;
 
   /**
-   * Sets who may do what: the guard is asked before everything that a principal does, sees or hears. Null, as
-   * at the beginning: the local user may do everything, and other principals nothing.
+   * Sets who may do what: the guard is called before everything that a principal does, sees or
+   * receives. Null, as at the beginning: the local user may do everything, and other principals
+   * nothing.
    */
   setGuard(guard: Guard | null): void;
 

@@ -1,4 +1,4 @@
-// Who we say we are: the name and version in our own package.json.
+// The name and version of Holdfast, from its package.json.
 
 import { readFileSync } from 'node:fs';
 import type { Identity } from '../upstream/negotiate.ts';

@@ -1,6 +1,6 @@
-// What the call pipeline works with, made once for each host: clocks, budgets, the cache, the servers
-// by name and what they report to. This is the private face of a host. Only src/host sees it; the gateway,
-// the commands and programs that embed the library have contracts of their own (gateway-face.ts,
+// The parts that the call pipeline uses, created once for each host: clocks, budgets, the cache,
+// the servers by name and what they report to. Only src/host sees them; the gateway, the commands
+// and programs that embed the library have interfaces of their own (gateway-face.ts,
 // command-face.ts, host.ts).
 
 import { ResponseCache } from '../cache/cache.ts';
@@ -14,6 +14,7 @@ import { Access } from '../policy/access.ts';
 import { Budgets } from '../policy/budget.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
+import { LiveConfig } from './apply.ts';
 import { CallEvents } from './call/call-events.ts';
 import { CallObservers } from './call/call-observer.ts';
 import type { CallParts } from './call/call-parts.ts';
@@ -24,8 +25,9 @@ import { isKeptRecord, KeptCatalogues } from './lists/kept-catalogues.ts';
 import { containedClock } from './servers/contained-edges.ts';
 import { IdlePool } from './servers/idle-pool.ts';
 import { Registry } from './servers/registry.ts';
-import type { Server, ServerParts } from './servers/server.ts';
+import type { Server } from './servers/server.ts';
 import { isFacts } from './servers/server-facts.ts';
+import type { ServerParts } from './servers/server-parts.ts';
 import { isStartRecord } from './servers/start-history.ts';
 import { placesFor, StartPlaces } from './servers/start-places.ts';
 import { BegunTasks } from './tasks/begun-tasks.ts';
@@ -47,7 +49,8 @@ export class PipelineParts implements CallParts {
   readonly defects: Defects;
   readonly tasks: BegunTasks;
   readonly registry: Registry;
-  /** Set when the host begins to end: from then on no server is found. */
+  readonly live: LiveConfig;
+  /** Set when the host begins to shut down: from then on no server is found. */
   isEnding = false;
 
   constructor(given: HostParts) {
@@ -71,8 +74,16 @@ export class PipelineParts implements CallParts {
     this.tasks = new BegunTasks(this.clock, (news) => this.news.task(news));
     this.pool = new IdlePool(config.maxIdle, () => this.registry.slots());
     this.places = new StartPlaces(this.clock, placesFor(given.processors ?? 1));
-    this.registry = new Registry({ ...given, server: this.#serverParts(given) });
-    for (const [name, entry] of Object.entries(config.mcpServers)) this.registry.add(name, entry);
+    this.registry = new Registry({
+      ...given,
+      server: this.#serverParts(given),
+      news: this.news,
+      ended: (name) => {
+        this.traffic.serverGone(name);
+        this.defects.forget(name);
+      },
+    });
+    this.live = new LiveConfig(given, this);
   }
 
   #serverParts({ edges, events, identity, hasClients, store }: HostParts): ServerParts {

@@ -1,5 +1,5 @@
-// What state everything is in, read from the servers and the parts of the host. A reading, never an
-// action: nothing is started, asked or waited for. What the words mean is in status.ts.
+// Reads the state of the host and its servers. It only reads: nothing is started, contacted or
+// waited for. status.ts has the types.
 
 import { serverRequest } from '../policy/access.ts';
 import type { Principal } from '../policy/principal.ts';
@@ -9,7 +9,7 @@ import type { Server } from './servers/server.ts';
 import type { HostStatus, ServerState, ServerStatus } from './status.ts';
 
 export class StatusReading {
-  /** What a face has to say of a server besides its state: one line, or null. */
+  /** What another part adds about a server besides its state: one line, or null. */
   explain: (server: string) => string | null = () => null;
   readonly #parts: PipelineParts;
   readonly #given: HostParts;
@@ -21,9 +21,9 @@ export class StatusReading {
     this.#startedAt = parts.clock.now();
   }
 
-  /** Of the servers that this principal may know of. */
+  /** Of the servers that this principal may see. */
   all(principal: Principal): HostStatus {
-    const { identity, instance, startedBy, configFile, disabled, store } = this.#given;
+    const { identity, instance, startedBy, configFile, store } = this.#given;
     const { access, cache, clock, defects, registry, traffic } = this.#parts;
     const mayKnow = ({ name }: { readonly name: string }) =>
       access.isAllowed(principal, serverRequest('status', name));
@@ -31,7 +31,9 @@ export class StatusReading {
       .byName()
       .filter(mayKnow)
       .map((server) => this.of(server));
-    const off = [...disabled].map(([name, cause]) => disabledStatus(name, cause)).filter(mayKnow);
+    const off = [...registry.disabled]
+      .map(([name, cause]) => disabledStatus(name, cause))
+      .filter(mayKnow);
     return {
       version: identity.version,
       instance,
@@ -62,7 +64,7 @@ interface Moment {
 
 const shownStderrLines = 20;
 
-/** `note` is what a face has to say of a server besides its state. */
+/** `note` is what another part adds about a server besides its state. */
 function serverStatus(
   server: Server,
   cacheEntries: number,

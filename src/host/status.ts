@@ -1,11 +1,11 @@
-// What `status` says of the host and its servers: the words, and what of them is told to somebody who may
-// not know everything. How they are read is in status-reading.ts.
+// The types of `status`, and what of it is shown to somebody who may not see everything.
+// status-reading.ts reads the values.
 
 import type { CacheStats } from '../cache/cache.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
 import type { NoiseCounts } from '../observe/noise-text.ts';
 import type { CallCounts } from '../observe/traffic.ts';
-import { disclosedRecord, seesOperations } from '../policy/disclosure.ts';
+import { disclosedRecord, isOperator } from '../policy/disclosure.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
@@ -42,7 +42,7 @@ export interface ServerChild {
   readonly client: string | null;
   /** `modern`: MCP 2026-07-28. `legacy`: an earlier version. */
   readonly era: 'legacy' | 'modern';
-  /** What the clients it was greeted for can be asked; null where that travels with each request. */
+  /** The capabilities that were declared to it; null where they are part of each request. */
   readonly class: string | null;
   /** The client's folder that it runs in; null: the folder of its config entry. */
   readonly folder: string | null;
@@ -60,7 +60,10 @@ export interface ServerStatus {
   readonly name: string;
   /** What it is doing. */
   readonly state: ServerState;
-  /** Why it is in this state, and what clients miss of it, in one line; null if there is nothing. */
+  /**
+   * Why it is in this state, and which of its tools clients do not get, in one line; null if there
+   * is nothing.
+   */
   readonly cause: string | null;
   /** How it is talked to: a process, Streamable HTTP, or the transport of 2024. */
   readonly transport: 'stdio' | 'http' | 'sse';
@@ -104,9 +107,12 @@ export interface ServerStatus {
   readonly cacheEntries: number;
   /** How many tools it offers; null: they were not listed yet. */
   readonly tools: number | null;
-  /** What holds its processes together when the host is killed; null: none runs. */
+  /** What ends its processes when the host is killed; null: none runs. */
   readonly containment: Containment | null;
-  /** How its limits of memory and processes are kept: by the kernel, by polling, or there are none; null: none runs. */
+  /**
+   * How its limits of memory and processes are enforced: by the kernel, by polling, or there are
+   * none; null: none runs.
+   */
   readonly limitsEnforced: 'cgroup' | 'poll' | 'none' | null;
   /** How much it has sent that belongs to no call, by kind; kinds that were not seen are absent. */
   readonly noise: NoiseCounts;
@@ -120,7 +126,7 @@ export interface HostStatus {
   readonly version: string;
   /** An id of this host, another one for every start. */
   readonly instance: string;
-  /** What made it: `library`, `serve`, `command`, or what `createHost` was told. */
+  /** What created it: `library`, `serve`, `command`, or what was passed to `createHost`. */
   readonly startedBy: string;
   /** The config file; null: the config was given as an object. */
   readonly config: string | null;
@@ -136,11 +142,13 @@ export interface HostStatus {
   readonly cache: CacheStats;
   /** How calls have ended. */
   readonly calls: CallCounts;
-  /** Errors of our own that were contained; the event log has their causes. */
+  /** Internal errors that were contained; the event log has their causes. */
   readonly internalErrors: number;
 }
 
-/** The same for somebody who may not know of every server, or of every tool whose fault came last. */
+/**
+ * The same for a principal that may not see every server, or every tool that had the last fault.
+ */
 export function knownStatus(
   status: HostStatus,
   mayKnow: (server: string, tool: string | null) => boolean,
@@ -156,14 +164,14 @@ export function knownStatus(
   };
 }
 
-/** The same for somebody who may not see how the servers are run. */
+/** The same for a principal that may not see how the servers are run. */
 export function disclosedStatus(status: HostStatus, principal: Principal): HostStatus {
-  if (seesOperations(principal)) return status;
+  if (isOperator(principal)) return status;
   const { disk, servers } = status;
   return {
     ...status,
     config: null,
-    disk: disk.ok ? disk : { ok: false, problem: "the gateway's disk fails" },
+    disk: disk.ok ? disk : { ok: false, problem: "the gateway's disk is failing" },
     servers: servers.map((server) => openServerStatus(server, principal)),
   };
 }
@@ -173,7 +181,7 @@ function openServerStatus(server: ServerStatus, principal: Principal): ServerSta
   const told = lastFault && disclosedRecord(lastFault, principal);
   return {
     ...server,
-    cause: cause === null ? null : (told?.detail ?? 'its operator knows why'),
+    cause: cause === null ? null : (told?.detail ?? 'only the operator can see the cause'),
     pid: null,
     children: [],
     leases: [],

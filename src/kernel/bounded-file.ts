@@ -1,21 +1,23 @@
-// Reading back a whole file without trusting its size. What lies on a disk may have been replaced by
-// anything, and a file is read into memory as a whole: each caller says how large it can be at most. The
-// size is looked at before the first byte is read, and a file that grows meanwhile, or has no size (a
-// pipe, a device), is left as soon as it has given too much. What a file that is too large means is for
-// the caller.
+// Reads a whole file into memory with a limit on its size. A file on disk may have been replaced by
+// anything, so each caller gives a maximum. The size is checked before the first byte is read; a
+// file that grows meanwhile, or has no size (a pipe, a device), is abandoned as soon as it has
+// delivered more than the limit. The caller decides what a file that is too large means.
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { FileTooLarge } from './file-too-large.ts';
 import { Turns } from './turns.ts';
 
-/** A link put in our place must not lead us elsewhere, nor a pipe make us wait. Windows has no such flags. */
+/**
+ * Do not follow a symbolic link at this path, and do not block on a pipe. Windows has no such
+ * flags.
+ */
 const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** All records are wanted at once when a gateway starts, and a process may have few files open. */
+/** When a gateway starts it reads all records at once, and a process may have few files open. */
 const turns = new Turns(32);
 
-/** A file that nobody but us writes. */
+/** A file that only Holdfast writes. */
 export function readOwnFile(path: string, maxBytes: number): Promise<Buffer> {
   return turns.run(() => readNow(path, maxBytes));
 }
@@ -33,7 +35,9 @@ async function readNow(path: string, maxBytes: number): Promise<Buffer> {
   }
 }
 
-/** A file that a user has written and named: it may be a link to the real one, or a pipe. */
+/**
+ * A file that a user has written and named: it may be a symbolic link to the real one, or a pipe.
+ */
 export function readNamedFile(path: string, maxBytes: number): Buffer {
   const descriptor = openSync(path, 'r');
   try {
@@ -47,7 +51,7 @@ export function readNamedFile(path: string, maxBytes: number): Buffer {
 
 const pieceBytes = 65_536;
 
-/** What has been read so far, in pieces: one piece, if the file keeps to the size that it tells. */
+/** The data read so far, in chunks: one chunk if the file has the size that it reported. */
 class Content {
   readonly #path: string;
   readonly #maxBytes: number;
@@ -59,7 +63,7 @@ class Content {
     this.#path = path;
     this.#maxBytes = maxBytes;
     if (size > maxBytes) throw new FileTooLarge(path, maxBytes);
-    // One byte more: the end is found without another piece.
+    // One byte more, so that the end of the file is found without another chunk.
     this.room = Buffer.allocUnsafe(size === 0 ? pieceBytes : size + 1);
   }
 

@@ -13,7 +13,7 @@ describe('a cancel signal', () => {
     expect(cancelSignal).toMatchObject({ aborted: true, reason: 'gone' });
   });
 
-  it('tells everyone although one throws, and throws that when all know', () => {
+  it('notifies every listener although one throws, and throws that error afterwards', () => {
     const cancelSignal = new CancelSignal();
     const heard: string[] = [];
     cancelSignal.addEventListener('abort', () => {

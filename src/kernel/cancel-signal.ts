@@ -1,5 +1,5 @@
-// A caller's change of mind, as light as it can be: the part of an AbortSignal that the pipeline
-// uses, without the cost of an event target on every call. An AbortSignal fits in its place.
+// A minimal cancellation signal: the part of an AbortSignal that the pipeline uses, without the
+// cost of an event target for every call. An AbortSignal can be used in its place.
 
 export interface Signal {
   readonly aborted: boolean;
@@ -28,7 +28,10 @@ export class CancelSignal implements Signal {
     else this.#others?.delete(listener);
   }
 
-  /** Tells everyone who listens, once. The first error of a listener is thrown when all know. */
+  /**
+   * Notifies every listener, once. The first error of a listener is thrown after all have been
+   * notified.
+   */
   abort(reason?: unknown): void {
     if (this.aborted) return;
     this.aborted = true;

@@ -1,12 +1,12 @@
-// Where something from outside is handled (a message, a timer on somebody's behalf, a callback of the
-// program that embeds us), an error that nobody expected must stay there: it concerns one server or
-// one client, and must not end the process, which serves all of them. What is caught is always told
-// to somebody, who counts it and writes down its cause (observe/defects.ts).
+// Contains unexpected errors where something from outside is handled: a message, a timer for a
+// server or client, a callback of the embedding program. Such an error concerns one server or one
+// client and must not end the process, which serves all of them. Every caught error is passed to a
+// function that counts it and records its cause (observe/defects.ts).
 
-/** Hears of an error that nobody expected. Must not throw. */
+/** Receives an unexpected error. Must not throw. */
 export type Caught = (error: unknown) => void;
 
-/** Runs the work; what it throws is told instead. */
+/** Runs the work; an error that it throws is passed on instead. */
 export function contain(work: () => void, caught: Caught): void {
   try {
     work();
@@ -15,5 +15,8 @@ export function contain(work: () => void, caught: Caught): void {
   }
 }
 
-/** For what needs no answer, such as the failure of a promise; the place where it stands says why. */
+/**
+ * For errors that need no handling, such as a promise whose failure is irrelevant; a comment at
+ * each use says why.
+ */
 export function ignored(): void {}

@@ -1,14 +1,14 @@
-// Timers that are nearly always cancelled before they fire, as the deadlines of calls are, made
-// cheap: those of one length wait in one line, in the order in which they were set, behind a single
-// timer of the real clock that is never moved. It fires at the earliest time anyone could be due,
-// and waits again for whoever is first then. Setting and cancelling touch only the line. A line that
-// nobody waits in any more when its timer fires is forgotten, and there are only so many: a caller may
-// choose any length, and what is left of an extended deadline is hardly ever the same twice. A length
-// that has no line gets a timer of its own.
+// Cheap timers for deadlines, which are nearly always cancelled before they fire. Timers of the
+// same length wait in one queue in the order in which they were set, behind a single timer of the
+// real clock that is never moved. It fires at the earliest time at which one could be due, and is
+// then set again for the first in the queue. Setting and cancelling only touch the queue. A queue
+// that is empty when its timer fires is removed, and the number of queues is bounded, because a
+// caller may choose any length and the rest of an extended deadline is hardly ever the same twice.
+// A length without a queue gets a timer of its own.
 
 import type { Clock } from './clock.ts';
 
-/** A config has a handful of lengths; more lines than this would cost what they are meant to save. */
+/** A config has a handful of lengths; more queues than this would cost more than they save. */
 const maxLines = 32;
 
 export class Deadlines implements Clock, Disposable {
@@ -29,7 +29,7 @@ export class Deadlines implements Clock, Disposable {
     return this.#clock.wallNow();
   }
 
-  /** What waits for a deadline keeps the process alive by itself, so the timer need not. */
+  /** The pending work keeps the process alive by itself, so the timer need not. */
   after(ms: number, task: () => void): Disposable {
     if (this.#latest?.ms !== ms) {
       const line = this.#lineOf(ms);
@@ -39,7 +39,7 @@ export class Deadlines implements Clock, Disposable {
     return this.#latest.add(task);
   }
 
-  /** How many lengths have a line. */
+  /** How many lengths have a queue. */
   get lines(): number {
     return this.#lines.size;
   }
@@ -50,7 +50,7 @@ export class Deadlines implements Clock, Disposable {
     this.#latest = undefined;
   }
 
-  /** Undefined if there is no room for another. */
+  /** Undefined if there is no room for another queue. */
   #lineOf(ms: number): Line | undefined {
     const known = this.#lines.get(ms);
     if (known || this.#lines.size >= maxLines) return known;
@@ -65,11 +65,11 @@ export class Deadlines implements Clock, Disposable {
   }
 }
 
-/** Everyone who waits equally long; the first in is the first due. */
+/** All deadlines of the same length; the first in is the first due. */
 class Line implements Disposable {
   readonly ms: number;
   readonly #clock: Clock;
-  /** Told when the time of the last has passed and nobody waits. */
+  /** Called when the time of the last one has passed and the queue is empty. */
   readonly #empty: () => void;
   #timer: Disposable | undefined;
   first: Place | undefined;
@@ -107,7 +107,7 @@ class Line implements Disposable {
       try {
         task();
       } catch (error) {
-        // Those behind it in the line are due all the same; the clock tells of the error.
+        // The other due deadlines of the queue must still fire; the clock reports the error.
         if (this.first && !this.#timer) this.#arm(0);
         throw error;
       }
@@ -135,7 +135,7 @@ class Place implements Disposable {
     line.last = this;
   }
 
-  /** Leaves the line; leaving twice is the same as once. */
+  /** Removes it from the queue; calling this twice is allowed. */
   [Symbol.dispose](): void {
     const line = this.#line;
     if (!line) return;
@@ -144,13 +144,13 @@ class Place implements Disposable {
     else line.first = this.#after;
     if (this.#after) this.#after.#before = this.#before;
     else line.last = this.#before;
-    // One that has left must hold on to nobody: a collector that has moved it among the old would
-    // keep everyone who came after it, and their calls, for as long.
+    // A removed entry must not reference its neighbours: if the garbage collector has moved it to
+    // the old generation, it would keep all later entries and their calls alive.
     this.#before = undefined;
     this.#after = undefined;
     this.task = left;
   }
 }
 
-/** The task of one who has left. */
+/** The task of a removed entry. */
 function left(): void {}

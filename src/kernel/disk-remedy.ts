@@ -1,10 +1,10 @@
-// What to do about a disk that fails, by the code of the system's error: the words that end the line in
-// which a user hears of it.
+// What a user can do about a disk error, by the code of the system error. The text ends the message
+// that reports the error.
 
 import { ownValue } from './own-value.ts';
 
-const access = 'make it accessible for this user, or set HOLDFAST_STATE to another place';
-const inTheWay = 'something else has its place: move that away';
+const access = 'make it accessible for this user, or set HOLDFAST_STATE to another directory';
+const inTheWay = 'something of another type exists at that path: move it away';
 
 const remedies: Readonly<Record<string, string>> = {
   ENOSPC: 'free space on that disk',
@@ -14,14 +14,14 @@ const remedies: Readonly<Record<string, string>> = {
   EPERM: access,
   EMFILE: 'raise the limit of open files',
   ENFILE: 'raise the limit of open files',
-  ELOOP: 'a link has its place: remove that',
+  ELOOP: 'it is a symbolic link: remove it',
   EISDIR: inTheWay,
   ENOTDIR: inTheWay,
   EEXIST: inTheWay,
   ENXIO: inTheWay,
 };
 
-/** In a few words. */
+/** One short phrase. */
 export function remedyFor(code: string): string {
   return ownValue(remedies, code) ?? 'check the disk';
 }

@@ -1,13 +1,16 @@
-// Durations that come from outside, in milliseconds. A timer of the runtime counts to 2^31 - 1 and
-// fires at once beyond that, so nothing longer is ever asked of it; what is no duration at all is
-// refused where it enters, before it can become a timer that fires at once.
+// Durations that come from outside, in milliseconds. A timer of the runtime can wait at most 2^31 -
+// 1 ms and fires at once beyond that, so longer durations are reduced. A value that is not a
+// duration is refused where it enters, before it can become a timer that fires at once.
 
 import { Fault } from './fault.ts';
 
 /** Nearly 25 days. */
 export const longestTimerMs = 2_147_483_647;
 
-/** Anything longer, Infinity too, counts as the longest. Throws `invalid_request` for what is no duration. */
+/**
+ * Longer durations, including Infinity, become the longest. Throws `invalid_request` for a value
+ * that is not a duration.
+ */
 export function durationFrom(ms: unknown, option: string): number {
   if (typeof ms === 'number' && ms > 0) return Math.min(ms, longestTimerMs);
   const given = typeof ms === 'number' ? String(ms) : `a ${typeof ms}`;

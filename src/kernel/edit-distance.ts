@@ -1,5 +1,5 @@
-// How many slips of the finger lie between two words: a letter missing, added or changed, or two
-// neighbours swapped. What is near enough to be a suggestion is decided by whoever suggests.
+// The edit distance of two words: letters missing, added or changed, or two neighbours swapped. The
+// caller decides which distance is small enough for a suggestion.
 
 /**
  * Damerau-Levenshtein distance (adjacent swaps, no part edited twice), row by row; Infinity as

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Fault, type FaultCode, faultFrom, faultTable } from './fault.ts';
 
 describe('a fault', () => {
-  it('says nothing left us unless told otherwise', () => {
+  it('has dispatched "no" by default', () => {
     const fault = new Fault('unavailable', 'files cannot be started');
     expect(fault.toJSON()).toEqual({
       code: 'unavailable',
@@ -32,12 +32,12 @@ describe('a fault', () => {
     );
   });
 
-  it('keeps what was said about retrying by whoever raised it', () => {
+  it('keeps the retryable flag of the code that raised it', () => {
     const fault = new Fault('budget_exceeded', 'wait a minute', { retryable: true });
     expect(fault.with({ server: 'files', attempts: 0 }).record.retryable).toBe(true);
   });
 
-  it('keeps its code, its words, its facts and its cause when it learns more', () => {
+  it('keeps its code, its detail, its facts and its cause when facts are added', () => {
     const cause = new Error('EPIPE');
     const fault = new Fault('unavailable', 'gone', { stderr: 'boom', generation: 3 }, cause);
     const named = fault.with({ server: 'files', tool: 'read' });

@@ -1,10 +1,10 @@
 // Everything that can go wrong with a call, as one table and one class. A fault is typed where it
-// happens, from an errno, a status, a signal or a state, never from the text of a message; it says
-// whether the request may have left us (`dispatched`), because that alone decides if it may run
-// again. A tool result with `isError` is a result, not a fault: it proves the server is alive.
+// happens, from an errno, a status, a signal or a state, never from the text of a message. It says
+// whether the request may have been sent (`dispatched`), because that decides whether it may run
+// again. A tool result with `isError` is a result, not a fault: it shows that the server works.
 
 /**
- * Whether the request left us. `no`: it was still in our own queue. `maybe`: it was handed to the
+ * Whether the request was sent. `no`: it was still in our own queue. `maybe`: it was handed to the
  * pipe or socket. `yes`: the server has referred to it.
  */
 export type Dispatched = 'no' | 'maybe' | 'yes';
@@ -12,13 +12,15 @@ export type Dispatched = 'no' | 'maybe' | 'yes';
 interface FaultRow {
   /** The exit code of a command that ends in this fault. */
   readonly exit: 1 | 2 | 3 | 4 | 5;
-  /** Does it count against the server's circuit breaker? */
+  /** Whether it counts against the server's circuit breaker. */
   readonly trips: boolean;
-  /** May the caller usefully try the same call again, if it was not dispatched? */
+  /** Whether the same call can succeed later, if it was not dispatched. */
   readonly retryable: boolean;
 }
 
-/** The codes are permanent: scripts and agents decide by them. `FaultCode` says when each is met. */
+/**
+ * The codes are permanent: scripts and agents decide by them. `FaultCode` says when each occurs.
+ */
 export const faultTable = {
   not_found: { exit: 2, trips: false, retryable: false },
   invalid_request: { exit: 2, trips: false, retryable: false },
@@ -56,14 +58,14 @@ export const faultTable = {
  * - `circuit_open`: the server failed several times in a row; see `retryAfterMs`
  * - `ejected`: the server was restarted too often; `reload` brings it back
  * - `overloaded`: too many calls wait for the server, or this machine lacks memory or descriptors
- * - `draining`: the host is ending
+ * - `draining`: the host is shutting down
  * - `timeout`: no answer came in time
- * - `cancelled`: the caller gave up
+ * - `cancelled`: the caller cancelled it
  * - `outcome_unknown`: the call was sent, then the server was lost; it may have run and was not repeated
  * - `frame_too_large`: the answer was larger than `limits.frameBytes`
  * - `protocol_violation`: what the server sent is not MCP
  * - `quarantined`: the tool's definition has changed since it was approved
- * - `auth_required`: the server wants a login
+ * - `auth_required`: the server requires a login
  * - `internal`: an error of Holdfast itself
  */
 export type FaultCode = keyof typeof faultTable;
@@ -74,15 +76,15 @@ export interface RpcError {
   readonly code: number;
   /** Its message. */
   readonly message: string;
-  /** More about it, as it came; absent: nothing. */
+  /** Additional data, as received; absent: none. */
   readonly data?: unknown;
 }
 
-/** A fault as plain data; the same in the library, in `--json` and in what an agent sees. */
+/** A fault as plain data; the same in the library, in `--json` and for MCP clients. */
 export interface FaultRecord {
   /** What went wrong. */
   readonly code: FaultCode;
-  /** The server that was asked; empty if none was meant. */
+  /** The server that was called; empty: none. */
   readonly server: string;
   /** The tool that was called; absent: none. */
   readonly tool?: string;
@@ -90,15 +92,18 @@ export interface FaultRecord {
   readonly dispatched: Dispatched;
   /** How often the call was sent. */
   readonly attempts: number;
-  /** True: the same call may be made again without running twice, and may then succeed. */
+  /** True: the same call can be repeated without running twice, and may then succeed. */
   readonly retryable: boolean;
-  /** How long to wait before the next try, in milliseconds; absent: not known. */
+  /** How long to wait before the next attempt, in milliseconds; absent: not known. */
   readonly retryAfterMs?: number;
   /** Which start of the server it was sent to, counted from 1; absent: none. */
   readonly generation?: number;
-  /** What went wrong, in words for people, and where possible what to do. */
+  /** What went wrong, as text for people, and where possible what to do. */
   readonly detail: string;
-  /** What the server last wrote to standard error, without secrets; only for the local user. Absent: nothing. */
+  /**
+   * The last lines that the server wrote to standard error, without secrets; only for the local
+   * user. Absent: none.
+   */
   readonly stderr?: string;
   /** With `rpc_error`: what the server answered. Absent otherwise. */
   readonly rpc?: RpcError;
@@ -110,19 +115,22 @@ export interface FaultRecord {
   readonly spent?: number;
 }
 
-/** What a place that raises a fault knows; the call pipeline adds the rest. */
+/** The facts known where a fault is created; the call pipeline adds the rest. */
 export type FaultFacts = Partial<Omit<FaultRecord, 'code' | 'detail'>>;
 
-/** What a call throws. `message` is the `detail` of the record; `cause` is what led to it, if anything did. */
+/**
+ * The error that a call throws. `message` is the `detail` of the record; `cause` is the underlying
+ * error, if there is one.
+ */
 export class Fault extends Error {
-  /** Tells it from other errors. */
+  /** Distinguishes it from other errors. */
   override readonly name = 'Fault';
   /** What went wrong. */
   readonly code: FaultCode;
-  /** All that is known, as plain data. */
+  /** All facts, as plain data. */
   readonly record: FaultRecord;
 
-  /** What the facts leave out is taken to be: no server, not sent, no attempt. */
+  /** Missing facts default to: no server, not sent, no attempt. */
   constructor(code: FaultCode, detail: string, facts: FaultFacts = {}, cause?: unknown) {
     super(detail, cause === undefined ? undefined : { cause });
     const dispatched = facts.dispatched ?? 'no';
@@ -143,7 +151,7 @@ export class Fault extends Error {
     return this.record.dispatched;
   }
 
-  /** The same fault with more of the facts filled in. Whether to retry follows the new facts. */
+  /** The same fault with more facts. Whether to retry follows from the new facts. */
   with(facts: FaultFacts): Fault {
     const { retryable, ...known } = this.record;
     const isRejudged = facts.dispatched !== undefined && facts.dispatched !== this.dispatched;
@@ -151,19 +159,22 @@ export class Fault extends Error {
     return new Fault(this.code, this.record.detail, { ...kept, ...facts }, this.cause);
   }
 
-  /** The same fault with more of its cause in words. */
+  /** The same fault with a longer detail. */
   because(why: string): Fault {
     const { code, detail, ...facts } = this.record;
     return new Fault(code, `${detail}; ${why}`, facts, this.cause);
   }
 
-  /** The record, so that `JSON.stringify` gives all of it. */
+  /** The record, so that `JSON.stringify` includes all of it. */
   toJSON(): FaultRecord {
     return this.record;
   }
 }
 
-/** At an edge: whatever was thrown becomes a fault; what is not one of ours is a defect of ours. */
+/**
+ * Converts anything that was thrown into a fault; an error that is not a Fault is an internal
+ * error.
+ */
 export function faultFrom(thrown: unknown): Fault {
   if (thrown instanceof Fault) return thrown;
   const detail = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,6 +1,8 @@
-// A file that was not read because of its size. What that means is for whoever wanted to read it.
+// The error for a file that was not read because of its size. The reader decides what that means.
 
-/** The file is larger than anything that was written there. It has not been read, or not to its end. */
+/**
+ * The file is larger than anything that Holdfast writes there. It was not read, or not to its end.
+ */
 export class FileTooLarge extends Error {
   readonly maxBytes: number;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { printableJson, printableLine, printableText } from './printable.ts';
 
-describe('text of strangers', () => {
+describe('text from outside', () => {
   it('keeps ordinary text of any script, tabs and line breaks', () => {
     const text = 'naïve\tтекст 日本語 👩‍👩‍👧\nsecond line';
     expect(printableText(text)).toBe(text);

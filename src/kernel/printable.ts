@@ -1,7 +1,7 @@
-// Text of strangers made harmless to look at. What a server writes ends up on somebody's terminal
-// and in somebody's log: a control character there can move the cursor, change the title, turn the
-// reading direction or hide words from a person that a model still reads. Each such character is
-// shown as its escape instead; ordinary text, in any script, is left as it is.
+// Makes text from outside safe to display. The output of a server ends up on terminals and in logs:
+// a control character in it can move the cursor, change the title, change the reading direction, or
+// hide words from a person that a model still reads. Each such character is shown as its escape;
+// ordinary text, in any script, is unchanged.
 
 /** Controls (but not tab and line feed), line separators, changes of direction, invisible tags. */
 const unruly =
@@ -24,7 +24,8 @@ export function printableLine(text: string): string {
  * all of them inside its strings.
  */
 export function printableJson(json: string): string {
-  // Nearly all of it is ASCII, of which JSON itself escapes all but one; an event of every call passes here.
+  // Nearly all of it is ASCII, where JSON escapes every control character but one. Every call event
+  // passes through here, so this is kept fast.
   if (Buffer.byteLength(json) === json.length && !json.includes(deleteCharacter)) return json;
   return json.replace(unruly, (character) =>
     [...Array(character.length).keys()].map((at) => unitEscape(character, at)).join(''),

@@ -1,26 +1,31 @@
-// Replaces known secret values in a text by the names they have. What a server writes to stderr, and what
-// an error says about a command or an address, is shown to people and kept on disk; a password in it must
-// not be. The name that stands there instead tells a person what it was. Only values that are known can be
-// found: which those are is decided elsewhere (`config/secrets.ts`).
+// Replaces known secret values in a text by their names. The stderr of a server, and errors about a
+// command or an address, are shown to people and stored on disk, so they must not contain
+// passwords. The name in place of a value tells the reader what was there. Only known values can be
+// found; `config/secrets.ts` decides which those are.
 
 import { Fault } from './fault.ts';
 
 export interface Secret {
-  /** What stands in its place, such as `env API_KEY`. */
+  /** The replacement, such as `env API_KEY`. */
   readonly name: string;
   readonly value: string;
 }
 
-/** A shorter value is no secret worth the name, and occurs in ordinary words. */
+/** A shorter value is not a serious secret, and occurs in ordinary words. */
 const shortest = 6;
 
-/** The access tokens of the gateway itself: their values are nowhere, but their form is known. */
+/**
+ * The access tokens of the gateway itself: their values are not stored, but their format is known.
+ */
 const ownToken = 'hf_[A-Za-z0-9_-]{40,}';
 
 export class Redactor {
   /** One for each form of each secret of one server's config; made once. */
   readonly #names = new Map<string, string>();
-  /** Of the longest form: how much of a text must be seen before a part of it is judged. */
+  /**
+   * The length of the longest form: how much of a text must be seen before a part of it can be
+   * judged.
+   */
   readonly longest: number;
   #pattern: RegExp | undefined;
 
@@ -40,9 +45,9 @@ export class Redactor {
     return text.replace(this.#pattern, (found) => `[${this.#names.get(found) ?? 'access token'}]`);
   }
 
-  /** The same for everything in a fault that is words of ours or stderr. */
+  /** The same for all text in a fault that is ours or comes from stderr. */
   fault(fault: Fault): Fault {
-    // The server's own error is its answer to its caller, and is carried as it came.
+    // The server's own error is its answer to the caller and is forwarded unchanged.
     if (fault.code === 'rpc_error') return fault;
     const { code, detail, stderr, ...facts } = fault.record;
     const shown = this.text(detail);
@@ -52,7 +57,7 @@ export class Redactor {
   }
 }
 
-/** As it is, line by line, and as JSON and addresses write it. */
+/** The forms in which a value can appear: as it is, line by line, in JSON, in a URL. */
 function formsOf(value: string): readonly string[] {
   const lines = value.includes('\n') ? value.split(/\r?\n/).map((line) => line.trim()) : [];
   return [value, ...lines, JSON.stringify(value).slice(1, -1), encoded(value)];
@@ -62,7 +67,7 @@ function encoded(value: string): string {
   try {
     return encodeURIComponent(value);
   } catch {
-    // Half a surrogate pair has no such form.
+    // Half of a surrogate pair has no such form.
     return value;
   }
 }

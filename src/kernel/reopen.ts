@@ -1,17 +1,20 @@
-// How long to wait before a stream that should always stand is opened again: longer each time, but only
-// briefly again after a stretch of health, because many servers and proxies end a stream now and then.
+// How long to wait before a permanent stream is opened again: longer each time, but only briefly
+// after it was healthy for a while, because many servers and proxies end a stream from time to
+// time.
+
+import { backoffMs } from './backoff.ts';
 
 const firstReopenMs = 1_000;
 /** A stream that lasted this long was healthy. */
 const healthyMs = 30_000;
 
-/** What is known when a stream has ended. */
+/** What is known about a stream that has ended. */
 export interface EndedStream {
   /** How long we waited before we opened it; 0 for the first. */
   readonly waitedMs: number;
-  /** How long it stood; 0 if it was never there. */
+  /** How long it was open; 0 if it was never open. */
   readonly lastedMs: number;
-  /** How long the server wants us to wait. */
+  /** The delay that the server asked for. */
   readonly retryMs?: number | undefined;
 }
 
@@ -20,6 +23,6 @@ export function reopenMs(
   longestMs: number,
 ): number {
   const isFirst = waitedMs === 0 || lastedMs >= healthyMs;
-  const ms = isFirst ? firstReopenMs : Math.min(waitedMs * 2, longestMs);
+  const ms = isFirst ? firstReopenMs : backoffMs({ firstMs: waitedMs, longestMs }, 1);
   return Math.max(ms, retryMs);
 }

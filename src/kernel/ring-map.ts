@@ -1,9 +1,9 @@
-// A table for what comes and goes all the time, as requests do. A Map would do, but not well: with
-// Maps in these places most of what a call had made survived the collector's quick rounds, until the
-// next full one (bench/README.md has the figures). The likely reason: when its inner table is full the
-// engine makes a new one, and the old one still leads to it and to all that was in it. So keys that
-// are whole numbers, which nearly all ids are, have a fixed place in a ring; a Map takes what is left
-// over: other keys, and numbers whose place is taken.
+// A table for short-lived entries such as requests. It replaces a Map, because with a Map most of
+// the objects of a call survived the quick rounds of the garbage collector until the next full one
+// (bench/README.md has the figures). The likely reason: when its inner table is full, the engine
+// creates a new one, and the old one still references it and everything that was in it. So keys
+// that are whole numbers, which nearly all ids are, have a fixed slot in a ring; a Map holds the
+// rest: other keys, and numbers whose slot is taken.
 
 export class RingMap<Key, Value> {
   readonly #places: number;
@@ -12,7 +12,7 @@ export class RingMap<Key, Value> {
   #others: Map<Key, Value> | undefined;
   #size = 0;
 
-  /** So many places; the ring is made when the first key comes. */
+  /** The number of slots; the ring is created with the first key. */
   constructor(places: number) {
     this.#places = places;
   }
@@ -56,7 +56,9 @@ export class RingMap<Key, Value> {
     return true;
   }
 
-  /** In no particular order; what is added or removed meanwhile may or may not be there. */
+  /**
+   * In no particular order; entries that are added or removed meanwhile may or may not be included.
+   */
   values(): readonly Value[] {
     if (this.#size === 0) return [];
     const inRing = this.#values.filter((value) => value !== undefined) as Value[];
@@ -75,7 +77,7 @@ export class RingMap<Key, Value> {
     this.#values = new Array(this.#places).fill(undefined);
   }
 
-  /** -1 for a key that has no place of its own. */
+  /** -1 for a key without a slot. */
   #placeOf(key: unknown): number {
     const isPlain = typeof key === 'number' && Number.isSafeInteger(key) && key >= 0;
     return isPlain ? key % this.#places : -1;

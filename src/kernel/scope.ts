@@ -1,6 +1,5 @@
-// A scope owns things that must be freed, and frees them in the reverse order in which they were
-// taken, once, even when one of them fails. It stands in for AsyncDisposableStack, which Node 20
-// does not have.
+// A scope owns resources and frees them once, in reverse order of acquisition, even if one of them
+// fails. It replaces AsyncDisposableStack, which Node 20 does not have.
 
 export class Scope implements AsyncDisposable {
   readonly #cleanups: (() => void | Promise<void>)[] = [];
@@ -13,7 +12,7 @@ export class Scope implements AsyncDisposable {
     this.#cleanups.push(cleanup);
   }
 
-  /** Takes ownership of a disposable thing and returns it. */
+  /** Takes ownership of a disposable object and returns it. */
   own<T extends Disposable | AsyncDisposable>(thing: T): T {
     this.defer(() =>
       Symbol.asyncDispose in thing

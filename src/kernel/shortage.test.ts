@@ -12,7 +12,7 @@ describe('a shortage of our own', () => {
     expect(shortageOf(failed(code))).toBeUndefined();
   });
 
-  it('is told by the code alone, never by the words', () => {
+  it('is recognised only by the code, never by the message', () => {
     expect(shortageOf(new Error('EMFILE: too many open files'))).toBeUndefined();
     expect(shortageOf('EMFILE')).toBeUndefined();
   });

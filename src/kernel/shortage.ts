@@ -1,7 +1,7 @@
-// A shortage of our own: this process or this machine has no more descriptors, processes or memory.
-// It says nothing about the server that was to be started or reached, so it is a fault of its own
-// kind (`overloaded`), trips no breaker and spends nobody's restart budget. Told by the code of the
-// system error alone.
+// Resource shortages of the host itself: this process or this machine has no more descriptors,
+// processes or memory. Such an error says nothing about the server that was to be started or
+// reached, so it is a fault of its own kind (`overloaded`), does not trip a breaker and does not
+// use up a restart budget. It is recognised by the code of the system error only.
 
 const shortages: ReadonlyMap<unknown, string> = new Map([
   ['EMFILE', 'this host has too many open files'],
@@ -11,7 +11,7 @@ const shortages: ReadonlyMap<unknown, string> = new Map([
   ['ENOBUFS', 'this machine is out of network buffers'],
 ]);
 
-/** The shortage in words, with its code; undefined for any other error. */
+/** The shortage as text, with its code; undefined for any other error. */
 export function shortageOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   const words = shortages.get(error.code);

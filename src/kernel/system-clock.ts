@@ -11,7 +11,7 @@ class SystemTimer implements Disposable {
     if (background) this.#timer.unref();
   }
 
-  /** Longer than one timer can be: as many after another as it takes. */
+  /** A delay longer than one timer allows is split into several timers. */
   static long(ms: number, task: () => void, background: boolean): SystemTimer {
     const next = () => {
       leftMs -= longestTimerMs;

@@ -1,11 +1,11 @@
-// Work that takes turns: so many pieces at a time, the rest in the order in which it came. For what is
-// done for each server at once and holds something of which a process has few, such as open files.
+// Runs a limited number of tasks at the same time, the rest in the order in which they came. For
+// work that is done for every server at once and uses a scarce resource such as open files.
 
 export class Turns {
   readonly #places: number;
   /** Bound: the work that was asked for and has not begun. */
   readonly #waiting: (() => void)[] = [];
-  /** The next of those who wait: taking from the front of a long array would cost its length. */
+  /** The index of the next waiting task: removing from the front of a long array would be slow. */
   #next = 0;
   #inside = 0;
 
@@ -23,7 +23,7 @@ export class Turns {
     }
   }
 
-  /** The place goes to the next who waits. */
+  /** The slot goes to the next waiting task. */
   #leave(): void {
     const next = this.#waiting[this.#next];
     if (next === undefined) {

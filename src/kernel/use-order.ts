@@ -1,6 +1,7 @@
-// Things in the order in which they were last used, the longest unused first. Each has a place in a
-// linked list that it keeps for life, so that using one moves two or three pointers and makes no
-// garbage: a Map whose keys are taken out and put in again on every call does both (see ring-map).
+// Items in the order of their last use, the longest unused first. Each item has a node in a linked
+// list that it keeps for its whole lifetime, so that using it moves two or three pointers and
+// allocates nothing. A Map from which a key is removed and added again on every call does allocate
+// (see ring-map).
 
 export class UsePlace<T> {
   readonly thing: T;
@@ -28,14 +29,14 @@ export class UseOrder<T> {
     return place;
   }
 
-  /** It is used now, and goes last. */
+  /** Marks it as used now and moves it to the end. */
   used(place: UsePlace<T>): void {
     if (place === this.#last) return;
     this.remove(place);
     this.#append(place);
   }
 
-  /** A place that has been left must not be used again, nor lead to anybody. */
+  /** A removed node must not be used again, nor reference others. */
   remove(place: UsePlace<T>): void {
     const { before, after } = place;
     if (before) before.after = after;

@@ -9,7 +9,7 @@ function newHub() {
 }
 
 describe('an error of our own', () => {
-  it('is told as `internal` with its cause and the place in the code', () => {
+  it('is reported as `internal` with its cause and the place in the code', () => {
     const { defects, heard } = newHub();
     const fault = defects.caught(
       'a message of the server',
@@ -30,7 +30,7 @@ describe('an error of our own', () => {
     expect(fault.message).toContain('no such thing');
   });
 
-  it('that repeats is counted every time and told at every power of ten', () => {
+  it('that repeats is counted every time and reported at every power of ten', () => {
     const { defects, heard } = newHub();
     for (let n = 0; n < 250; n++) defects.caught('a timer', new Error('again'), 'files');
     defects.caught('a timer', new Error('again'), 'other');

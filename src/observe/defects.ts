@@ -1,8 +1,8 @@
-// Errors that nobody expected: defects of our own, met while something was handled that one server or
-// one client had sent, or thrown by a callback of the program that embeds us. Each is caught at its
-// edge; here it is counted, and told as an event with the fault code `internal` and its cause. A
-// defect that repeats with every message must not become a flood of events: it is told at every power
-// of ten.
+// Unexpected errors: internal errors of Holdfast while it handled something from one server or
+// client, or errors thrown by a callback of the embedding program. Each is caught where it happens;
+// here it is counted and reported as an event with the fault code `internal` and its cause. An
+// error that repeats with every message must not flood the events, so it is reported only at each
+// power of ten.
 
 import { Fault } from '../kernel/fault.ts';
 import { printableLine } from '../kernel/printable.ts';
@@ -21,14 +21,17 @@ export type Handled =
   | 'a message of the client'
   | 'an answer to the client'
   | 'news for clients'
-  | 'the kept catalogue';
+  | 'the kept catalogue'
+  | 'a changed config';
 
 const mostChars = 500;
 const shownFrames = 3;
 
 export class Defects {
   readonly #events: EventHub;
-  /** By server and what was handled; at most one for each server and each of the words above. */
+  /**
+   * By server and by what was handled; at most one for each server and each of the values above.
+   */
   readonly #counts = new Map<string, number>();
   #total = 0;
 
@@ -41,7 +44,13 @@ export class Defects {
     return this.#total;
   }
 
-  /** Counts it and tells of it; never throws. Returns it as a fault, for whoever must answer. */
+  /** The server was removed; the total stays. */
+  forget(server: string): void {
+    for (const key of this.#counts.keys())
+      if (key.startsWith(`${server} `)) this.#counts.delete(key);
+  }
+
+  /** Counts and reports it; never throws. Returns it as a fault for callers that must answer. */
   caught(handled: Handled, error: unknown, server = ''): Fault {
     const detail = causeOf(error);
     const key = `${server} ${handled}`;
@@ -57,8 +66,8 @@ export class Defects {
 }
 
 /**
- * The error and where it was thrown. What JSON.parse says of a text quotes the text, which is
- * somebody's data: of such an error only the place is told.
+ * The error and where it was thrown. An error of JSON.parse quotes the text, which is somebody's
+ * data, so only its place is reported.
  */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return printableLine(`threw ${typeof error}`);

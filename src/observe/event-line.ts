@@ -1,27 +1,27 @@
-// One record as one line of JSON that is never longer than a limit and never does anything to a terminal
-// that shows it. In a record that is too long the long members are shortened or nulled, and `cut` says how
-// many bytes there were; what is left is still JSON.
+// Formats a record as one line of JSON that is never longer than a limit and contains no control
+// characters. In a record that is too long, long members are shortened or set to null, and `cut`
+// gives the original number of bytes; the result is still JSON.
 
 import { printableJson } from '../kernel/printable.ts';
 import { headOf } from '../kernel/text-cut.ts';
 
-/** Short enough for one write to be taken as a whole by every file system in use. */
+/** Short enough that every common file system writes it atomically. */
 export const maxLineBytes = 4_096;
 
-/** What a member may take of a line that has to be cut. */
+/** The share of one member in a line that has to be cut. */
 const maxMemberBytes = 512;
 /** A character can take six bytes once it is escaped. */
 const maxTextLength = 80;
 
-/** Members that every line ends with, as `eventLine` takes them. */
+/** Members at the end of every line, in the form that `eventLine` takes. */
 export function commonMembers(record: object): string {
   const members = jsonOf(record).slice(1, -1);
   return members === '' ? '' : `,${members}`;
 }
 
 /**
- * The line with its line break. `common` is put in as text, since it is the same for every line. Throws what
- * JSON.stringify throws (a circle, a BigInt).
+ * The line with its line break. `common` is inserted as text, because it is the same for every
+ * line. Throws what JSON.stringify throws (a cycle, a BigInt).
  */
 export function eventLine(record: object, common = ''): string {
   const json = jsonOf(record);

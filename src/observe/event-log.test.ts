@@ -69,7 +69,7 @@ describe('the event log', () => {
     expect(log.health()).toEqual({
       ok: false,
       problem:
-        '/state/events.jsonl: events cannot be written (ENOSPC) and wait in memory: free space on that disk, or set telemetry.eventLog to false',
+        '/state/events.jsonl: events cannot be written (ENOSPC) and are kept in memory: free space on that disk, or set telemetry.eventLog to false',
     });
     file.failure = undefined;
     await log.flush();
@@ -83,7 +83,7 @@ describe('the event log', () => {
     appendAll(1);
     await log.flush();
     expect(problems[0]?.detail).toContain('because of /state/events.jsonl.1');
-    expect(problems[0]?.detail).toContain('move that away');
+    expect(problems[0]?.detail).toContain('move it away');
   });
 
   it('writes at once when it is asked to', async () => {

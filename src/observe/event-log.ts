@@ -1,8 +1,8 @@
-// The event log: what happened, one line of JSON each, in `events.jsonl` of the state directory, with a
-// line of aggregates every so often. Writing it down never costs a call more than a push to a list, and
-// never fails one: records are gathered for a few milliseconds and written together; a disk that fails is
-// reported once for each kind of error, the records wait (up to a limit, the oldest go first), and the
-// writing is tried again. The file itself, its rotation and its other writers are `log-file.ts`.
+// The event log: events as lines of JSON in `events.jsonl` of the state directory, with a line of
+// totals from time to time. Logging costs a call only a push to a list, and never fails it: records
+// are collected for a few milliseconds and written together. A disk error is reported once for each
+// kind of error; the records stay in memory (up to a limit, then the oldest are dropped), and
+// writing is tried again. `log-file.ts` has the file itself, its rotation and its other writers.
 
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
@@ -22,9 +22,9 @@ export interface EventLogProblem {
 export interface EventLogOptions {
   readonly clock: Clock;
   readonly report: (problem: EventLogProblem) => void;
-  /** What every line says besides: several hosts share one log. */
+  /** Added to every line, because several hosts share one log. */
   readonly common?: object;
-  /** The totals so far; written as a line of its own after every `aggregateEvery` records. */
+  /** The totals so far; written as a separate line after every `aggregateEvery` records. */
   readonly aggregate?: () => object;
   readonly aggregateEvery?: number;
   /** How many records may wait while the disk fails. */
@@ -58,13 +58,13 @@ function damageText(damage: LogDamage): string {
       return `${cut} and kept in ${damage.savedTo}: look at it or delete it`;
     }
     case 'unreadable':
-      return `has lines that cannot be read, ${damage.lines} of the last ones; they are passed over: delete them, or leave them`;
+      return `has lines that cannot be read, ${damage.lines} of the last ones; they are skipped: delete them, or leave them`;
     case 'no-log':
-      return `is no event log and is moved to ${damage.movedTo}: look at it or delete it`;
+      return `is not an event log and was moved to ${damage.movedTo}: look at it or delete it`;
   }
 }
 
-/** The same shape as the health of a store. */
+/** The same type as the health of a store. */
 export type LogHealth = { readonly ok: true } | { readonly ok: false; readonly problem: string };
 
 export class EventLog implements AsyncDisposable {
@@ -76,11 +76,11 @@ export class EventLog implements AsyncDisposable {
   readonly #aggregateEvery: number;
   readonly #maxWaiting: number;
   #records: object[] = [];
-  /** Lines that are ready but not written; at most one batch, unless the disk fails. */
+  /** Lines that are formatted but not written; at most one batch, unless the disk fails. */
   #lines: string[] = [];
   #sinceAggregate = 0;
   #dropped = 0;
-  /** The kinds of failure that were reported, until they no longer hold; a handful. */
+  /** The kinds of failure that were reported and are not over; a handful. */
   readonly #said = new Set<string>();
   /** Why nothing can be written at present. */
   #problem: string | null = null;
@@ -98,7 +98,7 @@ export class EventLog implements AsyncDisposable {
     this.#maxWaiting = options.maxWaiting ?? 10_000;
   }
 
-  /** Takes a record, which must not change afterwards. After the end it is ignored. */
+  /** Takes a record, which must not change afterwards. Ignored after the log was closed. */
   append(record: object): void {
     if (this.#closing !== undefined) return;
     this.#records.push(record);
@@ -113,10 +113,10 @@ export class EventLog implements AsyncDisposable {
     return this.#problem === null ? { ok: true } : { ok: false, problem: this.#problem };
   }
 
-  /** Writes what was taken so far, if the disk allows; never rejects for what the disk does. */
+  /** Writes the records taken so far, if the disk allows; never rejects because of the disk. */
   flush(): Promise<void> {
     const written = this.#writing.then(() => this.#write());
-    // A write that fails as none should must not be the end of the log.
+    // An unexpected error of a write must not stop the log.
     this.#writing = written.catch(ignored);
     return written;
   }
@@ -158,7 +158,7 @@ export class EventLog implements AsyncDisposable {
     }
   }
 
-  /** The log itself says what is missing from it, as soon as it can. */
+  /** The log records which events are missing from it, as soon as it can. */
   #admitLoss(): void {
     if (this.#dropped === 0) return;
     this.#addLine({ at: this.#clock.wallNow(), kind: 'events-dropped', count: this.#dropped });
@@ -177,7 +177,11 @@ export class EventLog implements AsyncDisposable {
     const excess = this.#lines.length - this.#maxWaiting;
     if (excess > 0) this.#dropped += this.#lines.splice(0, excess).length;
     if (this.#dropped === 0) return;
-    this.#say('dropped', null, 'more happens than can be written down; the oldest events are lost');
+    this.#say(
+      'dropped',
+      null,
+      'events happen faster than they can be written; the oldest are lost',
+    );
   }
 
   #addAggregate(): void {
@@ -185,24 +189,27 @@ export class EventLog implements AsyncDisposable {
     if (this.#aggregate !== undefined) this.#addLine(this.#aggregate);
   }
 
-  /** A record that cannot be written down is a defect of ours; it must not fail what happened. */
+  /**
+   * A record that cannot be serialised is an internal error; it must not fail the call it
+   * describes.
+   */
   #addLine(record: object | (() => object)): void {
     try {
       const told = typeof record === 'function' ? record() : record;
       this.#lines.push(eventLine(told, this.#common));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#say('unsayable', null, `an event could not be put into words: ${reason}`);
+      this.#say('unsayable', null, `an event could not be serialised: ${reason}`);
     }
   }
 
   #failed({ code, file }: { readonly code: string; readonly file: string }): void {
     const remedy = `${remedyFor(code)}, or set telemetry.eventLog to false`;
     const place = file === this.#file.path ? '' : ` because of ${file}`;
-    const text = `events cannot be written (${code})${place} and wait in memory: ${remedy}`;
+    const text = `events cannot be written (${code})${place} and are kept in memory: ${remedy}`;
     this.#problem = `${this.#file.path}: ${text}`;
     this.#say('unwritable', code, text);
-    // Records that came meanwhile have asked to be written soon; a disk that fails gets more time.
+    // Records that came meanwhile have scheduled a write; a failing disk gets more time.
     this.#timer?.[Symbol.dispose]();
     this.#timer = this.#closing === undefined ? this.#wakeIn(retryMs) : undefined;
   }
@@ -223,7 +230,7 @@ export class EventLog implements AsyncDisposable {
   }
 }
 
-/** How many of the lines make up one batch. */
+/** How many of the lines form one batch. */
 function batchLength(lines: readonly string[]): number {
   let bytes = 0;
   const end = lines.findIndex((line) => {
@@ -233,7 +240,7 @@ function batchLength(lines: readonly string[]): number {
   return end === -1 ? lines.length : end;
 }
 
-/** The lines that did not get to the file as a whole. */
+/** The lines that were not written completely. */
 function unwritten(lines: readonly string[], writtenBytes: number): readonly string[] {
   let bytes = 0;
   const first = lines.findIndex((line) => {

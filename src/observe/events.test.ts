@@ -21,7 +21,7 @@ describe('the event hub', () => {
     ]);
   });
 
-  it('drops a listener that throws, and the others hear on', () => {
+  it('drops a listener that throws, and the others stay', () => {
     const hub = new EventHub(() => 0);
     let times = 0;
     hub.subscribe(() => {

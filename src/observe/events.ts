@@ -1,11 +1,11 @@
-// Everything that happens, as one closed union. Status, the event log, the timeline a person reads
-// and the library's `host.events()` are all views of this stream, so that they can never disagree.
-// Events name servers and codes; they never carry arguments, results or secrets.
+// All events as one closed union. Status, the event log, the timeline of a server and the library's
+// `host.events()` are views of this stream, so that they always agree. Events contain names of
+// servers and codes, never arguments, results or secrets.
 
 import type { FaultCode } from '../kernel/fault.ts';
 import { Defects, type Handled } from './defects.ts';
 
-/** Things a server sent that belong to no call; counted, never logged with their payload. */
+/** Messages of a server that belong to no call; counted, never logged with their content. */
 export type Noise =
   | 'not-json'
   | 'invalid-message'
@@ -14,7 +14,7 @@ export type Noise =
   | 'duplicate-answer'
   | 'oversized-frame'
   | 'unanswerable-request'
-  /** Said to a client, but nobody can tell to which. */
+  /** A message to a client that cannot be assigned to one. */
   | 'unowned-notification';
 
 /** Something that happened; `kind` says what. */
@@ -63,7 +63,7 @@ export type HostEvent = {
       readonly stderr?: string;
     }
   | {
-      /** The connection to a server that was ready is gone. */
+      /** The connection to a server that was ready was lost. */
       readonly kind: 'lost';
       /** Which of its starts, counted from 1. */
       readonly generation: number;
@@ -91,23 +91,26 @@ export type HostEvent = {
       readonly kind: 'stopping';
       /** Which of its starts, counted from 1. */
       readonly generation: number;
-      /** `idle`: nobody needs it. `hung`: it no longer answers. `end`: it was replaced, or the host ends. */
-      readonly reason: 'idle' | 'reload' | 'stop' | 'hung' | 'end';
+      /**
+       * `idle`: unused. `removed`: no longer in the config. `hung`: it no longer answers. `end`: it
+       * was replaced, or the host ends.
+       */
+      readonly reason: 'idle' | 'reload' | 'removed' | 'stop' | 'hung' | 'end';
     }
   | {
       /** The server has ended. */
       readonly kind: 'stopped';
       /** Which of its starts, counted from 1. */
       readonly generation: number;
-      /** Processes that it had left behind and that were ended, too. */
+      /** Processes that it had left behind and that were ended. */
       readonly swept: number;
     }
   | {
-      /** The server does not run, and is started when it is needed. */
+      /** The server is not running, and is started when it is needed. */
       readonly kind: 'idle';
     }
   | {
-      /** `reload` was asked for. */
+      /** `reload` was called. */
       readonly kind: 'reloaded';
     }
   | {
@@ -125,11 +128,14 @@ export type HostEvent = {
       readonly kind: 'tools';
       /** How many it offers. */
       readonly tools: number;
-      /** How many were left out because their definitions cannot be used. */
+      /** How many were ignored because their definitions are invalid. */
       readonly invalid: number;
     }
   | {
-      /** The server sent something that belongs to no call; told at the first, and again as they add up. */
+      /**
+       * The server sent something that belongs to no call; reported at the first, and again as they
+       * add up.
+       */
       readonly kind: 'noise';
       /** What it was. */
       readonly noise: Noise;
@@ -137,7 +143,10 @@ export type HostEvent = {
       readonly count: number;
     }
   | {
-      /** An error of Holdfast itself, contained. `server` is empty if a client's message met it. */
+      /**
+       * An internal error of Holdfast, contained. `server` is empty if a client's message caused
+       * it.
+       */
       readonly kind: 'defect';
       /** The fault code that it counts as. */
       readonly code: 'internal';
@@ -145,7 +154,7 @@ export type HostEvent = {
       readonly handled: Handled;
       /** The error and where it was thrown. */
       readonly detail: string;
-      /** How many there were while this was handled for this server. */
+      /** How many there were, of this kind and for this server. */
       readonly count: number;
     }
   | {
@@ -153,22 +162,22 @@ export type HostEvent = {
       readonly kind: 'call';
       /** Its number, counted from 1 since the host was made. */
       readonly request: number;
-      /** The tool, or what else was asked for. */
+      /** The tool, or the method. */
       readonly tool: string;
       /** How long it took, in milliseconds. */
       readonly latencyMs: number;
       /** How often it was sent. */
       readonly attempts: number;
-      /** How often it was sent again after it may have run. */
+      /** How often it was repeated after it may have run. */
       readonly replays: number;
       /** How it ended: with a result, a result with `isError`, a result from the cache, or a fault. */
       readonly outcome: 'ok' | 'is_error' | 'cached' | FaultCode;
-      /** Which start of the server answered, counted from 1; null: none was asked. */
+      /** Which start of the server answered, counted from 1; null: no server was called. */
       readonly generation: number | null;
     }
 );
 
-/** An event before it is stamped. */
+/** An event without its time. */
 export type Happening = HostEvent extends infer E
   ? E extends HostEvent
     ? Omit<E, 'at'>
@@ -177,9 +186,12 @@ export type Happening = HostEvent extends infer E
 
 type Listener = (event: HostEvent) => void;
 
-/** Hands every event to every listener, in order. A listener that throws harms nobody else. */
+/**
+ * Passes every event to every listener, in order. A listener that throws does not affect the
+ * others.
+ */
 export class EventHub {
-  /** Errors of our own, which are told here too. */
+  /** Internal errors, which are reported as events too. */
   readonly defects: Defects = new Defects(this);
   /** Until they are disposed of, or throw. */
   readonly #listeners = new Set<Listener>();
@@ -189,7 +201,7 @@ export class EventHub {
     this.#wallNow = wallNow;
   }
 
-  /** Lets the hot path skip building an event nobody hears. */
+  /** Lets the call path skip creating an event when nobody listens. */
   get isHeard(): boolean {
     return this.#listeners.size > 0;
   }
@@ -199,13 +211,13 @@ export class EventHub {
     this.tell({ at: this.#wallNow(), ...happening } as HostEvent);
   }
 
-  /** One that is stamped already: there is one for every call, and a copy less to make. */
+  /** An event that has its time already: one is created for every call, and this avoids a copy. */
   tell(event: HostEvent): void {
     for (const listener of this.#listeners) {
       try {
         listener(event);
       } catch {
-        // An observer's own defect: it must not decide the fate of a call.
+        // A defect of a listener must not affect a call.
         this.#listeners.delete(listener);
       }
     }
@@ -216,7 +228,9 @@ export class EventHub {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** Events as a stream. A reader that falls behind loses the oldest, never the host's memory. */
+  /**
+   * Events as a stream. A reader that falls behind loses the oldest events; memory stays bounded.
+   */
   async *stream(
     signal: AbortSignal,
     mayHear: (event: HostEvent) => boolean = () => true,
@@ -235,7 +249,7 @@ export class EventHub {
     try {
       for (;;) {
         const next = waiting.shift();
-        // What happened before the end is told, too.
+        // Events from before the end are still delivered.
         if (next) yield next;
         else if (signal.aborted) return;
         else await new Promise<void>((resolve) => (wake = resolve));

@@ -1,13 +1,15 @@
-// A file of lines to which several processes append, and which is rotated when it is full. Every batch is
-// one write to a file opened for appending, so the lines of two processes do not mix. What holds besides:
-// - A line that a crash or a full disk left unfinished is cut off when the file is next opened, if nobody
-//   is writing at that moment; else it is closed by a line break, and only that one line is unreadable.
-//   What is no such line is not thrown away but saved beside the file, and a file that is no log at all
-//   is moved aside.
-// - One process at a time rotates, under a lock file that counts for nothing once it is ten seconds old.
-//   Another process that wrote in the same instant finds its batch at the end of the previous file, and
-//   moves to the new one with its next batch. Each process may go over the limit by one batch.
-// Files are for this user alone. When and what to write, and what to do about failures, is for others.
+// A file of lines to which several processes append, and which is rotated when it is full. Every
+// batch is one write to a file opened for appending, so the lines of two processes do not mix. In
+// addition:
+// - A line that a crash or a full disk left incomplete is cut off when the file is next opened, if
+//   no process is writing at that moment; otherwise it is ended by a line break, and only that one
+//   line is unreadable. Data that is not such a line is saved next to the file, and a file that is
+//   not a log is moved aside.
+// - One process at a time rotates, under a lock file that expires after ten seconds. Another
+//   process that wrote at the same time finds its batch at the end of the previous file, and uses
+//   the new file with its next batch. Each process may exceed the limit by one batch.
+// Files are readable by this user only. Other files decide when and what to write, and handle
+// failures.
 
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
@@ -17,28 +19,30 @@ import { errnoOf } from '../kernel/errno.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { isRubbish, lastLinesOf, type Tail, tailOf } from './log-tail.ts';
 
-/** How much of a batch has reached the file, and what kept the rest from it. */
+/** How much of a batch has reached the file, and the error that prevented the rest. */
 export type Appended =
   | { readonly kind: 'all' }
   | {
       readonly kind: 'failed';
       readonly writtenBytes: number;
       readonly code: string;
-      /** The file or folder that is the trouble. */
+      /** The file or folder that the error is about. */
       readonly file: string;
     };
 
-/** What was found wrong with the file, and was dealt with. */
+/** Damage that was found in the file, and was handled. */
 export type LogDamage =
-  /** It ended in an unfinished line, which is cut off, or saved there if it may be something else. */
+  /**
+   * It ended in an incomplete line, which is cut off, or saved there if it may be something else.
+   */
   | { readonly kind: 'torn'; readonly cutBytes: number; readonly savedTo: string | null }
-  /** So many of its last lines say nothing; they are left where they are. */
+  /** So many of its last lines are unreadable; they are left in place. */
   | { readonly kind: 'unreadable'; readonly lines: number }
   | { readonly kind: 'no-log'; readonly movedTo: string };
 
 export interface LogFile extends AsyncDisposable {
   readonly path: string;
-  /** Appends whole lines. Never rejects for what the disk does. */
+  /** Appends whole lines. Never rejects because of the disk. */
   append(lines: Buffer): Promise<Appended>;
 }
 
@@ -46,11 +50,11 @@ export interface LogFileOptions {
   readonly path: string;
   readonly maxBytes: number;
   readonly clock: Clock;
-  /** Told before anything is done about it, so that no crash can come in between. */
+  /** Called before anything is done about it, so that no crash can come in between. */
   readonly onDamage: (damage: LogDamage) => void;
 }
 
-/** An unfinished line that does not grow for so long has lost its writer. */
+/** An incomplete line that does not grow for this long has lost its writer. */
 const settleMs = 50;
 const staleLockMs = 10_000;
 const lineBreak = Buffer.from('\n');
@@ -61,9 +65,9 @@ export class RotatedFile implements LogFile {
   readonly #clock: Clock;
   readonly #onDamage: (damage: LogDamage) => void;
   #handle: FileHandle | undefined;
-  /** The file may end in an unfinished line: close it before the next one. */
+  /** The file may end in an incomplete line: end it before the next one. */
   #isTorn = false;
-  /** The lines that were there before us have been looked at. */
+  /** The existing lines have been checked. */
   #isChecked = false;
 
   constructor({ path, maxBytes, clock, onDamage }: LogFileOptions) {
@@ -86,7 +90,7 @@ export class RotatedFile implements LogFile {
     } catch (error) {
       const code = errnoOf(error);
       if (code === undefined) throw error;
-      // Opened anew the next time, which also mends a line that was cut off in the middle.
+      // It is opened again the next time, which also repairs a line that was cut off in the middle.
       await this.#close();
       const writtenBytes = Math.max(0, written - lead);
       return { kind: 'failed', writtenBytes, code, file: troubledFile(error) ?? this.path };
@@ -97,7 +101,7 @@ export class RotatedFile implements LogFile {
     await this.#close();
   }
 
-  /** The file that stands at the path now, with room for so many bytes. */
+  /** The current file at the path, with room for so many bytes. */
   async #openFor(bytes: number): Promise<FileHandle> {
     let handle = this.#handle ?? (await this.#open());
     if (!(await this.#isCurrent(handle))) handle = await this.#reopen();
@@ -127,12 +131,12 @@ export class RotatedFile implements LogFile {
     try {
       await handle?.close();
     } catch (error) {
-      // Some file systems tell only now that they lost something; the file is closed all the same.
+      // Some file systems report a loss only at this point; the file is closed anyway.
       if (errnoOf(error) === undefined) throw error;
     }
   }
 
-  /** False once another process has rotated the file, or somebody has deleted it. */
+  /** False once another process has rotated the file, or it was deleted. */
   async #isCurrent(handle: FileHandle): Promise<boolean> {
     const [ours, there] = [await handle.stat(), await statOf(this.path)];
     return there !== undefined && ours.ino === there.ino && ours.dev === there.dev;
@@ -156,7 +160,10 @@ export class RotatedFile implements LogFile {
     }
   }
 
-  /** Looks once at the lines of others: a file in which none can be read is no log, and moved aside. */
+  /**
+   * Checks once the lines of other processes: a file without a readable line is not a log, and is
+   * moved aside.
+   */
   async #isLog(handle: FileHandle, tail: Tail): Promise<boolean> {
     if (tail.isEndless) return await this.#setAside();
     if (this.#isChecked) return true;
@@ -168,7 +175,7 @@ export class RotatedFile implements LogFile {
     return true;
   }
 
-  /** It is no log; false, for whoever asked. */
+  /** It is not a log; false for the caller. */
   async #setAside(): Promise<false> {
     this.#onDamage({ kind: 'no-log', movedTo: this.#aside });
     await rename(this.path, this.#aside);
@@ -187,13 +194,16 @@ export class RotatedFile implements LogFile {
     return `${this.path}.damaged`;
   }
 
-  /** Makes the full file the previous one. False when another process is at it, or has done it. */
+  /**
+   * Renames the full file to the previous one. False when another process is doing it, or has done
+   * it.
+   */
   async #rotate(handle: FileHandle): Promise<boolean> {
     const lock = `${this.path}.lock`;
     const held = await unlessCode('EEXIST', open(lock, 'wx', 0o600));
     if (held === undefined) {
       const stats = await statOf(lock);
-      // Its owner died. Only cleared away: whoever comes next takes it.
+      // Its owner died. It is only removed here; the next process takes the lock.
       if (stats !== undefined && this.#clock.wallNow() - stats.mtimeMs > staleLockMs) {
         await rm(lock, { force: true });
       }
@@ -210,13 +220,16 @@ export class RotatedFile implements LogFile {
   }
 }
 
-/** A link put in our place must not lead us elsewhere, nor a pipe make us wait. Windows has no such flags. */
+/**
+ * Do not follow a symbolic link at this path, and do not block on a pipe. Windows has no such
+ * flags.
+ */
 const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** What somebody put there may be larger than memory. */
+/** A file placed there by someone else may be larger than memory. */
 const copyBytes = 1_048_576;
 
-/** Copies what stands behind the last line break to a file of its own. */
+/** Copies the text after the last line break to a separate file. */
 async function copyEnd(from: FileHandle, { wholeBytes, size }: Tail, to: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_TRUNC | constants.O_WRONLY | careful;
   const copy = await open(to, flags, 0o600);
@@ -234,7 +247,10 @@ async function copyEnd(from: FileHandle, { wholeBytes, size }: Tail, to: string)
   }
 }
 
-/** Which file a system error is about, if it says so; a rename fails for what has its target's place. */
+/**
+ * Which file a system error is about, if it says so; a rename fails because of what is at its
+ * target.
+ */
 function troubledFile(error: unknown): string | undefined {
   const { path, dest } = error as { readonly path?: string; readonly dest?: string };
   return dest ?? path;

@@ -1,11 +1,14 @@
-// The end of a file of lines, as a crash may have left it: is its last line finished, what is the rest
-// if it is not, and can the lines before it be read? Looking changes nothing. Only what can be the work
-// of a crash is rubbish: the beginning of one line, or the zeros that a power cut leaves in its place.
+// Examines the end of a file of lines after a crash: whether its last line is complete, what the
+// incomplete rest is, and whether the lines before it can be read. It changes nothing. Only the
+// possible result of a crash may be discarded: the beginning of one line, or the zeros that a power
+// cut leaves in its place.
 
 import type { FileHandle } from 'node:fs/promises';
 import { maxLineBytes } from './event-line.ts';
 
-/** A crash leaves one line unfinished, or zeros in place of what was written last: never as much as this. */
+/**
+ * A crash leaves one incomplete line, or zeros in place of the last write: never as much as this.
+ */
 const longestTail = 1_048_576;
 
 export interface Tail {
@@ -13,7 +16,7 @@ export interface Tail {
   /** Up to and with the last line break. */
   readonly wholeBytes: number;
   readonly isWhole: boolean;
-  /** Nothing near its end is a line: no log of ours looks so, and it is not read any further. */
+  /** There is no line near its end: it is not a log of ours, and is not read any further. */
   readonly isEndless: boolean;
 }
 
@@ -27,7 +30,7 @@ export async function tailOf(handle: FileHandle): Promise<Tail> {
   return { size, wholeBytes, isWhole: wholeBytes === size, isEndless };
 }
 
-/** May what stands behind the last line break be thrown away? */
+/** Whether the text after the last line break may be discarded. */
 export async function isRubbish(handle: FileHandle, tail: Tail): Promise<boolean> {
   const { wholeBytes, size } = tail;
   const isNotZero = (chunk: Buffer) => chunk.findLastIndex((byte) => byte !== 0);
@@ -42,7 +45,7 @@ export interface LastLines {
   readonly unreadable: number;
 }
 
-/** The last lines that are finished: as many as are read at once. */
+/** The last complete lines, as many as are read at once. */
 export async function lastLinesOf(handle: FileHandle, { wholeBytes }: Tail): Promise<LastLines> {
   const start = Math.max(0, wholeBytes - chunkBytes);
   const chunk = await chunkOf(handle, start, wholeBytes);
@@ -62,7 +65,7 @@ function isObject(line: string): boolean {
   }
 }
 
-/** The last place that `find` finds in a part of the file, or the one before the part. */
+/** The last position that `find` finds in a part of the file, or the one before the part. */
 async function lastPlace(
   handle: FileHandle,
   from: number,

@@ -1,5 +1,5 @@
-// What a server sent that belongs to no call, in words for people. Each is one sentence about the
-// server with a count; the words are shared by the timeline, the status page and health.
+// Texts for messages of a server that belong to no call. Each is one sentence about the server with
+// a count; the timeline, the status page and health use the same texts.
 
 import { ownValue } from '../kernel/own-value.ts';
 import type { Noise } from './events.ts';
@@ -13,17 +13,19 @@ const words: Readonly<Record<Noise, (count: number) => string>> = {
       ? 'printed 1 line to stdout that is not MCP'
       : `printed ${count} lines to stdout that are not MCP`,
   'invalid-message': (count) => `sent ${some(count, 'message')} that cannot be read`,
-  'unknown-id': (count) => `sent ${some(count, 'answer')} to no request of ours`,
-  'late-answer': (count) => `answered ${some(count, 'request')} after the caller had given up`,
+  'unknown-id': (count) => `sent ${some(count, 'answer')} that match no request`,
+  'late-answer': (count) =>
+    `answered ${some(count, 'request')} after the caller had stopped waiting`,
   'duplicate-answer': (count) => `answered ${some(count, 'request')} a second time`,
   'oversized-frame': (count) => `sent ${some(count, 'message')} beyond limits.frameBytes`,
-  'unanswerable-request': (count) => `asked ${some(count, 'question')} that its era does not have`,
+  'unanswerable-request': (count) =>
+    `sent ${some(count, 'request')} that its protocol version does not have`,
   'unowned-notification': (count) =>
-    `sent ${some(count, 'notification')} without telling for which client`,
+    `sent ${some(count, 'notification')} that cannot be assigned to a client`,
 };
 
 export function noiseText(noise: Noise, count: number): string {
-  // A log that another version wrote may know kinds that this one does not.
+  // A log written by another version may contain kinds that this one does not have.
   return ownValue(words, noise)?.(count) ?? `sent ${some(count, 'message')} that belong to no call`;
 }
 

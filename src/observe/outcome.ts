@@ -1,7 +1,7 @@
-// How a request ended, in the three words of telemetry. A response error is an answer: the server's
-// own error, or our refusal of a request for what it is. A transport fault is the lack of one: it
-// should have been answered and was not. Which code is which stands in one table, so that a new
-// code cannot be left without a word. A request that its own client called off is neither.
+// How a request ended, in the three categories of telemetry. A response error is an answer: the
+// server's own error, or our refusal of an invalid request. A transport fault is a missing answer.
+// One table has the category of each fault code, so that a new code cannot be forgotten. A request
+// that its client cancelled is neither.
 
 import type { FaultCode } from '../kernel/fault.ts';
 
@@ -37,7 +37,10 @@ export function outcomeOf(code: FaultCode): Exclude<Outcome, 'ok'> {
 /** Refusals that only follow from an earlier fault. */
 const echoes: ReadonlySet<FaultCode> = new Set(['circuit_open', 'ejected', 'draining']);
 
-/** Does this fault say something new about our health? An echo must not take its cause's place. */
+/**
+ * Whether this fault says something new about the health of the host. A refusal that follows from
+ * an earlier fault must not replace it.
+ */
 export function isTelling(code: FaultCode): boolean {
   return outcomes[code] === 'transport_fault' && !echoes.has(code);
 }

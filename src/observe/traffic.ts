@@ -1,10 +1,10 @@
-// The counters behind telemetry_snapshot: every request this instance was asked, how each ended and
-// how long it took, in total and by operation. It stands on the way of every call, so a known
-// operation costs a look-up and a few additions, and makes no garbage. A client chooses the names
-// of its methods, so the number of operations and the length of their names are bounded; what is
-// beyond is counted together. Counters never go back: a sum of doubles saturates by itself, and a
-// clock that jumps cannot make a latency negative. The last fault stays, with its time, until the
-// next one: a success says nothing about it.
+// The counters behind telemetry_snapshot: every request, how each ended and how long it took, in
+// total and by operation. It is part of every call, so a known operation costs a look-up and a few
+// additions and allocates nothing. Clients choose the names of their methods, so the number of
+// operations and the length of their names are bounded; the rest is counted together. Counters
+// never decrease: a sum of doubles saturates by itself, and a clock that jumps cannot make a
+// latency negative. The last fault stays, with its time, until the next one; a success does not
+// clear it.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Fault, FaultRecord } from '../kernel/fault.ts';
@@ -21,7 +21,7 @@ export interface Latency {
   readonly lastMs: number;
 }
 
-/** How requests ended; only those that have. */
+/** How requests ended; only those that have ended. */
 export interface Endings {
   readonly requests: number;
   readonly successes: number;
@@ -35,15 +35,15 @@ export interface Endings {
 export interface MethodTraffic extends Endings {
   /** The operation key. */
   readonly method: string;
-  /** Of the server that answered last; null where none was asked. */
+  /** Of the server that answered last; null where none was called. */
   readonly generation: number | null;
 }
 
 export interface TrafficSnapshot extends Endings {
-  /** Of the total: every request that was begun, also those still on their way. */
+  /** Of the total: every request that was begun, including those still running. */
   readonly requests: number;
   readonly inFlight: number;
-  /** The hottest first. */
+  /** The most used first. */
   readonly methods: readonly MethodTraffic[];
   readonly lastFault: TimedFault | null;
 }
@@ -52,42 +52,45 @@ export interface TrafficSnapshot extends Endings {
 export interface CallCounts {
   /** All calls that have ended. */
   readonly total: number;
-  /** Answered, also from the cache. */
+  /** Answered, including from the cache. */
   readonly ok: number;
   /** Answered with `isError`. */
   readonly isError: number;
   /** Ended in a fault. */
   readonly faults: number;
-  /** Calls that were sent once more, because they may have run and are safe to repeat. */
+  /** Calls that were repeated, because they may have run and are safe to repeat. */
   readonly replays: number;
 }
 
-/** Where everything beyond the bounds is counted, and what a caller counts there itself. */
+/** The counter for everything beyond the bounds, and for what a caller assigns to it. */
 export const otherOperations = 'other';
 
 const maxOperations = 1_000;
 const maxKeyLength = 256;
 
-/** What fault injection, the log and telemetry call an operation: the method, or the tool. */
+/** The name of an operation for fault injection, the log and telemetry: the method, or the tool. */
 export function operationKey(method: string, server?: string, tool?: string): string {
   return server === undefined || tool === undefined ? method : `${method}:${server}/${tool}`;
 }
 
 const toolCalls = 'tools/call:';
 
-/** The tool that an operation key names; a server's name has no slash. Undefined where it names a method alone. */
+/**
+ * The tool that an operation key names; a server's name has no slash. Undefined where it names only
+ * a method.
+ */
 function toolOf(key: string): { readonly server: string; readonly tool: string } | undefined {
   const slash = key.indexOf('/', toolCalls.length);
   if (slash < 0 || !key.startsWith(toolCalls)) return undefined;
   return { server: key.slice(toolCalls.length, slash), tool: key.slice(slash + 1) };
 }
 
-/** May the asker know of this tool? */
+/** Whether the caller may see this tool. */
 export type MayKnow = (server: string, tool: string) => boolean;
 
 export class Traffic {
   readonly #clock: Clock;
-  /** By operation key; at most `maxOperations`, for ever. */
+  /** By operation key; at most `maxOperations`, those of tools until their server is removed. */
   readonly #operations = new Map<string, Counters>();
   readonly #other = new Counters();
   readonly #all = new Counters();
@@ -100,12 +103,15 @@ export class Traffic {
     this.#clock = clock;
   }
 
-  /** A message has come in; nothing about it is known yet. */
+  /** A message was received; nothing about it is known yet. */
   began(): void {
     this.#begun += 1;
   }
 
-  /** `answeredBy`: a call of a server, or what the gateway answers by itself. `generation`: of the server. */
+  /**
+   * `answeredBy`: a call of a server, or a request that the gateway answers itself. `generation`:
+   * of the server.
+   */
   ended(
     operation: string,
     outcome: Outcome | 'is_error',
@@ -121,7 +127,7 @@ export class Traffic {
     if (answeredBy === 'server') this.#calls.count(outcome, elapsedMs);
   }
 
-  /** Ended in a fault, which is remembered if it tells something about our health. */
+  /** Ended in a fault, which is remembered if it says something about the health of the host. */
   failed(
     operation: string,
     fault: Fault,
@@ -148,11 +154,20 @@ export class Traffic {
     return { total, ok: successes - isError, isError, faults: total - successes, replays };
   }
 
+  /** Its tools are counted with the others from now on; no sum decreases. */
+  serverGone(server: string): void {
+    for (const [key, counters] of this.#operations) {
+      if (toolOf(key)?.server !== server) continue;
+      this.#other.add(counters);
+      this.#operations.delete(key);
+    }
+  }
+
   get lastFault(): TimedFault | null {
     return this.#lastFault;
   }
 
-  /** What the asker may not know by name is counted among the others. */
+  /** Tools that the caller may not see are counted with the others. */
   snapshot(mayKnow: MayKnow = () => true): TrafficSnapshot {
     const other = new Counters();
     other.add(this.#other);
@@ -213,7 +228,7 @@ class Counters {
     this.lastMs = elapsedMs;
   }
 
-  /** Which of the two ended last is not known: the longer one is told. */
+  /** It is not known which of the two ended last, so the longer one is reported. */
   add(counters: Counters): void {
     this.requests += counters.requests;
     this.successes += counters.successes;
@@ -240,7 +255,7 @@ class Counters {
 
 const longestMs = Number.MAX_SAFE_INTEGER;
 
-/** Never negative, never beyond what can be summed; what is not a number took no time. */
+/** Never negative, never more than can be summed; a value that is not a number counts as 0. */
 function sound(latencyMs: number): number {
   return latencyMs > 0 ? Math.min(latencyMs, longestMs) : 0;
 }

@@ -36,7 +36,7 @@ describe('authorize', () => {
     expect(accessOf(null).authorize(localUser, spawn)).toBeUndefined();
   });
 
-  it('lets nobody else do anything when there is no guard, whatever they are called', () => {
+  it('lets only the local user do anything when there is no guard, whatever the names of others', () => {
     expect(denial(null, researcher).code).toBe('denied');
     expect(denial(null, { id: 'local', role: null }).code).toBe('denied');
     expect(denial(null, { ...localUser, role: 'researcher' }).code).toBe('denied');

@@ -1,9 +1,9 @@
-// The one question that every path asks: may this principal do this? A request says what is to be done
-// (`action`), at which server, with what kind of thing, by which name and by which MCP method. The guard
-// is given by the library's user (later: by roles). Only a clear yes is a yes: a guard that throws, or
-// answers with something else or with a promise, denies. The guard knows nothing of what is registered,
-// so nobody can tell a denied name from an unknown one. Whatever is composed for a principal and kept
-// carries `version`, which changes with the guard.
+// The authorization request that every path makes: may this principal do this? A request says what
+// is to be done (`action`), at which server, with what kind of thing, by which name and by which
+// MCP method. The guard is set by the library's user (later: by roles). Only an explicit permission
+// counts: a guard that throws, or returns something else or a promise, denies. The guard does not
+// see what is registered, so a denied name cannot be distinguished from an unknown one. Everything
+// that is composed for a principal and stored carries `version`, which changes with the guard.
 
 import { Fault } from '../kernel/fault.ts';
 import { localUser, type Principal } from './principal.ts';
@@ -17,7 +17,7 @@ export type Verdict =
   | {
       /** It may not be done. */
       readonly allow: false;
-      /** Why, in one line; the caller is told. */
+      /** The reason, in one line; the caller sees it. */
       readonly reason: string;
     };
 
@@ -27,13 +27,13 @@ export type Action =
   | 'call'
   /** Ask for completions of an argument of a prompt or resource template. */
   | 'complete'
-  /** Hear the events of a server (library). */
+  /** Receive the events of a server (library). */
   | 'events'
   /** Get a prompt. */
   | 'get'
   /** Keep a server running (library). */
   | 'lease'
-  /** See it in a list, in a search, or in what the gateway says of its servers. */
+  /** See it in a list, in a search, or in the gateway's information about its servers. */
   | 'list'
   /** Send a notification to a server. */
   | 'notify'
@@ -45,18 +45,18 @@ export type Action =
   | 'request'
   /** Register a server (library). */
   | 'spawn'
-  /** Have a server started because a name might be one of its names. */
+  /** Cause the start of a server that may own a name. */
   | 'start'
   /** Read the state of a server. */
   | 'status'
   /** Stop a server. */
   | 'stop'
-  /** Hear of changes of a resource. */
+  /** Receive changes of a resource. */
   | 'subscribe'
   /** Ask about, follow or cancel a task that a tool call has become. */
   | 'task';
 
-/** What a name stands for: tools, prompts and resources (by URI) are named apart from each other. */
+/** What a name refers to: tools, prompts and resources (by URI) have separate names. */
 export type Kind = 'tool' | 'prompt' | 'resource' | 'server' | 'other';
 
 /** What a principal wants to do. */
@@ -65,11 +65,14 @@ export interface AccessRequest {
   readonly action: Action;
   /** The server's name in the config; `holdfast` for the gateway's own tools. */
   readonly server: string;
-  /** What `name` stands for. */
+  /** What `name` refers to. */
   readonly kind: Kind;
   /** The tool's or prompt's name, the resource's URI, the custom method; null: the server as a whole. */
   readonly name: string | null;
-  /** The MCP method by which it was asked for; null for what no client asks (library, news). */
+  /**
+   * The MCP method that caused it; null for what no client requests (library, change
+   * notifications).
+   */
   readonly method: string | null;
 }
 
@@ -85,7 +88,7 @@ export class Access {
   #guard: Guard | null = null;
   #version = 0;
 
-  /** Without a guard the local user may do everything and nobody else anything. */
+  /** Without a guard the local user may do everything, and all others nothing. */
   get guard(): Guard | null {
     return this.#guard;
   }
@@ -95,7 +98,7 @@ export class Access {
     this.#version += 1;
   }
 
-  /** Another number for every policy there was. */
+  /** A different number for every policy that was set. */
   get version(): number {
     return this.#version;
   }
@@ -105,13 +108,13 @@ export class Access {
     return denial === undefined ? allowed : { allow: false, reason: denial.reason };
   }
 
-  /** For calls and everything else that acts: returns if it may be done; throws `denied` if not. */
+  /** For calls and other actions: returns if it is allowed; throws `denied` if not. */
   authorize(principal: Principal, request: AccessRequest): void {
     const denial = this.#denial(principal, request);
     if (denial !== undefined) throw deniedFault(request, denial);
   }
 
-  /** For lists, searches and news, where something denied is simply absent. */
+  /** For lists, searches and change notifications, where denied entries are omitted. */
   isAllowed(principal: Principal, request: AccessRequest): boolean {
     return this.#denial(principal, request) === undefined;
   }
@@ -130,7 +133,7 @@ export class Access {
   }
 }
 
-/** By what a principal comes to a thing: what it wants to do there, and the method it says it with. */
+/** How a principal reaches something: the action, and the method of its request. */
 export type Asked = Pick<AccessRequest, 'action' | 'method'>;
 
 /** The server as a whole. */
@@ -157,14 +160,16 @@ function deniedFault({ action, server, kind, name }: AccessRequest, denial: Deni
 }
 
 const nothingGranted: Denial = {
-  reason: 'no guard is set and only the local user may go without; give the principal a role',
+  reason:
+    'no guard is set, and without one only the local user has access; give the principal a role',
 };
 
 const noVerdict: Denial = {
-  reason: 'the guard gave no verdict; it must return { allow: true } or { allow: false, reason }',
+  reason:
+    'the guard returned no decision; it must return { allow: true } or { allow: false, reason }',
 };
 
-/** A guard is the user's own code, and may be plain JavaScript that leaves the reason out. */
+/** A guard is the user's own code, and may be plain JavaScript that omits the reason. */
 function oneLine(words: unknown): string {
   const line = typeof words === 'string' ? words.replace(/\s+/g, ' ').trim() : '';
   return line === '' ? 'no reason given' : line;

@@ -1,21 +1,24 @@
-// Ceilings on what may be spent: calls, calls per minute, bytes. A Budget is one set of ceilings
-// with its counts; Budgets puts one around a piece of asynchronous work, so that every call made
-// from inside it is charged without anyone passing the budget along. A nested scope counts from
-// zero under its own ceilings, and afterwards the outer one goes on where it was. What is charged,
-// and when, is decided by the call pipeline; a refused charge counts nothing, except that bytes
-// have already moved when they are counted. Work without a scope is not counted at all.
+// Budgets: limits on calls, calls per minute and bytes. A Budget is one set of limits with its
+// counts; Budgets applies one to a piece of asynchronous work, so that every call made inside it is
+// charged without passing the budget along. A nested scope counts from zero under its own limits,
+// and afterwards the outer one continues. The call pipeline decides what is charged, and when; a
+// refused charge counts nothing, except that bytes have already been received when they are
+// counted. Work without a scope is not counted at all.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 
-/** What may be used at most; each a whole number from 0 on. Absent or null: no limit. */
+/** The limits; each a whole number of at least 0. Absent or null: no limit. */
 export interface BudgetLimits {
-  /** Calls in all, also those that the cache answers. */
+  /** Calls in total, including those that the cache answers. */
   readonly calls?: number | null | undefined;
   /** Calls within any 60 seconds. */
   readonly perMinute?: number | null | undefined;
-  /** Bytes of all results together. The result that exceeds it is not given; it has been received. */
+  /**
+   * Bytes of all results together. The result that exceeds it has been received, but is not
+   * returned.
+   */
   readonly bytes?: number | null | undefined;
 }
 
@@ -23,7 +26,7 @@ const minuteMs = 60_000;
 
 export class Budgets implements Disposable {
   readonly #clock: Clock;
-  // Made on first use: from then on every promise of the process pays for the context it carries.
+  // Created on first use: from then on every promise of the process pays for the context.
   #scopes: AsyncLocalStorage<Budget> | undefined;
   #isOver = false;
 
@@ -31,10 +34,10 @@ export class Budgets implements Disposable {
     this.#clock = clock;
   }
 
-  /** Runs under fresh ceilings; work it leaves running stays under them. */
+  /** Runs under new limits; work that is still running afterwards stays under them. */
   withBudget<T>(limits: BudgetLimits, run: () => T): T {
     const budget = new Budget(limits, this.#clock);
-    // Nothing can be called any more, and the promises must not pay again.
+    // Nothing can be called any more, so promises must not pay for the context again.
     if (this.#isOver) return run();
     this.#scopes ??= new AsyncLocalStorage();
     return this.#scopes.run(budget, run);
@@ -49,7 +52,7 @@ export class Budgets implements Disposable {
     this.#scopes?.getStore()?.chargeBytes(count);
   }
 
-  /** Takes the context off the process's promises again. */
+  /** Removes the context from the promises of the process. */
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#scopes?.disable();
@@ -66,7 +69,7 @@ export class Budget {
   #bytes = 0;
   // When the calls of the last minute were made, the oldest first; at most `perMinute`.
   #recent: number[] = [];
-  // Those before are older than a minute; they are cut off when they are half of all.
+  // Entries before this index are older than a minute; they are removed when they are half of all.
   #oldest = 0;
 
   constructor(limits: BudgetLimits, clock: Clock) {
@@ -77,7 +80,7 @@ export class Budget {
     this.#maxBytes = ceiling('bytes', limits.bytes);
   }
 
-  /** All ceilings are asked before any count moves. Spent bytes refuse the next call, too. */
+  /** All limits are checked before any count changes. Spent bytes refuse the next call, too. */
   charge(): void {
     if (this.#calls >= this.#maxCalls) throw exceeded('calls', this.#maxCalls, this.#calls);
     if (this.#bytes >= this.#maxBytes) throw exceeded('bytes', this.#maxBytes, this.#bytes);
@@ -105,7 +108,7 @@ export class Budget {
     this.#recent.push(now);
   }
 
-  /** How many moments are kept. */
+  /** How many times are stored. */
   get kept(): number {
     return this.#recent.length;
   }
@@ -115,7 +118,7 @@ type LimitName = keyof BudgetLimits;
 
 const limitNames: readonly string[] = ['calls', 'perMinute', 'bytes'] satisfies LimitName[];
 
-/** A misspelt ceiling would be none at all. */
+/** A misspelt limit would have no effect. */
 function refuseUnknown(limits: BudgetLimits): void {
   const unknown = Object.keys(limits).find((key) => !limitNames.includes(key));
   if (unknown === undefined) return;
@@ -142,7 +145,7 @@ function exceeded(limit: LimitName, limitValue: number, spent: number): Fault {
   );
 }
 
-/** The only ceiling that lifts by itself, hence the only refusal worth repeating. */
+/** The only limit that recovers by itself, hence the only refusal worth retrying. */
 function exceededForNow(limitValue: number, retryAfterMs: number): Fault {
   return new Fault(
     'budget_exceeded',

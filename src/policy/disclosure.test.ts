@@ -8,7 +8,7 @@ const secret = "the command '/opt/secret/run' exited with code 1: Error: no key"
 const faultOf = (code: FaultCode) =>
   new Fault(code, secret, { server: 'files', tool: 'read', stderr: 'Error: no key' });
 
-describe('what somebody hears of a fault', () => {
+describe('what a principal sees of a fault', () => {
   it('is everything for the local user, known by identity', () => {
     const fault = faultOf('unavailable');
     expect(disclosedFault(fault, localUser)).toBe(fault);
@@ -28,6 +28,7 @@ describe('what somebody hears of a fault', () => {
 
   it.each([
     'unavailable',
+    'overloaded',
     'start_timeout',
     'circuit_open',
     'ejected',

@@ -1,32 +1,34 @@
-// How much of a failure somebody may hear. The local user hears everything: the command that was run, what
-// the server wrote to stderr, its paths. Anybody else hears what it needs to go on: which server, which
-// code, whether it may have run, when to try again. Every way out to a caller asks here; details that can
-// hold more than that are replaced by words of the table below, so a new detail is closed until its code
-// is opened.
+// How much of a failure a principal may see. The local user sees everything: the command, stderr,
+// paths. Everyone else sees what is needed to continue: the server, the code, whether the call may
+// have run, when to retry. Every path to a caller uses this function. Details that can contain more
+// are replaced by the texts of the table below, so the detail of a new code is hidden until the
+// code is added to the list of open codes.
 
 import { Fault, type FaultCode, type FaultRecord } from '../kernel/fault.ts';
 import { localUser, type Principal } from './principal.ts';
 
-/** May it see commands, stderr, paths and process ids? */
-export function seesOperations(principal: Principal): boolean {
+/** Whether it may see commands, stderr, paths and process ids. */
+export function isOperator(principal: Principal): boolean {
   return principal === localUser;
 }
 
 /** The record as this principal may see it. */
 export function disclosedRecord<R extends FaultRecord>(record: R, principal: Principal): R {
-  if (seesOperations(principal)) return record;
+  if (isOperator(principal)) return record;
   const { stderr: _, ...rest } = record;
   return { ...rest, detail: openDetail(record) } as R;
 }
 
 export function disclosedFault(fault: Fault, principal: Principal): Fault {
-  if (seesOperations(principal)) return fault;
+  if (isOperator(principal)) return fault;
   const { code, detail, ...facts } = disclosedRecord(fault.record, principal);
-  // What a server itself answered goes along: it is meant for its caller.
+  // The server's own answer is included: it is meant for the caller.
   return new Fault(code, detail, facts, code === 'rpc_error' ? fault.cause : undefined);
 }
 
-/** Of these the detail is made of the caller's own words, or of the server's to its caller. */
+/**
+ * The detail of these codes consists of the caller's own words, or of the server's answer to it.
+ */
 const openCodes: ReadonlySet<FaultCode> = new Set([
   'not_found',
   'invalid_request',
@@ -34,7 +36,6 @@ const openCodes: ReadonlySet<FaultCode> = new Set([
   'budget_exceeded',
   'conflict',
   'rpc_error',
-  'overloaded',
   'draining',
   'timeout',
   'cancelled',
@@ -49,20 +50,22 @@ function openDetail(record: FaultRecord): string {
   const when =
     retryAfterMs === undefined ? '' : `; retry after ${Math.ceil(retryAfterMs / 1_000)} s`;
   switch (code) {
+    case 'overloaded':
+      return `${who} has no capacity for this now: a limit of calls, subscriptions or memory is reached${when}`;
     case 'start_timeout':
       return `${who} started but was not ready in time`;
     case 'circuit_open':
       return `${who} failed several times in a row${when}`;
     case 'ejected':
-      return `${who} failed too often and is out of service until its operator brings it back`;
+      return `${who} failed too often and is out of service until its operator restarts it`;
     case 'outcome_unknown':
       return `${who}${tool === undefined ? '' : `/${tool}`} was sent and may have run, then no answer came; it was not repeated; check its effect before you send it again`;
     case 'protocol_violation':
       return `${who} answered with something that is not valid MCP`;
     case 'auth_required':
-      return `${who} wants a login, which its operator has to set up`;
+      return `${who} requires a login, which its operator has to set up`;
     case 'internal':
-      return 'the gateway met a defect of its own';
+      return 'internal error of the gateway';
     default:
       return `${who} cannot be started or reached${when}`;
   }

@@ -1,52 +1,59 @@
-// A caller's idempotency key: the promise that a call repeated from outside (after a lost
-// connection, a crash of ours, an impatient client) runs once. The first use of a key claims it
-// before anything is executed; whoever comes later with the same key joins the run, or gets the
-// answer it ended with, for 24 hours. Only a fault that certainly never left us frees the key
-// again. The invariant: if a claim is found and its answer is not, the truth is "unknown", and
-// nothing runs. Where claims are kept is the store's business; what counts as the same request is
-// the fingerprint's, which the pipeline computes. A caller who gives up leaves alone. When the last
-// one has left, an execution that has not reached the server yet is called off, and the key is free;
-// one that may have reached it goes on, and its answer is kept.
+// Idempotency keys: a call that is repeated from outside (after a lost connection, a crash of the
+// host, an early retry) runs once. The first use of a key claims it before anything is executed;
+// later callers with the same key join the execution, or get its answer, for 24 hours. Only a fault
+// of a call that was certainly not sent frees the key again. The invariant: if a claim is found but
+// no answer, the outcome is unknown, and nothing runs. The store keeps the claims; the pipeline
+// computes the fingerprint that decides which requests are equal. A caller that cancels leaves
+// without affecting the others. When the last one has left, an execution that was not sent yet is
+// cancelled, and the key is free; one that may have been sent continues, and its answer is kept.
 
 import { CancelSignal, type Signal } from '../kernel/cancel-signal.ts';
 import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import type { Principal } from './principal.ts';
 
 export type KeyedOutcome =
-  /** Claimed; no answer yet, or its process was lost before there was one. */
+  /** Claimed; there is no answer yet, or the process was lost before there was one. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'result'; readonly bytes: Buffer }
   | { readonly kind: 'fault'; readonly record: FaultRecord }
-  /** It was answered, but the answer had to make room. */
+  /** It was answered, but the answer was removed to make room. */
   | { readonly kind: 'dropped' };
 
 export interface KeyedRecord {
-  /** The principal whose key it is. */
+  /** The principal that owns the key. */
   readonly owner: string;
   readonly fingerprint: string;
   readonly outcome: KeyedOutcome;
 }
 
-/** What is needed of a store. Several processes may share one, so the claim must be atomic. */
+/**
+ * The required interface of a store. Several processes may share one, so the claim must be atomic.
+ */
 export interface KeyedStore {
-  /** Puts the record if the slot is free, and resolves to undefined; else to what is there. */
+  /**
+   * Puts the record if the slot is free, and resolves to undefined; otherwise resolves to the
+   * existing record.
+   */
   claim(slot: string, record: KeyedRecord, ttlMs: number): Promise<KeyedRecord | undefined>;
-  /** Replaces what is there; its time starts again. */
+  /** Replaces the existing record; its time starts again. */
   put(slot: string, record: KeyedRecord, ttlMs: number): Promise<void>;
   free(slot: string): Promise<void>;
 }
 
-/** Executes the call. `callOff`: nobody waits any more; it ends what has not left us, nothing else. */
+/**
+ * Executes the call. `callOff`: no caller waits any more; it cancels the call only if it was not
+ * sent.
+ */
 export type KeyedExecution = (callOff: Signal) => Promise<Buffer>;
 
-/** A caller who may give up. */
+/** A caller that may cancel. */
 export interface KeyedCaller {
   readonly signal: Signal | undefined;
-  /** May the server have heard of the execution that this caller has started? */
+  /** Whether the server may have received the execution that this caller started. */
   hasLeft(): boolean;
 }
 
-/** One use of a key, and where it is kept. */
+/** One use of a key, and where it is stored. */
 interface Claim {
   readonly slot: string;
   readonly key: string;
@@ -67,10 +74,10 @@ const maxKeyLength = 255;
 export class IdempotencyKeys {
   readonly #store: KeyedStore;
   readonly #report: (failure: unknown) => void;
-  /** Executions under way: bounded by the queues and places of their servers. */
+  /** Running executions: bounded by the queues and slots of their servers. */
   readonly #running = new Map<string, Run>();
 
-  /** `report` hears of a store that could not keep an answer; the caller still gets it. */
+  /** `report` is called if the store could not keep an answer; the caller still gets the answer. */
   constructor(store: KeyedStore, report: (failure: unknown) => void) {
     this.#store = store;
     this.#report = report;
@@ -92,8 +99,8 @@ export class IdempotencyKeys {
     const signal = caller?.signal;
     if (signal?.aborted) return Promise.reject(gaveUp('no', signal.reason));
     const slot = `${principal.id.length}:${principal.id}:${key}`;
-    // Only equal requests join here. Unequal ones meet at the store's claim, which alone knows
-    // whose fingerprint holds the key.
+    // Only equal requests join here. Different ones meet at the store's claim, which knows whose
+    // fingerprint has the key.
     const flight = `${fingerprint.length}:${fingerprint}:${slot}`;
     const running = this.#running.get(flight);
     if (running !== undefined) {
@@ -130,8 +137,8 @@ export class IdempotencyKeys {
     return bytes;
   }
 
-  // The call has its answer, and a store that fails must not take it away. The slot still says
-  // `begun`, so that a retry hears "unknown" instead of running a second time.
+  // The call has its answer, and a failing store must not take it away. The record still says
+  // `begun`, so that a retry ends in "unknown" instead of running a second time.
   async #keep({ slot, owner, fingerprint }: Claim, outcome: KeyedOutcome): Promise<void> {
     try {
       await this.#store.put(slot, { owner, fingerprint, outcome }, keptMs);
@@ -149,12 +156,12 @@ export class IdempotencyKeys {
   }
 }
 
-/** Its last caller has left before it reached the server: it ends in a moment, and the key is free. */
+/** Its last caller has left before it was sent: it ends in a moment, and the key is free. */
 function isBeingCalledOff({ callOff, hasLeft }: Run): boolean {
   return callOff.aborted && !hasLeft();
 }
 
-/** The answer, or that this caller has given up. */
+/** The answer, or the fault that this caller cancelled. */
 function waitFor(run: Run, signal: Signal | undefined): Promise<Buffer> {
   run.waiting += 1;
   if (signal === undefined) return run.answer;
@@ -172,10 +179,10 @@ function waitFor(run: Run, signal: Signal | undefined): Promise<Buffer> {
 }
 
 function gaveUp(dispatched: 'no' | 'maybe', reason: unknown): Fault {
-  return new Fault('cancelled', 'the caller gave up waiting', { dispatched }, reason);
+  return new Fault('cancelled', 'the caller stopped waiting', { dispatched }, reason);
 }
 
-/** A defect of ours says nothing about how far the request got, so it counts as dispatched. */
+/** An internal error says nothing about how far the request got, so it counts as dispatched. */
 function terminalFault(thrown: unknown): Fault {
   if (thrown instanceof Fault) return thrown;
   return faultFrom(thrown).with({ dispatched: 'maybe' });
@@ -201,7 +208,7 @@ function replayed(found: KeyedRecord, key: string, fingerprint: string): Buffer 
   }
 }
 
-/** The caller chose its characters; the message stays one line. */
+/** The caller chose its characters; the message must stay one line. */
 function quoted(key: string): string {
   return JSON.stringify(key);
 }

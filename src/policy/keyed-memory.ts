@@ -1,9 +1,9 @@
-// Idempotency keys kept in memory, for a host without a durable store. It is bounded, and it keeps
-// its word for as long as the record lives: when answers take too many bytes, the oldest answers
-// go but their keys stay (a retry then hears "unknown" and does not run again); when there are too
-// many keys, a new one is refused before anything runs. Nothing that is still in its time is ever
-// forgotten, because a forgotten key is a call that may run twice. One principal may have only a part
-// of the keys, so that it cannot use up those of the others.
+// Idempotency keys in memory, for a host without a durable store. The memory is bounded: when
+// answers use too many bytes, the oldest answers are removed but their keys stay (a retry then ends
+// in "unknown" and does not run again); when there are too many keys, a new one is refused before
+// anything runs. A key is never removed before its time, because a removed key is a call that may
+// run twice. Each principal may have only a part of the keys, so that it cannot use up those of the
+// others.
 
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -116,7 +116,7 @@ export class KeyedMemory implements KeyedStore {
     }
   }
 
-  /** How much is kept. */
+  /** How much is stored. */
   get size(): { readonly keys: number; readonly principals: number } {
     return { keys: this.#kept.size, principals: this.#owners.size };
   }
@@ -140,7 +140,7 @@ function answerBytes({ outcome }: KeyedRecord): number {
   }
 }
 
-/** A result is often a slice of a much larger frame, which must not live on for its sake. */
+/** A result is often a slice of a much larger frame. A copy lets the frame be freed. */
 function owned(record: KeyedRecord): KeyedRecord {
   if (record.outcome.kind !== 'result') return record;
   const bytes = Buffer.allocUnsafeSlow(record.outcome.bytes.length);

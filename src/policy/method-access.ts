@@ -1,6 +1,7 @@
-// Which question is asked before each MCP method of a client is answered: one row for every method that
-// the gateway knows, of either era, and one for everything else. The pipeline takes the action of a call
-// from here; a test compares the rows with the methods that are answered, and asks a guard for each.
+// What the guard must allow before an MCP method of a client is answered: one row for every method
+// of either era that the gateway implements, and one for all others. The pipeline takes the action
+// of a call from here; a test compares the rows with the methods that are answered, and calls a
+// guard for each.
 
 import type { Action, Kind } from './access.ts';
 
@@ -8,17 +9,17 @@ import type { Action, Kind } from './access.ts';
 export type AskedAbout =
   /** The tool, prompt or resource that the request names. */
   | 'what it names'
-  /** Each entry of the list: what is denied is not in it. */
+  /** Each entry of the list: denied entries are omitted. */
   | 'each entry'
-  /** Each server: of those that are denied nothing is said. */
+  /** Each server: nothing about denied servers is returned. */
   | 'each server'
-  /** The tool whose call has become the task. */
+  /** The tool whose call became the task. */
   | "the task's tool"
-  /** Each resource and task that is to be watched; what is denied is not granted. */
+  /** Each resource and task that is to be watched; denied ones are not granted. */
   | 'each watched thing'
-  /** The method, at the one server that it can be for. */
+  /** The method, at the only server that it can be for. */
   | 'the method'
-  /** Nothing: it concerns the client's own session or connection alone. */
+  /** Nothing: it concerns only the client's own session or connection. */
   | 'nothing';
 
 export interface MethodAccess {
@@ -60,7 +61,7 @@ export const methodAccess: ReadonlyMap<string, MethodAccess> = new Map(
 /** A method that MCP does not define. */
 export const customAccess: MethodAccess = { action: 'request', kind: 'other', about: 'the method' };
 
-/** A notification of a client that is handed on to servers. */
+/** A notification of a client that is forwarded to servers. */
 export const notificationAccess: MethodAccess = {
   action: 'notify',
   kind: 'other',

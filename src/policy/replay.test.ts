@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Dispatched, Fault, type FaultCode, faultTable } from '../kernel/fault.ts';
-import { type Incident, type ReplayContract, replayContract, sequelOf } from './replay.ts';
+import { afterFault, type Incident, type ReplayContract, replayContract } from './replay.ts';
 
 const safe: ReplayContract = { replay: 'safe', ground: 'annotation' };
 const never: ReplayContract = { replay: 'never', ground: 'default' };
@@ -34,43 +34,43 @@ describe('what may be repeated', () => {
 
 describe('what follows from a server that was lost before it answered', () => {
   it('is the first dispatch, if the call never left us, whatever its contract', () => {
-    expect(sequelOf(incident('no', never))).toBe('dispatch');
-    expect(sequelOf(incident('no', safe))).toBe('dispatch');
+    expect(afterFault(incident('no', never))).toBe('send');
+    expect(afterFault(incident('no', safe))).toBe('send');
   });
 
   it.each(['maybe', 'yes'] as const)(
     'is one replay when it left us (%s) and is safe to repeat',
     (dispatched) => {
-      expect(sequelOf(incident(dispatched, safe))).toBe('replay');
-      expect(sequelOf(incident(dispatched, safe, { replays: 1, attempts: 2 }))).toBe('surface');
+      expect(afterFault(incident(dispatched, safe))).toBe('replay');
+      expect(afterFault(incident(dispatched, safe, { replays: 1, attempts: 2 }))).toBe('report');
     },
   );
 
   it.each(['maybe', 'yes'] as const)(
-    'is the truth that nobody knows, when it left us (%s) and is not',
+    'is outcome unknown, when it was sent (%s) and is not',
     (dispatched) => {
-      expect(sequelOf(incident(dispatched, never))).toBe('outcome_unknown');
-      expect(sequelOf(incident(dispatched, never, { isConnectionLost: false }))).toBe(
+      expect(afterFault(incident(dispatched, never))).toBe('outcome_unknown');
+      expect(afterFault(incident(dispatched, never, { isConnectionLost: false }))).toBe(
         'outcome_unknown',
       );
     },
   );
 
   it('is an end after three attempts', () => {
-    expect(sequelOf(incident('no', never, { attempts: 2 }))).toBe('dispatch');
-    expect(sequelOf(incident('no', never, { attempts: 3 }))).toBe('surface');
-    expect(sequelOf(incident('maybe', safe, { attempts: 3 }))).toBe('surface');
+    expect(afterFault(incident('no', never, { attempts: 2 }))).toBe('send');
+    expect(afterFault(incident('no', never, { attempts: 3 }))).toBe('report');
+    expect(afterFault(incident('maybe', safe, { attempts: 3 }))).toBe('report');
   });
 
   it('is no second try where the connection lives and said no', () => {
-    expect(sequelOf(incident('no', safe, { isConnectionLost: false }))).toBe('surface');
+    expect(afterFault(incident('no', safe, { isConnectionLost: false }))).toBe('report');
   });
 
   it('is judged alike when the server was closed for breaking the protocol', () => {
-    expect(sequelOf(incident('maybe', never, { code: 'protocol_violation' }))).toBe(
+    expect(afterFault(incident('maybe', never, { code: 'protocol_violation' }))).toBe(
       'outcome_unknown',
     );
-    expect(sequelOf(incident('no', never, { code: 'protocol_violation' }))).toBe('dispatch');
+    expect(afterFault(incident('no', never, { code: 'protocol_violation' }))).toBe('send');
   });
 });
 
@@ -83,14 +83,14 @@ describe('what follows from an answer, or a decision of ours', () => {
       'rpc_error',
       'auth_required',
     ] as const) {
-      expect(sequelOf(incident('maybe', safe, { code }))).toBe('surface');
+      expect(afterFault(incident('maybe', safe, { code }))).toBe('report');
     }
     const answeredBadly = { code: 'protocol_violation', isConnectionLost: false } as const;
-    expect(sequelOf(incident('yes', safe, answeredBadly))).toBe('surface');
+    expect(afterFault(incident('yes', safe, answeredBadly))).toBe('report');
   });
 });
 
-describe('the replay law', () => {
+describe('the replay rules', () => {
   it('never repeats what may have run and is not known to be safe', () => {
     const incidents = fc.record({
       code: fc.constantFrom(...(Object.keys(faultTable) as FaultCode[])),
@@ -102,15 +102,15 @@ describe('the replay law', () => {
     });
     fc.assert(
       fc.property(incidents, ({ dispatched, contract, ...rest }) => {
-        const sequel = sequelOf(incident(dispatched, contract, rest));
-        const isRepeated = sequel === 'dispatch' || sequel === 'replay';
+        const after = afterFault(incident(dispatched, contract, rest));
+        const isRepeated = after === 'send' || after === 'replay';
         if (isRepeated) {
           expect(dispatched === 'no' || contract.replay === 'safe').toBe(true);
           expect(rest.attempts).toBeLessThan(3);
         }
-        if (sequel === 'replay') expect(rest.replays).toBe(0);
-        if (sequel === 'dispatch') expect(dispatched).toBe('no');
-        if (sequel === 'outcome_unknown') expect(dispatched).not.toBe('no');
+        if (after === 'replay') expect(rest.replays).toBe(0);
+        if (after === 'send') expect(dispatched).toBe('no');
+        if (after === 'outcome_unknown') expect(dispatched).not.toBe('no');
       }),
       { numRuns: 1_000 },
     );

@@ -1,13 +1,17 @@
-// The replay law. A call that may have reached a server runs again only if its tool is known to be
-// safe to repeat; everything else ends in one truthful "unknown". Whether a server is restarted
-// never depends on this, and never grants it. Two pure judgements: what a tool's contract is, and
-// what follows from a fault.
+// The replay rules. A call that may have reached a server runs again only if its tool is known to
+// be safe to repeat; otherwise it ends in `outcome_unknown`. Whether a server is restarted does not
+// depend on this. Two pure functions: one gives the replay contract of a tool, the other whether a
+// call is sent again after a fault. `host/call/attempts.ts` carries it out; it also refuses to repeat a
+// call whose tool has changed meanwhile.
 
 import type { Fault } from '../kernel/fault.ts';
 
 export interface ReplayContract {
   readonly replay: 'safe' | 'never';
-  /** Whose word it is: only the operator's holds whatever the server's definition becomes. */
+  /**
+   * Where the contract comes from: only the operator's setting holds whatever the server's
+   * definition becomes.
+   */
   readonly ground: 'operator' | 'protocol' | 'annotation' | 'default';
 }
 
@@ -18,7 +22,7 @@ const byOperator = {
   never: { replay: 'never', ground: 'operator' },
 } as const satisfies Record<string, ReplayContract>;
 
-/** The operator's word, else the readOnlyHint of a trusted server, else never. */
+/** The operator's setting, else the readOnlyHint of a trusted server, else never. */
 export function replayContract(
   operator: 'safe' | 'never' | null,
   isTrusted: boolean,
@@ -30,44 +34,50 @@ export function replayContract(
 
 const safeByProtocol: ReplayContract = { replay: 'safe', ground: 'protocol' };
 
-/** For what is no tool: lists, reads, prompts and completion may be repeated, the unknown may not. */
+/**
+ * For requests other than tool calls: lists, reads, prompts and completion may be repeated, unknown
+ * methods may not.
+ */
 export function protocolContract(isSafe: boolean): ReplayContract {
   return isSafe ? safeByProtocol : neverByDefault;
 }
 
 export interface Incident {
   readonly fault: Fault;
-  /** The connection itself is gone; a new one may be had. */
+  /** The connection is lost; a new one can be opened. */
   readonly isConnectionLost: boolean;
   readonly contract: ReplayContract;
   readonly attempts: number;
   readonly replays: number;
 }
 
-export type Sequel =
-  /** It never left us: sending it on the next connection is its first dispatch. */
-  | 'dispatch'
-  /** It may have run, and running it again is harmless: once more, with a new id. */
+export type AfterFault =
+  /** It was never sent: sending it on the next connection is its first dispatch. */
+  | 'send'
+  /** It may have run, and repeating it is harmless: send it once more, with a new id. */
   | 'replay'
-  /** It may have run, and running it again may not be harmless: say so and stop. */
+  /** It may have run, and repeating it may be harmful: report that and stop. */
   | 'outcome_unknown'
   /** The fault is the answer. */
-  | 'surface';
+  | 'report';
 
 const maxAttempts = 3;
 const maxReplays = 1;
 
-export function sequelOf(incident: Incident): Sequel {
+export function afterFault(incident: Incident): AfterFault {
   const { fault, isConnectionLost, contract, attempts, replays } = incident;
-  if (!endsUnanswered(fault, isConnectionLost)) return 'surface';
+  if (!endsUnanswered(fault, isConnectionLost)) return 'report';
   if (fault.dispatched === 'no') {
-    return isConnectionLost && attempts < maxAttempts ? 'dispatch' : 'surface';
+    return isConnectionLost && attempts < maxAttempts ? 'send' : 'report';
   }
   if (contract.replay === 'never') return 'outcome_unknown';
-  return replays < maxReplays && attempts < maxAttempts ? 'replay' : 'surface';
+  return replays < maxReplays && attempts < maxAttempts ? 'replay' : 'report';
 }
 
-/** Was the server lost before it answered? A timeout, a refusal or a bad answer is something else. */
+/**
+ * Whether the server was lost before it answered. A timeout, a refusal or a bad answer is something
+ * else.
+ */
 function endsUnanswered(fault: Fault, isConnectionLost: boolean): boolean {
   return fault.code === 'unavailable' || (fault.code === 'protocol_violation' && isConnectionLost);
 }

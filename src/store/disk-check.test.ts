@@ -21,7 +21,7 @@ describe('looking at the disk of a state directory', () => {
     writeFileSync(file, '');
     expect(await lookAtDisk(file)).toEqual({
       ok: false,
-      problem: `${file} cannot be used (ENOTDIR): something else has its place: move that away`,
+      problem: `${file} cannot be used (ENOTDIR): something of another type exists at that path: move it away`,
     });
   });
 });

@@ -1,5 +1,5 @@
-// What can be known of the disk under a state directory without writing to it, for whoever only looks:
-// may it be written, and is there room? What a write would meet beyond that, only a write can tell.
+// Checks the disk of a state directory without writing to it, for read-only commands: is it
+// writable, and is there free space? Other errors appear only when something is written.
 
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export async function lookAtDisk(folder: string): Promise<StoreHealth> {
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined) throw error;
-    // It is made when it is first needed.
+    // It is created when it is first needed.
     return code === 'ENOENT' ? { ok: true } : failing(folder, code);
   }
 }

@@ -1,8 +1,8 @@
-// The few things a store asks of a disk, and the real disk that does them. A file is only ever replaced as
-// a whole: written beside its place, forced to the disk, renamed over it, and the folder forced too, with
-// all folders above it that may be new. So at every instant, and after every crash or power cut, a name
-// holds either the old content or the new one. Files are for this user alone (0600 in folders of 0700).
-// Errors of the system come through as they are, with their code.
+// The disk operations of a store, and their implementation. A file is only ever replaced as a
+// whole: written under a temporary name, forced to the disk, renamed, and the folder forced too,
+// with all folders above it that may be new. So at every instant, and after every crash or power
+// cut, a name has either the old content or the new one. Files are readable by this user only (0600
+// in folders of 0700). System errors are passed on unchanged, with their code.
 
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
@@ -14,19 +14,19 @@ import { makePrivateFolder } from '../kernel/private-folder.ts';
 
 /** Names are relative and use `/`. */
 export interface Disk {
-  /** The name as a person finds it. */
+  /** The full path, for messages. */
   pathOf(name: string): string;
   /** The file's bytes; undefined when there is no such file. Throws `FileTooLarge` beyond the limit. */
   read(name: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** When this resolves, the content outlives a power cut. */
+  /** When this resolves, the content survives a power cut. */
   replace(name: string, bytes: Buffer): Promise<void>;
-  /** When this resolves, the file is gone for good; it need not have been there. */
+  /** When this resolves, the file is removed permanently; it need not have existed. */
   remove(name: string): Promise<void>;
-  /** Moves a file out of the way and resolves to its new name. */
+  /** Renames a file that is damaged and resolves to its new name. */
   setAside(name: string): Promise<string>;
   /** The names in a folder (`''` is the root); none when nothing is there. */
   list(folder: string): Promise<readonly string[]>;
-  /** Removes what a crash left half-written in the folder before the given time. */
+  /** Removes temporary files that a crash left in the folder before the given time. */
   tidy(folder: string, before: number): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function nodeDisk(root: string): Disk {
     if (prepared.has(folder)) return;
     await makePrivateFolder(root);
     await makePrivateFolder(folder);
-    // The first time, any folder above may have been made just now.
+    // The first time, any folder above may have just been created.
     if (prepared.size === 0) await syncUpwards(root);
     else await sync(root);
     prepared.add(folder);
@@ -58,7 +58,7 @@ export function nodeDisk(root: string): Disk {
         await rename(draft, target);
       } catch (error) {
         prepared.delete(dirname(target));
-        // The draft is rubbish now; if it cannot be removed either, `tidy` finds it later.
+        // The temporary file is useless now; if it cannot be removed either, `tidy` finds it later.
         await rm(draft, { force: true }).catch(() => {});
         throw error;
       }
@@ -109,7 +109,10 @@ async function sync(folder: string): Promise<void> {
   }
 }
 
-/** The same for every folder above it, as far as they are this user's: others we cannot have made. */
+/**
+ * The same for every folder above it, as far as they belong to this user: others cannot have been
+ * created by us.
+ */
 async function syncUpwards(folder: string): Promise<void> {
   await sync(folder);
   const above = dirname(folder);

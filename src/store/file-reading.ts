@@ -1,5 +1,5 @@
-// Reading the records of one name from their files: what lives, what is damaged, what cannot be read now.
-// Shared by the two kinds of records on files.
+// Reads the records of one name from their files, and tells apart which are valid, damaged or
+// unreadable now. Shared by the two kinds of records in files.
 
 import type { RecordEntry } from './contract/records.ts';
 import type { Housekeeping } from './housekeeping.ts';
@@ -21,7 +21,7 @@ export interface Found {
   readonly value: unknown;
 }
 
-/** Undefined: there is none. `closed`: it is there and cannot be read now, as the user has been told. */
+/** Undefined: there is none. `closed`: it exists but cannot be read now, and this was reported. */
 export type FileFinding = Found | undefined | 'closed';
 
 export class FileReading {
@@ -35,12 +35,15 @@ export class FileReading {
     return fileOf(this.#parts.name, key);
   }
 
-  /** What is on the disk, damage set aside. For whoever has the turn. */
+  /** The content of the disk; damaged files are set aside. The caller must have the turn. */
   async findNow(file: string): Promise<FileFinding> {
     return this.#find(file, () => this.#parts.files.quarantine(file));
   }
 
-  /** The same without the turn: setting aside waits for it, so that nothing just written is moved. */
+  /**
+   * The same without the turn: setting aside waits for the turn, so that a file just written is not
+   * moved.
+   */
   async find(file: string): Promise<FileFinding> {
     const { files, pending } = this.#parts;
     return this.#find(file, () => pending.inTurn(() => files.quarantine(file)));
@@ -62,14 +65,14 @@ export class FileReading {
     return listing.isComplete && listing.setAside.length === 0 && isEachRead;
   }
 
-  /** Undefined if its time is over. */
+  /** Undefined if it has expired. */
   entryOf(found: Found | undefined): RecordEntry | undefined {
     if (found === undefined || !this.#parts.housekeeping.isAlive(found.record)) return undefined;
     const { key, version } = found.record;
     return { key, value: found.value, version };
   }
 
-  /** Those that live and begin so, in the order of their keys. */
+  /** The valid ones with this prefix, in the order of their keys. */
   entriesOf(found: readonly Found[], prefix: string): readonly RecordEntry[] {
     return found
       .filter(({ record }) => record.collection === this.#parts.name)

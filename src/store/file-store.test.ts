@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeDisk, onFakeDisk } from '../../test/support/fake-disk.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { storeSuite } from '../../test/support/store-suite/store-suite.ts';
-import { FilesStore } from './file-store.ts';
+import { FileStore } from './file-store.ts';
 import type { StoreProblem } from './problem.ts';
 
 const forgetful = { durability: 'forgetful' } as const;
@@ -15,15 +15,15 @@ function setUp(maxUnsavedBytes?: number) {
   const problems: StoreProblem[] = [];
   const report = (problem: StoreProblem) => void problems.push(problem);
   const limit = maxUnsavedBytes === undefined ? {} : { maxUnsavedBytes };
-  const open = () => new FilesStore({ disk, clock, report, ...limit });
+  const open = () => new FileStore({ disk, clock, report, ...limit });
   const store = open();
   return { disk, clock, problems, open, store, verdicts: store.records('verdicts', forgetful) };
 }
 const kindsOf = (problems: readonly StoreProblem[]) => problems.map(({ kind }) => kind);
 
-storeSuite('the files store', onFakeDisk);
+storeSuite('the file store', onFakeDisk);
 
-describe('the files store', () => {
+describe('the file store', () => {
   it('finds after a restart what was put before', async () => {
     const { store, verdicts, open } = setUp();
     await verdicts.put('key', { a: 1 }, { ttlMs: 1_000 });
@@ -47,7 +47,7 @@ describe('the files store', () => {
   });
 });
 
-describe('the files store on a full disk', () => {
+describe('the file store on a full disk', () => {
   it('goes on from memory, says so once, and shows it as its health', async () => {
     const { disk, verdicts, store, problems } = setUp();
     await verdicts.put('key', 'old');
@@ -309,13 +309,13 @@ describe('whether all records could be read', () => {
   });
 });
 
-describe('the sweep of the files store', () => {
+describe('the sweep of the file store', () => {
   it('of what crashes left begins when records are first opened', async () => {
     const disk = new FakeDisk();
     const tidied: [string, number][] = [];
     disk.tidy = async (folder, before) => void tidied.push([folder, before]);
     const clock = new ManualClock();
-    await using store = new FilesStore({ disk, clock, report: () => {} });
+    await using store = new FileStore({ disk, clock, report: () => {} });
     store.records('verdicts', forgetful);
     await store.records('verdicts', forgetful).put('key', 1);
     expect(tidied).toEqual([['verdicts', clock.wallNow() - 60_000]]);
@@ -347,7 +347,7 @@ describe('the sweep of the files store', () => {
 });
 
 describe('a value that is not what its records hold', () => {
-  it('is damaged like a torn one: told once, set aside, and missing', async () => {
+  it('is damaged like a torn one: reported once, set aside, and missing', async () => {
     const { disk, problems, open, verdicts } = setUp();
     await verdicts.put('key', 'a text');
     await verdicts.put('other', { a: 1 });

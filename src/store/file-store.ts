@@ -1,8 +1,9 @@
-// The store on files, one for each record. It has durable and forgetful records and nothing else: logs,
-// queues and counters would need a file that is written in place. A disk that fails never fails whoever
-// asked for forgetful records; durable ones are refused while it does. Several processes may
-// share the folder: each reads what the others have written, and the last writer wins; only in the very
-// instant in which a record expires may a sweep of one process meet a renewal by another.
+// The store on files, one file for each record. It has durable and forgetful records only: logs,
+// queues and counters would need a file that is written in place. A failing disk never fails an
+// operation on forgetful records; durable operations are refused while it fails. Several processes
+// may share the folder: each reads what the others have written, and the last writer wins. Only at
+// the very instant at which a record expires, a sweep of one process may collide with a renewal by
+// another.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Counter } from './contract/counter.ts';
@@ -34,8 +35,8 @@ export interface FilesStoreOptions {
 export function openFilesStore(
   folder: string,
   options: Omit<FilesStoreOptions, 'disk'>,
-): FilesStore {
-  return new FilesStore({ ...options, disk: nodeDisk(folder) });
+): FileStore {
+  return new FileStore({ ...options, disk: nodeDisk(folder) });
 }
 
 interface Opened {
@@ -46,7 +47,7 @@ interface Opened {
 const sweepEveryMs = 600_000;
 const what = 'a store on files';
 
-export class FilesStore implements Store {
+export class FileStore implements Store {
   readonly #clock: Clock;
   readonly #files: RecordFiles;
   readonly #pending: PendingChanges;
@@ -79,7 +80,8 @@ export class FilesStore implements Store {
     if (before !== undefined) return before.records;
     const records = this.#open(name, durability);
     this.#opened.set(name, { durability, records });
-    // What crashes left half-written goes now: some processes never live until a sweep.
+    // Temporary files of crashed processes are removed now: some processes never live until a
+    // sweep.
     this.#pending.inTurnAlone(() => this.#housekeeping.tidy(name));
     return records;
   }

@@ -1,5 +1,5 @@
-// Keeping the store's folders clean: records whose time is over, and what crashes have left half-written.
-// It never fails anybody: a disk that does not let it is one complaint. When to do it is the store's.
+// Cleans the store's folders: expired records, and temporary files that crashes left. It never
+// fails an operation: a disk that refuses it is reported once. The store decides when to run it.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Disk } from './disk.ts';
@@ -8,7 +8,7 @@ import type { StoredRecord } from './record.ts';
 import type { RecordFiles } from './record-files.ts';
 import { isStoreName } from './store.ts';
 
-/** A file that is being written is renamed within a moment; one that stays has lost its writer. */
+/** A temporary file is renamed within a moment; one that stays has lost its writer. */
 const leftoverAgeMs = 60_000;
 
 export interface HousekeepingParts {
@@ -29,7 +29,7 @@ export class Housekeeping {
     return expiresAt === null || this.#parts.clock.wallNow() < expiresAt;
   }
 
-  /** Removes what was left half-written in a collection. */
+  /** Removes temporary files of a collection. */
   tidy(collection: string): Promise<void> {
     const { disk, clock } = this.#parts;
     return this.#unlessRefused(collection, () =>
@@ -37,7 +37,7 @@ export class Housekeeping {
     );
   }
 
-  /** Goes through everything; files that are waiting to be written are left alone. */
+  /** Checks all records; files with pending changes are skipped. */
   sweep(isWaiting: (file: string) => boolean): Promise<void> {
     const { disk, files } = this.#parts;
     return this.#unlessRefused('', async () => {

@@ -40,6 +40,16 @@ describe('the memory store', () => {
     expect((await verdicts.entries()).map(({ key }) => key)).toEqual(['b', 'd']);
   });
 
+  it('gives back the room of a value that one takes the place of which is too large', async () => {
+    await using store = new MemoryStore({ clock: new ManualClock(), maxBytes: 300 });
+    const verdicts = store.records('verdicts', forgetful);
+    for (const value of ['x'.repeat(50), 'x'.repeat(500), 'y'.repeat(50)]) {
+      await verdicts.put('a', value);
+    }
+    for (const key of ['b', 'c']) await verdicts.put(key, 'x'.repeat(40));
+    expect((await verdicts.entries()).map(({ key }) => key)).toEqual(['a', 'b', 'c']);
+  });
+
   it('never drops what is not forgetful: it refuses when it is full #kept-or-refused', async () => {
     const clock = new ManualClock();
     await using store = new MemoryStore({ clock, maxBytes: 350 });

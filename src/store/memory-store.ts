@@ -1,7 +1,7 @@
-// The store without a disk: everything is gone when the process ends. It has all four words (`memory/`),
-// but nothing durable, which it refuses when it is asked for it. It is bounded in bytes: what is forgetful
-// makes way, the one put longest ago first; what is not is rejected when there is no room. Time is
-// monotonic here, since nothing outlives us.
+// The store in memory: everything is lost when the process ends. It has records, logs, queues and
+// counters (`memory/`), but nothing durable, which it refuses when it is opened. It is bounded in
+// bytes: forgetful values are dropped to make room, the one put longest ago first; others are
+// rejected when there is no room. It uses monotonic time, because nothing outlives the process.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Counter, CounterOptions } from './contract/counter.ts';
@@ -20,7 +20,7 @@ import { unsupported } from './store-error.ts';
 export interface MemoryStoreOptions {
   readonly clock: Clock;
   readonly maxBytes?: number;
-  /** For tests of whoever needs the durable kind: it is given, and gone when the process ends. */
+  /** For tests of code that needs durable data: it is accepted, and lost when the process ends. */
   readonly claims?: 'durable';
 }
 

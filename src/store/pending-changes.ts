@@ -1,7 +1,8 @@
-// What is on its way to the disk. Changes go there one after the other, so the last one wins. A forgetful
-// change takes effect for readers at once and never fails whoever made it: what the disk refuses is kept
-// in memory, reported once, and tried again soon (`retry.ts`), at the end too. A durable change is written
-// in its turn or refused; until it has been written after all, the store is not well.
+// Changes that are not on the disk yet. They are written one after the other, so the last one wins.
+// A forgetful change is visible to readers at once and never fails its caller: what the disk
+// refuses is kept in memory, reported once, and tried again soon (`retry.ts`), also when the store
+// is closed. A durable change is written in its turn or refused; until a refused one has been
+// written after all, the store is not healthy.
 
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
@@ -27,7 +28,10 @@ export interface PendingParts {
   readonly maxUnsavedBytes: number;
 }
 
-/** Beyond this many refused records the ones refused first do not keep the store unwell any more. */
+/**
+ * With more refused records than this, the ones refused first no longer count for the health of the
+ * store.
+ */
 const maxRefused = 1_000;
 
 export class PendingChanges {
@@ -64,18 +68,21 @@ export class PendingChanges {
     return [...this.#unsaved];
   }
 
-  /** Takes effect for readers at once; resolves when it is on the disk, or known to have failed. */
+  /** Visible to readers at once; resolves when it is on the disk, or known to have failed. */
   async change(file: string, record: StoredRecord | null): Promise<void> {
     const change = this.#note(file, record);
     await this.inTurn(() => this.#save(file, change));
   }
 
-  /** The same, for whoever has the turn already. */
+  /** The same, for a caller that has the turn already. */
   changeNow(file: string, record: StoredRecord | null): Promise<void> {
     return this.#save(file, this.#note(file, record));
   }
 
-  /** Resolves when it is on the disk, and throws a `StoreError` otherwise. For whoever has the turn. */
+  /**
+   * Resolves when it is on the disk, and throws a `StoreError` otherwise. The caller must have the
+   * turn.
+   */
   async keepNow(file: string, record: StoredRecord | null): Promise<void> {
     const { files, complaints, disk } = this.#parts;
     if (record !== null && files.isTooLarge(file, record)) {
@@ -110,12 +117,12 @@ export class PendingChanges {
     return turn;
   }
 
-  /** Nobody waits for these; what the disk does to them has been said by then. */
+  /** Nobody waits for these; disk errors have been reported by then. */
   inTurnAlone(task: () => Promise<void>): void {
     this.inTurn(task).catch(ignored);
   }
 
-  /** Takes nothing more, and writes what is left. */
+  /** Accepts no more changes, and writes what is left. */
   async end(): Promise<void> {
     this.#isClosed = true;
     await this.inTurn(async () => this.#saveAgain());
@@ -145,7 +152,7 @@ export class PendingChanges {
     if (this.#problem !== null) this.#recover();
   }
 
-  /** The disk takes writes again: what waits in memory follows, and then all is well. */
+  /** The disk accepts writes again: pending changes follow, and then all is well. */
   #recover(): void {
     const { files, complaints, disk } = this.#parts;
     this.#saveAgain();
@@ -171,7 +178,7 @@ export class PendingChanges {
     }
   }
 
-  /** What is dropped is lost: a reader then finds what the disk held before. */
+  /** A dropped change is lost: a reader then finds the older value on the disk. */
   #dropExcess(): void {
     const { maxUnsavedBytes, complaints, disk } = this.#parts;
     const failed = [...this.#unsaved].filter(([, { hasFailed }]) => hasFailed);
@@ -181,7 +188,7 @@ export class PendingChanges {
       bytes -= sizeOf(change);
       this.#unsaved.delete(file);
       const path = disk.pathOf(file);
-      const detail = `too much waits to be written to ${path}: the oldest changes are lost; free that disk`;
+      const detail = `too many changes wait to be written to ${path}: the oldest changes are lost; free that disk`;
       complaints.say({ kind: 'dropped', file: path, code: null, detail }, '');
     }
   }

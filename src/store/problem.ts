@@ -1,5 +1,6 @@
-// What a store has to say to a person about its disk, each thing once. A problem that still holds is not
-// repeated with every call; when the disk works again, the slate is wiped, so that the next one is heard.
+// Reports of a store about its disk, each problem once. A problem that persists is not reported
+// with every operation; when the disk works again, the list is cleared, so that the next problem is
+// reported.
 
 import { remedyFor } from '../kernel/disk-remedy.ts';
 import { errnoOf } from '../kernel/errno.ts';
@@ -20,26 +21,26 @@ export interface StoreProblem {
   readonly detail: string;
 }
 
-/** A folder of damaged files is told file by file; beyond this many some are told again. */
+/** Damaged files are reported one by one; beyond this many some are reported again. */
 const maxSaid = 1_000;
 
 const failures = {
   unreadable: { cannot: 'read', so: ' and counts as absent' },
   unwritable: { cannot: 'written', so: ', so changes are kept in memory only' },
-  /** Of what must outlive a crash. */
+  /** For data that must survive a crash. */
   refused: { cannot: 'written', so: ', so the change is not kept' },
 } as const;
 
 export class Complaints {
   readonly #report: (problem: StoreProblem) => void;
-  /** What was said, until the disk works again; at most `maxSaid`. */
+  /** What was reported, until the disk works again; at most `maxSaid`. */
   readonly #said = new Set<string>();
 
   constructor(report: (problem: StoreProblem) => void) {
     this.#report = report;
   }
 
-  /** Reports the problem unless it has been said; `subject` is what makes it the same problem. */
+  /** Reports the problem unless it was reported before; `subject` identifies the problem. */
   say(problem: StoreProblem, subject: string): void {
     const topic = `${problem.kind} ${subject}`;
     if (this.#said.has(topic)) return;
@@ -48,10 +49,10 @@ export class Complaints {
     this.#report(problem);
   }
 
-  /** A disk that fails is one problem for each error code, however many files are met by it. */
+  /** A failing disk is one problem for each error code, however many files it affects. */
   failure(kind: keyof typeof failures, file: string, error: unknown): StoreProblem {
     const code = errnoOf(error);
-    // Not the disk's doing but a defect of ours: that must not be hidden.
+    // Not a disk error but an internal one, which must not be hidden.
     if (code === undefined) throw error;
     const { cannot, so } = failures[kind];
     const detail = `${file} cannot be ${cannot} (${code})${so}: ${remedyFor(code)}`;
@@ -60,7 +61,7 @@ export class Complaints {
     return problem;
   }
 
-  /** The disk works again: what is said of it from now on is news. */
+  /** The disk works again: the next problem is a new one. */
   recovered(file: string, how: string): void {
     this.#said.clear();
     const detail = `${file} ${how}`;

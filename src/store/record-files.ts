@@ -1,6 +1,7 @@
-// The records of a store as files that may be missing, unreadable, damaged or from another time. Reading
-// never throws for any of that: it says which it is, to the user too. A damaged file is
-// moved aside, so that it can be looked at and does not stand in the way. When to write is the store's.
+// The records of a store as files that may be missing, unreadable, damaged or written by another
+// version. Reading never throws for any of these: it returns which one it is, and reports it. A
+// damaged file is renamed, so that it can be examined and does not block the record. The store
+// decides when to write.
 
 import { hash } from 'node:crypto';
 import { errnoOf } from '../kernel/errno.ts';
@@ -24,14 +25,14 @@ export type RecordReading =
   | { readonly kind: 'record'; readonly record: StoredRecord; readonly value: unknown }
   | { readonly kind: 'absent' }
   | { readonly kind: 'damaged'; readonly reason: string }
-  /** There, but not for us to read, as the user has been told. */
+  /** It exists but cannot be read, and this was reported. */
   | { readonly kind: 'closed' };
 
 export interface RecordListing {
   readonly files: readonly string[];
   /** Of damaged ones, by this process or an earlier one. */
   readonly setAside: readonly string[];
-  /** False if it could not be listed, as the user has been told. */
+  /** False if it could not be listed, which was reported. */
   readonly isComplete: boolean;
 }
 
@@ -93,7 +94,7 @@ export class RecordFiles {
     return decoded;
   }
 
-  /** Moves the file aside if it is still damaged. Not while it is being written. */
+  /** Renames the file if it is still damaged. Must not run while the file is being written. */
   async quarantine(file: string): Promise<void> {
     const reading = await this.read(file);
     if (reading.kind !== 'damaged') return;
@@ -103,7 +104,7 @@ export class RecordFiles {
       const aside = this.#disk.pathOf(await this.#disk.setAside(file));
       rest = `it was moved to ${aside}: put a good copy in its place, or delete it`;
     } catch (error) {
-      // A folder that cannot be written: the report says what is left to do.
+      // The folder is not writable: the report says what is left to do.
       if (errnoOf(error) === undefined) throw error;
     }
     const detail = `${path} is damaged (${reading.reason}) and counts as absent; ${rest}`;
@@ -111,8 +112,9 @@ export class RecordFiles {
   }
 
   /**
-   * Puts the record in its file; null removes the file. One that is too large to be read back is not
-   * kept, nor is the one before it, which is not true any more. Throws what the disk throws.
+   * Writes the record to its file; null removes the file. A record that is too large to be read
+   * back is not stored, and the previous one is removed, because it is outdated. Throws what the
+   * disk throws.
    */
   async write(file: string, record: StoredRecord | null): Promise<void> {
     const bytes = record === null ? null : encodeRecord(record);
@@ -139,7 +141,7 @@ export class RecordFiles {
     }
   }
 
-  /** Says again, once for this process, what was set aside by an earlier one. */
+  /** Reports again, once for this process, what an earlier process set aside. */
   remind(file: string): void {
     const path = this.#disk.pathOf(file);
     const place = path.slice(0, -(setAside.length - suffix.length));
@@ -160,7 +162,7 @@ export class RecordFiles {
   #sayTooLarge(file: string, bytes: number): void {
     const path = this.#disk.pathOf(file);
     const limit = maxRecordBytes(collectionOf(file));
-    const detail = `${path} would have ${bytes} bytes, and at most ${limit} are kept: it is not kept, and the next start does without it`;
+    const detail = `${path} would have ${bytes} bytes, and at most ${limit} are kept: it is not stored, and is missing after the next start`;
     this.#complaints.say({ kind: 'dropped', file: path, code: null, detail }, path);
   }
 

@@ -1,7 +1,11 @@
-// How large the file of a record can be. What is larger was not written by us: it is not read, and counts
-// as damaged. What is larger is not written either, so that no start takes our own record for damaged.
+// How large the file of a record can be. A larger file was not written by us: it is not read, and
+// counts as damaged. A larger record is not written either, so that no start takes our own record
+// for damaged.
 
-/** Verdicts, starts and tokens are a few hundred bytes; the longest name in one is a token's. */
+/**
+ * Detected eras, start history and tokens are a few hundred bytes; the longest name in one is a
+ * token's.
+ */
 const smallBytes = 65_536;
 
 /**

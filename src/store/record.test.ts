@@ -51,7 +51,7 @@ describe('a record as bytes', () => {
     expect(decoded.kind).toBe('damaged');
   });
 
-  it('is told from one of a later format, which is left alone', () => {
+  it('is distinguished from one of a later format, which is not changed', () => {
     const later =
       'holdfast-record 2 a5ef47cbc3d5533080f56f765b6c6db637611d0913b995dad42232382db01126\nnew\n';
     expect(decodeRecord(Buffer.from(later))).toEqual({ kind: 'newer', version: 2 });

@@ -1,7 +1,7 @@
-// One record as the bytes of one file: a first line with the format's version and a checksum of all that
-// follows, a line that says what the record is, and the value as it was given. A file that was cut short
-// or in which a single bit changed never reads as a record, nor does one with a good checksum that says
-// something else than a record does. Where files live is none of its business.
+// One record as the bytes of one file: a first line with the format's version and a checksum of all
+// that follows, a line that describes the record, and the value. A file that was cut short or in
+// which a single bit changed is never accepted as a record, nor is one with a valid checksum and an
+// invalid description. Other files decide where the file is.
 
 import { createHash } from 'node:crypto';
 
@@ -10,7 +10,9 @@ export interface StoredRecord {
   readonly key: string;
   /** Milliseconds since the epoch; null: it does not expire. */
   readonly expiresAt: number | null;
-  /** Names this writing of the record; a record of an older Holdfast has its checksum instead. */
+  /**
+   * Identifies this write of the record; a record of an older Holdfast uses its checksum instead.
+   */
   readonly version: string;
   /** The value as JSON text. */
   readonly text: string;
@@ -19,7 +21,7 @@ export interface StoredRecord {
 export type Decoded =
   | { readonly kind: 'record'; readonly record: StoredRecord; readonly value: unknown }
   | { readonly kind: 'damaged'; readonly reason: string }
-  /** Whole, but written by a version of Holdfast that came after this one. */
+  /** Valid, but written by a newer version of Holdfast. */
   | { readonly kind: 'newer'; readonly version: number };
 
 const format = 1;
@@ -35,7 +37,7 @@ export function decodeRecord(bytes: Buffer): Decoded {
   const [, written, sum] = firstLine.exec(bytes.toString('latin1', 0, Math.max(0, end))) ?? [];
   if (written === undefined) return { kind: 'damaged', reason: 'it does not begin as a record' };
   const body = bytes.subarray(end + 1);
-  // The version is part of the sum, so that a damaged number is not taken for a newer version.
+  // The version is part of the checksum, so that a damaged number is not taken for a newer version.
   if (checksum(Number(written), body) !== sum) {
     return { kind: 'damaged', reason: 'its checksum does not match' };
   }

@@ -1,15 +1,16 @@
-// When to try again what a disk has refused: after a second, and then each time twice as long, up to a
-// minute, until it succeeds. One attempt is planned at a time. What is tried is none of its business.
+// When to try again what a disk has refused: after a second, then each time twice as long, up to a
+// minute, until it succeeds. One attempt is scheduled at a time. The caller provides the attempt.
 
+import { backoffMs } from '../kernel/backoff.ts';
 import type { Clock } from '../kernel/clock.ts';
 
-const firstMs = 1_000;
-const longestMs = 60_000;
+const pause = { firstMs: 1_000, longestMs: 60_000 };
 
 export class Retry implements Disposable {
   readonly #clock: Clock;
   readonly #task: () => void;
-  #delayMs = firstMs;
+  /** In a row, each of which has had its attempt. */
+  #refusals = 0;
   #timer: Disposable | undefined;
   #isOver = false;
 
@@ -22,19 +23,19 @@ export class Retry implements Disposable {
   refused(): void {
     if (this.#timer !== undefined || this.#isOver) return;
     this.#timer = this.#clock.after(
-      this.#delayMs,
+      backoffMs(pause, this.#refusals),
       () => {
         this.#timer = undefined;
         this.#task();
       },
       true,
     );
-    this.#delayMs = Math.min(longestMs, this.#delayMs * 2);
+    this.#refusals += 1;
   }
 
   succeeded(): void {
     this.#callOff();
-    this.#delayMs = firstMs;
+    this.#refusals = 0;
   }
 
   /** For good: what is refused after the end is not tried again. */

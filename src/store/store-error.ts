@@ -1,12 +1,12 @@
-// What a store refuses, typed by `reason`. It is a fault, so that one that reaches a caller is a row of the
-// fault table like any other: a store that is full or whose disk fails is a shortage of our own
-// (`overloaded`), which trips no breaker. What only a defect can cause (a name or a value that no store
-// takes) is a TypeError instead.
+// The errors of a store, typed by `reason`. A StoreError is a fault, so that one that reaches a
+// caller is a row of the fault table: a store that is full or whose disk fails is a resource
+// shortage of the host (`overloaded`), which does not trip a breaker. What only a defect can cause
+// (an invalid name or value) is a TypeError instead.
 
 import { Fault, type FaultCode } from '../kernel/fault.ts';
 
 const faultCodes = {
-  /** It may not be there after a crash; whether it is there now has to be read. */
+  /** It may be missing after a crash; read again to find out whether it is there now. */
   not_kept: 'overloaded',
   /** Its bound is reached; nothing has changed. */
   full: 'overloaded',
@@ -14,9 +14,12 @@ const faultCodes = {
   too_large: 'invalid_request',
   /** It is there and cannot be read now. */
   unreadable: 'overloaded',
-  /** The lease has ended, or the claim was acknowledged or given back: somebody else may have the item. */
+  /**
+   * The lease has ended, or the claim was acknowledged or given back: another worker may have the
+   * item.
+   */
   lost_claim: 'conflict',
-  /** This store does not have it, or not with that durability. Thrown when it is opened. */
+  /** This store does not offer it, or not with that durability. Thrown when it is opened. */
   unsupported: 'internal',
   closed: 'draining',
 } as const satisfies Record<string, FaultCode>;
@@ -36,7 +39,7 @@ export function storeClosed(): StoreError {
   return new StoreError('closed', 'the store is closed');
 }
 
-/** `what` is one of the store's words, with the durability that was asked for. */
+/** `what` is records, log, queue or counter, with the requested durability. */
 export function unsupported(store: string, what: string): StoreError {
   return new StoreError('unsupported', `${store} has no ${what}`);
 }

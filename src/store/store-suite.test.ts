@@ -10,7 +10,7 @@ import type { Counter } from './contract/counter.ts';
 import type { Log } from './contract/log.ts';
 import type { Queue } from './contract/queue.ts';
 import type { RecordEntry, Records, RecordsOptions } from './contract/records.ts';
-import { FilesStore } from './file-store.ts';
+import { FileStore } from './file-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { assertStoreName, jsonText, type Store } from './store.ts';
 import { storeClosed, unsupported } from './store-error.ts';
@@ -133,14 +133,14 @@ function broken(change: (good: Store, clock: ManualClock) => Partial<Store>): St
 }
 
 /** The store on files with something else between it and its disk. */
-function brokenFiles(open: (good: FilesStore) => Partial<Store>, isKept = true): StoreSubject {
+function brokenFiles(open: (good: FileStore) => Partial<Store>, isKept = true): StoreSubject {
   return {
     ...onFakeDisk,
     place: () => {
       const disk = new FakeDisk();
       return {
         open: (clock) => {
-          const good = new FilesStore({
+          const good = new FileStore({
             disk: isKept ? disk : new FakeDisk(),
             clock,
             report: () => {},
@@ -376,7 +376,7 @@ const breaks: readonly (readonly [what: string, subject: StoreSubject, found: st
       const records = good.records.bind(good);
       return { records: (name) => records(name, { durability: 'forgetful' }) };
     }),
-    'durable records that the disk refuses are rejected, and read as what is there',
+    'durable records that the disk refuses are rejected, and read as what is there #durable',
   ],
   [
     'durable records are gone when it is opened again',

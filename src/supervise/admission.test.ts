@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/manual-clock.ts';
+import { Fault } from '../kernel/fault.ts';
 import { Admission } from './admission.ts';
 
 /** How many listeners an abort signal has; a long-lived one must not gather them. */
@@ -46,6 +47,18 @@ describe('admission to a server', () => {
     expect(entered).toEqual([1, 2, 3]);
   });
 
+  it('refuses all that wait when the server is gone, and forgets them', async () => {
+    const admission = new Admission('files', 1, 10);
+    const { signal, listeners } = countingSignal();
+    admission.tryEnter();
+    const waiting = ['ann', 'bob', 'ann'].map((client) => admission.enter(client, signal));
+    admission.refuseAll(new Fault('not_found', 'gone'));
+    for (const one of waiting) await expect(one).rejects.toMatchObject({ code: 'not_found' });
+    expect([admission.inside, admission.queued, admission.waitingClients]).toEqual([1, 0, 0]);
+    admission.leave();
+    expect([admission.inside, listeners()]).toEqual([0, 0]);
+  });
+
   it('refuses at once when too many wait already', async () => {
     const admission = new Admission('files', 1, 1);
     admission.tryEnter();
@@ -57,13 +70,13 @@ describe('admission to a server', () => {
     expect(admission.queued).toBe(1);
   });
 
-  it('lets nobody wait when there is no queue', async () => {
+  it('refuses instead of queueing when there is no queue', async () => {
     const admission = new Admission('files', 1, 0);
     admission.tryEnter();
     await expect(admission.enter('ann', undefined)).rejects.toMatchObject({ code: 'overloaded' });
   });
 
-  it('forgets who gives up while waiting, and gives the place to the next', async () => {
+  it('drops a caller that cancels while waiting, and gives the slot to the next', async () => {
     const admission = new Admission('files', 1, 10);
     admission.tryEnter();
     const impatient = new AbortController();
@@ -79,7 +92,7 @@ describe('admission to a server', () => {
     expect(admission.inside).toBe(1);
   });
 
-  it('does not let in who had given up before', async () => {
+  it('does not admit a caller that had cancelled before', async () => {
     const admission = new Admission('files', 1, 10);
     admission.tryEnter();
     await expect(admission.enter('ann', AbortSignal.abort())).rejects.toMatchObject({
@@ -88,7 +101,7 @@ describe('admission to a server', () => {
     expect(admission.queued).toBe(0);
   });
 
-  it('hears nothing of who gives up after being let in, and leaves no listener on the signal', async () => {
+  it('ignores a cancellation after admission, and leaves no listener on the signal', async () => {
     const admission = new Admission('files', 1, 10);
     const { controller, signal, listeners } = countingSignal();
     admission.tryEnter();
@@ -100,7 +113,7 @@ describe('admission to a server', () => {
     expect([admission.inside, admission.queued]).toEqual([1, 0]);
   });
 
-  it('never has more inside or waiting than it may, and loses nobody', async () => {
+  it('never has more running or waiting than allowed, and loses no call', async () => {
     const deeds = fc.array(fc.constantFrom('come a', 'come b', 'come c', 'leave', 'give up'), {
       maxLength: 100,
     });

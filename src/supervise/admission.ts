@@ -1,9 +1,9 @@
-// How many calls one server carries at a time, and how many may wait. Beyond both, a caller is
-// refused at once: a slow server must never become everybody's memory. Places and queue are shared
-// fairly. A client that is alone may use all of them; as soon as others wait, each place that becomes
-// free goes to the next client in turn, and within a client to the call that came first. When the
-// queue is full, a client that has fewer calls waiting than another takes the place of that one's
-// last. While nobody waits, clients are not told apart at all.
+// Limits how many calls one server runs at a time, and how many may wait. Any further call is
+// refused at once, so that a slow server cannot use up the memory of the host. Slots and queue are
+// shared fairly. A single client may use all of them; as soon as others wait, each free slot goes
+// to the next client in turn, and within a client to the call that came first. When the queue is
+// full, a client that has fewer calls waiting than another displaces the last call of that one.
+// While nobody waits, clients are not distinguished at all.
 
 import type { Signal } from '../kernel/cancel-signal.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -21,11 +21,11 @@ interface Line {
 
 export class Admission {
   readonly #server: string;
-  readonly #concurrency: number;
-  readonly #capacity: number;
+  #concurrency: number;
+  #capacity: number;
   /** One for each client that waits; all together at most `#capacity` calls. */
   readonly #lines: Line[] = [];
-  /** Whose turn it is, among the lines. */
+  /** Whose turn it is, among the queues of the clients. */
   #turn = 0;
   #queued = 0;
   #inside = 0;
@@ -49,14 +49,34 @@ export class Admission {
     return this.#lines.length;
   }
 
-  /** Takes a place now if one is free; then `leave` must follow. Nobody waits while one is free. */
+  /**
+   * Sets new limits: calls that fit now are admitted; calls that wait already may go on waiting.
+   */
+  resize(concurrency: number, capacity: number): void {
+    this.#concurrency = concurrency;
+    this.#capacity = capacity;
+    while (this.#queued > 0 && this.#inside < concurrency) {
+      this.#inside += 1;
+      this.leave();
+    }
+  }
+
+  /** The server takes no more calls: none that waits gets a slot. Those that have one keep it. */
+  refuseAll(fault: Fault): void {
+    const waiting = this.#lines.splice(0).flatMap((line) => line.waiting);
+    this.#queued = 0;
+    this.#turn = 0;
+    for (const one of waiting) one.refuse(fault);
+  }
+
+  /** Takes a slot now if one is free; then `leave` must follow. Nobody waits while one is free. */
   tryEnter(): boolean {
     if (this.#inside >= this.#concurrency) return false;
     this.#inside += 1;
     return true;
   }
 
-  /** Waits for a place, in the client's turn; refuses when too many wait already. */
+  /** Waits for a slot, in the client's turn; refuses when too many wait already. */
   enter(client: string, signal: Signal | undefined): Promise<true> {
     if (signal?.aborted) return Promise.reject(this.#cancelled());
     if (this.#queued >= this.#capacity && !this.#displace(client)) {
@@ -66,7 +86,7 @@ export class Admission {
       const giveUp = () => {
         if (this.#remove(client, waiting)) reject(this.#cancelled());
       };
-      // A signal may outlive thousands of calls: it must not gather listeners.
+      // A signal may outlive thousands of calls: listeners must not accumulate on it.
       const settle = () => signal?.removeEventListener('abort', giveUp);
       const waiting: Waiting = {
         admit: () => {
@@ -83,9 +103,10 @@ export class Admission {
     });
   }
 
-  /** Gives the place to the next client's first call. */
+  /** Gives the slot to the next client's first call. */
   leave(): void {
-    const line = this.#lines[this.#turn];
+    // More calls may be running than there are slots now.
+    const line = this.#inside > this.#concurrency ? undefined : this.#lines[this.#turn];
     const next = line?.waiting.shift();
     if (!line || !next) {
       this.#inside -= 1;
@@ -101,7 +122,7 @@ export class Admission {
     this.#queued += 1;
     const line = this.#lineOf(client);
     if (line) line.waiting.push(waiting);
-    // Behind the one whose turn it is, so that a newcomer waits for everybody's turn but its own.
+    // Behind the client whose turn it is, so that a new client waits for one turn of all others.
     else this.#lines.splice(this.#turn, 0, { client, waiting: [waiting] });
     if (!line && this.#lines.length > 1) this.#turn += 1;
   }
@@ -117,7 +138,10 @@ export class Admission {
     return true;
   }
 
-  /** The full queue has room for one whose client has less of it than another: that one's last goes. */
+  /**
+   * The full queue has room for a client that has fewer waiting calls than another: the last call
+   * of that one is refused.
+   */
   #displace(client: string): boolean {
     const own = this.#lineOf(client)?.waiting.length ?? 0;
     let longest: Line | undefined;
@@ -151,7 +175,7 @@ export class Admission {
   }
 
   #cancelled(): Fault {
-    return new Fault('cancelled', 'the caller gave up while the call waited in the queue', {
+    return new Fault('cancelled', 'the caller cancelled while the call waited in the queue', {
       server: this.#server,
     });
   }

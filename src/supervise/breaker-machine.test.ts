@@ -52,7 +52,7 @@ describe('a closed breaker (S1)', () => {
     expect(effects).toEqual([{ kind: 'announce', circuit: 'open' }]);
   });
 
-  it('hears nothing of calls that were admitted before the last opening', () => {
+  it('ignores calls that were admitted before the last opening', () => {
     const closedAgain = upon([succeeded(probe)], probing).state;
     expect(upon([failed(0), failed(0), succeeded(0)], closedAgain).state).toBe(closedAgain);
   });
@@ -123,7 +123,7 @@ describe('a half-open breaker', () => {
     expect(upon([asked(31_001)], state).effects).toEqual([{ kind: 'admit', pass: probe + 1 }]);
   });
 
-  it('takes the slot from a probe that is overdue, and then hears nothing of it', () => {
+  it('takes the slot from a probe that is overdue, and then ignores it', () => {
     const { state, effects } = upon([asked(121_000)], probing);
     expect(effects).toEqual([{ kind: 'admit', pass: probe + 1 }]);
     expect(upon([succeeded(probe)], state).state).toBe(state);
@@ -155,7 +155,7 @@ describe('a reset', () => {
     ]);
   });
 
-  it('makes strangers of the calls that were running', () => {
+  it('invalidates the calls that were running', () => {
     const { state } = upon([{ kind: 'reset' }], closedBreaker);
     expect(upon([failed(0)], state).state).toBe(state);
   });

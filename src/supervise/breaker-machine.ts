@@ -1,12 +1,12 @@
-// The circuit breaker as a pure machine. It opens after a number of failures in a row, refuses
-// everything while open, and then lets exactly one probe through. Every change of state begins a
-// new epoch, and a call carries the epoch in which it was admitted: that is how a late success
-// from before the opening is told from the probe's, and why no list of owners is needed.
+// The circuit breaker as a pure state machine. It opens after a number of consecutive failures,
+// refuses everything while open, and then admits exactly one probe. Every change of state begins a
+// new epoch, and a call carries the epoch in which it was admitted: this distinguishes a late
+// success from before the opening from that of the probe, without a list of calls.
 
 export interface BreakerPolicy {
   readonly threshold: number;
   readonly resetMs: number;
-  /** A probe that has not reported by then loses its slot to the next caller. */
+  /** A probe that has not ended by then loses its slot to the next caller. */
   readonly probeMs: number;
 }
 
@@ -30,7 +30,7 @@ export type BreakerEvent =
   | { readonly kind: 'asked'; readonly at: number }
   | { readonly kind: 'succeeded'; readonly pass: number }
   | { readonly kind: 'failed'; readonly pass: number; readonly at: number }
-  /** The call ended without telling anything about the server, e.g. its caller gave up. */
+  /** The call ended without information about the server, e.g. its caller cancelled. */
   | { readonly kind: 'withdrawn'; readonly pass: number }
   | { readonly kind: 'reset' };
 
@@ -43,7 +43,7 @@ type Step = readonly [BreakerState, readonly BreakerEffect[]];
 
 export const closedBreaker: BreakerState = { kind: 'closed', epoch: 0, failures: 0 };
 
-/** What a reader sees: an open breaker whose time is over reads as half open, without a timer. */
+/** The state for readers: an open breaker whose time is over is half open, without a timer. */
 export function circuitAt(state: BreakerState, at: number): BreakerState['kind'] {
   return state.kind === 'open' && at >= state.until ? 'half_open' : state.kind;
 }
@@ -72,7 +72,7 @@ function asked(state: BreakerState, at: number, policy: BreakerPolicy): Step {
   if (busyUntil !== null && at < busyUntil) {
     return [state, [{ kind: 'refuse', retryAfterMs: busyUntil - at }]];
   }
-  // The slot is free, or its holder is overdue: a new epoch makes the old holder a stranger.
+  // The slot is free, or its holder is overdue: a new epoch invalidates the old holder.
   const epoch = state.epoch + 1;
   const next = {
     kind: 'half_open',
@@ -99,7 +99,7 @@ function succeeded(state: BreakerState, pass: number): Step {
 
 function failed(state: BreakerState, pass: number, at: number, policy: BreakerPolicy): Step {
   if (state.kind === 'open') {
-    // A straggler's failure is fresh evidence that the server is still bad.
+    // The failure of a late call is new evidence that the server is still failing.
     return [{ ...state, failures: state.failures + 1, until: at + policy.resetMs }, []];
   }
   if (pass !== state.epoch) return [state, []];

@@ -55,7 +55,7 @@ describe('the breaker of a server', () => {
     expect(told).toEqual(['open', 'half_open', 'closed']);
   });
 
-  it('gives the slot on when its holder gave up', () => {
+  it('passes the slot on when its holder cancelled', () => {
     const { breaker, clock } = newBreaker();
     breaker.failed(breaker.currentPass);
     breaker.failed(breaker.currentPass);

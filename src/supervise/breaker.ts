@@ -1,5 +1,5 @@
-// The breaker's shell: it owns the state, reads the clock, and turns a refusal into the fault that
-// a caller sees. The common case, a closed breaker without failures, costs one comparison.
+// Runs the breaker machine: it owns the state, reads the clock, and turns a refusal into the fault
+// that a caller gets. The common case, a closed breaker without failures, costs one comparison.
 
 import type { Clock } from '../kernel/clock.ts';
 import {
@@ -17,7 +17,8 @@ export type BreakerAnswer =
 
 export class Breaker {
   readonly #clock: Clock;
-  readonly #policy: BreakerPolicy;
+  /** May change while running; it applies from the next event on. */
+  policy: BreakerPolicy;
   readonly #announce: (circuit: BreakerState['kind']) => void;
   #state: BreakerState = closedBreaker;
 
@@ -27,7 +28,7 @@ export class Breaker {
     announce: (circuit: BreakerState['kind']) => void,
   ) {
     this.#clock = clock;
-    this.#policy = policy;
+    this.policy = policy;
     this.#announce = announce;
   }
 
@@ -39,12 +40,12 @@ export class Breaker {
     return this.#state.failures;
   }
 
-  /** When the next probe may go, on the monotonic clock; null while the breaker is closed. */
+  /** When the next probe is allowed, on the monotonic clock; null while the breaker is closed. */
   get probeAt(): number | null {
     return this.#state.kind === 'open' ? this.#state.until : null;
   }
 
-  /** The pass under which failures are counted that belong to no call, such as a failed start. */
+  /** The pass for failures that belong to no call, such as a failed start. */
   get currentPass(): number {
     return this.#state.epoch;
   }
@@ -76,7 +77,7 @@ export class Breaker {
   }
 
   #dispatch(event: BreakerEvent): BreakerAnswer | undefined {
-    const [state, effects] = breakerStep(this.#state, event, this.#policy);
+    const [state, effects] = breakerStep(this.#state, event, this.policy);
     this.#state = state;
     let admission: BreakerAnswer | undefined;
     for (const effect of effects) {

@@ -1,8 +1,8 @@
-// The contract of one running child process and everything below it. `upstream/stdio.ts` talks
-// through it, `supervise/spawn.ts` implements it with the operating system, and the simulation
-// implements it on a virtual clock. It carries bytes and signals and knows nothing of MCP.
+// The contract of one child process and everything below it. `upstream/stdio` uses it,
+// `supervise/process` implements it with the operating system, and the simulation implements it on
+// a virtual clock. It moves bytes and signals and does not interpret MCP.
 
-/** What holds a child's process tree together when the host dies. */
+/** What ends a child's process tree when the host dies. */
 export type Containment = 'pidns' | 'cgroup' | 'marker' | 'group';
 
 export interface ChildSpec {
@@ -10,7 +10,7 @@ export interface ChildSpec {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Declared variables, laid over the safe set. */
+  /** Declared variables, added to the safe set. */
   readonly env: Readonly<Record<string, string>>;
   /** More variables to pass on: "NAME" or "PREFIX_*". */
   readonly inheritEnv: readonly string[];
@@ -40,7 +40,9 @@ export interface ChildListener {
 export interface Child {
   readonly pid: number;
   readonly containment: Containment;
-  /** How its `limits` are kept: by the kernel, by polling, or not at all because none is set. */
+  /**
+   * How its `limits` are enforced: by the kernel, by polling, or not at all because none is set.
+   */
   readonly enforced: 'cgroup' | 'poll' | 'none';
   /**
    * One write at a time: the caller waits for `done` before the next. `done` may be called before
@@ -53,7 +55,7 @@ export interface Child {
   resume(): void;
   /** Sends the signal to the whole tree that can be reached. */
   signal(name: 'SIGTERM' | 'SIGKILL'): void;
-  /** After the exit: ends what is left of the tree and forgets it. Resolves to how many there were. */
+  /** After the exit: ends the remaining processes of the tree. Resolves to how many there were. */
   sweep(): Promise<number>;
 }
 

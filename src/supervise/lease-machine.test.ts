@@ -23,7 +23,7 @@ function upon(events: readonly LeaseEvent[], keepAliveMs = policy.keepAliveMs) {
 }
 
 describe('who needs a server (S3)', () => {
-  it('is nobody at first, and then time changes nothing', () => {
+  it('is nobody at first, and time does not change that', () => {
     expect(isWanted(noLeases)).toBe(false);
     expect(upon([elapsed(1e9)])).toEqual({ state: noLeases, effects: [] });
   });
@@ -61,12 +61,12 @@ describe('who needs a server (S3)', () => {
     ]);
   });
 
-  it('never falls below nobody, and a needless release renews the time (R12)', () => {
+  it('never counts below zero, and an extra release renews the time (R12)', () => {
     const { state } = upon([taken, released(0), released(5), released(9)]);
     expect(state).toEqual({ pinned: false, held: 0, idleSince: 9 });
   });
 
-  it('does not end for a pinned server, whoever lets go (R9)', () => {
+  it('does not end for a pinned server, whoever releases it (R9)', () => {
     const { state, effects } = upon([pin(true), taken, released(1), elapsed(1e9)], 0);
     expect(state).toEqual({ pinned: true, held: 0, idleSince: null });
     expect(isWanted(state)).toBe(true);

@@ -1,7 +1,7 @@
-// Who needs a server, as a pure machine. Every running call and every named lease holds it; a
-// pinned server is held for good. When the last holder lets go, the keep-alive time runs, and only
-// when it has run out undisturbed is the server unwanted. Releasing and disconnecting are two
-// different things: a lease never closes a connection by itself.
+// Tracks who uses a server, as a pure state machine. Every running call and every named lease holds
+// it; a pinned server is held permanently. When the last holder releases it, the keep-alive time
+// runs, and only when that has passed without a new holder is the server idle. Releasing and
+// disconnecting are different: a lease never closes a connection by itself.
 
 export interface LeasePolicy {
   readonly keepAliveMs: number;
@@ -10,7 +10,7 @@ export interface LeasePolicy {
 export interface LeaseState {
   readonly pinned: boolean;
   readonly held: number;
-  /** When the last holder let go; null while held, pinned or never used. */
+  /** When the last holder released it; null while held, pinned or never used. */
   readonly idleSince: number | null;
 }
 
@@ -29,7 +29,7 @@ export const noLeases: LeaseState = { pinned: false, held: 0, idleSince: null };
 const nothing: readonly LeaseEffect[] = [];
 const unwanted: readonly LeaseEffect[] = [{ kind: 'unwanted' }];
 
-/** Is there a reason to restart this server if it is lost now? */
+/** Whether the server should be restarted if it is lost now. */
 export function isWanted(state: LeaseState): boolean {
   return state.pinned || state.held > 0;
 }

@@ -86,7 +86,7 @@ describe('the leases of a server', () => {
     expect(leases.owners).toEqual(['agent']);
   });
 
-  it('keep a pinned server whoever lets go, and say so without a number', () => {
+  it('keep a pinned server whoever releases it, and show no number', () => {
     const { leases, clock, unwanted } = newLeases(0);
     leases.pin(true);
     leases.hold();
@@ -107,7 +107,7 @@ describe('the leases of a server', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('know since when nobody used it', () => {
+  it('know since when it is unused', () => {
     const { leases, clock } = newLeases();
     expect(leases.idleSince).toBeNull();
     leases.hold();

@@ -1,6 +1,5 @@
-// The shell of the lease machine: it counts the holders of one server, keeps the labels of the
-// named ones for status, and runs the keep-alive timer. What follows from nobody needing the
-// server any more is not decided here.
+// Runs the lease machine: it counts the holders of one server, keeps the labels of the named ones
+// for status, and runs the keep-alive timer. Other code decides what happens to an idle server.
 
 import type { Clock } from '../kernel/clock.ts';
 import {
@@ -15,22 +14,22 @@ import {
 export interface Lease extends AsyncDisposable {
   /** The server that is kept running. */
   readonly server: string;
-  /** Who keeps it, as shown in `status`. */
+  /** The owner, as shown in `status`. */
   readonly owner: string;
-  /** Lets it go; it ends when nobody has needed it for `keepAliveMs`. */
+  /** Releases it; the server is stopped when it has been unused for `keepAliveMs`. */
   release(): void;
 }
 
 export class Leases {
   readonly #clock: Clock;
-  readonly #keepAliveMs: number;
+  #keepAliveMs: number;
   readonly #unwanted: () => void;
   /** Named leases, until they are released. */
   readonly #owners = new Map<symbol, string>();
   #state: LeaseState = noLeases;
   #timer: Disposable | undefined;
   #hasEnded = false;
-  /** Holders beyond the first: only the first and the last make a difference to the machine. */
+  /** Holders beyond the first: only the first and the last matter to the machine. */
   #others = 0;
 
   constructor(clock: Clock, keepAliveMs: number, unwanted: () => void) {
@@ -51,7 +50,7 @@ export class Leases {
     return this.#state.held + this.#others;
   }
 
-  /** When the last holder let go; null while somebody holds it or nobody ever did. */
+  /** When the last holder released it; null while it is held or was never used. */
   get idleSince(): number | null {
     return this.#state.idleSince;
   }
@@ -92,6 +91,16 @@ export class Leases {
     }
   }
 
+  /** Changes the keep-alive time; the idle time so far counts. */
+  keepFor(keepAliveMs: number): void {
+    if (keepAliveMs === this.#keepAliveMs) return;
+    this.#keepAliveMs = keepAliveMs;
+    if (!this.#timer) return;
+    this.#timer[Symbol.dispose]();
+    this.#timer = undefined;
+    this.#dispatch({ kind: 'elapsed', at: this.#clock.now() });
+  }
+
   end(): void {
     this.#hasEnded = true;
     this.#timer?.[Symbol.dispose]();
@@ -106,8 +115,8 @@ export class Leases {
     }
   }
 
-  // One timer, never moved: when it fires the machine says how much is left. Arming and cancelling
-  // one for every call would cost more than the call's whole bookkeeping.
+  // One timer, never moved: when it fires, the machine says how much time is left. Setting and
+  // cancelling one for every call would cost more than the rest of a call's bookkeeping.
   #wake(afterMs: number): void {
     if (this.#timer || this.#hasEnded) return;
     const fire = () => {

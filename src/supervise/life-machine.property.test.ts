@@ -182,8 +182,8 @@ function deepFreeze<T extends object>(value: T): T {
   return Object.freeze(value);
 }
 
-describe('the life of a server, whatever happens to it', () => {
-  it('has one live generation at most, serves only what is ready, and leaves nobody waiting in vain', () => {
+describe('the lifecycle of a server, for any events', () => {
+  it('has one live generation at most, serves only what is ready, and answers every waiter', () => {
     fc.assert(
       fc.property(histories, (history) => {
         const run = new Run();

@@ -87,7 +87,7 @@ describe('starting', () => {
     expect(upon([wanted(20)], ready)).toEqual({ state: ready, effects: [{ kind: 'serve' }] });
   });
 
-  it('turns all who wait away when it fails, and waits before the next start', () => {
+  it('refuses all waiters when it fails, and waits before the next start', () => {
     const { state, effects } = upon([startFailed(1, 50)], starting);
     expect(state.phase).toEqual({ kind: 'cooling', until: 150 });
     expect(effects).toEqual([
@@ -104,7 +104,7 @@ describe('starting', () => {
     expect(upon([elapsed(150, true)], cooling).effects).toEqual([{ kind: 'start', generation: 2 }]);
   });
 
-  it('discards a connection that arrives after it was called off', () => {
+  it('discards a connection that arrives after it was cancelled', () => {
     const stopping = upon([{ kind: 'stop' }], starting).state;
     expect(upon([started(1, 60)], stopping)).toEqual({
       state: stopping,
@@ -112,7 +112,7 @@ describe('starting', () => {
     });
   });
 
-  it('is called off when nobody wants it any more', () => {
+  it('is cancelled when nobody wants it any more', () => {
     const { state, effects } = upon([{ kind: 'unwanted' }], starting);
     expect(effects).toEqual([{ kind: 'close', generation: 1, reason: 'idle' }]);
     expect(upon([closed(1, 5, false)], state).state.phase.kind).toBe('idle');
@@ -127,7 +127,7 @@ describe('a loss', () => {
     expect(upon([elapsed(1_100, true)], state).effects).toEqual([{ kind: 'start', generation: 2 }]);
   });
 
-  it('is followed by sleep when nobody needs it, and counts all the same', () => {
+  it('is followed by idle when nobody needs it, and still counts', () => {
     const { state, effects } = upon([lost(1, 1_000, false)], ready);
     expect(state.phase).toEqual({ kind: 'idle', notBefore: 1_100 });
     expect(state.restarts.failures).toEqual([1_000]);
@@ -136,7 +136,7 @@ describe('a loss', () => {
     expect(upon([wanted(1_100)], state).effects).toEqual([{ kind: 'start', generation: 2 }]);
   });
 
-  it('turns to sleep when the last who needed it leaves during the wait', () => {
+  it('becomes idle when the last who needed it leaves during the wait', () => {
     const cooling = upon([lost(1, 1_000, true)], ready).state;
     expect(upon([elapsed(1_100, false)], cooling).state.phase.kind).toBe('idle');
   });
@@ -190,7 +190,7 @@ describe('a hung server', () => {
 });
 
 describe('ejection', () => {
-  it('comes with the failure that spends the budget, and that failure is what waiters hear', () => {
+  it('comes with the failure that spends the budget, and waiters get that failure', () => {
     const before = upon(
       [startFailed(1), elapsed(100, true), startFailed(2, 100), elapsed(300, true)],
       starting,
@@ -204,7 +204,7 @@ describe('ejection', () => {
     ]);
   });
 
-  it('holds against everyone who wants it and all time that passes', () => {
+  it('stays, whoever asks for it and however much time passes', () => {
     for (const event of [elapsed(1e9, true), { kind: 'unwanted' } as const, lost(3, 400, true)]) {
       expect(upon([event], ejected).state).toBe(ejected);
     }
@@ -214,7 +214,7 @@ describe('ejection', () => {
     });
   });
 
-  it.each(['reload', 'stop'] as const)('is lifted by a %s, with a clean slate', (kind) => {
+  it.each(['reload', 'stop'] as const)('is lifted by a %s, which also clears failures', (kind) => {
     const { state } = upon([{ kind }], ejected);
     expect(state.phase.kind).toBe('idle');
     expect(state.restarts.failures).toEqual([]);
@@ -223,7 +223,7 @@ describe('ejection', () => {
 });
 
 describe('an operator', () => {
-  it('reloads: what runs is closed, the past is forgiven, and it starts again if somebody needs it', () => {
+  it('reloads: what runs is closed, failures are cleared, and it starts again if somebody needs it', () => {
     const failedOnce = upon([lost(1, 20, true), elapsed(120, true), started(2, 130)], ready).state;
     const { state, effects } = upon([{ kind: 'reload' }], failedOnce);
     expect(effects).toEqual([{ kind: 'close', generation: 2, reason: 'reload' }]);
@@ -232,7 +232,7 @@ describe('an operator', () => {
     expect(upon([closed(2, 200, false)], state).state.phase.kind).toBe('idle');
   });
 
-  it('stops: all who wait are turned away, and it sleeps although somebody holds it', () => {
+  it('stops: all waiters are refused, and it is idle although somebody holds it', () => {
     const { state, effects } = upon([{ kind: 'stop' }], ready);
     expect(effects).toEqual([
       { kind: 'refuse', why: 'stopped' },
@@ -243,12 +243,12 @@ describe('an operator', () => {
     expect(upon([wanted(200)], asleep).effects).toEqual([{ kind: 'start', generation: 2 }]);
   });
 
-  it('is outvoted by whoever asks for it anew while it stops', () => {
+  it('is overridden by a new caller while it stops', () => {
     const { effects } = upon([{ kind: 'stop' }, wanted(50), closed(1, 100, true)], ready);
     expect(effects).toEqual([{ kind: 'start', generation: 2 }]);
   });
 
-  it('ends it for good: nothing starts any more, and who asks is turned away', () => {
+  it('ends it permanently: nothing starts any more, and callers are refused', () => {
     const { state: ending } = upon([{ kind: 'end' }], ready);
     expect(upon([wanted(20)], ending)).toEqual({
       state: ending,

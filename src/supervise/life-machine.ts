@@ -1,7 +1,7 @@
-// The life of one server as a pure machine: asleep until wanted, started once for any number of
-// callers, restarted after a loss only while somebody needs it, ejected when its restart budget is
-// spent. Everything is keyed by generation, so that an answer, an exit or a connection of an old
-// process can never touch the new one. Sockets and processes belong to the shell (supervisor.ts).
+// The lifecycle of one server as a pure state machine: idle until it is needed, started once for
+// any number of callers, restarted after a loss only while it is in use, ejected when its restart
+// budget is spent. Everything is keyed by generation, so that an answer, an exit or a connection of
+// an old process can never affect the new one. life.ts owns sockets and processes.
 
 import {
   freshRestarts,
@@ -19,13 +19,13 @@ export type Phase =
   /** The connection is being closed; what follows was decided when that began. */
   | { readonly kind: 'stopping'; readonly then: Afterwards }
   | { readonly kind: 'ejected' }
-  /** The registration is gone; final. */
+  /** The registration was removed; final. */
   | { readonly kind: 'ended' };
 
 type Afterwards =
   /** It starts again if somebody needs it by then. */
   | { readonly kind: 'rest' }
-  /** It was stopped: it starts again only if somebody asks for it anew. */
+  /** It was stopped: it starts again only if it is requested again. */
   | { readonly kind: 'sleep' }
   | { readonly kind: 'cool'; readonly until: number }
   | { readonly kind: 'eject' }
@@ -41,19 +41,21 @@ export interface LifeState {
   readonly restarts: RestartState;
 }
 
-/** `wanted`: is it pinned or held by anyone, at the moment of the event? */
+/** `wanted`: whether it is pinned or held by anyone at the moment of the event. */
 export type LifeEvent =
   | { readonly kind: 'wanted'; readonly at: number }
   | { readonly kind: 'started'; readonly generation: number; readonly at: number }
   | ({ readonly kind: 'start-failed'; readonly generation: number } & StartFailure)
   | ({ readonly kind: 'lost'; readonly generation: number; readonly wanted: boolean } & Failure)
-  /** A timeout was followed by a probe that failed too: alive, perhaps, but of no use. */
+  /** A timeout was followed by a failed probe: the process may be alive, but does not answer. */
   | ({ readonly kind: 'hung'; readonly generation: number } & Failure)
   | { readonly kind: 'elapsed'; readonly at: number; readonly wanted: boolean }
   | { readonly kind: 'unwanted' }
   | { readonly kind: 'reload' }
   | { readonly kind: 'stop' }
   | { readonly kind: 'end' }
+  /** The same, but running calls may end before. */
+  | { readonly kind: 'remove' }
   | {
       readonly kind: 'closed';
       readonly generation: number;
@@ -67,22 +69,30 @@ interface Failure {
 }
 
 interface StartFailure extends Failure {
-  /** For a shortage of our own: charged to nobody. */
+  /** For a resource shortage of the host: it is not charged to the server. */
   readonly isShortage?: boolean;
 }
 
-export type StopReason = 'idle' | 'reload' | 'stop' | 'hung' | 'end';
+/** With `idle`, `reload` and `removed` the running calls get a few seconds to end; see `letsCallsEnd`. */
+export type StopReason = 'idle' | 'reload' | 'removed' | 'stop' | 'hung' | 'end';
+
+/** `lost`: it ended by itself. `start-failed`: it never took a call. */
+export type CloseReason = StopReason | 'lost' | 'start-failed';
+
+export function letsCallsEnd(reason: CloseReason): boolean {
+  return reason === 'idle' || reason === 'reload' || reason === 'removed';
+}
 
 export type LifeEffect =
   | { readonly kind: 'start'; readonly generation: number }
   /** Close it and report `closed`. */
   | { readonly kind: 'close'; readonly generation: number; readonly reason: StopReason }
-  /** It is dead or a stranger: clean up behind it, nobody waits for that. */
+  /** It is dead or unknown: clean up without waiting. */
   | { readonly kind: 'discard'; readonly generation: number }
   | { readonly kind: 'wake'; readonly afterMs: number }
-  /** Give the connection to all who wait. */
+  /** Give the connection to all waiting callers. */
   | { readonly kind: 'serve' }
-  /** Turn all who wait away. */
+  /** Refuse all waiting callers. */
   | { readonly kind: 'refuse'; readonly why: 'start-failed' | 'ejected' | 'stopped' }
   | {
       readonly kind: 'announce';
@@ -127,6 +137,8 @@ export function lifeStep(state: LifeState, event: LifeEvent, policy: RestartPoli
       );
     case 'end':
       return refusing('stopped', dismiss(state, 'end', { kind: 'end' }));
+    case 'remove':
+      return refusing('stopped', dismiss(state, 'removed', { kind: 'end' }));
     case 'closed':
       return closed(state, event.generation, event.at, event.wanted);
   }
@@ -167,7 +179,7 @@ function cool(state: LifeState, until: number, at: number): Step {
 }
 
 function started(state: LifeState, generation: number, at: number): Step {
-  // It was stopped or replaced while it connected: the late connection is never installed.
+  // It was stopped or replaced while it connected: the late connection is never used.
   if (generation !== state.generation || state.phase.kind !== 'starting') {
     return [state, [{ kind: 'discard', generation }]];
   }
@@ -193,7 +205,7 @@ function lost(
 ): Step {
   const discard = { kind: 'discard', generation: event.generation } as const;
   if (event.generation !== state.generation || state.phase.kind !== 'ready') {
-    // Its end was expected, or it is long replaced.
+    // Its end was expected, or it has been replaced already.
     return [state, state.phase.kind === 'stopping' ? [] : [discard]];
   }
   const [next, verdict] = fail(state, event, event.at - state.phase.since, policy);
@@ -215,7 +227,10 @@ function hung(
   );
 }
 
-/** A start that nobody waits for any more is called off, or its process would be kept for nobody. */
+/**
+ * A start that nobody waits for any more is cancelled; otherwise its process would run without a
+ * user.
+ */
 function unwanted(state: LifeState): Step {
   const isRunning = state.phase.kind === 'ready' || state.phase.kind === 'starting';
   return isRunning ? close(state, 'idle', { kind: 'rest' }) : [state, []];
@@ -239,7 +254,7 @@ function closed(state: LifeState, generation: number, at: number, isWanted: bool
   return [{ ...state, phase: rested }, [{ kind: 'announce', news: 'idle', delayMs: 0 }]];
 }
 
-/** After a failure: ejected, or waiting for the next start, or asleep if nobody needs it. */
+/** After a failure: ejected, or waiting for the next start, or idle if nobody needs it. */
 function rest(
   state: LifeState,
   verdict: { readonly kind: 'eject' } | { readonly kind: 'cool'; readonly until: number },
@@ -285,14 +300,14 @@ function fail(
     : [next, { kind: 'eject' }];
 }
 
-/** Whatever it is doing, it shall stop doing it. */
+/** Whatever state it is in, it is to be stopped. */
 function dismiss(state: LifeState, reason: StopReason, then: Afterwards): Step {
   switch (state.phase.kind) {
     case 'starting':
     case 'ready':
       return close(state, reason, then);
     case 'stopping':
-      // The end is final, whatever is asked for while it comes.
+      // The end is final, whatever is requested meanwhile.
       if (state.phase.then.kind === 'end') return [state, []];
       return [{ ...state, phase: { kind: 'stopping', then } }, []];
     default:

@@ -24,7 +24,7 @@ describe('stopping', () => {
     expect(life.restarts).toBe(0);
   });
 
-  it('leaves it asleep although somebody still holds it, until somebody asks anew', async () => {
+  it('leaves it idle although somebody still holds it, until somebody asks again', async () => {
     const { life, connector, first } = await readyLife();
     await life.end('stop');
     expect(first.connection.closes).toEqual(['stop']);
@@ -74,7 +74,7 @@ describe('stopping', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('turns nobody away who has been served, or turned away before', async () => {
+  it('refuses no waiter that has been served or refused before', async () => {
     const { life, connector, clock, first, refused } = await readyLife();
     await life.end('stop');
     expect(refused).toEqual([]);

@@ -129,7 +129,7 @@ describe('a loss', () => {
     ]);
   });
 
-  it('puts a server to sleep that nobody needs, and counts all the same', async () => {
+  it('leaves a server idle that nobody needs, and still counts', async () => {
     const { life, connector, clock, first, world } = await readyLife();
     world.wanted = false;
     first.lose();
@@ -139,7 +139,7 @@ describe('a loss', () => {
     expect(connector.attempts).toHaveLength(1);
   });
 
-  it('that is told twice counts once, and of an old generation not at all', async () => {
+  it('that is reported twice counts once, and of an old generation not at all', async () => {
     const { life, connector, clock, first } = await readyLife();
     first.lose();
     first.lose();
@@ -152,7 +152,7 @@ describe('a loss', () => {
     expect(life.restarts).toBe(1);
   });
 
-  it('ejects when the budget is spent: who waits is told, and no timer is left', async () => {
+  it('ejects when the budget is spent: waiters are refused, and no timer is left', async () => {
     const { life, connector, clock, first, heard } = await readyLife();
     first.lose();
     for (const _again of [1, 2]) {

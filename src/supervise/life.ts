@@ -1,12 +1,13 @@
-// The shell of the life machine: it makes, keeps and closes the connections of one server. One
-// start serves any number of waiters; a connection that arrives too late is closed, never
-// installed; and nothing is forgotten while it is still being cleaned up. What a connection is and
-// how it is made comes from outside.
+// Runs the lifecycle machine: it opens, keeps and closes the connections of one server. One start
+// serves any number of waiters; a connection that arrives too late is closed, never used; and
+// everything that is being cleaned up is tracked until it is done. How a connection is opened is
+// passed in.
 
 import type { Clock, Random } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import {
+  type CloseReason,
   type LifeEffect,
   type LifeEvent,
   type LifeState,
@@ -21,31 +22,15 @@ import {
   restartsLeft,
   withinWindow,
 } from './restart-machine.ts';
-
-/** What supervision needs to know of a connection. */
-export interface Supervised {
-  /** Ends it and everything that belongs to it. Resolves to how many strays had to be swept. */
-  close(reason: StopReason | 'lost'): Promise<number>;
-  /** Is it still answering? Must settle by itself. */
-  probe(): Promise<boolean>;
-}
-
-/**
- * Makes the connection of a generation. When the signal aborts it must clean up completely and
- * reject. `lost` reports the end of a connection that had been made.
- */
-export type Connect<C extends Supervised> = (
-  generation: number,
-  signal: AbortSignal,
-  lost: (cause: Fault) => void,
-) => Promise<C>;
+import { StartWaiters } from './start-waiters.ts';
+import type { Connect, Supervised } from './supervised.ts';
 
 export interface LifePolicy {
   readonly restart: RestartPolicy;
   readonly startTimeoutMs: number;
 }
 
-/** Told of everything that happens, in order. */
+/** Called for everything that happens, in order. */
 export interface LifeListener<C> {
   starting(generation: number): void;
   ready(generation: number, connection: C, startMs: number): void;
@@ -54,27 +39,22 @@ export interface LifeListener<C> {
   stopping(generation: number, reason: StopReason): void;
   stopped(generation: number, swept: number): void;
   news(news: 'cooling' | 'ejected' | 'idle', delayMs: number): void;
-  /** The fault with which waiters are turned away. */
+  /** The fault with which waiters are refused. */
   refusal(why: 'start-failed' | 'ejected' | 'stopped'): Fault;
   isWanted(): boolean;
 }
 
-/** What all connections of one server have in common. */
+/** What all connections of one server share. */
 export interface LifeShared {
   restarts: RestartState;
   generation: number;
-}
-
-interface Waiter<C> {
-  serve(connection: C): void;
-  refuse(fault: Fault): void;
 }
 
 interface Start {
   readonly generation: number;
   readonly abort: AbortController;
   settled: Promise<void>;
-  /** Set when the connection was reported lost before it could be installed. */
+  /** Set when the connection was reported lost before it could be used. */
   lostEarly: Fault | undefined;
 }
 
@@ -82,15 +62,15 @@ export class Life<C extends Supervised> {
   readonly #name: string;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #policy: LifePolicy;
+  /** May change while running; it applies from the next event on. */
+  policy: LifePolicy;
   readonly #connect: Connect<C>;
   readonly #listener: LifeListener<C>;
   readonly #shared: LifeShared;
-  /** Callers that wait for the connection, until it is there or refused; each holds a place. */
-  readonly #waiters = new Set<Waiter<C>>();
+  readonly #waiters = new StartWaiters<C>();
   /** What is being closed or cleaned up, until that is done; an end must wait for it. */
   readonly #closing = new Set<Promise<void>>();
-  /** Lost connections, until they carry no calls any more; an end ends them too. */
+  /** Lost connections, until their calls have ended; a stop ends them too. */
   readonly #retired = new Set<C>();
   #state: LifeState = unborn;
   #connection: C | undefined;
@@ -108,7 +88,7 @@ export class Life<C extends Supervised> {
     this.#name = name;
     this.#clock = edges.clock;
     this.#random = edges.random;
-    this.#policy = policy;
+    this.policy = policy;
     this.#connect = connect;
     this.#listener = listener;
     this.#shared = shared;
@@ -122,25 +102,22 @@ export class Life<C extends Supervised> {
     return this.#state.generation;
   }
 
-  /** The live connection, if there is one now. */
+  /** The open connection, if there is one now. */
   get connection(): C | undefined {
     return this.#connection;
   }
 
   get restarts(): number {
-    return withinWindow(this.#shared.restarts, this.#clock.now(), this.#policy.restart).length;
+    return withinWindow(this.#shared.restarts, this.#clock.now(), this.policy.restart).length;
   }
 
   get restartsLeft(): number | null {
-    return restartsLeft(this.#shared.restarts, this.#clock.now(), this.#policy.restart);
+    return restartsLeft(this.#shared.restarts, this.#clock.now(), this.policy.restart);
   }
 
-  /** The connection, started if need be; shared by all who wait for it. */
+  /** The connection, started if necessary; shared by all who wait for it. */
   acquire(): Promise<C> {
-    return new Promise<C>((serve, refuse) => {
-      this.#waiters.add({ serve, refuse });
-      this.want();
-    });
+    return this.#waiters.wait(() => this.want());
   }
 
   /** Starts it, if it is not running and may be started. */
@@ -158,18 +135,21 @@ export class Life<C extends Supervised> {
     this.#dispatch({ kind: 'hung', generation, at: this.#clock.now(), random: this.#random() });
   }
 
-  /** Ends what runs. Resolves when nothing of ours is being cleaned up any more. */
-  async end(kind: 'reload' | 'stop' | 'end'): Promise<void> {
+  /** Stops what runs. Resolves when everything has been cleaned up. */
+  async end(kind: 'reload' | 'stop' | 'remove' | 'end'): Promise<void> {
     this.#dispatch({ kind });
-    if (kind === 'end') this.#timer?.[Symbol.dispose]();
-    for (const connection of this.#retired) this.#track(connection.close(kind).then(() => {}));
+    if (kind === 'end' || kind === 'remove') this.#timer?.[Symbol.dispose]();
+    for (const connection of this.#retired) {
+      const reason = kind === 'remove' ? 'removed' : kind;
+      this.#track(connection.close(reason).then(() => {}));
+    }
     while (this.#closing.size > 0) await Promise.allSettled([...this.#closing]);
   }
 
   #dispatch(event: LifeEvent): void {
     const shared = this.#shared;
     const before = { ...this.#state, restarts: shared.restarts, highest: shared.generation };
-    const [state, effects] = lifeStep(before, event, this.#policy.restart);
+    const [state, effects] = lifeStep(before, event, this.policy.restart);
     this.#state = state;
     shared.restarts = state.restarts;
     shared.generation = state.highest;
@@ -187,7 +167,8 @@ export class Life<C extends Supervised> {
       case 'wake':
         return this.#wake(effect.afterMs);
       case 'serve':
-        return this.#settleWaiters((waiter, connection) => waiter.serve(connection));
+        if (this.#connection) this.#waiters.serve(this.#connection);
+        return;
       case 'refuse':
         return this.#refuse(effect.why);
       case 'announce':
@@ -200,11 +181,11 @@ export class Life<C extends Supervised> {
   #begin(generation: number): void {
     const abort = new AbortController();
     const startedAt = this.#clock.now();
-    // In place before the connect begins: that may report a loss within the very call.
+    // Set before the connect begins: it may report a loss synchronously.
     const start: Start = { generation, abort, settled: Promise.resolve(), lostEarly: undefined };
     this.#start = start;
-    const timer = this.#clock.after(this.#policy.startTimeoutMs, () =>
-      abort.abort(startTimeoutFault(this.#name, this.#policy.startTimeoutMs)),
+    const timer = this.#clock.after(this.policy.startTimeoutMs, () =>
+      abort.abort(startTimeoutFault(this.#name, this.policy.startTimeoutMs)),
     );
     start.settled = this.#connect(generation, abort.signal, (cause) =>
       this.#lost(generation, cause),
@@ -217,7 +198,7 @@ export class Life<C extends Supervised> {
     this.#listener.starting(generation);
   }
 
-  /** A connection that cannot be installed is closed: nobody else knows of it. */
+  /** A connection that cannot be used is closed: no other code has a reference to it. */
   #install(generation: number, connection: C, startedAt: number): void {
     try {
       this.#arrived(generation, connection, startedAt);
@@ -245,7 +226,7 @@ export class Life<C extends Supervised> {
 
   #startFailed(generation: number, fault: Fault): void {
     this.#start = undefined;
-    // A start that was called off has ended as it should.
+    // A cancelled start has ended as intended.
     if (!this.#isCurrent(generation, 'starting')) return this.#closed(generation);
     this.#listener.startFailed(generation, fault);
     const at = this.#clock.now();
@@ -289,14 +270,15 @@ export class Life<C extends Supervised> {
     if (connection) this.#clean(generation, connection, 'lost', () => {});
   }
 
-  #clean(generation: number, connection: C, reason: StopReason | 'lost', then: () => void): void {
+  #clean(generation: number, connection: C, reason: CloseReason, then: () => void): void {
     if (reason === 'lost') this.#retired.add(connection);
     const done = (swept: number) => {
       this.#retired.delete(connection);
       this.#listener.stopped(generation, swept);
       then();
     };
-    // A close that fails has closed all it could: the server must not be stuck in stopping for it.
+    // A close that failed has closed all it could; the server must not stay in `stopping` because
+    // of it.
     const cleaning = connection.close(reason).then(done, () => done(0));
     this.#track(cleaning);
   }
@@ -336,21 +318,7 @@ export class Life<C extends Supervised> {
   }
 
   #refuse(why: 'start-failed' | 'ejected' | 'stopped'): void {
-    if (this.#waiters.size === 0) return;
-    const fault = this.#listener.refusal(why);
-    for (const waiter of this.#takeWaiters()) waiter.refuse(fault);
-  }
-
-  #settleWaiters(settle: (waiter: Waiter<C>, connection: C) => void): void {
-    const connection = this.#connection;
-    if (!connection) return;
-    for (const waiter of this.#takeWaiters()) settle(waiter, connection);
-  }
-
-  #takeWaiters(): readonly Waiter<C>[] {
-    const waiters = [...this.#waiters];
-    this.#waiters.clear();
-    return waiters;
+    if (!this.#waiters.isEmpty) this.#waiters.refuse(this.#listener.refusal(why));
   }
 
   #isCurrent(generation: number, phase: Phase['kind']): boolean {

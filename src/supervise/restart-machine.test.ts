@@ -40,7 +40,7 @@ function upon(events: readonly RestartEvent[], used = policy, from = freshRestar
 describe('a shortage of our own', () => {
   const shortage = (at: number, random = 0): RestartEvent => ({ kind: 'shortage', at, random });
 
-  it('is charged to nobody and tried again, later each time #restart-budget', () => {
+  it('is charged to no server and tried again, later each time #restart-budget', () => {
     const { state, verdicts } = upon([0, 1, 2, 3, 4, 5, 6, 7].map((at) => shortage(at)));
     expect(verdicts).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
     expect([state.failures, state.streak, state.ejected]).toEqual([[], 0, false]);
@@ -58,19 +58,19 @@ describe('a shortage of our own', () => {
 });
 
 describe('the restart budget (S2)', () => {
-  it('forgives five failures in the window and ejects at the sixth (H1)', () => {
+  it('allows five failures in the window and ejects at the sixth (H1)', () => {
     const { state, verdicts } = upon([0, 1, 2, 3, 4, 5].map((at) => failed(at)));
     expect(verdicts.at(-1)).toBe('eject');
     expect(verdicts.filter((verdict) => verdict === 'eject')).toHaveLength(1);
     expect(state.ejected).toBe(true);
   });
 
-  it('ejects on the third failure when two are forgiven (H34)', () => {
+  it('ejects on the third failure when two are allowed (H34)', () => {
     const { verdicts } = upon([failed(0), failed(1), failed(2)], { ...policy, max: 2 });
     expect(verdicts).toEqual([100, 200, 'eject']);
   });
 
-  it('ejects on the first failure when none is forgiven (H34)', () => {
+  it('ejects on the first failure when none is allowed (H34)', () => {
     expect(upon([failed(0)], { ...policy, max: 0 }).verdicts).toEqual(['eject']);
   });
 
@@ -158,7 +158,7 @@ describe('the restart machine, whatever happens to it', () => {
     { maxLength: 60 },
   );
 
-  it('never forgives more than the budget in any window, and waits within the bounds', () => {
+  it('never allows more than the budget in any window, and waits within the bounds', () => {
     fc.assert(
       fc.property(policies, failures, (used, sequence) => {
         let state = freshRestarts;

@@ -1,10 +1,12 @@
-// The restart budget and the backoff as a pure machine. A failure of a process or connection is
-// remembered for a sliding window; one more than the budget ejects the server until somebody
-// reloads it. The delay before the next start doubles with each failure in a row, with jitter, and
-// starts over after a healthy period: health shortens the wait, never the window.
+// The restart budget and the backoff as a pure state machine. A failure of a process or connection
+// counts for a sliding window; one more than the budget ejects the server until it is reloaded. The
+// delay before the next start doubles with each consecutive failure, with jitter, and is reset
+// after a healthy period: health shortens the delay, never the window.
+
+import { backoffMs } from '../kernel/backoff.ts';
 
 export interface RestartPolicy {
-  /** How many failures the window forgives; null: never eject (remote servers). */
+  /** How many failures are allowed in the window; null: never eject (remote servers). */
   readonly max: number | null;
   readonly windowMs: number;
   readonly minDelayMs: number;
@@ -19,7 +21,10 @@ export interface RestartState {
   /** Failures since the last healthy period: the exponent of the delay. */
   readonly streak: number;
   readonly ejected: boolean;
-  /** When a start failed for a shortage of our own, within the window; charged to nobody. */
+  /**
+   * When a start failed for a resource shortage of the host, within the window; not charged to the
+   * server.
+   */
   readonly shortages: readonly number[];
 }
 
@@ -32,7 +37,10 @@ export type RestartEvent =
       /** Uniform in [0, 1): the jitter. */
       readonly random: number;
     }
-  /** A start failed for a shortage of our own: it is tried again later, and nothing is spent. */
+  /**
+   * A start failed for a resource shortage of the host: it is tried again later, and the budget is
+   * not used.
+   */
   | { readonly kind: 'shortage'; readonly at: number; readonly random: number }
   | { readonly kind: 'reset' };
 
@@ -60,7 +68,7 @@ export function restartStep(
   if (policy.max !== null && failures.length > policy.max) {
     return [{ ...state, failures, streak, ejected: true }, [{ kind: 'eject' }]];
   }
-  const delayMs = backoffMs(streak, event.random, policy);
+  const delayMs = delayAfter(streak, event.random, policy);
   return [{ ...state, failures, streak }, [{ kind: 'restart-after', delayMs }]];
 }
 
@@ -71,7 +79,7 @@ function shortage(
 ): readonly [RestartState, readonly RestartEffect[]] {
   const recent = state.shortages.filter((at) => event.at - at <= policy.windowMs);
   const shortages = [...recent, event.at];
-  const delayMs = backoffMs(shortages.length, event.random, policy);
+  const delayMs = delayAfter(shortages.length, event.random, policy);
   return [{ ...state, shortages }, [{ kind: 'restart-after', delayMs }]];
 }
 
@@ -84,7 +92,7 @@ export function withinWindow(
   return state.failures.filter((failedAt) => at - failedAt <= policy.windowMs);
 }
 
-/** How many more failures the window forgives; null without a budget. */
+/** How many more failures are allowed in the window; null without a budget. */
 export function restartsLeft(
   state: RestartState,
   at: number,
@@ -94,12 +102,8 @@ export function restartsLeft(
   return Math.max(0, policy.max - withinWindow(state, at, policy).length);
 }
 
-// Jitter only shortens: the documented maximum is never passed, and fifty servers that died
-// together do not start together.
-const jitterShare = 0.2;
-
-function backoffMs(streak: number, random: number, policy: RestartPolicy): number {
-  const doubled = policy.minDelayMs * 2 ** Math.min(streak - 1, 30);
-  const delay = Math.min(doubled, policy.maxDelayMs);
-  return Math.round(delay * (1 - jitterShare * random));
+/** `streak`: failures in a row. */
+function delayAfter(streak: number, random: number, policy: RestartPolicy): number {
+  const { minDelayMs: firstMs, maxDelayMs: longestMs } = policy;
+  return backoffMs({ firstMs, longestMs }, streak - 1, random);
 }

@@ -1,6 +1,6 @@
-// How one server stands, over all of its connections: its breaker, its restart budget, the number of
-// its last generation and its last fault. A server may have several connections at a time, for clients
-// that cannot share one; what they do wrong is the server's, and is counted once for all of them.
+// The supervision state of one server over all of its connections: its breaker, its restart budget,
+// the number of its last generation and its last fault. A server may have several connections at a
+// time, for clients that cannot share one; their failures count for the server as a whole.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Fault } from '../kernel/fault.ts';
@@ -13,8 +13,10 @@ export class ServerStanding {
   restarts: RestartState = freshRestarts;
   /** The highest generation given out so far. */
   generation = 0;
-  /** Starts beyond the first of each connection; never goes back. */
+  /** Starts beyond the first of each connection; never decreases. */
   startsAgain = 0;
+  /** It is no longer registered: waiting callers are refused with that reason. */
+  isRemoved = false;
   lastFault: { readonly fault: Fault; readonly at: number } | undefined;
 
   constructor(

@@ -41,7 +41,7 @@ describe('keeping a server', () => {
     expect((await asking).generation).toBe(2);
   });
 
-  it('calls off a start when its only caller gave up and nothing is to be kept', async () => {
+  it('cancels a start when its only caller cancelled and nothing is to be kept', async () => {
     const { supervisor, connector, clock } = supervised({ keepAliveMs: 0 });
     supervisor.leases.hold();
     const asking = supervisor.acquire();
@@ -75,7 +75,7 @@ describe('keeping a server', () => {
     expect([supervisor.leases.held, supervisor.leases.owners]).toEqual([0, []]);
   });
 
-  it('is given up to the idle pool only when nobody needs it', async () => {
+  it('is released to the idle pool only when nobody needs it', async () => {
     const { supervisor, connection } = await heldAndReady();
     supervisor.evict();
     expect(connection.closes).toEqual([]);
@@ -117,7 +117,7 @@ describe('an operator', () => {
     expect(connector.attempts).toHaveLength(2);
   });
 
-  it('forgives the past by stopping', async () => {
+  it('clears failures when it is stopped', async () => {
     const { supervisor, connector } = await heldAndReady();
     connector.last.lose();
     expect([supervisor.breaker.failures, supervisor.restarts]).toEqual([1, 1]);

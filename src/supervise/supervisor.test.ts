@@ -196,7 +196,7 @@ describe('what a supervised server tells', () => {
     expect(supervisor.phase.kind).toBe('ejected');
   });
 
-  it('is that it is ejected, to a call that waits while a hung server is closed', async () => {
+  it('is "ejected", for a call that waits while a hung server is closed', async () => {
     const { supervisor, connection } = await heldAndReady({
       restart: { max: 0, windowMs: 300_000, minDelayMs: 100, maxDelayMs: 5_000, healthyMs: 60_000 },
     });
@@ -220,7 +220,7 @@ describe('a loss', () => {
     expect(supervisor.lastFault?.fault.record).toMatchObject({ server: 'files', generation: 1 });
   });
 
-  it('while nobody uses the server spends its budget, but is nobody’s failed call', async () => {
+  it('while the server is unused spends its budget, but fails no call', async () => {
     const { supervisor, connector, kinds } = await heldAndReady();
     supervisor.leases.release();
     connector.last.lose();

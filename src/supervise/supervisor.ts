@@ -1,7 +1,8 @@
-// One supervised connection of a server: its life and its leases, and how the server stands, behind one face. A call passes the
-// gate, holds the server, takes the connection, and reports how it went; an operator pins, stops
-// and reloads; a reader asks what state it is in. Each incident counts once: a lost process is one
-// failure however many calls it carried, and a failed start is one however many waited for it.
+// One supervised connection of a server, with its lifecycle, its leases and the server's
+// supervision state. A call passes the gate, takes a lease, gets the connection, and reports its
+// outcome; an operator pins, stops and reloads; a reader asks for the state. Each incident counts
+// once: a lost process is one failure however many calls ran on it, and a failed start is one
+// however many callers waited for it.
 
 import type { Clock, Random } from '../kernel/clock.ts';
 import { Fault, faultTable } from '../kernel/fault.ts';
@@ -9,9 +10,10 @@ import type { EventHub, Happening } from '../observe/events.ts';
 import type { Breaker } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-machine.ts';
 import { type Lease, Leases } from './leases.ts';
-import { type Connect, Life, type LifeListener, type LifePolicy, type Supervised } from './life.ts';
+import { Life, type LifeListener, type LifePolicy } from './life.ts';
 import type { Phase, StopReason } from './life-machine.ts';
 import type { ServerStanding } from './standing.ts';
+import type { Connect, Supervised } from './supervised.ts';
 
 export interface SupervisorPolicy extends LifePolicy {
   readonly circuit: BreakerPolicy;
@@ -34,7 +36,7 @@ export interface SupervisorParts<C extends Described> {
   /** Shared by all connections of the server. */
   readonly standing: ServerStanding;
   readonly connect: Connect<C>;
-  /** The connection has been made and is the one that everybody gets from now on. */
+  /** The connection is open and is used for all calls from now on. */
   readonly connected: (connection: C) => void;
 }
 
@@ -45,10 +47,12 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   readonly #life: Life<C>;
   #probing = 0;
   #hasStarted = false;
+  #policy: SupervisorPolicy;
 
   constructor(parts: SupervisorParts<C>) {
     const { server, clock, policy, standing } = parts;
     this.#parts = parts;
+    this.#policy = policy;
     this.breaker = standing.breaker;
     this.#life = new Life(server, parts, policy, parts.connect, this, standing);
     this.leases = new Leases(clock, policy.keepAliveMs, () => this.#life.unwanted());
@@ -56,7 +60,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
   // --- what a call needs -------------------------------------------------------------------
 
-  /** Passes or throws, without waiting: ejected first, then a long pause, then the breaker. */
+  /** Passes or throws, without waiting: ejected first, then a long delay, then the breaker. */
   gate(): number {
     const { phase } = this.#life;
     if (this.isEjected) throw this.#ejectedFault();
@@ -68,12 +72,12 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     throw this.#circuitFault(admission.retryAfterMs);
   }
 
-  /** The live connection, if there is one now. */
+  /** The open connection, if there is one now. */
   get connection(): C | undefined {
     return this.#life.connection;
   }
 
-  /** The connection, started if need be. The caller must hold a lease. */
+  /** The connection, started if necessary. The caller must hold a lease. */
   acquire(): Promise<C> {
     return this.#life.acquire();
   }
@@ -97,14 +101,14 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
       .catch(caught);
   }
 
-  /** Remembers the latest fault for status, whoever met it. */
+  /** Stores the latest fault for status. */
   noteFault(fault: Fault): void {
     this.#parts.standing.lastFault = { fault, at: this.#parts.clock.wallNow() };
   }
 
   // --- what an operator needs --------------------------------------------------------------
 
-  /** Keeps the server for an owner, booting it if it is lazy. */
+  /** Keeps the server running for an owner; a lazy server is started. */
   async lease(owner: string): Promise<Lease> {
     this.leases.hold();
     try {
@@ -116,7 +120,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return this.leases.name(this.#parts.server, owner);
   }
 
-  /** Ends the process, forgives the past, and starts again if somebody needs it. */
+  /** Stops the process, clears failures, and starts again if the server is in use. */
   async reload(): Promise<void> {
     this.#forgive();
     this.#emit({ kind: 'reloaded', server: this.#parts.server });
@@ -124,14 +128,14 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     if (this.leases.isWanted) this.#life.want();
   }
 
-  /** Ends the process and forgives the past. A later call starts it again. */
+  /** Stops the process and clears failures. A later call starts it again. */
   async stop(): Promise<void> {
     this.#forgive();
     this.leases.pin(false);
     await this.#life.end('stop');
   }
 
-  /** Ends the process if nobody needs it now: the idle pool wants its place. */
+  /** Stops the process if it is unused now: the idle pool needs its place. */
   evict(): void {
     if (!this.leases.isWanted) this.#life.unwanted();
   }
@@ -141,7 +145,20 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     this.#life.want();
   }
 
-  /** For good. */
+  /** Sets another policy for what happens from now on. */
+  adopt(policy: SupervisorPolicy): void {
+    this.#policy = policy;
+    this.#life.policy = policy;
+    this.leases.keepFor(policy.keepAliveMs);
+  }
+
+  /** Permanently, but running calls may end before. */
+  async retire(): Promise<void> {
+    this.leases.end();
+    await this.#life.end('remove');
+  }
+
+  /** Permanently. */
   async end(): Promise<void> {
     this.leases.end();
     await this.#life.end('end');
@@ -200,7 +217,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
   startFailed(generation: number, fault: Fault): void {
     const { server } = this.#parts;
-    // Whatever was said to the server so far, it was nobody's call.
+    // Messages so far belonged to no call.
     const named = fault.with({ server, generation, dispatched: 'no' });
     this.noteFault(named);
     if (faultTable[named.code].trips) this.breaker.failed(this.breaker.currentPass);
@@ -211,7 +228,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   lost(generation: number, cause: Fault): void {
     const { server } = this.#parts;
     this.noteFault(cause.with({ server, generation }));
-    // An exit while nobody used it spends the restart budget, but no call has failed by it.
+    // An exit while it was unused spends the restart budget, but no call has failed because of it.
     if (this.leases.held > 0) this.breaker.failed(this.breaker.currentPass);
     const { message: detail } = cause;
     this.#emit({ kind: 'lost', server, generation, detail, ...stderrOf(cause) });
@@ -240,6 +257,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     const { server } = this.#parts;
     if (why === 'start-failed' && this.lastFault) return this.lastFault.fault;
     if (why === 'ejected') return this.#ejectedFault();
+    if (this.#parts.standing.isRemoved) return removedFault(server);
     return new Fault('unavailable', `${server} was stopped; call it again to start it`, { server });
   }
 
@@ -249,11 +267,14 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
   // --- faults ------------------------------------------------------------------------------
 
-  /** A caller waits for a server as long as it may take to start; who would wait longer is told when. */
+  /**
+   * A caller waits for a server as long as it may take to start; if the wait is longer, the fault
+   * says until when.
+   */
   #refuseLongPause(until: number): void {
-    const { server, clock, policy } = this.#parts;
+    const { server, clock } = this.#parts;
     const retryAfterMs = Math.ceil(until - clock.now());
-    if (retryAfterMs <= policy.startTimeoutMs) return;
+    if (retryAfterMs <= this.#policy.startTimeoutMs) return;
     const seconds = Math.ceil(retryAfterMs / 1000);
     throw new Fault(
       this.lastFault?.fault.code === 'overloaded' ? 'overloaded' : 'unavailable',
@@ -263,8 +284,8 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   }
 
   #ejectedFault(): Fault {
-    const { server, policy } = this.#parts;
-    const { max, windowMs } = policy.restart;
+    const { server } = this.#parts;
+    const { max, windowMs } = this.#policy.restart;
     return new Fault(
       'ejected',
       `${server} failed more than ${max} times within ${windowMs / 1000} s, so its restart budget is exhausted${this.#lastCause()}; ` +
@@ -291,6 +312,14 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
 function stderrOf({ record }: Fault): { readonly stderr?: string } {
   return record.stderr === undefined ? {} : { stderr: record.stderr };
+}
+
+/**
+ * For a call that is not sent (any more), because its server is no longer registered. Whether it was sent before,
+ * `dispatched` says.
+ */
+export function removedFault(server: string): Fault {
+  return new Fault('not_found', `${server} was removed from the config`, { server });
 }
 
 function hungFault(server: string): Fault {

@@ -64,7 +64,7 @@ describe('what a server does with the modern probe', () => {
     expect(classifyProbe(outcome).kind).toBe(kind);
   });
 
-  it('gives the discovery to whoever goes on with it', () => {
+  it('returns the discovery for the next step', () => {
     expect(classifyProbe(result(modern))).toEqual({ kind: 'modern', discovery: modern });
   });
 
@@ -78,7 +78,7 @@ describe('what a server does with the modern probe', () => {
     });
   });
 
-  it('keeps the fault of the transport where the era cannot be told', () => {
+  it('keeps the fault of the transport where the era is unknown', () => {
     expect(classifyProbe({ kind: 'unreachable', fault: unreachable })).toEqual({
       kind: 'fault',
       fault: unreachable,

@@ -1,9 +1,10 @@
-// Which era does a server speak? A pure judgement of what it did with the modern probe
-// (`server/discover`): closed union in, closed union out. Anything that is not a modern answer
-// means legacy, except what says nothing about the era at all, such as a refused connection, a
-// missing login or a crashed backend; those never select one.
+// Decides which era a server supports, from its reaction to the modern probe (`server/discover`); a
+// pure function between closed unions. Anything that is not a modern answer means legacy, except
+// reactions that say nothing about the era, such as a refused connection, a missing login or a
+// crashed backend.
 
 import { Fault } from '../kernel/fault.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import { legacyVersions, modernVersion, rpcCodes } from '../wire/eras.ts';
 
 export type ProbeOutcome =
@@ -13,7 +14,7 @@ export type ProbeOutcome =
   | { readonly kind: 'silence' }
   /** The process ended while the probe was open. */
   | { readonly kind: 'exit' }
-  /** The frame never arrived, or the server is out of reach. */
+  /** The frame never arrived, or the server cannot be reached. */
   | { readonly kind: 'unreachable'; readonly fault: Fault };
 
 export type ProbeVerdict =
@@ -57,13 +58,13 @@ function classifyVersions(supported: readonly string[]): ProbeVerdict {
     kind: 'fault',
     fault: new Fault(
       'protocol_violation',
-      `the server speaks only MCP ${supported.join(', ')}; Holdfast speaks ${modernVersion} and ${legacyVersions.join(', ')}`,
+      `the server supports only MCP ${supported.join(', ')}; Holdfast supports ${modernVersion} and ${legacyVersions.join(', ')}`,
       { dispatched: 'yes' },
     ),
   };
 }
 
-/** A missing login or a crashed backend is no word about the era. */
+/** A missing login or a crashed backend says nothing about the era. */
 function saysNothing(status: number): boolean {
   return status === 401 || status === 403 || status === 429 || status >= 500;
 }
@@ -71,8 +72,4 @@ function saysNothing(status: number): boolean {
 function supportedFrom(data: unknown): readonly string[] {
   const supported = isRecord(data) ? data['supported'] : undefined;
   return Array.isArray(supported) ? supported.filter((v) => typeof v === 'string') : [];
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

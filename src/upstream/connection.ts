@@ -1,6 +1,6 @@
-// The contract of one live connection to one server, whatever carries it. A connection belongs to
-// one generation, speaks one era, and never comes back once it is lost. It moves frames and says
-// truthfully how far each went; whether a call may be repeated is not its business.
+// The contract of one open connection to one server, over any transport. A connection belongs to
+// one generation, uses one era, and is never reused once it is lost. It moves frames and reports
+// exactly how far each went; it does not decide whether a call may be repeated.
 
 import type { Fault } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
@@ -11,7 +11,7 @@ import type { Params } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Exchange, ExchangeOptions } from './exchange.ts';
 
-/** What a server said of itself when the connection was made. */
+/** What the server reported when the connection was opened. */
 export interface Greeting {
   readonly era: Era;
   readonly protocolVersion: string;
@@ -21,20 +21,20 @@ export interface Greeting {
 }
 
 export interface RequestOptions extends ExchangeOptions {
-  /** It is cancelled after this long; for requests of our own, which no call's deadline ends. */
+  /** It is cancelled after this time; for our own requests, which have no deadline of a call. */
   readonly deadlineMs?: number;
-  /** HTTP, modern: headers that mirror parts of the body (`Mcp-Name`, `Mcp-Param-*`). */
+  /** HTTP, modern: headers that repeat parts of the body (`Mcp-Name`, `Mcp-Param-*`). */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Modern: what the end client can do, as JSON; nothing if absent. */
+  /** Modern: the capabilities of the end client, as JSON; none if absent. */
   readonly capabilities?: string | undefined;
-  /** Modern: from which level on the end client wants to hear log lines. */
+  /** Modern: the log level that the end client wants. */
   readonly logLevel?: string | undefined;
 }
 
 export interface Connection extends Described {
   readonly generation: number;
   readonly greeting: Greeting;
-  /** No new request will be taken. Set before the exchanges that it carried are failed. */
+  /** No new request is accepted. Set before its running exchanges fail. */
   readonly isLost: boolean;
   /** The last lines of stderr; empty where there is none. */
   readonly stderr: readonly string[];
@@ -42,26 +42,33 @@ export interface Connection extends Described {
   readonly child: Child | undefined;
   request(method: string, params: Params, options?: RequestOptions): Exchange;
   notify(method: string, params: Params): void;
-  /** Answers a request of the server's, in the words of `answers.ts`. */
+  /** Answers a request of the server, with a frame of `answers.ts`. */
   respond(answer: string | Buffer): void;
   /**
-   * Stops reading what the server says, or goes on: its only client does not keep up. A server that is
-   * held up is not taken for hung.
+   * Pauses or resumes reading from the server, because its only client does not keep up. A paused
+   * server is not treated as hung.
    */
   hold?(isHeld: boolean): void;
 }
 
-/** Told what the server says on its own account. */
+/** Notified of messages that the server sends by itself. */
 export interface ConnectionListener {
-  /** The end of a connection that had been made and that we did not close. */
+  /** The end of an open connection that we did not close. */
   lost(cause: Fault): void;
-  /** It carries nothing any more, whoever has ended it; told before `lost`, and perhaps once more when it is closed. */
+  /**
+   * All its exchanges have ended, whoever closed it; called before `lost`, and perhaps once more
+   * when it is closed.
+   */
   ended(from: Connection): void;
-  /** The last lines of a process that is gone, also of one that never became a connection. */
+  /**
+   * The last stderr lines of a process that has ended, also of one that never became a connection.
+   */
   lastWords(stderr: readonly string[]): void;
   /** `about` is the exchange it belongs to, where the transport shows that. */
   notification(message: Message, about: Exchange | undefined, from: Connection): void;
   /** A request of the server to its client (legacy); answered by `respond`, once, in its own time. */
   asked(message: Message, about: Exchange | undefined, from: Connection): void;
+  /** The stream of what it says unasked was away for a while: something may not have been heard. */
+  missed(from: Connection): void;
   noise(noise: Noise): void;
 }

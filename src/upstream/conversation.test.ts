@@ -67,7 +67,7 @@ describe('an answer', () => {
     },
   );
 
-  it('without an id belongs to nobody', () => {
+  it('without an id belongs to no call', () => {
     const { receive, sent, noise } = newConversation();
     const one = sent();
     receive('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}');
@@ -86,7 +86,7 @@ describe('an answer', () => {
     expect(noise).toEqual(['duplicate-answer']);
   });
 
-  it('that comes after its caller gave up is counted and dropped', () => {
+  it('that comes after its caller cancelled is counted and dropped', () => {
     const { receive, sent, noise, abandoned } = newConversation();
     const one = sent();
     one.cancel(new Fault('timeout', 'too slow'));
@@ -104,7 +104,7 @@ describe('an answer', () => {
     expect(noise).toEqual(['unknown-id']);
   });
 
-  it('remembers a bounded number of those who gave up', () => {
+  it('remembers a bounded number of cancelled ids', () => {
     const { receive, sent, noise } = newConversation();
     for (let call = 0; call < 1_500; call++) sent().cancel(new Fault('cancelled', ''));
     receive(answerTo('1500'));
@@ -143,7 +143,7 @@ describe('progress', () => {
     expect(notifications).toEqual([]);
   });
 
-  it.each(['2', '"1"', '1.5', 'null'])('with the token %s is nobody’s', (token) => {
+  it.each(['2', '"1"', '1.5', 'null'])('with the token %s belongs to no call', (token) => {
     const { receive, sent, notifications } = newConversation();
     const heard: Buffer[] = [];
     const one = sent((params) => heard.push(params));
@@ -162,7 +162,7 @@ describe('progress', () => {
     expect([queued.dispatched, heard]).toEqual(['no', []]);
   });
 
-  it('after the answer reaches nobody', () => {
+  it('after the answer is dropped', () => {
     const { receive, sent } = newConversation();
     const heard: Buffer[] = [];
     sent((params) => heard.push(params));

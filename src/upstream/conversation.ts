@@ -1,8 +1,8 @@
-// The JSON-RPC conversation with one server over any transport: ids of our own making, matched by
-// type and value; progress by token; everything that belongs to no call counted and dropped, never
-// logged with its payload. Transports feed it messages and ask it for exchanges.
+// The JSON-RPC exchange with one server over any transport: our own ids, matched by type and value;
+// progress by token; messages that belong to no call are counted and dropped, never logged with
+// their content. Transports pass it messages and get exchanges from it.
 
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, within } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { RingMap } from '../kernel/ring-map.ts';
@@ -17,17 +17,19 @@ export interface ConversationListener {
   /** A request of the server to the client. */
   request(message: Message, about: Exchange | undefined): void;
   noise(noise: Noise): void;
-  /** The caller gave up on an exchange that is still open. */
+  /** The caller cancelled an exchange that is still open. */
   abandoned(exchange: Exchange): void;
 }
 
-/** How many ended ids are kept to tell a late answer from an invented one. */
+/** Calls still running when a server is replaced or removed get this long to finish. */
+const drainMs = 5_000;
+/** How many ended ids are kept to distinguish a late answer from an invented one. */
 const rememberedIds = 1024;
 
 export class Conversation {
   readonly #listener: ConversationListener;
   readonly #clock: Clock;
-  /** By id, until answered or given up; as many as the server has places, and our own. */
+  /** By id, until answered or cancelled; as many as the server has slots, plus our own. */
   readonly #open = new RingMap<number, Exchange>(1024);
   /** At most `rememberedIds`. */
   readonly #givenUp = new Set<number>();
@@ -59,17 +61,17 @@ export class Conversation {
     exchange.answer.then(settled, settled).catch(ignored);
   }
 
-  /** Is more than one call under way? Subscriptions do not count. */
+  /** Whether more than one call is running. Subscriptions do not count. */
   get isBusy(): boolean {
     return this.#open.size - this.#background > 1;
   }
 
-  /** Is a call under way? Subscriptions do not count. */
+  /** Whether a call is running. Subscriptions do not count. */
   get hasCalls(): boolean {
     return this.#open.size > this.#background;
   }
 
-  /** Is this id waiting for its answer? */
+  /** Whether this id is waiting for its answer. */
   isOpen(id: number): boolean {
     return this.#open.has(id);
   }
@@ -78,6 +80,11 @@ export class Conversation {
   async whenEmpty(): Promise<void> {
     const calls = this.#open.values().filter((exchange) => !exchange.isBackground);
     await Promise.allSettled(calls.map((exchange) => exchange.answer));
+  }
+
+  /** Lets running calls finish, for a while. */
+  async drained(): Promise<void> {
+    await within(this.#clock, drainMs, this.whenEmpty());
   }
 
   /** `about` is the exchange on whose own stream it came. */
@@ -102,7 +109,7 @@ export class Conversation {
     return true;
   }
 
-  /** Ends all: the transport is gone. */
+  /** Ends all: the transport is closed. */
   failAll(fault: Fault): void {
     const exchanges = this.#open.values();
     this.#open.clear();
@@ -121,7 +128,7 @@ export class Conversation {
   #answer(message: Message): void {
     const { id } = message;
     const exchange = typeof id === 'number' ? this.#open.get(id) : undefined;
-    // A frame we have not written cannot have been answered: the id was guessed.
+    // A frame that was not written cannot have been answered: the id was guessed.
     if (exchange && exchange.dispatched !== 'no') {
       this.#remove(exchange);
       exchange.answered(message);
@@ -152,7 +159,7 @@ export class Conversation {
         message.bytes.subarray(message.params.start, message.params.end),
       );
     } catch {
-      // A defect of whoever listens: it must not decide the fate of everybody's connection.
+      // A defect of a listener must not end the connection of all clients.
     }
     return true;
   }

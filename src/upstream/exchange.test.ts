@@ -44,7 +44,7 @@ describe('an exchange', () => {
     expect(abandoned).toEqual([]);
   });
 
-  it('is given up once, and ends with the fault it was given up for', async () => {
+  it('is cancelled once, and ends with the fault of the cancellation', async () => {
     const { exchange, abandoned } = newExchange();
     exchange.cancel(new Fault('cancelled', 'enough'));
     exchange.cancel(new Fault('timeout', 'too late'));

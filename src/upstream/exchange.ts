@@ -1,23 +1,23 @@
-// One request and its one answer. An exchange knows how far its frame went, which is the fact that
-// every later decision about repeating it rests on, and it settles exactly once.
+// One request and its one answer. An exchange knows how far its frame went, which every later
+// decision about repeating it depends on, and it settles exactly once.
 
 import type { Dispatched, Fault } from '../kernel/fault.ts';
 import type { Message } from '../wire/scan.ts';
 
-/** Hears the parameters of each progress notification of a request, as they came. */
+/** Receives the parameters of each progress notification of a request, unchanged. */
 export interface ProgressListener {
   progressed(params: Buffer): void;
 }
 
-/** Whose request it is, in words of whoever sent it; carried, never looked at. */
+/** Identifies the owner of the request for the code that sent it; not interpreted here. */
 export type ExchangeOwner = object;
 
 export interface ExchangeOptions {
-  /** For what the server says about this request while it works on it. */
+  /** For messages of the server about this request while it works on it. */
   readonly owner?: ExchangeOwner;
   /** Asks for progress. */
   readonly progress?: ProgressListener;
-  /** A subscription: it stays open, and nobody waits for it when the connection is drained. */
+  /** A subscription: it stays open, and draining the connection does not wait for it. */
   readonly background?: boolean;
 }
 
@@ -56,14 +56,17 @@ export class Exchange {
     this.#resolve(message);
   }
 
-  /** Ends it without an answer; the fault learns how far the frame went. */
+  /** Ends it without an answer; the fault gets how far the frame went. */
   fail(fault: Fault): void {
     if (this.isSettled) return;
     this.isSettled = true;
     this.#reject(fault.with({ dispatched: this.dispatched }));
   }
 
-  /** The caller no longer wants the answer: the server is told, if it may have heard of it. */
+  /**
+   * The caller no longer needs the answer: the server is notified, if it may have received the
+   * request.
+   */
   cancel(fault: Fault): void {
     if (this.isSettled) return;
     this.#abandon(this);

@@ -1,13 +1,14 @@
-// `initialize`, the greeting of the legacy era, in its three steps: it is sent, its answer is read, and
-// what was answered is accepted. Only the last step tells the server that the connection is legacy, so
-// that whoever waits for two answers at once (negotiate) can still decide for the other one.
+// `initialize`, the handshake of the legacy era, in three steps: it is sent, its answer is read,
+// and the answer is accepted. Only the last step tells the server that the connection is legacy, so
+// that code that waits for two answers at once (negotiate) can still choose the other one.
 
 import { Fault } from '../kernel/fault.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { latestLegacyVersion, legacyVersions } from '../wire/eras.ts';
 import { noParams } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
-import { classifyProbe, isRecord, type ProbeOutcome } from './classify.ts';
+import { classifyProbe, type ProbeOutcome } from './classify.ts';
 import type { Greeting } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import type { NegotiationOptions, Talk } from './negotiate.ts';
@@ -45,7 +46,7 @@ export async function answerTo(talk: Talk, initializing: Exchange): Promise<Gree
   if (!isRecord(result) || !isLegacyVersion(version)) {
     throw new Fault(
       'protocol_violation',
-      `the server answered initialize with protocol version ${JSON.stringify(version)}, which Holdfast does not speak`,
+      `the server answered initialize with protocol version ${JSON.stringify(version)}, which Holdfast does not support`,
       { dispatched: 'yes' },
     );
   }
@@ -58,7 +59,7 @@ export async function answerTo(talk: Talk, initializing: Exchange): Promise<Gree
   };
 }
 
-/** The connection is legacy: the server is told so. */
+/** The connection is legacy: the server is notified. */
 export async function accepted(
   talk: Talk,
   greeting: Greeting,

@@ -99,7 +99,11 @@ async function start(kind: Kind, first: Era, before: EraKnowledge) {
   };
   const attempt = async (known: EraKnowledge): Promise<Greeting> => {
     processes += 1;
-    const opening = { first, known, memory, identity, clock, capabilities: '{}' };
+    const opening = {
+      ...{ first, known, memory, identity, clock },
+      startTimeoutMs: 60_000,
+      capabilities: '{}',
+    };
     try {
       return await negotiate(new Process(kind, clock), opening);
     } catch (error) {

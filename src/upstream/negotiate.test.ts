@@ -58,7 +58,7 @@ class FakeTalk implements Talk {
   }
 }
 
-function meet(known: EraKnowledge = {}, first: Era = 'modern') {
+function meet(known: EraKnowledge = {}, first: Era = 'modern', startTimeoutMs = 60_000) {
   const talk = new FakeTalk();
   const clock = manualClock();
   const learnt: EraKnowledge[] = [];
@@ -67,7 +67,8 @@ function meet(known: EraKnowledge = {}, first: Era = 'modern') {
     learn: (facts: EraKnowledge) => void learnt.push(facts),
     notInitialized: () => void ends.push('initialize'),
   };
-  const meeting = negotiate(talk, { first, known, memory, identity, clock, capabilities: '{}' });
+  const opening = { first, known, memory, identity, clock, startTimeoutMs, capabilities: '{}' };
+  const meeting = negotiate(talk, opening);
   meeting.catch(() => {});
   const soFar = () => Object.assign({}, ...learnt) as EraKnowledge;
   return { talk, clock, meeting, ends, learnt: soFar };
@@ -260,13 +261,13 @@ describe('meeting a server', () => {
     expect(world.talk.said[0]).toContain('initialize');
   });
 
-  it('probes a server that was modern before, since that is its greeting', () => {
+  it('probes a server that was modern before, as the handshake of that era', () => {
     expect(meet({ modern: true }).talk.said).toEqual(['modern server/discover {}']);
   });
 });
 
 describe('meeting a server for a legacy client', () => {
-  it('begins with initialize, whatever else the server speaks #eras', async () => {
+  it('begins with initialize, whatever else the server supports #eras', async () => {
     const world = meet({ modern: true }, 'legacy');
     expect((await finish(world)).era).toBe('legacy');
     expect(world.talk.said[0]).toContain('legacy initialize');
@@ -292,21 +293,26 @@ describe('meeting a server for a legacy client', () => {
   });
 
   it.each([
-    ['of which nothing is known', {}, 15_000],
-    ['that has answered the probe before', { modern: true }, 3_000],
-  ])('probes a server %s if it is silent on initialize #eras', async (_name, known, ms) => {
-    const world = meet(known, 'legacy');
-    await world.clock.advanceAsync(ms - 1);
-    expect(world.talk.said).toHaveLength(1);
-    await world.clock.advanceAsync(1);
-    await world.talk.answer(discovered);
-    await world.clock.advanceAsync(1_000);
-    expect(await world.meeting).toMatchObject({ era: 'modern' });
-    expect(world.learnt()).toEqual({ modern: true });
-    expect([world.talk.cancelled, world.clock.pending]).toEqual([[1], 0]);
-    await world.talk.answer(`"result":${initialized}`, 0);
-    expect(world.talk.said).not.toContain('notifications/initialized');
-  });
+    ['of which nothing is known', {}, 60_000, 15_000],
+    ['that has answered the probe before', { modern: true }, 60_000, 3_000],
+    // It would never be probed otherwise: the start ends before.
+    ['that has 10 s for its start', {}, 10_000, 5_000],
+  ])(
+    'probes a server %s if it is silent on initialize #eras',
+    async (_name, known, startMs, ms) => {
+      const world = meet(known, 'legacy', startMs);
+      await world.clock.advanceAsync(ms - 1);
+      expect(world.talk.said).toHaveLength(1);
+      await world.clock.advanceAsync(1);
+      await world.talk.answer(discovered);
+      await world.clock.advanceAsync(1_000);
+      expect(await world.meeting).toMatchObject({ era: 'modern' });
+      expect(world.learnt()).toEqual({ modern: true });
+      expect([world.talk.cancelled, world.clock.pending]).toEqual([[1], 0]);
+      await world.talk.answer(`"result":${initialized}`, 0);
+      expect(world.talk.said).not.toContain('notifications/initialized');
+    },
+  );
 
   it('is legacy when a slow server answers initialize after all, be it after the probe', async () => {
     for (const answered of [[0], [1, 0]]) {
@@ -326,7 +332,7 @@ describe('meeting a server for a legacy client', () => {
     await clock.advanceAsync(15_000);
     await talk.answer(unknownMethod, 1);
     await talk.answer('"error":{"code":-32603,"message":"out of order"}', 0);
-    await clock.advanceAsync(10_000);
+    expect(clock.pending).toBe(0);
     await expect(meeting).rejects.toMatchObject({ code: 'protocol_violation' });
   });
 
@@ -372,7 +378,7 @@ describe('meeting a server for a legacy client', () => {
     await expect(meeting).rejects.toThrow(ProbeEndedServer);
   });
 
-  it('fails with what the server said to initialize when it does not know the probe either', async () => {
+  it('fails with the answer to initialize when the probe is unknown, too', async () => {
     const { talk, meeting } = meet({}, 'legacy');
     await talk.answer('"error":{"code":-32603,"message":"out of order"}');
     await talk.answer(unknownMethod);

@@ -1,7 +1,7 @@
-// The first exchange with a server: which era will this connection speak? The era of the client that
-// the connection is made for is tried first, the other one if the server refuses. What its answers say
-// about the eras is remembered; silence says nothing, because a server may only be slow to start, so a
-// late answer still counts. A transport gives the two verbs; how it carries them is its own business.
+// The first exchange with a server: which era does this connection use? The era of the client that
+// the connection is opened for is tried first, the other one if the server refuses. What its
+// answers say about the eras is remembered; silence is not, because a server may only be slow to
+// start, so a late answer still counts. A transport provides the two requests.
 
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -26,19 +26,24 @@ export interface Identity {
   readonly version: string;
 }
 
-/** Which eras a server speaks, as far as its own answers have said so; absent: not known. */
+/** Which eras a server supports, as far as its own answers have shown; absent: not known. */
 export interface EraKnowledge {
   readonly legacy?: boolean | undefined;
   readonly modern?: boolean | undefined;
 }
 
-/** What is known of one server beyond this connection. Only answers are learnt, never silence. */
+/**
+ * What is known about one server beyond this connection. Only answers are learnt, never silence.
+ */
 export interface EraMemory {
   known(): Promise<EraKnowledge>;
   learn(facts: EraKnowledge): void;
-  /** It has ended, or stayed silent, when it was sent `initialize`. That is no answer: only the next start begins otherwise. */
+  /**
+   * It exited, or stayed silent, when it was sent `initialize`. That is not an answer: only the
+   * next start begins differently.
+   */
   notInitialized(): void;
-  /** Resolves when what was learnt so far is kept, or the disk takes too long. */
+  /** Resolves when what was learnt so far is stored, or the disk takes too long. */
   kept(): Promise<void>;
 }
 
@@ -48,19 +53,21 @@ export interface Talk {
   notify(method: string, params: Params): Promise<void>;
   /** What a failed exchange of the negotiation means on this transport. */
   outcomeOf(fault: Fault): ProbeOutcome;
-  /** Does the server read what we send in the order in which we sent it? */
+  /** Whether the server reads our messages in the order in which we sent them. */
   readonly isOrdered: boolean;
 }
 
-/** How a connection is to begin. */
+/** How a connection begins. */
 export interface NegotiationOptions {
-  /** The era that is tried first: the one of the client that the connection is made for. */
+  /** The era that is tried first: that of the client that the connection is opened for. */
   readonly first: Era;
   readonly known: EraKnowledge;
   readonly memory: Pick<EraMemory, 'learn' | 'notInitialized'>;
   readonly identity: Identity;
   readonly clock: Clock;
-  /** What we say a legacy server may ask its client, as JSON. */
+  /** How long the whole start may take. */
+  readonly startTimeoutMs: number;
+  /** The capabilities that we declare to a legacy server, as JSON. */
   readonly capabilities: string;
 }
 
@@ -68,31 +75,38 @@ export interface NegotiationOptions {
 const probeMs = 3_000;
 /** The same for a server that has answered the probe before: it is only slow to start. */
 const knownModernProbeMs = 15_000;
-/** After this long without an answer to `initialize`, a server of unknown era is probed as well. */
+/**
+ * After this long without an answer to `initialize`, or half of the time for the start, a server of unknown
+ * era is probed as well: a start that ended before would never find out that the server is modern.
+ */
 const initializeMs = 15_000;
-/** How long one that refused `initialize` has for its answer to the probe: it is there, perhaps slow. */
+/**
+ * How long a server that refused `initialize` has to answer the probe: it is running, perhaps slow.
+ */
 const probeAfterRefusalMs = 10_000;
-/** How long a server that answered the probe late has for its answer to `initialize`. */
+/** How long a server that answered the probe late has to answer `initialize`. */
 const lateAnswerGraceMs = 1_000;
 
-/** Raised when the process has to be started again without `initialize`: it has known the probe. */
+/**
+ * Thrown when the process has to be started again without `initialize`: it has answered the probe.
+ */
 export class InitializeEndedServer extends Error {
   override readonly name = 'InitializeEndedServer';
 }
 
-/** Raised when the process has to be started again without the probe. */
+/** Thrown when the process has to be started again without the probe. */
 export class ProbeEndedServer extends Error {
   override readonly name = 'ProbeEndedServer';
 }
 
-/** What the process is started again with, once, after a negotiation that failed so; else undefined. */
+/** How the process is started again, once, after such a failed negotiation; else undefined. */
 export function knowledgeAfter(error: unknown): EraKnowledge | undefined {
   if (error instanceof ProbeEndedServer) return { modern: false };
   if (error instanceof InitializeEndedServer) return { legacy: false, modern: true };
   return undefined;
 }
 
-/** The members that a modern request carries in `_meta`, up to what the client can do. */
+/** The members of `_meta` in a modern request, except the client's capabilities. */
 export function envelopeHead(identity: Identity): string {
   return (
     `${JSON.stringify(envelopeKeys.protocolVersion)}:${JSON.stringify(modernVersion)},` +
@@ -114,7 +128,7 @@ export function modernEnvelope(identity: Identity, capabilities = '{}'): string 
 
 export async function negotiate(talk: Talk, opening: NegotiationOptions): Promise<Greeting> {
   const { first, known } = opening;
-  // It spoke neither when it was asked last: that helps as little as knowing nothing.
+  // It answered neither the last time, so the stored facts do not help.
   const isUnknown = known.legacy === false && known.modern === false;
   if (isUnknown) return negotiate(talk, { ...opening, known: {} });
   const isLegacyFirst = first === 'legacy' ? known.legacy !== false : known.modern === false;
@@ -123,10 +137,14 @@ export async function negotiate(talk: Talk, opening: NegotiationOptions): Promis
 
 // --- legacy first --------------------------------------------------------------------------
 
-/** `initialize`; a server that refuses it, or is silent, is asked whether it speaks the modern era. */
+/**
+ * `initialize`; a server that refuses it, or is silent, is asked whether it supports the modern
+ * era.
+ */
 async function legacyFirst(talk: Talk, opening: NegotiationOptions): Promise<Greeting> {
-  const { clock, known, memory } = opening;
-  // One that has spoken this era before is only slow; one that does not know the probe may end for it.
+  const { clock, known, memory, startTimeoutMs } = opening;
+  // A server that has used this era before is only slow; one that does not know the probe may exit
+  // because of it.
   const isInDoubt = known.legacy === undefined && known.modern !== false;
   const isModern = isInDoubt && known.modern === true;
   const initializing = sendInitialize(talk, opening);
@@ -134,7 +152,7 @@ async function legacyFirst(talk: Talk, opening: NegotiationOptions): Promise<Gre
     if (isInDoubt && isExit(talk, error)) memory.notInitialized();
     throw isModern && isExit(talk, error) ? new InitializeEndedServer('', { cause: error }) : error;
   });
-  const waitMs = isModern ? probeMs : initializeMs;
+  const waitMs = Math.min(isModern ? probeMs : initializeMs, startTimeoutMs / 2);
   const said = isInDoubt ? await orSilence(clock, waitMs, meeting) : await meeting;
   if (said === silence) return afterSilentInitialize(talk, opening, initializing, meeting);
   if (!(said instanceof Refused)) return accepted(talk, said, opening);
@@ -145,7 +163,7 @@ async function legacyFirst(talk: Talk, opening: NegotiationOptions): Promise<Gre
   return modernGreeting(verdict.discovery);
 }
 
-/** The probe follows while `initialize` stays open; whatever is answered decides. */
+/** The probe follows while `initialize` stays open; whichever is answered decides. */
 async function afterSilentInitialize(
   talk: Talk,
   opening: NegotiationOptions,
@@ -157,7 +175,7 @@ async function afterSilentInitialize(
   const modern = modernAnswer(probing, memory);
   const isProbed = await Promise.race([meeting.then(() => false), modern.then(() => true)]).catch(
     (error: unknown) => {
-      // It was only slow, and ended for the probe.
+      // It was only slow, and exited because of the probe.
       throw isExit(talk, error) ? new ProbeEndedServer('', { cause: error }) : error;
     },
   );
@@ -166,13 +184,12 @@ async function afterSilentInitialize(
     if (!talk.isOrdered) probing.cancel(otherEra());
     return accepted(talk, said, opening);
   }
-  if (
-    said instanceof Refused &&
-    (await orSilence(clock, probeAfterRefusalMs, modern)) === silence
-  ) {
-    throw said.fault;
+  if (said instanceof Refused) {
+    const outcome = await answerWithin(talk, probing, clock, probeAfterRefusalMs);
+    if (classifyProbe(outcome).kind !== 'modern') throw said.fault;
   }
-  // Silence is no verdict, since its answer to `initialize` may have been lost: it is not kept.
+  // Silence decides nothing, because its answer to `initialize` may have been lost: it is not
+  // stored.
   if (said instanceof Refused) memory.learn({ legacy: false });
   else memory.notInitialized();
   initializing.cancel(otherEra());
@@ -184,7 +201,7 @@ async function afterSilentInitialize(
 async function modernFirst(talk: Talk, opening: NegotiationOptions): Promise<Greeting> {
   const { clock, known, memory } = opening;
   const probing = probe(talk);
-  // That it has ended at `initialize` does not tell that it knows the probe: only its answers do.
+  // That it exited at `initialize` does not show that it knows the probe: only its answers do.
   const waitMs = known.modern === true ? knownModernProbeMs : probeMs;
   const outcome = await answerWithin(talk, probing, clock, waitMs);
   if (outcome.kind === 'silence') return afterSilence(talk, opening, probing);
@@ -202,8 +219,8 @@ async function modernFirst(talk: Talk, opening: NegotiationOptions): Promise<Gre
 }
 
 /**
- * The probe has not been answered: the server may be slow, or silent about what it does not know.
- * `initialize` follows while the probe stays open; whatever is answered decides.
+ * The probe has not been answered: the server may be slow, or silent about unknown methods.
+ * `initialize` follows while the probe stays open; whichever is answered decides.
  */
 async function afterSilence(
   talk: Talk,
@@ -230,11 +247,11 @@ async function afterSilence(
 }
 
 interface LateProbe {
-  /** It has turned out to be modern, after all. */
+  /** It has turned out to be modern. */
   isAnswered: boolean;
 }
 
-/** Whatever is answered first: `initialize`, or the probe, which may be sent a second time. */
+/** Whichever is answered first: `initialize`, or the probe, which may be sent a second time. */
 async function decided(
   talk: Talk,
   opening: NegotiationOptions,
@@ -246,21 +263,23 @@ async function decided(
   const initializing = sendInitialize(talk, opening);
   const meeting = answerTo(talk, initializing).catch((error: unknown) => {
     if (!isExit(talk, error)) throw error;
-    // It read the probe late and ended for it, unless it has answered it: then it ended for `initialize`.
+    // It read the probe late and exited because of it, unless it has answered it: then it exited
+    // because of `initialize`.
     if (!late.isAnswered) throw new ProbeEndedServer('', { cause: error });
     memory.notInitialized();
     throw new InitializeEndedServer('', { cause: error });
   });
   const first = await Promise.race([meeting, lateModern]);
   if ('kind' in first) {
-    // Nobody waits for it any more: what it says now must not make a legacy connection of this one.
+    // It is no longer waited for: an answer now must not make this a legacy connection.
     initializing.cancel(otherEra());
     return modernGreeting(first.discovery);
   }
   if (!(first instanceof Refused)) {
-    // It read the probe before `initialize` and answers only the latter: it does not know the probe.
+    // It read the probe before `initialize` and answers only the latter: it does not know the
+    // probe.
     if (talk.isOrdered && !probing.isSettled) memory.learn({ modern: false });
-    // Elsewhere it holds a connection of its own, which must not stay open for nothing.
+    // Elsewhere it occupies a connection of its own, which must not stay open for nothing.
     if (!talk.isOrdered) probing.cancel(otherEra());
     return accepted(talk, first, opening);
   }
@@ -276,10 +295,10 @@ function isExit(talk: Talk, error: unknown): boolean {
 }
 
 function otherEra(): Fault {
-  return new Fault('cancelled', 'the server speaks the other era');
+  return new Fault('cancelled', 'the server uses the other protocol era');
 }
 
-/** A response that began well and then broke off, or was no MCP, has said nothing about the era. */
+/** A response that began well and then broke off, or was not MCP, says nothing about the era. */
 function isAnswer(outcome: ProbeOutcome): boolean {
   return outcome.kind !== 'http-status' || outcome.status >= 400;
 }

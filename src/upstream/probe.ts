@@ -1,14 +1,15 @@
-// The probe of the modern era, `server/discover`: it is sent, waited for, and its answer is read. What
-// follows from an answer, or from none, is decided in negotiate.
+// The probe of the modern era, `server/discover`: it is sent, waited for, and its answer is read.
+// negotiate.ts decides what follows from an answer, or from none.
 
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import { valueOf as parsed } from '../wire/decode.ts';
 import { envelopeKeys, modernVersion } from '../wire/eras.ts';
 import { noParams } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
-import { classifyProbe, isRecord, type ProbeOutcome, type ProbeVerdict } from './classify.ts';
+import { classifyProbe, type ProbeOutcome, type ProbeVerdict } from './classify.ts';
 import type { Greeting } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import type { EraMemory, Talk } from './negotiate.ts';
@@ -31,7 +32,7 @@ export function modernAnswer(
   });
 }
 
-/** It stays open when nobody waits for it any more, so that a late answer is still heard. */
+/** It stays open when it is no longer waited for, so that a late answer still counts. */
 export function probe(talk: Talk): Exchange {
   return talk.request('server/discover', noParams, 'modern', { background: true });
 }

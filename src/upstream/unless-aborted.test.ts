@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/manual-clock.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-describe('work that may be called off', () => {
-  it('comes to its own end when nobody does', async () => {
+describe('work that may be cancelled', () => {
+  it('ends by itself when it is not cancelled', async () => {
     const { signal } = new AbortController();
     expect(await unlessAborted(signal, Promise.resolve(7))).toBe(7);
     await expect(unlessAborted(signal, Promise.reject(new RangeError()))).rejects.toThrow(

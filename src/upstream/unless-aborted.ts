@@ -1,5 +1,5 @@
-// Waiting for work that somebody may call off. An abort ends the waiting at once with the reason that
-// was given; the work itself is told by its owner, and whatever still becomes of it interests nobody.
+// Waits for work that may be cancelled. An abort ends the waiting at once with the given reason;
+// the owner of the work cancels the work itself, and its outcome is ignored.
 
 import type { Signal } from '../kernel/cancel-signal.ts';
 

@@ -1,6 +1,6 @@
-// A JSON-RPC batch, taken apart. Only the revision 2025-03-26 of MCP has batches; `scanMessage`
-// refuses them with the reason `batch`, and whoever serves that revision comes here for the
-// elements and scans each as a message of its own.
+// Splits a JSON-RPC batch. Only the version 2025-03-26 of MCP has batches; `scanMessage` refuses
+// them with the reason `batch`, and code that serves that version uses this file to get the
+// elements and scans each as a separate message.
 
 import {
   assertNothingAfter,
@@ -15,7 +15,7 @@ import { WireError } from './wire-error.ts';
 
 const openBracket = 0x5b;
 
-/** One request body may not claim the work of more calls than this. */
+/** The maximum number of calls in one request body. */
 export const maxBatch = 1024;
 
 /** The elements of an array, in order, uncopied and not yet scanned. Throws a WireError. */

@@ -1,8 +1,8 @@
 // One text for all spellings of the same JSON value, for keys of caches and idempotency records.
 // Keys are sorted and strings are normalised, but numbers keep their spelling: two ids above 2^53
-// must never meet, and 1.0 may mean something else than 1 to the server. A value in which some
-// object has a key twice has no canonical text, because peers differ in which of the two they
-// read. Expects JSON that the scanner or `checkValue` has accepted.
+// must not become equal, and 1.0 may mean something else than 1 to the server. A value in which
+// some object has a duplicate key has no canonical text, because parsers differ in which of the two
+// they use. The JSON must have been accepted by the scanner or `checkValue`.
 
 import { defaultMaxDepth } from './grammar.ts';
 import type { Span } from './span.ts';
@@ -85,7 +85,7 @@ class CanonicalWriter {
     return this.#text.charCodeAt(this.#at);
   }
 
-  /** Without escapes a token is canonical as it stands; else decoding and encoding makes it so. */
+  /** Without escapes a token is canonical already; otherwise it is decoded and encoded again. */
   #string(): { readonly decoded: string; readonly canonical: string } {
     const text = this.#text;
     const start = this.#at;
@@ -105,7 +105,7 @@ class CanonicalWriter {
     return { decoded, canonical: JSON.stringify(decoded) };
   }
 
-  /** A number or a literal: up to what cannot belong to one. */
+  /** A number or a literal: up to a character that cannot be part of one. */
   #word(): string {
     const text = this.#text;
     const start = this.#at;

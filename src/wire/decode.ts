@@ -1,6 +1,6 @@
-// From a span to a value: the few places where policy must look into a frame. Everything here
-// expects bytes that the scanner has accepted; a span of another kind than asked for gives
-// undefined, because a peer may put any value anywhere.
+// Decodes values at spans: the few places where policy must look into a frame. The bytes must have
+// been accepted by the scanner; a span of another kind than expected gives undefined, because a
+// peer may put any value anywhere.
 
 import { type Span, spells } from './span.ts';
 
@@ -48,7 +48,7 @@ export function isNull(bytes: Buffer, span: Span): boolean {
   return bytes[span.start] === 0x6e;
 }
 
-/** The whole value, parsed. Costs what parsing costs: never on the way of a call. */
+/** The whole value, parsed. As expensive as parsing, so not for the path of a call. */
 // biome-ignore lint/suspicious/noShadowRestrictedNames: it belongs to textOf and numberOf, and nothing here means the method of Object
 export function valueOf(bytes: Buffer, span: Span): unknown {
   return JSON.parse(bytes.toString('utf8', span.start, span.end));

@@ -1,8 +1,10 @@
 // The keys that Holdfast looks up in the objects it reads: the members of a message's `params`,
 // `result`, `error` and `_meta`, and of the definitions in a catalogue. The list is closed, so that
-// `ObjectSpan.get` cannot be asked for a key that is not on it, and so that "written with escapes"
-// is refused for exactly these (docs/envelope.md): a peer that compares raw bytes must never read
-// another document than we do. All are ASCII.
+// `ObjectSpan.get` accepts only keys on it, and so that keys written with escapes are refused for
+// exactly these (docs/envelope.md): a peer that compares raw bytes must never read another document
+// than we do. All are ASCII.
+
+import { envelopeKeys } from './eras.ts';
 
 export const knownKeys = [
   // the message
@@ -83,13 +85,13 @@ export const knownKeys = [
   'traceparent',
   'tracestate',
   'baggage',
-  'io.modelcontextprotocol/protocolVersion',
-  'io.modelcontextprotocol/clientInfo',
-  'io.modelcontextprotocol/clientCapabilities',
-  'io.modelcontextprotocol/serverInfo',
-  'io.modelcontextprotocol/logLevel',
-  'io.modelcontextprotocol/subscriptionId',
-  'io.modelcontextprotocol/related-task',
+  envelopeKeys.protocolVersion,
+  envelopeKeys.clientInfo,
+  envelopeKeys.clientCapabilities,
+  envelopeKeys.serverInfo,
+  envelopeKeys.logLevel,
+  envelopeKeys.subscriptionId,
+  envelopeKeys.relatedTask,
   'holdfast/idempotencyKey',
   'holdfast/fault',
 ] as const;
@@ -99,8 +101,8 @@ export type EnvelopeKey = (typeof knownKeys)[number];
 const known: ReadonlySet<string> = new Set(knownKeys);
 
 /**
- * Is this spelling of a key, between its quotes, one that must not carry escapes? `\/` does not
- * count: it is the one escape that encoders in use write unasked (PHP does, in every key of
+ * Whether this spelling of a key, between its quotes, must not contain escapes. `\/` does not
+ * count: it is the one escape that common encoders write by default (PHP does, in every key of
  * `_meta` that has a prefix), and `get` finds such a key like any other.
  */
 export function isDisguised(spelling: string, key: string): boolean {

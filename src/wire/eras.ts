@@ -1,6 +1,6 @@
-// The two eras of the protocol, as constants. Modern (2026-07-28 and later) carries version,
-// identity and capabilities in every request; legacy (up to 2025-11-25) agrees on them once, in
-// `initialize`. Which one a peer speaks is decided elsewhere (upstream/negotiate.ts).
+// Constants of the two eras of the protocol. Modern (2026-07-28 and later) has version, identity
+// and capabilities in every request; legacy (up to 2025-11-25) agrees on them once, in
+// `initialize`. upstream/negotiate.ts decides which one a server supports.
 
 export type Era = 'legacy' | 'modern';
 
@@ -17,7 +17,13 @@ export const legacyVersions = [
 
 export const latestLegacyVersion = legacyVersions[0];
 
-/** Keys of a modern request's `_meta`. */
+/** The only version that has batches. */
+export const batchVersion = '2025-03-26';
+
+/** The first version whose clients treat an event without data as a request to reconnect. */
+export const primedVersion = '2025-11-25';
+
+/** Keys of `_meta`. */
 export const envelopeKeys = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
   clientInfo: 'io.modelcontextprotocol/clientInfo',
@@ -25,16 +31,32 @@ export const envelopeKeys = {
   serverInfo: 'io.modelcontextprotocol/serverInfo',
   logLevel: 'io.modelcontextprotocol/logLevel',
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+  /** Legacy, 2025-11-25: the task that a message belongs to. */
+  relatedTask: 'io.modelcontextprotocol/related-task',
 } as const;
 
-/** JSON-RPC error codes with a meaning to us. */
+/** Names of extensions, in the capabilities of either side. */
+export const extensionNames = {
+  tasks: 'io.modelcontextprotocol/tasks',
+  skills: 'io.modelcontextprotocol/skills',
+  ui: 'io.modelcontextprotocol/ui',
+} as const;
+
+/** JSON-RPC error codes that Holdfast uses. */
 export const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** Legacy, 2025-11-25: somebody has to visit an address first. */
+  /**
+   * For requests that HTTP refuses before JSON-RPC; the specification gives these two no meaning.
+   */
+  refusedByHttp: -32000,
+  sessionNotFound: -32001,
+  /** Legacy: `initialize` comes first. */
+  notInitialized: -32002,
+  /** Legacy, 2025-11-25: the user has to visit a URL first. */
   urlElicitationRequired: -32042,
   headerMismatch: -32020,
   missingClientCapability: -32021,

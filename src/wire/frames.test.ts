@@ -107,7 +107,7 @@ describe('a frame', () => {
     expect(frame.includes('\n')).toBe(false);
   });
 
-  it('is an answer to nobody for a result or an error that stands somewhere else', () => {
+  it('is an answer without an id for a result or an error from elsewhere', () => {
     expect(answerWith('result', '{"a":1}')).toMatchObject({ kind: 'result', id: 0 });
     const message = answerWith('error', Buffer.from('{"code":1,"message":"no"}'));
     expect(message).toMatchObject({ kind: 'error', id: 0 });

@@ -1,17 +1,20 @@
-// JSON-RPC messages of our own making, to servers and to clients. What they carry (params, a result, an
-// error, the other side's id) is JSON text that was checked before; it goes in as it is and has to be on
-// one line (`oneLine`). Only the envelope around it is written here. Bytes that are carried are not
-// copied: a frame is a list of pieces until it is written.
+// Builds the JSON-RPC messages that Holdfast sends to servers and clients. Their content (params, a
+// result, an error, the other side's id) is JSON text that was validated before; it is inserted
+// unchanged and must be on one line (`oneLine`). Only the envelope is built here. Forwarded bytes
+// are not copied: a frame is a list of pieces until it is written.
 
 import type { Id } from './decode.ts';
 import { joinPieces, type Piece, pushLine } from './pieces.ts';
 import { type Message, scanMessage } from './scan.ts';
 import { oneLine } from './splice.ts';
 
-/** A message on its way out: JSON text on one line, in pieces that are written one after another. */
+/** An outgoing message: JSON text on one line, in pieces that are written one after another. */
 export type Frame = readonly Piece[];
 
-/** A frame to a server. One that is all text stays one text: a list would be one more object for each call. */
+/**
+ * A frame to a server. A frame that is only text stays one string: a list would be one more object
+ * for each call.
+ */
 export type TextOrFrame = string | Frame;
 
 // --- answers -------------------------------------------------------------------------------
@@ -60,12 +63,12 @@ export function notificationFrame(method: string, params?: Piece): Frame {
   return params === undefined ? [`${head}}`] : [`${head},"params":`, params, '}'];
 }
 
-/** JSON text that is carried: text, bytes, or several pieces of either. */
+/** JSON text that is forwarded: text, bytes, or several pieces of either. */
 export type Carried = string | Buffer | readonly Piece[];
 
 /**
- * The parameters of a request as JSON text, written into the frame as they are: the members
- * without the braces, and those of `_meta` apart, because the connection adds its own to them.
+ * The parameters of a request as JSON text, inserted into the frame unchanged: the members without
+ * the braces, and those of `_meta` separately, because the connection adds its own to them.
  */
 export interface Params {
   readonly members: Carried;
@@ -89,7 +92,7 @@ export function notificationToServer(method: string, params: Params): TextOrFram
   return around(notificationHead(method), params, '');
 }
 
-/** Our own token for a request's progress is its id: one number to match, one place to look. */
+/** Our own token for a request's progress is its id, so there is one number to match. */
 export function withProgress(envelope: string, id: number): string {
   const token = `"progressToken":${id}`;
   return envelope === '' ? token : `${envelope},${token}`;
@@ -117,7 +120,7 @@ function around(head: string, { members, meta = '' }: Params, envelope: string):
 function join(before: string, carried: Carried, after: string): TextOrFrame {
   if (typeof carried === 'string') return before + carried + after;
   if (Buffer.isBuffer(carried)) return [before, carried, after];
-  // Each piece costs a copy of its own: text that follows text is one.
+  // Each piece costs a copy, so adjacent text is joined.
   const pieces = [before, ...carried, after];
   if (typeof carried[0] === 'string') pieces.splice(0, 2, before + carried[0]);
   return pieces;
@@ -134,7 +137,7 @@ export function carriedFrame(message: Message): Frame {
   return [oneLine(message.bytes)];
 }
 
-/** A result or an error that stands somewhere else, as an answer to nobody: for those who read answers. */
+/** A result or an error from elsewhere as an answer without an id: for code that reads answers. */
 export function answerWith(member: 'result' | 'error', json: Piece): Message {
   const frame = member === 'result' ? resultFrame('0', json) : carriedErrorFrame('0', json);
   return scanMessage(joinPieces(frame));

@@ -1,10 +1,9 @@
-// The grammar of JSON (RFC 8259), checked byte by byte without building anything. This is the
-// hottest code of the relay: every frame passes through it once, in each direction. It is one loop
-// with a stack of its own, so that the depth of a document is a number we choose and never the
-// depth of the JavaScript stack. Whether the bytes are UTF-8 is checked beforehand, natively, by
-// `assertText`; strings and numbers have their own files. Every function here takes the offset of a
-// part's first byte, returns the offset after its last, and throws a WireError where the grammar is
-// broken.
+// The grammar of JSON (RFC 8259), checked byte by byte without building values. This is the most
+// used code of the relay: every frame passes through it once, in each direction. It is one loop
+// with its own stack, so that the allowed depth of a document is a constant and does not depend on
+// the JavaScript stack. `assertText` checks natively beforehand that the bytes are UTF-8; strings
+// and numbers have their own files. Every function here takes the offset of a part's first byte,
+// returns the offset after its last, and throws a WireError where the grammar is violated.
 
 import { isUtf8 } from 'node:buffer';
 import { skipNumber } from './numbers.ts';
@@ -24,10 +23,10 @@ const nine = 0x39;
 const colon = 0x3a;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
-/** In ASCII both closing brackets stand two places after the opening ones. */
+/** In ASCII both closing brackets are two positions after the opening ones. */
 const toClosing = 2;
 
-/** The opening bracket of each container the loop is inside of; shared, since nothing here awaits. */
+/** The opening bracket of each open container; shared, because nothing here awaits. */
 let openings = new Uint8Array(defaultMaxDepth);
 
 /** The bytes must be UTF-8 without a byte order mark: the one check that is made beforehand. */
@@ -38,7 +37,7 @@ export function assertText(bytes: Buffer): void {
   if (!isUtf8(bytes)) throw new WireError('invalid-utf8', 0);
 }
 
-/** Passes over one value of any kind. `depth` is how many containers are open around it. */
+/** Skips one value of any kind. `depth` is how many containers are open around it. */
 export function skipValue(bytes: Buffer, start: number, depth: number, maxDepth: number): number {
   const end = bytes.length;
   if (maxDepth > openings.length) openings = new Uint8Array(maxDepth);
@@ -98,7 +97,7 @@ export function skipColon(bytes: Buffer, start: number): number {
   return skipSpace(bytes, at + 1);
 }
 
-/** Most often there is no space; this much is inlined, the loop is not. */
+/** Most often there is no white space; this part is inlined, the loop is not. */
 export function skipSpace(bytes: Buffer, start: number): number {
   return start < bytes.length && (bytes[start] as number) <= 0x20
     ? skipSpaces(bytes, start)
@@ -116,7 +115,7 @@ function skipSpaces(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The rest of the bytes must be space: a document is exactly one value. */
+/** The rest of the bytes must be white space: a document is exactly one value. */
 export function assertNothingAfter(bytes: Buffer, start: number): void {
   const at = skipSpace(bytes, start);
   if (at < bytes.length) throw new WireError('trailing-bytes', at);
@@ -138,7 +137,7 @@ function skipLiteral(bytes: Buffer, at: number): number {
   throw new WireError('bad-literal', at);
 }
 
-/** What stands here instead of what should. */
+/** What is here instead of what should be. */
 export function unexpected(bytes: Buffer, at: number): WireError {
   return new WireError(at < bytes.length ? 'unexpected-byte' : 'unexpected-end', at);
 }

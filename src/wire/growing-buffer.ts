@@ -1,13 +1,13 @@
-// Bytes that arrive in pieces and are needed as one. Each piece is copied when it arrives, while the
-// sender is still busy with the next, into a buffer with room for more; joining a list of pieces at
-// the end would cost the same work, but at the moment when everybody waits for it, and twice the
-// memory. A single piece is not copied at all. A large text is taken to be as long as the last one
-// was, so that its buffer seldom has to grow. What is taken is never written to again.
+// Collects bytes that arrive in chunks and are needed as one buffer. Each chunk is copied when it
+// arrives, while the sender is still sending, into a buffer with spare room; joining a list of
+// chunks at the end would cost the same work, but at a moment when the caller waits, and twice the
+// memory. A single chunk is not copied at all. A large text is expected to be as long as the last
+// one, so that its buffer seldom has to grow. A buffer that was taken is never written to again.
 
 const nothing = Buffer.alloc(0);
-/** From here on it counts how long the last one was. */
+/** From this size on, the length of the last one is used as an estimate. */
 const largeBytes = 256 * 1024;
-/** A buffer of our own has at least this much room, lest a drip make one per byte. */
+/** An own buffer has at least this size, so that single bytes do not each allocate one. */
 const leastBytes = 4096;
 
 export class GrowingBuffer {

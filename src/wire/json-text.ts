@@ -1,5 +1,5 @@
-// JSON that came from a caller as text: is it exactly one value? Asked before anything is started
-// or sent for it, by the same grammar that frames are held to. A WireError says where it breaks.
+// Checks that JSON text from a caller is exactly one value, with the same grammar as frames. This
+// is done before anything is started or sent for it. A WireError says where it is invalid.
 
 import {
   assertNothingAfter,
@@ -24,7 +24,7 @@ export function checkValue(bytes: Buffer, start = 0, end = bytes.length): void {
   }
 }
 
-/** Is the value an object? Only its first byte is looked at: `checkValue` comes before. */
+/** Whether the value is an object. Only its first byte is read: call `checkValue` first. */
 export function isObjectText(bytes: Buffer): boolean {
   return bytes[skipSpace(bytes, 0)] === openBrace;
 }

@@ -137,7 +137,7 @@ describe('LineReader', () => {
     expect(reader.end()?.length).toBe(500_000);
   });
 
-  test('stops within a chunk when it is told to, and says how much it has taken', () => {
+  test('stops within a chunk on request, and returns how much it has taken', () => {
     const lines: string[] = [];
     const reader: LineReader = new LineReader(100, {
       line: (bytes) => {

@@ -1,9 +1,9 @@
-// Cuts a stream of bytes into lines, on `\n` and nothing else: a lone `\r` is space inside a JSON
-// text, and a chunk may end anywhere, also inside a character. A line that lies in one chunk is
-// handed on as a piece of that chunk, uncopied; one that spans several is gathered as it arrives.
-// What is held is bounded by the limit however the bytes drip in, and a line beyond the limit is
-// reported once and then thrown away as it comes. Chunks must not be written to after they were
-// pushed; whoever keeps a line for long copies it, since it holds its chunk.
+// Cuts a stream of bytes into lines, only at `\n`: a lone `\r` is white space inside a JSON text,
+// and a chunk may end anywhere, also inside a character. A line inside one chunk is passed on as a
+// part of that chunk, without a copy; one that spans several chunks is collected as it arrives.
+// Memory is bounded by the limit however the bytes arrive, and a line beyond the limit is reported
+// once and then discarded as it comes. Chunks must not be written to after they were pushed; code
+// that keeps a line for long must copy it, because it keeps its chunk alive.
 
 import { GrowingBuffer } from './growing-buffer.ts';
 
@@ -24,7 +24,7 @@ export class LineReader {
   readonly #sink: LineSink;
   /** The beginning of a line that has not ended. */
   readonly #held: GrowingBuffer;
-  /** The end of the line that is being thrown away. */
+  /** The end of the line that is being discarded. */
   #discardedTail: Buffer | undefined;
   #isStopped = false;
 
@@ -39,7 +39,7 @@ export class LineReader {
     return this.#held.bytes;
   }
 
-  /** Is the rest of a line beyond the limit being thrown away? */
+  /** Whether the rest of a line beyond the limit is being discarded. */
   get isDiscarding(): boolean {
     return this.#discardedTail !== undefined;
   }
@@ -59,7 +59,10 @@ export class LineReader {
     return chunk.length;
   }
 
-  /** Called while a line is handed over: no more of this chunk is read. The caller pushes the rest later. */
+  /**
+   * Called while a line is delivered: no more of this chunk is read. The caller pushes the rest
+   * later.
+   */
   stop(): void {
     this.#isStopped = true;
   }

@@ -25,7 +25,7 @@ describe('memberEdits', () => {
     );
   });
 
-  test('removes a member with one comma, wherever it stands', () => {
+  test('removes a member with one comma, at any position', () => {
     const text = '{"name":1, "uri":2, "cursor":3}';
     expect(changed(text, { name: null })).toBe('{"uri":2, "cursor":3}');
     expect(changed(text, { uri: null })).toBe('{"name":1, "cursor":3}');

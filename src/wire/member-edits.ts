@@ -1,6 +1,5 @@
-// Setting and removing members of an object as edits of bytes. The commas are the whole difficulty:
-// they must be right whatever is removed and whatever is added at once. All other members stay as
-// they are written, in their order; new ones come last.
+// Sets and removes members of an object as edits of bytes, with correct commas for any combination
+// of changes. All other members stay as they are written, in their order; new ones come last.
 
 import type { EnvelopeKey } from './envelope-keys.ts';
 import type { Member, ObjectSpan } from './span.ts';
@@ -9,7 +8,7 @@ import type { Edit } from './splice.ts';
 /** JSON text to set a member to; null removes it. */
 export type MemberChanges = Readonly<Partial<Record<EnvelopeKey, Buffer | string | null>>>;
 
-/** The edits that bring the changes about; for `splice`, together with edits elsewhere. */
+/** The edits for these changes; for `splice`, together with edits elsewhere. */
 export function memberEdits(object: ObjectSpan, changes: MemberChanges): Edit[] {
   const members = object.members();
   const edits: Edit[] = [];
@@ -34,7 +33,10 @@ export function memberEdits(object: ObjectSpan, changes: MemberChanges): Edit[] 
   return edits;
 }
 
-/** Each removed member takes the comma before it along, or, before the first survivor, the one after. */
+/**
+ * Each removed member is removed with the comma before it, or, before the first remaining member,
+ * with the one after it.
+ */
 function removals(members: readonly Member[], removed: ReadonlySet<Member>): Edit[] {
   const edits: Edit[] = [];
   const firstKept = members.findIndex((member) => !removed.has(member));

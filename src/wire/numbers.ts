@@ -1,6 +1,6 @@
-// A JSON number, passed over: an optional minus, digits without a leading zero, then perhaps a
-// fraction and an exponent. Its value is never computed here; a number crosses the relay as it is
-// spelled, so 1.0 stays 1.0 and 9007199254740993 keeps its last digit.
+// Skips a JSON number: an optional minus, digits without a leading zero, then an optional fraction
+// and exponent. Its value is never computed here; a number is forwarded as it is spelled, so 1.0
+// stays 1.0 and 9007199254740993 keeps its last digit.
 
 import { WireError } from './wire-error.ts';
 

@@ -6,12 +6,12 @@ function find(head: string, tail?: string) {
 }
 
 describe('oversizedResponseId', () => {
-  test('finds the id that stands before the result', () => {
+  test('finds an id before the result', () => {
     expect(find('{"jsonrpc":"2.0","id":5,"result":{"content":[{"text":"aaaa')).toBe(5);
     expect(find('{"jsonrpc":"2.0","id":"five","error":{"code":1,"message":"aaa')).toBe('five');
   });
 
-  test('finds the id that stands last, as the TypeScript SDK writes it', () => {
+  test('finds an id at the end, as the TypeScript SDK writes it', () => {
     const head = '{"result":{"content":[{"type":"text","text":"aaaaaa';
     expect(find(head)).toBeUndefined();
     expect(find(head, 'aaaa"}]},"jsonrpc":"2.0","id":17}')).toBe(17);

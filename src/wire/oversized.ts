@@ -1,8 +1,8 @@
-// Whose answer was it? Of a line beyond the limit only the beginning and the end were kept, and the
-// call it answers should fail at once rather than at its deadline. The beginning tells whether it
-// is a response at all, and often its id; many servers (the official TypeScript SDK among them)
-// write the result first and the id last, so the end is looked at too. If neither says it for
-// certain, nothing is said.
+// Finds the request that a too long line answers, so that the call fails at once and not at its
+// deadline. Only the beginning and the end of such a line are available. The beginning shows
+// whether it is a response at all, and often its id; many servers (the official TypeScript SDK
+// among them) write the result first and the id last, so the end is examined too. If neither gives
+// the id for certain, the result is undefined.
 
 import { type Id, idOf } from './decode.ts';
 import { defaultMaxDepth, skipColon, skipSpace, skipValue } from './grammar.ts';
@@ -29,7 +29,7 @@ class HeadReading {
     try {
       this.#read(head);
     } catch (error) {
-      // The head is cut somewhere; what was read before the cut stands.
+      // The head is cut somewhere; what was read before the cut is valid.
       if (!(error instanceof WireError)) throw error;
     }
   }
@@ -47,7 +47,7 @@ class HeadReading {
         this.isResponse = true;
       }
       const end = skipValue(head, start, 1, defaultMaxDepth);
-      // A number that touches the cut may go on behind it.
+      // A number at the cut may continue behind it.
       if (spells(head, keyStart, keyEnd, 'id') && end < head.length) {
         this.id = idOf(head, { start, end });
       }
@@ -57,9 +57,8 @@ class HeadReading {
 }
 
 /**
- * The id as the last member of the message, or as the last but `jsonrpc`. Read from the end this is
- * certain: the last brace closes the message, the quotes are not escaped, so they delimit what they
- * seem to.
+ * The id as the last member of the message, or as the last but `jsonrpc`. Reading from the end is
+ * unambiguous: the last brace closes the message, and the quotes are not escaped.
  */
 const idLast =
   /[,{]\s*"id"\s*:\s*(-?\d{1,16}|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;

@@ -1,7 +1,6 @@
-// Looking further into a value of a frame that was scanned: the members of an object that the
-// scanner only passed over, the elements of an array. What is looked into is held to the same rule
-// as the envelope: no key twice, no key in disguise. Nothing is copied; the spans are offsets into
-// the same bytes.
+// Reads further into a value of a scanned frame: the members of an object that the scanner only
+// skipped, the elements of an array. The same rule as for the envelope applies: no duplicate key,
+// no key written with escapes. Nothing is copied; the spans are offsets into the same bytes.
 
 import { defaultMaxDepth, skipSpace, skipValue, unexpected } from './grammar.ts';
 import { Reading } from './reading.ts';
@@ -13,7 +12,7 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 
-/** More elements than this are refused: each costs a span. */
+/** More elements than this are refused, because each needs a span. */
 const maxElements = 65_536;
 
 /** The object's members; undefined if the value is not an object. */
@@ -35,7 +34,7 @@ export function elementsAt(bytes: Buffer, span: Span): Span[] | undefined {
   return elements;
 }
 
-/** Reads the array whose bracket stands at `start`; the result is the offset after it. */
+/** Reads the array whose bracket is at `start`; returns the offset after it. */
 export function readElements(
   bytes: Buffer,
   start: number,

@@ -1,5 +1,5 @@
-// Text and bytes that belong together, put into one buffer with one copy. Pieces stay pieces as long
-// as they can; whoever writes them decides which are worth joining.
+// Joins pieces of text and bytes into one buffer with one copy. Pieces stay separate as long as
+// possible; the code that writes them decides which to join.
 
 export type Piece = string | Buffer;
 

@@ -110,7 +110,7 @@ describe('one reading', () => {
     expect(refusalOf('{"\\u0069d":1,"method":m}')).toBe('unexpected-byte');
   });
 
-  test('an object with more members than can be told apart cheaply is refused', () => {
+  test('an object with more members than can be compared cheaply is refused', () => {
     const many = Array.from({ length: maxMembers }, (_, i) => `"k${i}":0`).join();
     expect(refusalOf(message(`"result":{${many}}`))).toBe('accepted');
     expect(refusalOf(message(`"result":{${many},"one more":0}`))).toBe('too-many-members');

@@ -1,9 +1,8 @@
-// One reading of the objects we look into. Beyond the grammar, an object that is read must be
-// readable in only one way: no key twice (compared after unescaping), none of our keys in disguise.
-// Otherwise a scanner could authorise one `name` while the server runs another. What breaks this
-// rule is noted, not thrown: the rest of the frame is still checked, so that broken JSON is
-// always reported as broken JSON, wherever it breaks. Objects below (arguments, content) are only
-// passed over, and keep their duplicates.
+// Ensures that the objects we read can be read in only one way: no duplicate key (compared after
+// unescaping), and none of our keys written with escapes. Otherwise the scanner could authorize one
+// `name` while the server runs another. A violation is recorded, not thrown: the rest of the frame
+// is still checked, so that invalid JSON is always reported as invalid JSON, wherever the mistake
+// is. Objects below (arguments, content) are only skipped, and keep their duplicates.
 
 import { isDisguised } from './envelope-keys.ts';
 import { skipColon, skipSpace, skipValue, unexpected } from './grammar.ts';
@@ -12,8 +11,8 @@ import { skipString } from './strings.ts';
 import { type RefusalReason, WireError } from './wire-error.ts';
 
 /**
- * More members than this in one object that is read are refused: telling them apart costs memory
- * and time that a frame of the allowed size should not be able to claim.
+ * More members than this in one object are refused: comparing them costs memory and time that a
+ * frame of the allowed size must not be able to use.
  */
 export const maxMembers = 16_384;
 
@@ -27,7 +26,7 @@ const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** What an object is to us, which decides which of its members are read as objects too. */
+/** The role of an object, which decides which of its members are read as objects too. */
 export type Role = 'message' | 'carrier' | 'leaf';
 
 export interface Complaint {
@@ -97,7 +96,7 @@ export class Reading {
     }
     const start = skipColon(bytes, keyEnd + 1);
     const inner = bytes[start] === openBrace ? roleOf(role, bytes, keyStart, keyEnd) : undefined;
-    // After a complaint nothing further is read: repeating `params` must not repeat the work.
+    // After a violation nothing further is read: repeating `params` must not repeat the work.
     const isRead = inner !== undefined && this.#complaint === undefined;
     const object = isRead ? this.object(start, inner, depth) : undefined;
     const end = object === undefined ? skipValue(bytes, start, depth, this.#maxDepth) : object.end;
@@ -126,7 +125,10 @@ function roleOf(role: Role, bytes: Buffer, keyStart: number, keyEnd: number): Ro
   return undefined;
 }
 
-/** The first byte that ends the plain part of a string: its quote, or something to look at. */
+/**
+ * The first byte that ends the plain part of a string: its quote, or a byte that needs a closer
+ * look.
+ */
 function plainEnd(bytes: Buffer, start: number): number {
   const end = bytes.length;
   let at = start;

@@ -152,7 +152,7 @@ describe('scanMessage', () => {
     expect(refusalOf('{"jsonrpc":"2.0","id":7,"\\u0069d":8,"method":"a"}')).toMatch(/null$/);
   });
 
-  test('answers no id where a second one may stand among members that were not read', () => {
+  test('gives no id where a second one may be among members that were not read', () => {
     const many = Array.from({ length: 16_384 }, (_, at) => `"k${at}":0`).join(',');
     expect(refusalOf(`{"id":7,${many},"id":8}`)).toBe('-32600 too-many-members null');
     const params = `{"jsonrpc":"2.0","id":7,"method":"a","params":{${many},"k":0}}`;

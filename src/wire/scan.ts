@@ -1,7 +1,7 @@
 // One pass over one frame: is it JSON, is it a JSON-RPC message, can it be read in only one way,
-// and where do the parts stand that we read? Nothing is parsed and nothing is copied: a message is
-// its bytes plus the spans of what routing and policy look at, and everything else in it crosses
-// untouched. What may be rewritten, and what is refused, is listed in docs/envelope.md.
+// and where are the parts that we read? Nothing is parsed or copied: a message is its bytes plus
+// the spans of what routing and policy read, and everything else in it is forwarded unchanged.
+// docs/envelope.md lists what may be rewritten and what is refused.
 
 import { type Id, idOf, isNull, textOf } from './decode.ts';
 import {
@@ -92,7 +92,7 @@ function messageFrom(bytes: Buffer, object: ObjectSpan): Message {
   };
 }
 
-/** Nearly every request is the same one: its method is recognised rather than decoded. */
+/** Nearly every request has the same method, which is recognised without decoding. */
 function methodOf(bytes: Buffer, span: Span): string | undefined {
   if (spells(bytes, span.start, span.end, '"tools/call"')) return 'tools/call';
   return textOf(bytes, span);
@@ -123,7 +123,7 @@ function readId(bytes: Buffer, span: Span, kind: MessageKind): Id | null {
   return id;
 }
 
-/** Exactly the token "2.0": another spelling of the same string is nobody's honest work. */
+/** Exactly the token "2.0": no honest peer writes another spelling of the same string. */
 function isVersion2(bytes: Buffer, span: Span): boolean {
   const { start } = span;
   return (
@@ -145,8 +145,8 @@ function refusal(
 }
 
 /**
- * The id that a refusal may be answered with: there is one, once, and it is valid. Where there may
- * be members that were not read, one of them may be another id.
+ * The id for the answer to a refused message: it occurs once and is valid. If members were not
+ * read, one of them may be another id, so there is none.
  */
 function answerableId(bytes: Buffer, object: ObjectSpan): Id | null {
   const members = object.members();

@@ -1,7 +1,7 @@
-// Where things stand in a frame. A span is a value's place in the bytes, without the space around
-// it; an ObjectSpan is the place of an object whose members have been read, and finds them by key.
-// Neither holds a copy of anything: a span is meaningful only together with the bytes it was read
-// from, and whoever changes those bytes has to scan again.
+// Positions in a frame. A span is a value's position in the bytes, without the white space around
+// it; an ObjectSpan is the position of an object whose members have been read, and finds them by
+// key. Neither copies anything: a span is meaningful only together with the bytes it was read from,
+// and whoever changes those bytes has to scan again.
 
 import type { EnvelopeKey } from './envelope-keys.ts';
 
@@ -20,7 +20,7 @@ export interface Member extends Span {
   readonly unescaped: string | undefined;
   /** The value, if it was read as an object too. */
   readonly object: ObjectSpan | undefined;
-  /** The member before this one: a list costs less to build than an array that grows. */
+  /** The member before this one: a linked list is cheaper to build than a growing array. */
   readonly previous: Member | undefined;
 }
 

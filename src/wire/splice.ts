@@ -1,6 +1,6 @@
-// Rewriting a frame without parsing it: the bytes between the edits are copied as they are, into
-// one new buffer, and the frame that was scanned is never changed in place. The two things that may
-// happen to a frame are here: edits at spans, and line breaks turned into spaces.
+// Rewrites a frame without parsing it: the bytes between the edits are copied unchanged into one
+// new buffer, and the scanned frame is never changed in place. Two operations can be applied to a
+// frame: edits at spans, and replacing line breaks by spaces.
 
 export interface Edit {
   readonly start: number;

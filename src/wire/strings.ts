@@ -1,7 +1,7 @@
-// The inside of a JSON string, passed over. Most strings are short and plain, and a loop over
-// their bytes is the fastest way through; a few are megabytes long, and those are given to native
-// searches and to a check of 32 bytes at a time as soon as a run of plain bytes proves long enough
-// to pay for the call. Every byte is looked at a bounded number of times, whatever stands in it.
+// Skips the inside of a JSON string. Most strings are short and plain, and a loop over their bytes
+// is the fastest way; a few are megabytes long, and those are passed to native searches and to a
+// check of 32 bytes at a time as soon as a run of plain bytes is long enough to pay for the call.
+// Every byte is read a bounded number of times, whatever the content.
 
 import { WireError } from './wire-error.ts';
 
@@ -14,7 +14,9 @@ const longRun = 192;
 const firstWindow = 1024;
 const largestWindow = 256 * 1024;
 
-/** 1 for the bytes that mean themselves: all but the quote, the backslash and control characters. */
+/**
+ * 1 for bytes that stand for themselves: all but the quote, the backslash and control characters.
+ */
 const plain = new Uint8Array(256).fill(1, firstPrintable);
 plain[quote] = 0;
 plain[backslash] = 0;
@@ -50,8 +52,8 @@ function skipRun(bytes: Buffer, start: number): number {
 }
 
 /**
- * Goes on natively, to the next quote or backslash. The searches are kept to a window that grows
- * with the run: a search to the far end after every escape would make a long text quadratic.
+ * Continues natively, to the next quote or backslash. The searches are limited to a window that
+ * grows with the run: a search to the far end after every escape would make a long text quadratic.
  */
 function skipLongRun(bytes: Buffer, start: number): number {
   let at = start;

@@ -1,4 +1,4 @@
-// Who may import whom (design.md 1). The folders are the architecture, and this table is where they
+// Who may import whom (the table of ARCHITECTURE.md). The folders are the architecture, and this table is where they
 // are made to be: it reads the import lines of every file in src and fails on the first that goes the
 // wrong way. A file outside the folders (src/index.ts) is the public face and may name them all.
 

@@ -46,7 +46,7 @@ describe('a command that is named', () => {
     expect(named.filter(({ word }) => !existing.has(word))).toEqual([]);
   });
 
-  it('is found in a message, and told from the name of the project', () => {
+  it('is found in a message, and distinguished from the name of the project', () => {
     expect(commandsIn('fix it, then run: holdfast reload x; holdfast__y; Holdfast speaks')).toEqual(
       ['reload'],
     );

@@ -151,7 +151,7 @@ function endsInCatch(node: Node): boolean {
   return node.expression.name.text === 'catch';
 }
 
-describe('a promise that nobody waits for', () => {
+describe('a promise that is not awaited', () => {
   it('ends in a catch', () => {
     expect(findings(dropped)).toEqual([]);
   });

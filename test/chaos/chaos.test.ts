@@ -42,7 +42,7 @@ describe('eight seconds of chaos', () => {
     expect(figure('answers without the roots that their client had told')).toBe(0);
   });
 
-  it('tell the truth about what left us #true-dispatched', () => {
+  it('report correctly what was sent #true-dispatched', () => {
     expect(figure('wrong dispatched (1): no, but it had left')).toBe(0);
     expect(figure('wrong dispatched (2): yes, but never received')).toBe(0);
     expect(figure('wrong dispatched (3): maybe, but it never left our queue')).toBe(0);
@@ -57,7 +57,7 @@ describe('eight seconds of chaos', () => {
     expect(figure('defects of our own (internal)')).toBe(0);
   });
 
-  it('meet no defect of our own, not even a contained one #one-bad-neighbour', () => {
+  it('cause no internal error, not even a contained one #one-bad-neighbour', () => {
     expect(figure('contained defects of our own (events)')).toBe(0);
     expect(figure('contained defects of our own (status)')).toBe(0);
   });

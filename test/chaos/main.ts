@@ -14,12 +14,12 @@ const help = `npm run chaos -- [options]
 
 The gateway in front of servers that misbehave, under load and under faults.
 
-  --seconds S      how long it storms (${fullSeconds}); shorter runs have smaller counts to reach
+  --seconds S      how long faults are injected (${fullSeconds}); shorter runs have lower goals
   --seed N         repeats the choices of another run
-  --build DIR      the build on trial (dist, or HOLDFAST_BUILD)
+  --build DIR      the build to test (dist, or HOLDFAST_BUILD)
   --json FILE      writes the figures there, too
   --keep           keeps the folder of the run, which is kept anyway if something was found
-  --no-neighbours  without the measurement of healthy neighbours
+  --no-neighbours  without the measurement of healthy servers next to bad ones
 
 Example:
   npm run chaos -- --seconds 20 --seed 7 --no-neighbours`;

@@ -30,7 +30,7 @@ export interface Wanted {
   readonly signal?: AbortSignal | undefined;
 }
 
-const most = { seeds: 200, minutes: 3, chaosSeconds: 20, chaosSeed: 12 };
+const most = { seeds: 400, minutes: 3, chaosSeconds: 20, chaosSeed: 12 };
 
 /** At most so much is looked at: a bug that takes more is not found. */
 export const sizes: Readonly<Record<FinderName, string>> = {

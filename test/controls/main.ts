@@ -10,11 +10,11 @@ import { type Patch, patches } from './patches.ts';
 
 const help = `npm run controls -- [--only ID]... [--list] [--json FILE]
 
-Plants ${patches.length} bugs in copies of dist/ or src/ and has each looked for: by the simulation in ${sizes.simulation},
+Plants ${patches.length} bugs in copies of dist/ or src/ and checks that each is found: by the simulation in ${sizes.simulation},
 by the chaos in ${sizes.chaos}, or by unit tests. Exit code 1 if one is not found.
   --only ID     this one only; may be repeated
-  --list        what they are, and nothing is run
-  --keep        leave the copies with the bugs, so that what was found can be looked at again
+  --list        list the bugs and run nothing
+  --keep        keep the copies with the bugs, for inspection
   --json FILE   the report as JSON
 Example: npm run controls -- --only two-probes`;
 

@@ -10,11 +10,11 @@ import { describe, expect, it } from 'vitest';
 import { Dice } from '../support/dice.ts';
 import { damageFiles } from './damage.ts';
 import { failDisks } from './disk-faults.ts';
+import { coveredCalls } from './injected-faults/covered.mjs';
 import { runKills } from './kills.ts';
 import { shippedIn } from './shipped.ts';
 import { Tally } from './tally.ts';
 import { tearFiles } from './torn-tails.ts';
-import { coveredCalls } from './weather/covered.mjs';
 
 const shipped = await shippedIn(process.env['HOLDFAST_BUILD'] ?? 'dist');
 const { signal } = new AbortController();
@@ -48,7 +48,7 @@ describe('the files of a gateway', () => {
 });
 
 describe('a disk that fails', () => {
-  it('fails no call, is told by the status, and catches up #disk-faults #event-log #status', async () => {
+  it('fails no call, is shown by status, and catches up #disk-faults #event-log #status', async () => {
     const tally = new Tally();
     await failDisks({ shipped, tally, signal, every: 9 });
     expect(tally.findings).toEqual([]);
@@ -56,7 +56,7 @@ describe('a disk that fails', () => {
   });
 });
 
-describe('the weather of these tests', () => {
+describe('the fault injection of these tests', () => {
   /** They change nothing in the state directory. */
   const harmless = ['mkdtemp', 'rmdir', 'statfs'];
 
@@ -85,14 +85,14 @@ describe('the weather of these tests', () => {
     "const handle = await fs.promises.open(file, 'w'); await handle.appendFile('x')",
     "const handle = await fs.promises.open(file, 'w'); await handle.writev([Buffer.from('x')])",
   ])('ends a program that goes around it: %s', async (statement) => {
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-weather-'));
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-faults-'));
     try {
       const plan = join(folder, 'plan.json');
       writeFileSync(plan, JSON.stringify({ state: folder }));
       const program = `import fs from 'node:fs'; const file = ${JSON.stringify(join(folder, 'file'))}; ${statement}`;
-      const preload = new URL('./weather/disk-weather.mjs', import.meta.url).href;
+      const preload = new URL('./injected-faults/preload.mjs', import.meta.url).href;
       const args = ['--import', preload, '--input-type=module', '--eval', program];
-      const env = { ...process.env, HOLDFAST_WEATHER: plan };
+      const env = { ...process.env, HOLDFAST_TEST_FAULT_PLAN: plan };
       const run = promisify(execFile)(process.execPath, args, { env });
       await expect(run).rejects.toMatchObject({
         code: 97,

@@ -87,7 +87,7 @@ const damages: readonly Damage[] = [
       const before = readFileSync(path);
       const under = [path.slice(home.state.length + 1)];
       const ops = ['read', 'open', 'write', 'truncate'] as const;
-      home.weather.set({ fail: { under, ops, code: 'EACCES', times: null } });
+      home.faultPlan.set({ fail: { under, ops, code: 'EACCES', times: null } });
       return () => isSomewhereBeside(path, (file) => bytesOf(file).indexOf(before) === 0);
     },
   },
@@ -108,7 +108,7 @@ export async function damageFiles(options: DamageOptions): Promise<void> {
       if (signal.aborted) break;
       tally.damages += 1;
       tally.found(await tryOne(home, kind, damage), `${kind} ${damage.name}`);
-      home.home.weather.set({});
+      home.home.faultPlan.set({});
     }
     tally.starts += home.home.starts;
   });
@@ -170,7 +170,7 @@ const remedy = /: .*\b(put|delete|look|move|remove|make|free|set|check|raise|not
 
 /** Does what the connection page says about a lost token. */
 async function mend(home: LivedInHome, path: string): Promise<readonly Violation[]> {
-  home.home.weather.set({});
+  home.home.faultPlan.set({});
   rmSync(dirname(path), { recursive: true });
   const before = home.token;
   const { life, client, token } = await home.visit();

@@ -4,12 +4,12 @@
 
 import { FailedCall } from './asking.ts';
 import { isShown, recovers, sameToken, useIt, whatIsKept } from './failing-disk.ts';
+import type { Failure, Operation } from './injected-faults/plan.ts';
 import { DidNotStart, LivedInHome } from './lived-in-home.ts';
 import type { Shipped } from './shipped.ts';
 import { sideBySide } from './side-by-side.ts';
 import type { Violation } from './subjects/subject.ts';
 import type { Tally } from './tally.ts';
-import type { Failure, Operation } from './weather/plan.ts';
 
 export interface FaultOptions {
   readonly shipped: Shipped;
@@ -91,7 +91,7 @@ async function tryOne(
   home.newServer();
   const isFirstStart = one.fail.under.some((place) => 'store/tokens'.startsWith(place));
   if (isFirstStart) home.home.wipe('store/tokens');
-  home.home.weather.set({ fail: one.fail });
+  home.home.faultPlan.set({ fail: one.fail });
   try {
     return await suffer(home, one, shipped, tally);
   } catch (error) {
@@ -99,7 +99,7 @@ async function tryOne(
     if (error instanceof FailedCall) return [{ wrong: 'call', text: error.message }];
     throw error;
   } finally {
-    home.home.weather.set({});
+    home.home.faultPlan.set({});
   }
 }
 
@@ -124,7 +124,7 @@ async function suffer(
     else if (!life.stderr.includes(home.home.inState('instances'))) {
       found.push({ wrong: 'unreported', text: `said was: ${life.stderr}` });
     }
-    home.home.weather.set({});
+    home.home.faultPlan.set({});
     found.push(...(await recovers(client)));
     const { code, stderr } = await life.process.stop();
     if (code !== 0) found.push({ wrong: 'start', text: `it ended with ${code}: ${stderr}` });

@@ -1,4 +1,4 @@
-// A home for gateways that are killed: a config, a state directory and its weather, in which one
+// A home for gateways that are killed: a config, a state directory and its injected disk faults, in which one
 // gateway after the other is started. Each carries a mark of its own in its environment, and so does
 // everything it starts, by which survivors are found.
 
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Started } from '../support/gateway-home.ts';
 import { Client } from './asking.ts';
-import { Weather } from './weather/plan.ts';
+import { FaultPlan } from './injected-faults/plan.ts';
 
 /** An outer bound for a start on a busy machine; how long it takes is for the bench. */
 const startBoundMs = 20_000;
@@ -24,7 +24,7 @@ export class CrashHome implements Disposable {
   readonly name: string;
   readonly folder: string;
   readonly state: string;
-  readonly weather: Weather;
+  readonly faultPlan: FaultPlan;
   readonly #main: string;
   /** Told of each part that is removed. */
   onWipe: (part: string) => void = () => {};
@@ -37,7 +37,7 @@ export class CrashHome implements Disposable {
     this.name = name;
     this.folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
     this.state = join(this.folder, 'lib', 'state');
-    this.weather = new Weather(this.folder, this.state);
+    this.faultPlan = new FaultPlan(this.folder, this.state);
     mkdirSync(join(this.folder, 'home'));
     mkdirSync(join(this.folder, 'lib'));
   }
@@ -74,7 +74,7 @@ export class CrashHome implements Disposable {
     return new Life(this.#run(['serve', '--listen', '127.0.0.1:0', '--json'], mark), mark);
   }
 
-  /** Another command in the same state directory, under the same weather. */
+  /** Another command in the same state directory, with the same injected faults. */
   async command(args: readonly string[]): Promise<Started> {
     const child = this.#run(args, this.#mark('command'));
     const started = new Started(child);
@@ -92,7 +92,7 @@ export class CrashHome implements Disposable {
   }
 
   #run(args: readonly string[], mark: string) {
-    const nodeArguments = [...this.weather.nodeArguments, this.#main];
+    const nodeArguments = [...this.faultPlan.nodeArguments, this.#main];
     const child = spawn(
       process.execPath,
       [...nodeArguments, ...args, '--config', this.file('holdfast.json')],
@@ -103,7 +103,7 @@ export class CrashHome implements Disposable {
           HOME: this.file('home'),
           HOLDFAST_STATE: this.state,
           HOLDFAST_INSTANCE: mark,
-          ...this.weather.env,
+          ...this.faultPlan.env,
         },
         stdio: ['pipe', 'pipe', 'pipe'],
         // A Ctrl-C is ours to deal with.

@@ -5,6 +5,7 @@
 import { Dice } from '../support/dice.ts';
 import { FailedCall, Gone } from './asking.ts';
 import { CrashHome, type Life } from './home.ts';
+import type { Strike } from './injected-faults/plan.ts';
 import { orphansOf } from './orphans.ts';
 import type { Shipped } from './shipped.ts';
 import { CataloguesSubject } from './subjects/catalogues.ts';
@@ -16,7 +17,6 @@ import { type Subject, type Violation, wrongs } from './subjects/subject.ts';
 import { TokensSubject } from './subjects/tokens.ts';
 import { VerdictsSubject } from './subjects/verdicts.ts';
 import type { Tally } from './tally.ts';
-import type { Strike } from './weather/plan.ts';
 
 export interface KillOptions {
   readonly kills: number;
@@ -103,15 +103,15 @@ class Lane {
     const strike = isFromOutside ? undefined : strikeOn(focus, dice, isNewHome ? 1 : 0.4);
     focus.prepare(dice, strike?.ops?.[0] ?? null);
     const isEarly = focus.isAtStart && dice.chance(focus === this.#tokens ? 1 : 0.4);
-    const stormy = { ...(strike ? { strike } : {}), seed: dice.between(1, 2 ** 31) };
-    this.#home.weather.set(isEarly ? stormy : {});
+    const faulty = { ...(strike ? { strike } : {}), seed: dice.between(1, 2 ** 31) };
+    this.#home.faultPlan.set(isEarly ? faulty : {});
     const story = `${where}, ${focus.name}, ${describe(strike)}${isEarly ? ' from the start' : ''}`;
     const life = this.#begin();
     const timer = isFromOutside
       ? setTimeout(() => life.process.kill('SIGKILL'), dice.between(0, 900))
       : undefined;
     try {
-      await this.#live(life, focus, dice, () => this.#home.weather.set(stormy), story);
+      await this.#live(life, focus, dice, () => this.#home.faultPlan.set(faulty), story);
     } catch (error) {
       if (!(error instanceof Gone)) throw error;
       await this.#afterLosing(life, story);
@@ -186,7 +186,7 @@ class Lane {
       tally.found([{ wrong: 'start', text }], story);
       return;
     }
-    const struck = this.#home.weather.struck(life.pid);
+    const struck = this.#home.faultPlan.struck(life.pid);
     tally.killed(focus.name, struck);
     const fate = { isPowerCut: struck?.isPowerCut ?? false, stderr };
     const details = struck === undefined ? '' : `; ${struck.part ?? struck.when}; ${struck.undone}`;
@@ -195,11 +195,11 @@ class Lane {
     }
   }
 
-  /** In good weather: everything is there, what the dead have left goes away, and it ends in order. */
+  /** Without faults: everything is there, what killed gateways left is removed, and it ends in order. */
   async #lastLife(): Promise<void> {
     const { tally } = this.#options;
     const where = `${this.#home.name}, the last life`;
-    this.#home.weather.set({});
+    this.#home.faultPlan.set({});
     for (const subject of this.#others) subject.prepare(this.#dice, null);
     const drafts = ageLeftovers(this.#home);
     const life = this.#begin();

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { asked, wholeNumber } from '../proof/asked.ts';
 import { conclude } from '../proof/report.ts';
 import { crashTest } from './crash-test.ts';
 
@@ -15,14 +16,11 @@ damages its files; lets its disk fail. Exit code 1 if anything was wrong.
   --seed N     repeats an earlier run (a random one)
   --build DIR  the build to test (dist)
   --json FILE  writes the report there
-  --keep       leaves the homes of the gateways, to look into
+  --keep       keeps the folders of the gateways, for inspection
 Example: npm run crashtest -- --kills 20 --seed 7`;
 
-const wish = readWish();
-if (typeof wish === 'string') {
-  console.error(wish);
-  process.exitCode = wish === help ? 0 : 2;
-} else {
+const wish = asked('crashtest', readWish);
+if (wish !== undefined) {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   process.once('SIGTERM', () => stop.abort());
@@ -36,28 +34,22 @@ if (typeof wish === 'string') {
 }
 
 function readWish() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        kills: { type: 'string', default: '200' },
-        seed: { type: 'string' },
-        build: { type: 'string', default: process.env['HOLDFAST_BUILD'] ?? 'dist' },
-        json: { type: 'string' },
-        keep: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    if (values.help) return help;
-    const { build, json: jsonFile, keep: isKept } = values;
-    const kills = Number(values.kills);
-    const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
-    if (!Number.isInteger(kills) || kills < 0) return `--kills ${values.kills} is no number`;
-    if (!Number.isInteger(seed)) return `--seed ${values.seed} is no number`;
-    if (!existsSync(join(build, 'cli/main.js')))
-      return `there is no build in ${build}: run npm run build`;
-    return { kills, seed, build, jsonFile, isKept };
-  } catch (error) {
-    const [line] = String(error instanceof Error ? error.message : error).split('\n');
-    return `${line}; see npm run crashtest -- --help`;
+  const { values } = parseArgs({
+    options: {
+      kills: { type: 'string', default: '200' },
+      seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+      build: { type: 'string', default: process.env['HOLDFAST_BUILD'] ?? 'dist' },
+      json: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return help;
+  const { build, json: jsonFile, keep: isKept } = values;
+  if (!existsSync(join(build, 'cli/main.js'))) {
+    throw new Error(`there is no build in ${build}: run npm run build`);
   }
+  const kills = wholeNumber('kills', values.kills, 0);
+  const seed = wholeNumber('seed', values.seed, 0);
+  return { kills, seed, build, jsonFile, isKept };
 }

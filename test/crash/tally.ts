@@ -2,9 +2,9 @@
 // what is needed to see it again.
 
 import { exactly, type Figure, fact } from '../proof/report.ts';
+import type { Struck } from './injected-faults/plan.ts';
 import type { Violation, Wrong } from './subjects/subject.ts';
 import { wrongs } from './subjects/subject.ts';
-import type { Struck } from './weather/plan.ts';
 
 export class Tally {
   readonly findings: string[] = [];
@@ -27,7 +27,7 @@ export class Tally {
     }
   }
 
-  /** A gateway was killed: by the weather in the middle of something, or from outside. */
+  /** A gateway was killed: by an injected fault in the middle of something, or from outside. */
   killed(subject: string, struck: Struck | undefined): void {
     this.kills += 1;
     if (struck === undefined) return;

@@ -33,19 +33,19 @@ export const listedRefusals: Readonly<Record<RefusalReason, ListedRefusal>> = {
   'unexpected-end': { rpcCode: -32700, sentence: 'the text ends inside a value' },
   'unexpected-byte': {
     rpcCode: -32700,
-    sentence: 'a character that cannot stand there: a comma too many, single quotes, a comment',
+    sentence: 'a character that is not allowed there: an extra comma, single quotes, a comment',
   },
   'trailing-bytes': { rpcCode: -32700, sentence: 'something after the value' },
   'bad-number': { rpcCode: -32700, sentence: '`1.`, `-`, `1e`' },
   'bad-literal': {
     rpcCode: -32700,
-    sentence: 'a word that begins like `true`, `false` or `null` and is another',
+    sentence: 'a word that begins like `true`, `false` or `null` but is different',
   },
   'bad-escape': { rpcCode: -32700, sentence: '`\\x`, `\\u12g4`' },
   'control-character': { rpcCode: -32700, sentence: 'a raw byte below 0x20 inside a string' },
   batch: {
     rpcCode: -32600,
-    sentence: 'an array; only the revision 2025-03-26 has batches, and they are taken apart before',
+    sentence: 'an array; only 2025-03-26 has batches, and they are split before',
   },
   'not-a-batch': { rpcCode: -32600, sentence: 'not an array, where a batch was expected' },
   'too-many-elements': {

@@ -1,4 +1,4 @@
-// npm run fuzz: everything that parses bytes from outside, against oracles that know nothing of it.
+// npm run fuzz: everything that parses bytes from outside, compared with independent oracles.
 
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,14 +15,14 @@ const help = `npm run fuzz -- [options]
 
 Generated and mutated bytes for everything that parses bytes from outside: the scanner against
 TextDecoder and JSON.parse, framing, config files, the HTTP edge and stdin of a running gateway, and
-what a server may say to a host.
+what a server may send to a host.
 
   --documents N   for the scanner (1000000)
   --seconds S     for each of the others (20)
   --only AREA     ${areas.join(' | ')}
   --seed N        repeats the choices of another run
   --jobs N        processes for the scanner (one for each core)
-  --replay FILE   checks one input that was kept, and nothing else
+  --replay FILE   checks only one stored input
   --json FILE     writes the figures there, too
 
 HOLDFAST_BUILD=DIR fuzzes another build than dist/.

@@ -8,7 +8,7 @@ import { Tally } from './tally.ts';
 const options = { seed: 20_261_116, seconds: 2, signal: new AbortController().signal };
 
 describe('a server that says strange things', () => {
-  it('meets no defect of ours, and it and its neighbour are served #one-bad-neighbour', async () => {
+  it('causes no internal error, and it and another server are served #one-bad-neighbour', async () => {
     const [findings, tally] = [new Findings(), new Tally()];
     const said = await fuzzServers(options, findings, tally);
     expect(findings.lines).toEqual([]);

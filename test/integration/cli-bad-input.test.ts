@@ -57,7 +57,7 @@ describe('bad input', () => {
       'what begins like a name that clients see',
       'call files__nope',
       2,
-      /'files__nope' names no tool: write files\/TOOL.*holdfast tools files\n/,
+      /'files__nope' has no tool name: write files\/TOOL.*holdfast tools files\n/,
     ],
     [
       'a server that is not there, without a tool',
@@ -89,7 +89,7 @@ describe('bad input', () => {
       'a server that prints help and exits',
       'call helper/x',
       3,
-      /^holdfast: helper exited with code 0.* · next: .*try it by hand/,
+      /^holdfast: helper exited with code 0.* · next: .*run its command by hand/,
     ],
     [
       'a server that says why it exits',
@@ -135,7 +135,7 @@ describe('bad input', () => {
       /'soon' is invalid. Expected a whole number of milliseconds/,
     ],
     ['too many arguments', 'status files more', 2, /too many arguments for 'status'/],
-    ['help for nothing', 'help nothing', 2, /there is no help for that; see: holdfast --help/],
+    ['help for nothing', 'help nothing', 2, /unknown help topic; see: holdfast --help/],
     ['the status of nobody', 'status flies', 2, /no server named 'flies'.*did you mean files\?/],
   ])('%s is one line on standard error #command-line', async (_what, words, code, line) => {
     const ended = await cli.run(words === '' ? [] : words.split(' '));

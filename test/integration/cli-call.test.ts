@@ -68,7 +68,7 @@ describe('holdfast call', () => {
     const { code, stdout, stderr } = await cli.run(['call', 'plain/fail', 'text=no luck']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: 'no luck\n' });
     expect(stderr).toBe(
-      'holdfast: plain/fail says that this is an error · next: holdfast tools plain/fail\n',
+      'holdfast: plain/fail returned an error (isError) · next: holdfast tools plain/fail\n',
     );
   });
 
@@ -89,7 +89,7 @@ describe('holdfast call', () => {
     });
   });
 
-  it('exits 5 with the truth where the outcome is unknown #command-line', async () => {
+  it('exits 5 where the outcome is unknown #command-line', async () => {
     const { code, stdout, stderr } = await cli.run(['call', 'dying/add', 'key=a', 'amount=1']);
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
     expect(stderr).toMatch(
@@ -102,15 +102,13 @@ describe('holdfast call', () => {
     expect(code).toBe(3);
     expect(stderr).toMatch(/^holdfast: plain did not answer within 200 ms.*--timeout MS\n$/);
     // Nobody has said that it may run twice.
-    expect(stderr).toContain(
-      'may have run all the same; check its effect before you send it again',
-    );
+    expect(stderr).toContain('may still have run; check its effect before you send it again');
   });
 
   it('does not warn of a repeated call where the tool is safe to repeat #command-line', async () => {
     const { code, stderr } = await cli.run(['call', 'safe/slow', 'ms=60000', '--timeout', '200']);
     expect(code).toBe(3);
-    expect(stderr).toContain('may have run all the same; if it needs longer');
+    expect(stderr).toContain('may still have run; if it needs longer');
   });
 
   it('refuses arguments that are not JSON before anything is started #command-line', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { commandLine } from '../support/command-line.ts';
 import { faultyHttp, faultyStdio } from '../support/faulty.ts';
 import { processesWith } from '../support/host.ts';
-import { statusServer } from '../support/status-server.ts';
+import { statusServer, uselessServers } from '../support/status-server.ts';
 
 interface Check {
   readonly kind: 'ok' | 'note' | 'finding';
@@ -19,7 +19,6 @@ describe('the doctor', () => {
     await using cli = await commandLine();
     await using web = await statusServer();
     await using remote = await faultyHttp();
-    const address = (path: string) => ({ url: `http://127.0.0.1:${web.port}/${path}` });
     const mark = `doctor-${process.pid}-${web.port}`;
     const dying = `console.error('Error: no license'); process.exit(3)`;
     await cli.servers({
@@ -33,14 +32,7 @@ describe('the doctor', () => {
         args: ['-e', 'setInterval(() => {}, 1000)', mark],
         startTimeoutMs: 1_000,
       },
-      login: address('401'),
-      missing: address('404'),
-      failing: address('500'),
-      page: address('200'),
-      moved: address('307'),
-      refused: { url: 'http://127.0.0.1:9/mcp' },
-      unknown: { url: 'http://no-such-host.invalid/mcp' },
-      tls: { url: `https://127.0.0.1:${web.port}/200` },
+      ...uselessServers(web),
     });
     const { code, stdout, stderr } = await cli.run(['doctor', '--json']);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -59,9 +51,9 @@ describe('the doctor', () => {
       dying: /did not start: Error: no license \(it exited with code 3\)/,
       eager: /did not start: Error: no license \(it exited with code 3\)/,
       silent: /not ready within 1000 ms/,
-      login: /127\.0\.0\.1:\d+\/401 answers 401: it wants a login/,
+      login: /127\.0\.0\.1:\d+\/401 answers 401: it requires a login/,
       missing: /\/404 answers 404: there is nothing at this path/,
-      failing: /\/500 answers 500: the server there fails/,
+      failing: /\/500 answers 500: the server there has an internal error/,
       page: /\/200 answers 200 with a web page \(HTML\)/,
       moved: /\/307 redirects \(307\) to https:\/\/elsewhere\.example\/mcp/,
       refused: /127\.0\.0\.1:9\/mcp cannot be reached: .*refused \(ECONNREFUSED\)/,

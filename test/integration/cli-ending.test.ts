@@ -84,7 +84,8 @@ describe('the end of a command', () => {
     });
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: 'holdfast: the output could not be written (ENOSPC); free or change its place\n',
+      stderr:
+        'holdfast: the output could not be written (ENOSPC); check the disk or the pipe that it goes to\n',
     });
   });
 

@@ -59,10 +59,10 @@ describe('looking around', () => {
   });
 
   it.each([
-    ['good/get', 'safe: the config says so'],
-    ['trusted/get', 'safe: the server is trusted and says readOnlyHint'],
-    ['good/echo', 'never: it says readOnlyHint, but good is not trusted; set "trusted": true'],
-    ['trusted/add', 'never: nothing says that it is safe to repeat'],
+    ['good/get', 'safe: set in the config'],
+    ['trusted/get', 'safe: the server is trusted and the tool has readOnlyHint'],
+    ['good/echo', 'never: the tool has readOnlyHint, but good is not trusted; set "trusted": true'],
+    ['trusted/add', 'never: the tool is not known to be safe to repeat'],
   ])('shows %s with its schema and its replay contract #command-line', async (address, replay) => {
     const { code, stdout } = await cli.run(['tools', address]);
     expect(code).toBe(0);
@@ -79,7 +79,9 @@ describe('looking around', () => {
     expect(json).toMatchObject({ hits: [], total: 0, errors: [{ server: 'broken' }] });
     const nothing = await cli.run(['search', 'xyzzy', '--config', 'only-good.json']);
     expect(nothing).toMatchObject({ code: 0, stdout: '' });
-    expect(nothing.stderr).toBe("holdfast: no tool fits 'xyzzy'; all of them: holdfast tools\n");
+    expect(nothing.stderr).toBe(
+      "holdfast: no tool matches 'xyzzy'; list all tools with: holdfast tools\n",
+    );
   });
 
   it('takes the file of another client as it is #config', async () => {
@@ -102,7 +104,7 @@ describe('looking around', () => {
       const { code, stdout, stderr } = await other.run(['status']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(/^Holdfast \S+ · 2 servers · .*holdfast\.json$/m);
-      expect(stdout).toMatch(/\nA gateway that is running cannot be asked from here; .*\n$/);
+      expect(stdout).toMatch(/\nThis does not include the live states of a running gateway: .*\n$/);
       expect(stdout).toMatch(/^good +idle +stdio +not used yet$/m);
       expect(stdout).toMatch(
         /^token +disabled +stdio +mcpServers\.token\.command needs .*NO_SUCH_COMMAND/m,
@@ -122,7 +124,7 @@ describe('looking around', () => {
       ]);
     });
 
-    it("tells a server's story from the log of earlier commands #command-line", async () => {
+    it("shows a server's events from the log of earlier commands #command-line", async () => {
       await cli.run(['call', 'good/add', 'key=a', 'amount=1', 'fault={"kind":"crash-mid-effect"}']);
       await cli.run(['call', 'good/echo', 'text=hi']);
       await appendFile(cli.file('state/events.jsonl'), 'not JSON\n{"kind":"later-invention"}\n');
@@ -150,7 +152,7 @@ describe('looking around', () => {
       expect(stdout).toMatch(/^✓ node +v\d/m);
       expect(stdout).toMatch(/^✓ good +\/.*node · MCP 2026-07-28 · \d+ tools · ready in /m);
       expect(stdout).toMatch(/^[✓·] processes +(pidns|cgroup|marker|group): /m);
-      expect(stdout).toMatch(/Everything is in order\.\n$/);
+      expect(stdout).toMatch(/No problems found\.\n$/);
     });
 
     it('names a remedy for every finding and exits 1 #command-line', async () => {

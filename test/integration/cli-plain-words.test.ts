@@ -25,11 +25,11 @@ async function tinyServer(cli: CommandLine, description: string | null): Promise
   return { command: 'node', args: ['tiny.mjs'] };
 }
 
-describe('text of strangers', () => {
+describe('text from outside', () => {
   const unruly =
     'C1 \u009b31m, bidi \u202e\u2066\u200f, tags \u{e0041}\u{e0042}, a selector \u{e0100}';
 
-  it('cannot drive a terminal as JSON either, and means the same #command-line', async () => {
+  it('contains no control characters as JSON either, and means the same #command-line', async () => {
     await using cli = await commandLine();
     await cli.servers({ tiny: await tinyServer(cli, unruly) });
     for (const words of [['tools'], ['tools', 'tiny'], ['tools', 'tiny/odd'], ['search', 'bidi']]) {
@@ -56,7 +56,7 @@ describe('text of strangers', () => {
 
 describe('an interrupt', () => {
   it.each([[['search', 'x']], [['tools']], [['tools', 'tiny']]])(
-    'of %j blames no server #command-line',
+    'of %j is not reported as a failure of a server #command-line',
     async (words) => {
       await using cli = await commandLine();
       await cli.servers({ tiny: await tinyServer(cli, null), other: faultyStdio() });
@@ -77,7 +77,7 @@ describe('a config that is not JSON', () => {
     ['config.toml', toml, 'TOML'],
     ['holdfast.json', toml, 'TOML'],
     ['config.yaml', 'mcpServers:\n  files:\n    command: npx\n', 'YAML'],
-  ])('is called by its name: %s with %j #command-line', async (name, text, format) => {
+  ])('is reported with its format: %s with %j #command-line', async (name, text, format) => {
     await using cli = await commandLine();
     await writeFile(cli.file(name), text);
     const { code, stderr } = await cli.run(['status', '--config', name]);
@@ -88,7 +88,7 @@ describe('a config that is not JSON', () => {
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it('is not taken for it where only a comma is missing', async () => {
+  it('is not reported so where only a comma is missing', async () => {
     await using cli = await commandLine();
     await writeFile(cli.file('holdfast.json'), '{ "mcpServers": {} "naming": "prefix" }');
     expect((await cli.run(['status'])).stderr).toMatch(/holdfast\.json:1:\d+: expected ","/);
@@ -96,7 +96,7 @@ describe('a config that is not JSON', () => {
 });
 
 describe('an old Node', () => {
-  it('is told so in one line #command-line', async () => {
+  it('is reported in one line #command-line', async () => {
     await using cli = await commandLine();
     const pretend = `Object.defineProperty(process, 'version', { value: 'v18.20.8' })`;
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(pretend)}`;
@@ -108,7 +108,7 @@ describe('an old Node', () => {
     });
   });
 
-  it('can link everything that stands before that line', async () => {
+  it('can link everything that is loaded before that line', async () => {
     const seen = new Set<string>();
     const follow = async (file: string): Promise<void> => {
       if (seen.has(file)) return;
@@ -125,7 +125,7 @@ describe('an old Node', () => {
 });
 
 describe('two configs of one user', () => {
-  it('tell only the story of their own servers #command-line', async () => {
+  it('show only the events of their own servers #command-line', async () => {
     await using cli = await commandLine();
     await cli.servers({ same: faultyStdio() }, 'one.json');
     await cli.servers({ same: { command: 'no-such-command' } }, 'two.json');
@@ -143,7 +143,7 @@ describe('two configs of one user', () => {
 });
 
 describe('a command that is not found', () => {
-  it('is not worth a retry, and shows a PATH that can be read #command-line', async () => {
+  it('is not retryable, and shows a readable PATH #command-line', async () => {
     await using cli = await commandLine();
     await cli.servers({ absent: { command: 'no-such-command' } });
     const folders = Array.from({ length: 60 }, (_, index) => `/opt/some-tool-${index}/bin`);

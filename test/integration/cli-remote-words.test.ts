@@ -3,12 +3,16 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
-import { statusServer } from '../support/status-server.ts';
+import { type StatusServer, statusServer, uselessServers } from '../support/status-server.ts';
 
 const words: readonly (readonly [name: string, code: number, words: RegExp])[] = [
-  ['login', 4, /\/401 answers 401: it wants a login; set "headers" of 'login'/],
+  ['login', 4, /\/401 answers 401: it requires a login; set "headers" of 'login'/],
   ['missing', 3, /\/404 answers 404: there is nothing at this path; correct the path in "url"/],
-  ['failing', 3, /\/500 answers 500: the server there fails; look at the log of that server/],
+  [
+    'failing',
+    3,
+    /\/500 answers 500: the server there has an internal error; look at the log of that server/,
+  ],
   ['page', 3, /\/200 answers 200 with a web page \(HTML\), not with MCP; correct "url" of 'page'/],
   ['moved', 3, /\/307 redirects \(307\) to https:\/\/elsewhere\.example\/mcp, .*; put the new/],
   ['refused', 3, /:9\/mcp cannot be reached: nothing listens there.* \(ECONNREFUSED\); start the/],
@@ -18,22 +22,12 @@ const words: readonly (readonly [name: string, code: number, words: RegExp])[] =
 
 describe('a remote server that cannot be used', () => {
   let cli: CommandLine;
-  let web: Awaited<ReturnType<typeof statusServer>>;
+  let web: StatusServer;
 
   beforeAll(async () => {
     cli = await commandLine();
     web = await statusServer();
-    const address = (path: string) => ({ url: `http://127.0.0.1:${web.port}/${path}` });
-    await cli.servers({
-      login: address('401'),
-      missing: address('404'),
-      failing: address('500'),
-      page: address('200'),
-      moved: address('307'),
-      refused: { url: 'http://127.0.0.1:9/mcp' },
-      unknown: { url: 'http://no-such-host.invalid/mcp' },
-      tls: { url: `https://127.0.0.1:${web.port}/200` },
-    });
+    await cli.servers(uselessServers(web));
   });
 
   afterAll(async () => {
@@ -42,7 +36,7 @@ describe('a remote server that cannot be used', () => {
   });
 
   it.each(words)(
-    'is told by a call as the doctor does: %s #command-line',
+    'is reported by a call as by the doctor: %s #command-line',
     async (name, code, line) => {
       const ended = await cli.run(['call', `${name}/x`]);
       expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: '' });
@@ -53,7 +47,7 @@ describe('a remote server that cannot be used', () => {
     },
   );
 
-  it('is told by a list and by the doctor in the same words #command-line', async () => {
+  it('is reported by a list and by the doctor with the same message #command-line', async () => {
     const [listed, checked] = [await cli.run(['tools']), await cli.run(['doctor', '--json'])];
     const { checks } = JSON.parse(checked.stdout);
     for (const [name, , line] of words) {
@@ -63,7 +57,7 @@ describe('a remote server that cannot be used', () => {
     }
   });
 
-  it('is told in one line by the gateway #command-line', async () => {
+  it('is reported in one line by the gateway #command-line', async () => {
     await cli.servers({ refused: { url: 'http://127.0.0.1:9/mcp', lazy: false } }, 'pinned.json');
     const started = cli.start(['serve', '--listen', '127.0.0.1:0', '--config', 'pinned.json']);
     await started.said('\n');

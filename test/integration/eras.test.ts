@@ -92,7 +92,7 @@ describe('the era of a server', () => {
     },
   );
 
-  it('a server that prints before it speaks is understood #both-eras #noise', async () => {
+  it('a server that prints before its first message is understood #both-eras #noise', async () => {
     const faults = [{ kind: 'garbage', form: 'text', when: 'at-discover' }] as const;
     const running = await box(faultyStdio({ era: 'legacy', faults }));
     expect(textOf(await running.call('box', 'echo', { text: 'hi' }))).toBe('hi');

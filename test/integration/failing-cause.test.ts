@@ -28,7 +28,7 @@ async function withFailing(): Promise<CommandLine> {
 }
 
 describe('the cause of a failing server', () => {
-  it('is told by the call that met it, in one line #failing-cause', async () => {
+  it('is reported by the failed call, in one line #failing-cause', async () => {
     await using cli = await withFailing();
     const { code, stderr } = await cli.run(['call', 'db/x']);
     expect(code).toBe(3);
@@ -72,7 +72,7 @@ describe('the cause of a failing server', () => {
     expect(lines).toEqual([`holdfast: db did not start: ${cause} (it exited with code 1)`]);
   });
 
-  it('is told of a start that only hangs, too', async () => {
+  it('is reported for a start that only hangs, too', async () => {
     await using cli = await commandLine();
     const hanging = `console.error('Error: the lock is held'); setInterval(() => {}, 1000)`;
     await cli.servers({ db: { command: 'node', args: ['-e', hanging], startTimeoutMs: 1_000 } });
@@ -81,7 +81,7 @@ describe('the cause of a failing server', () => {
     expect(stderr).toMatch(/not ready within 1000 ms.*Error: the lock is held \[start_timeout\]/);
   });
 
-  it('may stand on stdout: its first line there is told, printable, cut and without secrets #failing-cause', async () => {
+  it('may be on stdout: its first line there is reported, printable, cut and without secrets #failing-cause', async () => {
     await using cli = await commandLine();
     const usage = `console.log(); console.log('Usage: db \\u001b[2J --key ' + process.env.API_KEY + ' ' + 'x'.repeat(5000)); console.log('more');`;
     const env = { API_KEY: secret };

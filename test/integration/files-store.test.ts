@@ -46,7 +46,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 let stores = 0;
-storeSuite('the files store on a real disk', {
+storeSuite('the file store on a real disk', {
   offers: { records: ['durable', 'forgetful'], logs: [], queues: [], counters: [] },
   boundsRecords: false,
   outlivesClosing: true,

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe.each(['stdio', 'http'])('over %s', (server) => {
-  it('64 MiB on one line are refused at the limit, and nobody else is #frame-limit', async () => {
+  it('64 MiB on one line are refused at the limit, and no other message is #frame-limit', async () => {
     expect(textOf(await host.call(server, 'echo', { text: 'up' }))).toBe('up');
     const huge = { kind: 'huge', bytes: 64 * mib };
     const refused = faultOf(host.call(server, 'echo', { text: 'x', fault: huge }));

@@ -143,7 +143,7 @@ describe('a request, whatever its era,', () => {
     expect(await gate.refused(wrong)).toBe(answer);
   });
 
-  it('that goes to an address where nothing is is told where something is', async () => {
+  it('that goes to an unknown address is told the right one', async () => {
     const { status, json } = await gate.client.ask({ ...list, path: '/elsewhere' });
     expect(status).toBe(404);
     expect(json.error).toContain('/mcp');

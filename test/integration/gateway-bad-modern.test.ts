@@ -90,7 +90,7 @@ describe('a modern request', () => {
     expect(await gate.refused(wrong)).toBe(answer);
   });
 
-  it('of a revision that is not served is told which one is #bad-input', async () => {
+  it('of an unsupported version gets the supported one #bad-input', async () => {
     const wrong = meta({ [version]: '2031-01-01' });
     const headers = { ...list.headers, [revision]: '2031-01-01' };
     const { status, json } = await gate.client.ask({ headers, body: wrong.body });
@@ -101,7 +101,7 @@ describe('a modern request', () => {
     });
   });
 
-  it('may have the id of another that is under way: each stands for itself', async () => {
+  it('may have the id of another running one: each is independent', async () => {
     const params = { name: 'files__slow', arguments: { ms: 60_000, progressEvery: 5 } };
     const wish = { ...params, _meta: { progressToken: 4 } };
     const long = await gate.client.open(modernRequest('tools/call', wish, 4));

@@ -133,7 +133,7 @@ describe('a gateway on HTTP that gets SIGTERM', () => {
     started.kill('SIGINT');
     const { code, stderr } = await started.ended;
     expect(code).toBe(130);
-    expect(stderr.split('\n')[1]).toBe('holdfast: ended at once, without waiting any longer');
+    expect(stderr.split('\n')[1]).toBe('holdfast: stopped at once');
   });
 
   it('by Ctrl-C without calls under way says nothing of waiting #drain', async () => {

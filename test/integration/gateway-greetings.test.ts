@@ -56,8 +56,8 @@ async function called(client: StdioClient, era: 'legacy' | 'modern') {
   return await client.ask('tools/call', { ...params, ..._meta }, 'call');
 }
 
-describe('a server of the modern era alone that is slow to read', () => {
-  it.each(['legacy', 'modern'] as const)('is of use to a %s client #eras', async (era) => {
+describe('a server that supports only the modern era and is slow to read', () => {
+  it.each(['legacy', 'modern'] as const)('can be used by a %s client #eras', async (era) => {
     await using home = await GatewayHome.create({
       mcpServers: { s: serverWith(modernOnly, silentMs) },
     });
@@ -66,8 +66,8 @@ describe('a server of the modern era alone that is slow to read', () => {
   });
 });
 
-describe('what a server says of itself', () => {
-  it('is known to a later gateway before the server has run', async () => {
+describe('the instructions and capabilities of a server', () => {
+  it('are known to a later gateway before the server has run', async () => {
     await using home = await GatewayHome.create({ mcpServers: { s: serverWith(legacyOnly) } });
     const first = home.stdio();
     await called(first, 'legacy');

@@ -152,7 +152,7 @@ describe.each(eras)('a client over HTTP of a %s server', (era) => {
 });
 
 describe.each(eras)('a client over stdio of a %s server', (era) => {
-  it('that closes the pipe ends the gateway, and the server hears of each call first #cancel', async () => {
+  it('that closes the pipe ends the gateway, and each call is cancelled at its server first #cancel', async () => {
     const client = home.stdio();
     await client.initialize();
     const calls = [longCall(era), longCall(era), longCall(era)];

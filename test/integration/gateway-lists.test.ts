@@ -133,7 +133,7 @@ describe('a list', () => {
     expect(await whole(client)).toEqual(before);
   });
 
-  it('that has changed is told to everybody, and read anew', async () => {
+  it('that has changed is notified to all clients, and read again #list-news', async () => {
     await using home = await GatewayHome.create({ mcpServers: { good: faultyStdio() } });
     await using served = await home.serve();
     using client = new HttpClient(served.url);
@@ -146,5 +146,17 @@ describe('a list', () => {
     const { json } = await client.modern('tools/list');
     const slow = json.result.tools.find(({ name }: { name: string }) => name === 'good__slow');
     expect(slow.description).toBe('Something else.');
+  });
+
+  it('that changes in the first call of a server is notified, too #list-news', async () => {
+    await using home = await GatewayHome.create({ mcpServers: { good: faultyStdio() } });
+    await using served = await home.serve();
+    using client = new HttpClient(served.url);
+    using listening = await listeners(client);
+    const change = { description: 'Something else.' };
+    const fault = { kind: 'changed-definition', of: 'slow', announce: true, change };
+    const { result } = await client.call('good__echo', { text: 'first', fault });
+    expect(result.structuredContent).toMatchObject({ text: 'first' });
+    await listening.hear();
   });
 });

@@ -76,12 +76,12 @@ describe('the search surface', () => {
     }
   });
 
-  it('calls a tool by its own name as well, if somebody knows it', async () => {
+  it('calls a tool by its own name as well', async () => {
     const { result } = await client.call('docs__echo', { text: 'direct' });
     expect(result.structuredContent).toEqual({ text: 'direct' });
   });
 
-  it('knows nothing of hidden tools, and says of them what it says of no tool', async () => {
+  it('treats hidden tools like tools that do not exist', async () => {
     const ways = [
       (name: string) => client.call('call_tool', { name, arguments: {} }),
       (name: string) => client.call('describe_tool', { name }),
@@ -104,7 +104,7 @@ describe('the search surface', () => {
     ['call_tool', { name: 'files__echo', arguments: 'text' }],
     ['call_tool', { name: 'files__echo', text: 'beside' }],
     ['call_tool', { name: 'call_tool', arguments: {} }],
-  ])('refuses wrong arguments of %s %j with a word about the right ones', async (name, args) => {
+  ])('refuses wrong arguments of %s %j with a message about the right ones', async (name, args) => {
     const { error } = await client.call(name, args);
     expect(error.code).toBe(-32_602);
     expect(error.message).toContain(name);

@@ -30,7 +30,7 @@ async function statusWith(url: string, headers: Record<string, string>): Promise
 }
 
 describe('the token', () => {
-  it('is made at the first start, told once, kept only as a hash, and asked for ever after', async () => {
+  it('is created at the first start, shown once, stored only as a hash, and required from then on', async () => {
     await using home = await GatewayHome.create(guarded);
     const first = await home.serve();
     const secret = first.token ?? '';
@@ -51,7 +51,7 @@ describe('the token', () => {
     expect(stdout).not.toContain('hf_');
   });
 
-  it('stands in a config that is ready to be pasted, the first time only', async () => {
+  it('is in a config that is ready to be pasted, the first time only', async () => {
     await using home = await GatewayHome.create(guarded);
     const page = async () => {
       const started = home.start(['--listen', '127.0.0.1:0']);
@@ -77,8 +77,8 @@ describe('the token', () => {
     const page = home.start(['--listen', '127.0.0.1:0']);
     await page.printed('Ctrl-C');
     const { stdout, stderr } = await page.stop();
-    expect(stdout).toContain('It could not be kept: ');
-    expect(stdout).not.toContain('only its hash is kept');
+    expect(stdout).toContain('It could not be stored: ');
+    expect(stdout).not.toContain('only its hash is stored');
     expect(stderr).toContain(tokens);
 
     const served = await home.serve();
@@ -96,7 +96,7 @@ describe('the token', () => {
 });
 
 describe('the address', () => {
-  it('is the real one; where it stands for all, the one for this machine is named too #command-line', async () => {
+  it('is the real one; for a wildcard address, the one for this machine is named too #command-line', async () => {
     await using home = await GatewayHome.create(guarded);
     const started = home.start(['--listen', '0.0.0.0:0']);
     await started.printed('Ctrl-C');
@@ -188,7 +188,7 @@ describe('a start that cannot be', () => {
     await using home = await GatewayHome.create();
     const { code, stderr } = await refusal(home, ['--stdio', '--listen', '127.0.0.1:0']);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/--stdio and --listen exclude each other.*holdfast serve --help/);
+    expect(stderr).toMatch(/--stdio and --listen cannot be combined.*holdfast serve --help/);
   });
 
   it.each([

@@ -49,7 +49,7 @@ describe('a line', () => {
     for (const line of client.lines) expect(() => JSON.parse(line)).not.toThrow();
   });
 
-  it('that is no message is refused with the right code, and costs nobody anything', async () => {
+  it('that is not a message is refused with the right code, without effect on others', async () => {
     await using client = await greeted();
     const cases: readonly [string, number, unknown][] = [
       ['{"jsonrpc":"2.0","id":1,"method":', -32_700, null],

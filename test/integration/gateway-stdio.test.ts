@@ -110,7 +110,7 @@ describe('a modern client', () => {
     }
   });
 
-  it('hears who is served when its first message is of a revision that is not', async () => {
+  it('gets the supported versions when its first message has another one', async () => {
     await using client = home.stdio();
     const version = 'io.modelcontextprotocol/protocolVersion';
     const request = modern('first', 'server/discover');

@@ -83,7 +83,7 @@ async function begin({ client }: TaskClient, args: object = { topic: 'kelp' }): 
   return task.taskId;
 }
 
-describe.concurrent('a client that knows tasks', { timeout: longMs }, () => {
+describe.concurrent('a client that supports tasks', { timeout: longMs }, () => {
   it('follows one to its end, as it does without a gateway #tasks #all-of-mcp', async () => {
     await using other = await connected();
     await using own = await connected();
@@ -145,7 +145,7 @@ describe.concurrent('a client that knows tasks', { timeout: longMs }, () => {
   });
 });
 
-describe.concurrent('a client that knows no tasks', { timeout: longMs }, () => {
+describe.concurrent('a client that does not support tasks', { timeout: longMs }, () => {
   const call = { name: research, arguments: { topic: 'kelp' } };
 
   it.each([

@@ -65,7 +65,7 @@ describe('an authenticator that answers later', () => {
     expect(gate.front.last().principal).toBe(alice);
   });
 
-  it('is told apart what was shown as a token, something else, and nothing', async () => {
+  it('distinguishes a token, another credential, and none', async () => {
     const { gate, authenticator } = await guarded();
     const challenge = { status: 403, message: 'no', wwwAuthenticate: 'Bearer' } as const;
     const tokens = [];
@@ -79,7 +79,7 @@ describe('an authenticator that answers later', () => {
     expect(tokens).toEqual(['', undefined]);
   });
 
-  it('is not asked about what anybody may know', async () => {
+  it('is not called for public routes', async () => {
     const { gate, authenticator } = await guarded();
     for (const path of ['/healthz', '/readyz']) {
       expect((await gate.ask({ method: 'GET', path })).status).toBe(200);
@@ -142,7 +142,7 @@ describe('an authenticator that answers later', () => {
     expect(socket.heard).toMatch(/^connection: close/im);
   });
 
-  it('is waited for by only so many, and the others are told #late-principal', async () => {
+  it('is waited for by a bounded number of requests, and the others are refused #late-principal', async () => {
     const { gate, authenticator } = await guarded({ limits: { authentications: 2 } });
     const first = gate.ask(call);
     const second = gate.ask(call);
@@ -270,7 +270,7 @@ describe('an authenticator that fails', () => {
   it.each([
     ['nothing', undefined],
     ['neither a principal nor a challenge', {}],
-  ])('and answers with %s lets nobody in #late-principal', async (_, found) => {
+  ])('and answers with %s grants no access #late-principal', async (_, found) => {
     const broken = found as unknown as Authentication;
     for (const answered of [broken, Promise.resolve(broken)]) {
       const gate = await httpFront({ config, authenticator: { authenticate: () => answered } });
@@ -295,7 +295,7 @@ describe('an authenticator that fails', () => {
     expect(served).toEqual([]);
   });
 
-  it('and never answers is given up after a time; what it says later is not heard #late-principal', async () => {
+  it('and never answers is abandoned after a time; a later answer is ignored #late-principal', async () => {
     const clock = manualClock();
     const limits = { authenticationMs: 7_000, authentications: 1 };
     const { gate, authenticator } = await guarded({ clock, limits });

@@ -82,7 +82,7 @@ describe('a batch', () => {
     await events.ended();
   });
 
-  it('without a request is taken without a word', async () => {
+  it('without a request is accepted without an answer', async () => {
     const { gate, ask } = await opened();
     const answer = await ask([
       { jsonrpc: '2.0', method: 'notifications/x' },

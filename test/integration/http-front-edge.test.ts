@@ -146,7 +146,7 @@ describe('who may ask', () => {
 });
 
 describe('what may be asked', () => {
-  it('stands at a few addresses, and a wrong one is told where', async () => {
+  it('is served at a few addresses, and a wrong one gets a message that names them', async () => {
     const gate = await answering();
     const answer = await gate.ask({ ...call, path: '/' });
     expect(answer.status).toBe(404);
@@ -266,7 +266,7 @@ describe('what may be asked', () => {
     expect(await spoken(gate.port, parts)).toMatch(/^HTTP\/1\.1 404 .*not found/s);
   });
 
-  it('is not more than the limit, whether the length is told or not', async () => {
+  it('is not more than the limit, with or without a Content-Length', async () => {
     const gate = await answering({ limits: { bodyBytes: 1000 } });
     const fits = modernBody('tools/list', {});
     const padded = (bytes: number) => JSON.stringify(fits).padEnd(bytes);

@@ -95,7 +95,7 @@ describe('listening', () => {
 });
 
 describe('too many connections', () => {
-  it('are told so, and let in when there is room', async () => {
+  it('are refused with a response, and accepted when there is room', async () => {
     const gate = await httpFront({ limits: { connections: 2, spareConnections: 2 } });
     const get = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
     const [first, second] = [dial(gate.port), dial(gate.port)];

@@ -199,7 +199,7 @@ describe('a modern client', () => {
 });
 
 describe('a modern message', () => {
-  it('that is a notification is taken without a word, a cancellation without effect', async () => {
+  it('that is a notification is accepted without an answer, a cancellation without effect', async () => {
     const gate = await httpFront();
     const send = (method: string) => {
       const { id: _, ...body } = modernBody(method);
@@ -222,7 +222,7 @@ describe('a modern message', () => {
     expect(gate.front.asked).toEqual([]);
   });
 
-  it('of another revision is told which one is served', async () => {
+  it('of another version gets the supported one', async () => {
     const gate = await httpFront();
     const { body, headers } = call();
     const version = 'v999.0.0';

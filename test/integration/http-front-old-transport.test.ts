@@ -64,7 +64,7 @@ describe('the transport of 2024', () => {
     }
   });
 
-  it('is nobody else’s', async () => {
+  it('belongs to no other client', async () => {
     const principals = ['a', 'b'].map((id) => ({ id: `token:${id}`, role: null }));
     const tokens = { verify: (bearer: string) => principals.find(({ id }) => id.endsWith(bearer)) };
     const config = { listen: '127.0.0.1:0', allowedHosts: [], allowedOrigins: [] };

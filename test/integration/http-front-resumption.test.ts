@@ -42,7 +42,7 @@ describe('a request that takes longer than a moment', () => {
     await stream.ended();
   });
 
-  it('is left alone for clients of earlier revisions, which do not understand that', async () => {
+  it('is not changed for clients of earlier versions, which do not understand that', async () => {
     const clock = manualClock();
     const { gate, post } = await opened({ clock }, '2025-06-18');
     const posted = post(request('tools/call'));
@@ -114,7 +114,7 @@ describe('a client that comes back', () => {
     expect(await resumed.message()).toMatchObject({ id: 7 });
   });
 
-  it('after it has seen everything is told that there is no more', async () => {
+  it('after it has seen everything learns that there is no more', async () => {
     const { gate, post, get } = await opened();
     const posted = post(request('tools/call', 7));
     const { reply } = await gate.arrived('tools/call');
@@ -188,7 +188,7 @@ describe('a client that comes back', () => {
     expect((await get(id)).status).toBe(400);
   });
 
-  it('too late is told so, because what is kept is bounded', async () => {
+  it('too late is refused, because what is stored is bounded', async () => {
     const { gate, post, get } = await opened({ limits: { keptEvents: 2 } });
     const posted = post(request('tools/call', 7));
     const { reply } = await gate.arrived('tools/call');
@@ -275,7 +275,7 @@ describe('a client on the SDK 1.x', () => {
     expect([resumed, errors]).toEqual([[405], []]);
   });
 
-  it('that has had an error for an answer comes back once, and does not begin to listen anew', async () => {
+  it('that got an error reconnects once, and does not begin to listen again', async () => {
     const { gate, client, resumed, errors } = await sdkClient();
     const call = client.callTool({ name: 'slow' });
     const { reply, message } = await gate.arrived('tools/call');

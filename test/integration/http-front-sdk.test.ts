@@ -34,7 +34,7 @@ function serve({ message, method, reply }: Asked): void {
 }
 
 describe('the client of the SDK 1.x', () => {
-  it('opens a session, calls, hears what is said unasked, and ends it', async () => {
+  it('opens a session, calls, gets unsolicited messages, and ends it', async () => {
     const gate = await httpFront();
     gate.front.onAsked = serve;
     const client = new Client({ name: 'old', version: '1' });

@@ -46,7 +46,7 @@ describe('a legacy session', () => {
     expect(heard).toEqual(['initialize', 'notifications/initialized', 'tools/list']);
   });
 
-  it('takes the answers of its client without a word', async () => {
+  it('accepts the answers of its client without an answer', async () => {
     const { gate, ask } = await opened();
     const answer = await ask({ jsonrpc: '2.0', id: 5, result: { action: 'accept' } });
     expect(answer).toMatchObject({ status: 202, text: '' });
@@ -87,7 +87,7 @@ describe('a legacy session', () => {
     expect(gate.front.session.isClosed).toBe(true);
   });
 
-  it('speaks any of the known revisions in its header, or none', async () => {
+  it('may have any of the known versions in its header, or none', async () => {
     const { gate, session } = await opened();
     gate.front.onAsked = ({ message, reply }) => reply.answer(result(message.id));
     const status = async (version: string | undefined) => {
@@ -115,7 +115,7 @@ describe('a legacy session', () => {
     expect((await ask(request('ping'))).status).toBe(404);
   });
 
-  it('is nobody else’s #sessions', async () => {
+  it('belongs to no other principal #sessions', async () => {
     const store = new MemoryStore({ clock: systemClock, claims: 'durable' });
     const records = store.records('tokens', { durability: 'durable' });
     const { secret: mine = '' } = await openTokens(records, systemClock);
@@ -198,7 +198,7 @@ describe('what is said in a session', () => {
     expect(one.events.some(({ data }) => data?.includes('hello'))).toBe(false);
   });
 
-  it('while nobody listens waits, up to a bound', async () => {
+  it('while no stream is open waits, up to a bound', async () => {
     const { gate, session } = await opened({ limits: { keptEvents: 3 } });
     for (const n of [1, 2, 3, 4, 5]) gate.front.session.outlet.send(note('hello', { n }));
     const stream = await listening(gate, session);

@@ -93,7 +93,7 @@ describe('a client that never reads', () => {
     expect((await gate.modern('tools/list')).json.result).toEqual({ ok: true });
   });
 
-  it('hears of a changed list once, however often it changed #slow-client', async () => {
+  it('is notified of a changed list once, however often it changed #slow-client', async () => {
     const { gate } = await tightFront();
     const session = await gate.initialize();
     const stream = await gate.stream({ method: 'GET', headers: legacyHeaders(session) });
@@ -113,7 +113,7 @@ describe('a client that never reads', () => {
     expect(told.length).toBeLessThanOrEqual(1);
   });
 
-  it('is told of a changed list when it listens again #slow-client', async () => {
+  it('is notified of a changed list when it listens again #slow-client', async () => {
     const { gate } = await tightFront();
     const session = await gate.initialize();
     const { outlet } = gate.front.session;

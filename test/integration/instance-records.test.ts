@@ -65,7 +65,7 @@ describe('a record of a host', () => {
     await writeFile(join(recordsDir(stateDir), 'b.json'), 'rubbish');
     expect(await sweep()).toBe(0);
     expect((await files()).sort()).toEqual(['a.json', 'b.json.damaged']);
-    expect(notices[0]).toMatch(/cannot look after .*a\.json \(EISDIR\)/);
+    expect(notices[0]).toMatch(/cannot process .*a\.json \(EISDIR\)/);
   });
 
   it('that cannot be written is announced once, and written as soon as it can be', async () => {

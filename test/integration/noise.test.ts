@@ -43,13 +43,13 @@ describe('a server that prints to stdout what is not MCP', () => {
     expect(statusOf(host, 'box').noise['not-json']).toBe(1_500);
   });
 
-  it('does not start if there is no end to it, and says so in words #noise', async () => {
+  it('does not start if there is no end to it, and reports that #noise', async () => {
     const endless =
       'for (;;) require("node:fs").writeSync(1, "[info] still starting\\n".repeat(1000))';
     host = await hostWith({ box: { command: process.execPath, args: ['-e', endless] } });
     const fault = await faultOf(host.call('box', 'echo', {}));
     expect(fault.record).toMatchObject({ code: 'protocol_violation', dispatched: 'no' });
-    expect(fault.message).toContain('bytes to stdout that are not MCP before its greeting');
+    expect(fault.message).toContain('bytes to stdout that are not MCP before the handshake');
   });
 
   it('is answered in the middle of a flood, and another server does not notice it #noise', async () => {

@@ -46,7 +46,7 @@ afterAll(async () => {
 const text = (answer: { result?: { content?: { text: string }[] } }) =>
   answer.result?.content?.[0]?.text;
 
-describe('a server that says what every object inherits', () => {
+describe('a server that sends names that every object inherits', () => {
   it('is answered, and so are the others, by a gateway on stdio #one-bad-neighbour', async () => {
     await using client = home.stdio();
     await client.initialize();
@@ -75,7 +75,7 @@ describe('a server that says what every object inherits', () => {
   });
 });
 
-describe('a client that says what every object inherits', () => {
+describe('a client that sends names that every object inherits', () => {
   const requests = (name: string) =>
     [
       [name, {}],
@@ -140,13 +140,13 @@ describe('a program that uses the library', () => {
     return JSON.parse(stdout);
   };
 
-  it('is not ended by what a server says, nor by a listener of its own that throws #one-bad-neighbour', async () => {
+  it('is not ended by a message of a server, nor by a listener of its own that throws #one-bad-neighbour', async () => {
     const outcome = await run('callbacks-that-throw', { mcpServers: { s: inherited } });
     expect(outcome.calls).toEqual(['say', 'say', 'say']);
     expect(outcome.internalErrors).toBe(3);
   });
 
-  it('that can open no more files is told `overloaded`, and nobody is charged #restart-budget', async () => {
+  it('that can open no more files gets `overloaded`, and no server is charged #restart-budget', async () => {
     const restart = { max: 2, minDelayMs: 1, maxDelayMs: 5 };
     const quiet = { command: process.execPath, args: [fixture, '--quiet'] };
     const config = { mcpServers: { s: { ...quiet, restart } } };

@@ -186,7 +186,7 @@ async function recordsIn(stateDir: string): Promise<string[]> {
 }
 
 describe('a host that dies', () => {
-  it('is followed by its reaper, which no polite signal ends', async () => {
+  it('is followed by its reaper, which SIGTERM does not end', async () => {
     const { host, below, reaper } = await smallHost({ containments: ['marker'] });
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(reaper, name);
     expect(await leftAfterKill(host, below)).toEqual([]);

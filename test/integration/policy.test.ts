@@ -165,7 +165,7 @@ describe('an idempotency key', () => {
     expect((await faultOf(other)).code).toBe('conflict');
   });
 
-  it('answers an unknown outcome again with the same truth, and does not run #idempotency-key #never-twice', async () => {
+  it('answers an unknown outcome again with the same fault, and does not run #idempotency-key #never-twice', async () => {
     host = await hostWith({ box: server() });
     const crash = { kind: 'crash-after-effect', once: folder.file('crashed') };
     const args = { key: 'k', amount: 1, nonce: 'lost', fault: crash };
@@ -209,7 +209,7 @@ describe('discovery', () => {
   });
 });
 
-describe('servers nobody declared', () => {
+describe('servers that are not in the config', () => {
   it('are kept by their exact command, least recently used ones go first, and none that is in use #idle-stop', async () => {
     host = await hostWith({}, { maxIdle: 2 });
     const { command, args } = faultyStdio({ starts: folder.file('starts') });
@@ -276,7 +276,7 @@ describe('registering', () => {
     expect(processesWith(folder.file('replaced'))).toEqual([]);
   });
 
-  it('status and events tell the story of a server in the same words #status', async () => {
+  it('status and events describe a server in the same words #status', async () => {
     host = await hostWith({ box: server() });
     const story: string[] = [];
     const reading = (async () => {

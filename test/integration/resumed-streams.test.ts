@@ -11,8 +11,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
+import { connectHttp } from '../../src/upstream/http/connect-http.ts';
 import { createHttpClient } from '../../src/upstream/http/http-client.ts';
-import { connectHttp } from '../../src/upstream/http/http-connection.ts';
 import type { Message } from '../../src/wire/scan.ts';
 import { until } from '../support/until.ts';
 
@@ -96,6 +96,7 @@ async function connected(url: URL) {
       ...{ server: 'sdk', url, headers: {}, frameBytes: 1_000_000, http },
       ...{ clock: systemClock, identity: { name: 'test', version: '0' }, capabilities: '{}' },
       first: 'legacy',
+      startTimeoutMs: 60_000,
       eras: {
         known: async () => ({}),
         learn: () => {},
@@ -109,6 +110,7 @@ async function connected(url: URL) {
       lost: (cause) => lost.push(cause),
       notification: (message) => notifications.push(message),
       ...{ ended: () => {}, lastWords: () => {}, asked: () => {}, noise: () => {} },
+      missed: () => {},
     },
   );
   cleanups.push(async () => {

@@ -58,7 +58,7 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
     await subject.child.sweep();
   });
 
-  it('reads a megabyte of stderr that nobody asked for', async () => {
+  it('reads a megabyte of unsolicited stderr', async () => {
     const subject = await shell(spawner, 'head -c 1000000 /dev/zero >&2; exec cat');
     await subject.write('still here');
     await until(() => subject.stdout().length === 10, 'it has answered');
@@ -66,7 +66,7 @@ describe.each(offered)('a child under the containment %s', (kind: Containment) =
     expect(subject.stderr()).toHaveLength(1_000_000);
   });
 
-  it('is told dead although a grandchild holds its pipes', async () => {
+  it('is reported as exited although a grandchild holds its pipes', async () => {
     const tag = newTag();
     const subject = await shell(spawner, `sh ${sleeper} ${tag} & read -r go; exit 4`);
     const left = await sleepersWith(tag);
@@ -268,7 +268,7 @@ describe('a spawner', () => {
     await stop(subject, { stdinGraceMs: 0 });
   });
 
-  it('loses nothing of a process that ends before its birth is complete', async () => {
+  it('loses nothing of a process that ends before its start is complete', async () => {
     // Without /proc a birth takes longer than this life.
     await using spawner = newSpawner({ procDir: '/nowhere' });
     for (let life = 0; life < 5; life++) {

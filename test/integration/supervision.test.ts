@@ -54,7 +54,7 @@ describe('a server that dies in the middle of a call', () => {
     expect(running.status().calls.replays).toBe(1);
   });
 
-  it('answers an unmarked call truthfully and runs it exactly once #never-twice #one-answer', async () => {
+  it('answers a call without hints with outcome unknown and runs it exactly once #never-twice #one-answer', async () => {
     const running = await start({ trusted: true });
     const hangs = { kind: 'hang', effect: true };
     const fault = faultOf(

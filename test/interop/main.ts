@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { asked, wholeNumber } from '../proof/asked.ts';
 import { measuredOn } from '../proof/machine.ts';
 import { conclude, type Report } from '../proof/report.ts';
 import { inDocument } from '../proof/summary.ts';
@@ -19,15 +20,15 @@ import { launchOf, realServers } from './server-table.ts';
 
 const help = `npm run interop -- [--servers NAMES] [--clients NAMES] [--conformance COMMAND]... [options]
 
-Compares real servers from npm bare and through the gateway, and lets real clients use the gateway.
+Compares real servers from npm directly and through the gateway, and lets real clients use the gateway.
 The packages are installed into test/interop when they are missing (about 2 GB). Exit code 1 if
 anything differs. Without --servers, --clients and --conformance: all servers and all clients.
   --servers a,b          these servers only, or all
   --clients a,b          these clients only, or all
-  --conformance COMMAND  the official suite against this server, bare and through the gateway; it gets
+  --conformance COMMAND  the official suite against this server, directly and through the gateway; it gets
                          its port in PORT, serves /mcp, and prints a line with the port when it listens
-  --seconds N            how long all lists may take when nothing is kept (120)
-  --at-once N            how many servers are read bare at a time (2)
+  --seconds N            how long all lists may take without stored catalogues (120)
+  --at-once N            how many servers are read directly at a time (2)
   --json FILE            writes the report there
   --write                puts the tables into docs/interop.md (only with all servers and all clients)
   --list                 prints the names of the servers and clients
@@ -51,14 +52,8 @@ interface Wish {
 
 const progress = (text: string) => console.error(`interop: ${text}`);
 
-const wish = readWish();
-if (typeof wish === 'string') {
-  const isAsked = wish === help || wish === listed();
-  (isAsked ? console.log : console.error)(wish);
-  process.exitCode = isAsked ? 0 : 2;
-} else {
-  await prove(wish);
-}
+const wish = asked('interop', readWish);
+if (wish !== undefined) await prove(wish);
 
 async function prove({ servers, clients, conformance, ...options }: Wish): Promise<void> {
   const reports: Report[] = [];
@@ -119,42 +114,37 @@ function joined(reports: readonly Report[]): Report {
 }
 
 function readWish(): Wish | string {
-  try {
-    const { values } = parseArgs({
-      options: {
-        servers: { type: 'string' },
-        clients: { type: 'string' },
-        conformance: { type: 'string', multiple: true, default: [] },
-        seconds: { type: 'string', default: '120' },
-        'at-once': { type: 'string', default: '2' },
-        json: { type: 'string' },
-        write: { type: 'boolean', default: false },
-        list: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    if (values.help) return help;
-    if (values.list) return listed();
-    const { servers, clients, conformance } = values;
-    const isAll = servers === undefined && clients === undefined && conformance.length === 0;
-    const wished = {
-      servers: chosen('--servers', isAll ? 'all' : servers, realServers),
-      clients: chosen('--clients', isAll ? 'all' : clients, realClients),
-      conformance,
-      seconds: positive('--seconds', values.seconds),
-      atOnce: positive('--at-once', values['at-once']),
-      jsonFile: values.json,
-      isWritten: values.write,
-    };
-    const hasAll = wished.servers.length + wished.clients.length;
-    if (values.write && hasAll < realServers.length + realClients.length) {
-      return '--write needs all servers and all clients';
-    }
-    return wished;
-  } catch (error) {
-    const [line] = String(error instanceof Error ? error.message : error).split('\n');
-    return `${line}; see npm run interop -- --help`;
+  const { values } = parseArgs({
+    options: {
+      servers: { type: 'string' },
+      clients: { type: 'string' },
+      conformance: { type: 'string', multiple: true, default: [] },
+      seconds: { type: 'string', default: '120' },
+      'at-once': { type: 'string', default: '2' },
+      json: { type: 'string' },
+      write: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return help;
+  if (values.list) return listed();
+  const { servers, clients, conformance } = values;
+  const isAll = servers === undefined && clients === undefined && conformance.length === 0;
+  const wished = {
+    servers: chosen('--servers', isAll ? 'all' : servers, realServers),
+    clients: chosen('--clients', isAll ? 'all' : clients, realClients),
+    conformance,
+    seconds: wholeNumber('seconds', values.seconds),
+    atOnce: wholeNumber('at-once', values['at-once']),
+    jsonFile: values.json,
+    isWritten: values.write,
+  };
+  const hasAll = wished.servers.length + wished.clients.length;
+  if (values.write && hasAll < realServers.length + realClients.length) {
+    throw new Error('--write needs all servers and all clients');
   }
+  return wished;
 }
 
 function chosen<T extends { readonly name: string }>(
@@ -169,12 +159,6 @@ function chosen<T extends { readonly name: string }>(
     if (found === undefined) throw new Error(`${option}: ${name} is unknown (--list shows all)`);
     return found;
   });
-}
-
-function positive(option: string, text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new Error(`${option} ${text} is no number`);
-  return number;
 }
 
 function listed(): string {

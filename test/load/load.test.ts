@@ -1,5 +1,5 @@
-// The short form of `npm run load`: the same crowd with fewer answers, and fewer clients that never say
-// goodbye. What they cost in memory and time is judged by the command alone.
+// The short form of `npm run load`: the same clients with fewer answers, and fewer clients that never
+// close their session. Only the command judges what they cost in memory and time.
 
 import { describe, expect, it } from 'vitest';
 import { clients, crowd } from './crowd.ts';
@@ -16,7 +16,7 @@ describe(`${clients} clients with the same ids and progress tokens`, () => {
   });
 });
 
-describe('clients that never say goodbye', () => {
+describe('clients that never close their session', () => {
   it('are forgotten when their time is over #sessions #gone-client', async () => {
     const seen = await abandonedSessions(sessions);
     const { tried } = seen;

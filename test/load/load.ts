@@ -1,5 +1,5 @@
-// The whole of it: a crowd of clients that are as alike as clients can be, clients that never say
-// goodbye, and messages that are far too large; what each of them costs.
+// The whole load test: many clients with the same ids and tokens, clients that never close their session,
+// and very large messages; what each of them costs.
 
 import { atMost, exactly, type Figure, fact, type Report } from '../proof/report.ts';
 import { clients, crowd } from './crowd.ts';
@@ -24,7 +24,7 @@ export async function load({ responses, sessions, progress }: LoadOptions): Prom
     }
   };
   await part('messages that are too large', frames);
-  await part(`${sessions} clients that never say goodbye`, () => abandoned(sessions));
+  await part(`${sessions} clients that never close their session`, () => abandoned(sessions));
   await part(`${responses} responses to ${clients} clients`, () => alike(responses));
   return { title: 'load', figures, findings };
 }

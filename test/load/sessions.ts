@@ -1,4 +1,4 @@
-// Legacy clients that never say goodbye. The gateway runs in a process of its own whose clock is moved
+// Legacy clients that never close their session. The gateway runs in a process of its own whose clock is moved
 // from here, so that their half hour is over at once; what it has in use is measured there.
 
 import { spawn } from 'node:child_process';

@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { asked } from './asked.ts';
 import { measuredOn } from './machine.ts';
 import { hasPassed, type Report } from './report.ts';
 import { type Size, type Step, sizes, steps } from './steps.ts';
@@ -28,36 +29,27 @@ interface Wish {
   readonly isWritten: boolean;
 }
 
-const wish = readWish();
-if (typeof wish === 'string') {
-  console.error(wish);
-  process.exitCode = wish === help ? 0 : 2;
-} else {
-  await prove(wish);
-}
+const wish = asked('proof', readWish);
+if (wish !== undefined) await prove(wish);
 
 function readWish(): Wish | string {
-  try {
-    const { values } = parseArgs({
-      options: {
-        size: { type: 'string', default: 'proof' },
-        only: { type: 'string', multiple: true },
-        write: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    if (values.help) return help;
-    const size = sizes.find((known) => known === values.size);
-    if (size === undefined) return `--size ${values.size} is unknown: ${sizes.join(' or ')}`;
-    const unknown = values.only?.find((name) => !steps.some((step) => step.name === name));
-    if (unknown !== undefined) {
-      return `--only ${unknown} is unknown: ${steps.map(({ name }) => name).join(', ')}`;
-    }
-    const chosen = steps.filter(({ name }) => values.only?.includes(name) ?? true);
-    return { size, chosen, isWritten: values.write };
-  } catch (error) {
-    return `${error instanceof Error ? error.message : error}; see npm run proof -- --help`;
-  }
+  const { values } = parseArgs({
+    options: {
+      size: { type: 'string', default: 'proof' },
+      only: { type: 'string', multiple: true },
+      write: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return help;
+  const size = sizes.find((known) => known === values.size);
+  if (size === undefined)
+    throw new Error(`--size ${values.size} is unknown: ${sizes.join(' or ')}`);
+  const names = steps.map(({ name }) => name);
+  const unknown = values.only?.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`--only ${unknown} is unknown: ${names.join(', ')}`);
+  const chosen = steps.filter(({ name }) => values.only?.includes(name) ?? true);
+  return { size, chosen, isWritten: values.write };
 }
 
 async function prove({ size, chosen, isWritten }: Wish): Promise<void> {

@@ -21,6 +21,8 @@ const programs = [
   ['slowclients', 'test/slow-clients/main.ts'],
   ['load', 'test/load/main.ts'],
   ['interop', 'test/interop/main.ts'],
+  ['crashtest', 'test/crash/main.ts'],
+  ['proof', 'test/proof/main.ts'],
 ] as const;
 
 describe.concurrent.each(programs)('npm run %s', (name, file) => {
@@ -35,6 +37,8 @@ describe.concurrent.each(programs)('npm run %s', (name, file) => {
     bench: [['nothing'], ['--rounds', 'many'], ['builds'], ['--base', '/nowhere'], ['--nonsense']],
     slowclients: [['--clients', 'many'], ['extra'], ['--nonsense']],
     load: [['--responses', 'many'], ['extra'], ['--nonsense']],
+    crashtest: [['--kills', 'many'], ['--build', '/nowhere'], ['extra']],
+    proof: [['--size', 'huge'], ['--only', 'nothing'], ['--nonsense']],
     interop: [['--servers', 'nobody'], ['--seconds', '0'], ['extra'], ['--nonsense']],
   };
 

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { FilesStore } from '../../src/store/file-store.ts';
+import { FileStore } from '../../src/store/file-store.ts';
 import { drawFleet, partsFor } from './fleet.ts';
 import { Judge } from './invariants.ts';
 import { Dice } from './random.ts';
@@ -83,7 +83,7 @@ describe('the simulated host', () => {
     expect(Object.keys(edges).sort()).toEqual(['clock', 'http', 'random', 'spawn']);
     const { clock, http, random, spawn } = given;
     expect(edges).toEqual({ clock, http, random, spawn });
-    expect(store).toBeInstanceOf(FilesStore);
+    expect(store).toBeInstanceOf(FileStore);
     expect(Object.keys(rest).sort()).toEqual([
       'config',
       'configFile',
@@ -92,6 +92,7 @@ describe('the simulated host', () => {
       'hasClients',
       'identity',
       'instance',
+      'readConfig',
       'readEntry',
       'release',
       'startedBy',

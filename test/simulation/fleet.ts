@@ -10,7 +10,7 @@ import type { LoadedConfig } from '../../src/config/loaded.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
 import type { HostParts } from '../../src/host/host-parts.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
-import { FilesStore } from '../../src/store/file-store.ts';
+import { FileStore } from '../../src/store/file-store.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
 import type { Dice } from './random.ts';
 import { frameBytes, type HostEdges } from './world.ts';
@@ -123,7 +123,7 @@ export function partsFor(edges: HostEdges, fleet: Fleet, audience: HostAudience)
   const events = new EventHub(() => clock.wallNow());
   events.subscribe((event) => audience.heard(event));
   const report = (problem: StoreProblem) => audience.complained(problem);
-  const store = new FilesStore({ disk, clock, report });
+  const store = new FileStore({ disk, clock, report });
   return {
     edges: { clock, random, spawn, http },
     store,
@@ -136,6 +136,7 @@ export function partsFor(edges: HostEdges, fleet: Fleet, audience: HostAudience)
     hasClients: fleet.hasClients,
     events,
     readEntry: fleet.read,
+    readConfig: loaded,
     release: () => store.close(),
   };
 }

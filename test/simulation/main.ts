@@ -1,6 +1,6 @@
 // `npm run simulate`: thousands of simulated minutes of faults against the shipped host, by seed, on all
 // cores. Every seed can be run again alone, with every line of its trace. What is simulated, and by which
-// rules it is judged, is told in simulate.ts; this file reads the arguments and says what came of it.
+// rules it is judged, is in simulate.ts; this file reads the arguments and prints the result.
 
 import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
@@ -13,7 +13,7 @@ import { columns, Tally } from './tally.ts';
 
 const help = `Usage: npm run simulate -- [options]
 
-Runs the shipped host on a virtual clock, with clock, chance, processes, network and disk replaced,
+Runs the shipped host on a virtual clock, with clock, randomness, processes, network and disk replaced,
 and checks every rule at every step. Exits with 1 if one was broken.
 
   --seeds N       how many seeds (1000)
@@ -21,7 +21,7 @@ and checks every rule at every step. Exits with 1 if one was broken.
   --minutes M     simulated minutes of faults per seed (10)
   --twice         run all of them a second time and compare the traces
   --until-found   stop at the first seed that breaks a rule
-  --seed N        one seed alone
+  --seed N        only one seed
   --trace         with --seed: print everything that happens
   --jobs N        processes at a time (all cores)
   --json FILE     write the report there as well

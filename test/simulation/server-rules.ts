@@ -144,9 +144,10 @@ export class ServerRules {
   /** What is known of a server's eras is what it has said: silence says nothing. */
   #judgeEras(name: string): void {
     const server = this.server(name);
-    // What was said before an update was true, and is known until the server says otherwise.
-    if (server === undefined || this.#world.replaced.has(name)) return;
+    if (server === undefined) return;
     const { config, facts } = server;
+    // What was said before an update was true, and is known until the server says otherwise.
+    if (config.type === 'stdio' && this.#world.replaced.has(config.args.join(' '))) return;
     const spoken = config.type === 'stdio' ? config.args[0] : new URL(config.url).pathname.slice(1);
     const isBoth = spoken === 'both';
     if (config.type === 'stdio' && isBoth && facts.now.legacy === false) {

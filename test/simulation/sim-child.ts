@@ -59,16 +59,16 @@ export class SimChild implements Child {
   #stdoutAt = 0;
 
   constructor(world: World, { name, pid, program, listener, tether }: SimChildParts) {
-    const { weather, dice } = world;
+    const { faults, dice } = world;
     this.#world = world;
     this.name = name;
     this.pid = pid;
     this.#program = program;
     this.#listener = listener;
     this.#tether = tether;
-    this.#ignoresEof = weather.strikes('ignore-eof');
-    this.#ignoresTerm = weather.strikes('ignore-term');
-    this.#strays = weather.strikes('leave-strays') ? dice.between(1, 3) : 0;
+    this.#ignoresEof = faults.occurs('ignore-eof');
+    this.#ignoresTerm = faults.occurs('ignore-term');
+    this.#strays = faults.occurs('leave-strays') ? dice.between(1, 3) : 0;
     this.#pipeBytes = dice.pick([0, 1_000, 65_536]);
     world.clock.later(dice.between(0, 3), () => {
       if (this.#isAlive) program.begin(this);
@@ -107,8 +107,8 @@ export class SimChild implements Child {
   // --- the host's side ---------------------------------------------------------------------
 
   write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {
-    const { clock, dice, weather } = this.#world;
-    if (weather.strikes('write-error')) this.#isStdinBroken = true;
+    const { clock, dice, faults } = this.#world;
+    if (faults.occurs('write-error')) this.#isStdinBroken = true;
     if (!this.#isAlive || this.#isStdinBroken || this.#isStdinClosed) {
       this.#tether.later(dice.between(0, 1), () => done(brokenPipe()));
       return;
@@ -188,13 +188,13 @@ export class SimChild implements Child {
     for (const line of lines) if (this.#isAlive) this.#program.line(line);
   }
 
-  /** Writes to stdout, cut into pieces where the weather cuts. False if it is closed. */
+  /** Writes to stdout, cut into pieces if that fault happens. False if it is closed. */
   print(text: string): boolean {
     if (!this.#isAlive || this.#isStdoutClosed) return false;
-    const { dice, weather } = this.#world;
+    const { dice, faults } = this.#world;
     const bytes = Buffer.from(text);
     let start = 0;
-    if (bytes.length > 1 && weather.strikes('torn-chunks')) {
+    if (bytes.length > 1 && faults.occurs('torn-chunks')) {
       for (let cuts = dice.between(1, 3); cuts > 0; cuts -= 1) {
         const end = dice.between(start, bytes.length - 1);
         if (end > start) this.#deliver(bytes.subarray(start, end));

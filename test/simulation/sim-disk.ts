@@ -5,9 +5,9 @@
 // was lost by the host.
 
 import type { Disk } from '../../src/store/disk.ts';
+import type { FaultKind } from './fault-injection.ts';
 import type { Dice } from './random.ts';
 import type { Tether } from './tether.ts';
-import type { FaultKind } from './weather.ts';
 import type { World } from './world.ts';
 
 /** A change that is under way: what a crash may make of it. */
@@ -93,7 +93,7 @@ export class SimDisk {
       },
       list: async (folder) => {
         await this.#moment(tether);
-        if (this.#world.weather.strikes('disk-unreadable')) throw systemError('EIO');
+        if (this.#world.faults.occurs('disk-unreadable')) throw systemError('EIO');
         return this.#list(folder);
       },
       tidy: async (folder, before) => {
@@ -107,10 +107,10 @@ export class SimDisk {
 
   /** The host is killed: what it was writing is there, or not, or in pieces. */
   crash(): void {
-    const { dice, weather } = this.#world;
+    const { dice, faults } = this.#world;
     for (const { name, kind, bytes, done } of this.#pending) {
       if (kind === 'move') this.#movedUntold.add(name);
-      if (bytes && weather.strikes('torn-write')) {
+      if (bytes && faults.occurs('torn-write')) {
         this.#harm(name, bytes);
       } else if (dice.chance(0.5)) done();
       else if (bytes) this.#leaveDraft(name, bytes);
@@ -122,13 +122,13 @@ export class SimDisk {
 
   async #read(tether: Tether, name: string): Promise<Buffer | undefined> {
     await this.#moment(tether);
-    const { weather } = this.#world;
-    if (weather.strikes('disk-unreadable')) {
+    const { faults } = this.#world;
+    if (faults.occurs('disk-unreadable')) {
       this.#unreadable += 1;
       throw systemError('EIO');
     }
     const bytes = this.#files.get(name);
-    if (bytes && weather.strikes('disk-rot')) this.#harm(name, bytes);
+    if (bytes && faults.occurs('disk-rot')) this.#harm(name, bytes);
     return this.#files.get(name);
   }
 
@@ -160,10 +160,10 @@ export class SimDisk {
 
   /** A disk that refuses goes on refusing for a while. */
   #refused(): string {
-    const { clock, dice, weather } = this.#world;
+    const { clock, dice, faults } = this.#world;
     if (clock.now() < this.#refusal.until) return this.#refusal.code;
     for (const [code, kind] of Object.entries(refusals) as [string, FaultKind][]) {
-      if (!weather.strikes(kind)) continue;
+      if (!faults.occurs(kind)) continue;
       this.#refusal = { code, until: clock.now() + dice.between(0, 15_000) };
       return code;
     }
@@ -200,8 +200,8 @@ export class SimDisk {
   }
 
   #moment(tether: Tether): Promise<void> {
-    const { dice, weather } = this.#world;
-    if (weather.strikes('disk-slow')) return tether.pause(dice.between(500, 3_000));
+    const { dice, faults } = this.#world;
+    if (faults.occurs('disk-slow')) return tether.pause(dice.between(500, 3_000));
     // Mostly what is asked for lies in the system's own memory.
     return dice.chance(0.7) ? Promise.resolve() : tether.pause(dice.between(0, 2));
   }

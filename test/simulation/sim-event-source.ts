@@ -30,18 +30,18 @@ export class SimEventSource implements RemoteServer {
   }
 
   receive(request: HttpRequest, reply: Reply): void {
-    const { weather } = this.#world;
+    const { faults } = this.#world;
     const isPost = request.method === 'POST';
     const stream = this.#streams.get(request.url.searchParams.get('session') ?? '');
-    if (weather.strikes('http-503-before-effect')) return settle(reply, 503);
-    if (isPost && weather.strikes('http-429')) return settle(reply, 429);
+    if (faults.occurs('http-503-before-effect')) return settle(reply, 503);
+    if (isPost && faults.occurs('http-429')) return settle(reply, 429);
     if (isPost && (stream === undefined || stream.isOver)) return settle(reply, 404);
-    if (weather.strikes('http-hang')) return;
+    if (faults.occurs('http-hang')) return;
     if (stream === undefined) return this.#open(reply);
     const message = JSON.parse(String(request.body)) as Request;
     const isNotification = message.id === undefined;
     // The message is taken whether or not we are told so.
-    if (!isNotification || !weather.strikes('http-hang-notification')) settle(reply, 202);
+    if (!isNotification || !faults.occurs('http-hang-notification')) settle(reply, 202);
     if (!isNotification) this.#answer(message, stream);
   }
 
@@ -50,36 +50,36 @@ export class SimEventSource implements RemoteServer {
     const session = String(this.#lastSession);
     this.#streams.set(session, stream);
     stream.head(200, { 'content-type': 'text/event-stream' });
-    if (!this.#world.weather.strikes('hang-initialize')) {
+    if (!this.#world.faults.occurs('hang-initialize')) {
       stream.data(`event: endpoint\ndata: /messages?session=${session}\n\n`);
     }
     this.#live(stream);
   }
 
   #live(stream: Reply): void {
-    const { clock, dice, weather } = this.#world;
+    const { clock, dice, faults } = this.#world;
     clock.later(dice.between(1_000, 20_000), () => {
       if (stream.isOver) return;
-      if (weather.strikes('stream-end')) return stream.end();
-      if (weather.strikes('exit-idle')) return stream.fail('ECONNRESET');
-      if (weather.strikes('garbage-line')) stream.data('data: have a nice day\n\n');
-      if (weather.strikes('server-request')) say(stream, { id: 'q', method: 'ping' });
+      if (faults.occurs('stream-end')) return stream.end();
+      if (faults.occurs('exit-idle')) return stream.fail('ECONNRESET');
+      if (faults.occurs('garbage-line')) stream.data('data: have a nice day\n\n');
+      if (faults.occurs('server-request')) say(stream, { id: 'q', method: 'ping' });
       this.#live(stream);
     });
   }
 
   #answer(message: Request, stream: Reply): void {
-    const { weather } = this.#world;
+    const { faults } = this.#world;
     switch (message.method) {
       case 'initialize':
-        if (weather.strikes('hang-initialize')) return;
+        if (faults.occurs('hang-initialize')) return;
         return this.#respond(message, greeting(this.#model), stream);
       case 'ping':
-        if (weather.strikes('hang-ping')) return;
+        if (faults.occurs('hang-ping')) return;
         return this.#respond(message, { result: {} }, stream);
       case 'tools/list':
-        if (weather.strikes('hang-list')) return;
-        if (weather.strikes('changed-definition')) this.#definition += 1;
+        if (faults.occurs('hang-list')) return;
+        if (faults.occurs('changed-definition')) this.#definition += 1;
         return this.#respond(message, toolList(this.#definition), stream);
       case 'tools/call':
         return this.#call(message, stream);
@@ -95,11 +95,11 @@ export class SimEventSource implements RemoteServer {
   }
 
   #respond({ id }: Request, answer: Answer, stream: Reply): void {
-    const { dice, weather } = this.#world;
-    if (weather.strikes('unknown-id')) say(stream, { id: 1_000_000, ...forged });
-    if (weather.strikes('foreign-id')) say(stream, { id: foreignForm(id, dice), ...forged });
+    const { dice, faults } = this.#world;
+    if (faults.occurs('unknown-id')) say(stream, { id: 1_000_000, ...forged });
+    if (faults.occurs('foreign-id')) say(stream, { id: foreignForm(id, dice), ...forged });
     say(stream, { id, ...answer });
-    if (weather.strikes('duplicate-answer')) say(stream, { id, ...forged });
+    if (faults.occurs('duplicate-answer')) say(stream, { id, ...forged });
   }
 }
 

@@ -47,14 +47,14 @@ export class SimHttp {
   }
 
   #send(tether: Tether, request: HttpRequest, listener: HttpListener): HttpInFlight {
-    const { clock, dice, weather } = this.#world;
+    const { clock, dice, faults } = this.#world;
     const reply = new Reply(this.#world, listener, () => void this.#open.delete(reply));
     this.#open.add(reply);
     clock.later(dice.between(0, 5), () => {
       if (reply.isOver || tether.isCut) return;
-      if (weather.strikes('http-refused')) return reply.fail('ECONNREFUSED');
+      if (faults.occurs('http-refused')) return reply.fail('ECONNREFUSED');
       listener.sent();
-      if (weather.strikes('http-reset-unread')) return reply.fail('ECONNRESET');
+      if (faults.occurs('http-reset-unread')) return reply.fail('ECONNRESET');
       clock.later(dice.between(0, 5), () => {
         if (!reply.isOver || dice.chance(0.5)) this.#serverAt(request.url).receive(request, reply);
       });
@@ -70,14 +70,14 @@ export function executeOver(
   reply: Reply,
   finished: (answer: Answer) => void,
 ): void {
-  const { weather } = world;
-  if (weather.strikes('http-reset-before-effect')) return reply.fail('ECONNRESET');
-  if (weather.strikes('hang-call')) return;
+  const { faults } = world;
+  if (faults.occurs('http-reset-before-effect')) return reply.fail('ECONNRESET');
+  if (faults.occurs('hang-call')) return;
   // A closed stream is the cancellation; a server may notice or not.
-  const isRunning = () => !reply.isOver || weather.strikes('late-answer');
+  const isRunning = () => !reply.isOver || faults.occurs('late-answer');
   execute(world, call, isRunning, (answer) => {
-    if (weather.strikes('http-reset-after-effect')) return reply.fail('ECONNRESET');
-    if (!weather.strikes('hang-after-effect')) finished(answer);
+    if (faults.occurs('http-reset-after-effect')) return reply.fail('ECONNRESET');
+    if (!faults.occurs('hang-after-effect')) finished(answer);
   });
 }
 
@@ -110,10 +110,10 @@ export class Reply {
 
   /** The body or a part of it, in pieces cut anywhere; a drip takes its time for each. */
   data(text: string): void {
-    const { dice, weather } = this.#world;
+    const { dice, faults } = this.#world;
     const bytes = Buffer.from(text);
-    const drips = weather.strikes('slow-drip');
-    const pieces = drips || weather.strikes('torn-chunks') ? dice.between(2, 6) : 1;
+    const drips = faults.occurs('slow-drip');
+    const pieces = drips || faults.occurs('torn-chunks') ? dice.between(2, 6) : 1;
     const pieceBytes = Math.ceil(bytes.length / pieces);
     for (let start = 0; start < bytes.length; start += pieceBytes) {
       const piece = bytes.subarray(start, start + pieceBytes);

@@ -1,8 +1,9 @@
-// A simulated MCP server on its pipes: an ordinary server of either era until the weather strikes.
+// A simulated MCP server on its pipes: an ordinary server of either era until a fault happens.
 // At every step of the protocol it can die, hang, freeze, talk nonsense, answer twice, late, with a
 // foreign id or with half a line; it can print log lines around an answer, or garbage for minutes.
 // Frames arrive as the shipped code has really written them.
 
+import type { FaultKind } from './fault-injection.ts';
 import type { Program, SimChild } from './sim-child.ts';
 import {
   type Answer,
@@ -17,7 +18,6 @@ import {
   type ServerModel,
   toolList,
 } from './sim-server.ts';
-import type { FaultKind } from './weather.ts';
 import type { World } from './world.ts';
 
 /** Ids that the host has never given out. */
@@ -69,11 +69,11 @@ export class SimProgram implements Program {
 
   begin(process: SimChild): void {
     this.#child = process;
-    const { clock, dice, weather } = this.#world;
-    if (weather.strikes('exit-at-start')) return this.#die();
+    const { clock, dice, faults } = this.#world;
+    if (faults.occurs('exit-at-start')) return this.#die();
     process.complain(`${this.#model.name} starts as ${process.pid}`);
-    if (weather.strikes('hang-spawned')) this.#isFrozen = true;
-    const slowMs = weather.strikes('slow-start') ? dice.between(100, 6_000) : 0;
+    if (faults.occurs('hang-spawned')) this.#isFrozen = true;
+    const slowMs = faults.occurs('slow-start') ? dice.between(100, 6_000) : 0;
     clock.later(slowMs, () => {
       this.#isReady = true;
       for (const text of this.#waiting.splice(0)) this.line(text);
@@ -83,18 +83,18 @@ export class SimProgram implements Program {
 
   /** Now and then something happens to a process although nobody asks anything of it. */
   #idle(): void {
-    const { clock, dice, weather } = this.#world;
+    const { clock, dice, faults } = this.#world;
     clock.later(dice.between(500, 6_000), () => {
       if (!this.#child?.isAlive) return;
-      if (weather.strikes('exit-idle')) return this.#die();
-      if (weather.strikes('freeze')) this.#isFrozen = true;
-      if (weather.strikes('stop-reading')) this.#child.stopReading();
-      if (weather.strikes('close-stdin')) this.#child.breakStdin();
-      if (weather.strikes('close-stdout')) this.#child.closeStdout();
-      if (weather.strikes('list-changed')) this.#notify('notifications/tools/list_changed', {});
-      if (weather.strikes('server-request')) this.#ask();
-      if (weather.strikes('strange-notification')) this.#notify(dice.pick(inheritedNames), {});
-      if (weather.strikes('garbage-flood')) this.#flood(clock.now() + longestFloodMs);
+      if (faults.occurs('exit-idle')) return this.#die();
+      if (faults.occurs('freeze')) this.#isFrozen = true;
+      if (faults.occurs('stop-reading')) this.#child.stopReading();
+      if (faults.occurs('close-stdin')) this.#child.breakStdin();
+      if (faults.occurs('close-stdout')) this.#child.closeStdout();
+      if (faults.occurs('list-changed')) this.#notify('notifications/tools/list_changed', {});
+      if (faults.occurs('server-request')) this.#ask();
+      if (faults.occurs('strange-notification')) this.#notify(dice.pick(inheritedNames), {});
+      if (faults.occurs('garbage-flood')) this.#flood(clock.now() + longestFloodMs);
       this.#idle();
     });
   }
@@ -139,16 +139,16 @@ export class SimProgram implements Program {
   }
 
   #initialized(): void {
-    if (this.#world.weather.strikes('hang-initialized')) this.#isFrozen = true;
+    if (this.#world.faults.occurs('hang-initialized')) this.#isFrozen = true;
   }
 
   #unlessStruck(kind: FaultKind, act: () => void): void {
-    if (!this.#world.weather.strikes(kind)) act();
+    if (!this.#world.faults.occurs(kind)) act();
   }
 
   #greet(id: unknown, answer: Answer, hang: FaultKind): void {
     if (this.#hasGreeted) return this.#unlessStruck('hang-ping', () => this.#answer(id, answer));
-    if (this.#world.weather.strikes('exit-before-greeting')) return this.#die();
+    if (this.#world.faults.occurs('exit-before-greeting')) return this.#die();
     if (this.#model.isSilent && 'error' in answer) return;
     this.#unlessStruck(hang, () => {
       this.#hasGreeted = 'result' in answer;
@@ -157,7 +157,7 @@ export class SimProgram implements Program {
   }
 
   #list(id: unknown): void {
-    const isRefused = this.#world.weather.strikes('failed-list');
+    const isRefused = this.#world.faults.occurs('failed-list');
     const refused: Answer = { error: { code: -32_603, message: 'the list is out of order' } };
     this.#answer(id, isRefused ? refused : toolList(this.#definition));
   }
@@ -165,20 +165,20 @@ export class SimProgram implements Program {
   // --- calls -------------------------------------------------------------------------------
 
   #call(id: unknown, request: Request): void {
-    const { clock, ledger, weather } = this.#world;
+    const { clock, ledger, faults } = this.#world;
     const call = received(this.#world, this.#model, request, {
       pid: this.#child?.pid ?? 0,
       definition: this.#definition,
     });
     this.#working.add(id);
-    if (weather.strikes('exit-before-effect')) return this.#die();
-    if (weather.strikes('hang-call')) return;
+    if (faults.occurs('exit-before-effect')) return this.#die();
+    if (faults.occurs('hang-call')) return;
     this.#progress(request.params?._meta?.progressToken);
-    const isRunning = () => this.#isUp && (this.#working.has(id) || weather.strikes('late-answer'));
+    const isRunning = () => this.#isUp && (this.#working.has(id) || faults.occurs('late-answer'));
     execute(this.#world, call, isRunning, (answer) => {
-      if (weather.strikes('exit-after-effect')) return this.#die();
-      if (weather.strikes('hang-after-effect')) return;
-      if (!this.#working.delete(id) && !weather.strikes('late-answer')) return;
+      if (faults.occurs('exit-after-effect')) return this.#die();
+      if (faults.occurs('hang-after-effect')) return;
+      if (!this.#working.delete(id) && !faults.occurs('late-answer')) return;
       if (this.#answer(id, answer)) ledger.answeredAt.set(call.run, clock.now());
     });
   }
@@ -201,20 +201,20 @@ export class SimProgram implements Program {
 
   // --- saying something --------------------------------------------------------------------
 
-  /** The answer, or what the weather makes of it. True if it is printed whole. */
+  /** The answer, or what a fault makes of it. True if it is printed whole. */
   #answer(id: unknown, answer: Answer): boolean {
-    const { dice, weather } = this.#world;
-    if (weather.strikes('garbage-line')) this.#print('Listening on port 3000, have a nice day\n');
-    if (weather.strikes('unknown-id')) this.#respond(inventedId + dice.between(0, 99), forged);
-    if (weather.strikes('foreign-id')) this.#respond(this.#foreign(id), forged);
+    const { dice, faults } = this.#world;
+    if (faults.occurs('garbage-line')) this.#print('Listening on port 3000, have a nice day\n');
+    if (faults.occurs('unknown-id')) this.#respond(inventedId + dice.between(0, 99), forged);
+    if (faults.occurs('foreign-id')) this.#respond(this.#foreign(id), forged);
     const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
-    if (weather.strikes('half-line-death')) {
+    if (faults.occurs('half-line-death')) {
       this.#print(text.slice(0, dice.between(1, text.length - 1)));
       this.#die();
       return false;
     }
-    if (weather.strikes('damaged-answer')) return this.#print(`${text.slice(0, -1)},\n`) && false;
-    if (weather.strikes('oversized-line')) {
+    if (faults.occurs('damaged-answer')) return this.#print(`${text.slice(0, -1)},\n`) && false;
+    if (faults.occurs('oversized-line')) {
       const padding = ' '.repeat(this.#frameBytes);
       return this.#print(`${text.slice(0, -1)}${padding}}\n`) && false;
     }
@@ -222,14 +222,14 @@ export class SimProgram implements Program {
     this.#probes.delete(id);
     const isPrinted = this.#print(`${this.#logLines()}${text}\n${this.#logLines()}`);
     if (isPrinted) this.#saidAt = this.#world.clock.now();
-    if (weather.strikes('duplicate-answer')) this.#respond(id, forged);
+    if (faults.occurs('duplicate-answer')) this.#respond(id, forged);
     return isPrinted;
   }
 
   /** What a server logs around an answer; in one piece with it. */
   #logLines(): string {
-    const { dice, weather } = this.#world;
-    return weather.strikes('log-lines') ? 'a log line\n'.repeat(dice.between(1, mostLogLines)) : '';
+    const { dice, faults } = this.#world;
+    return faults.occurs('log-lines') ? 'a log line\n'.repeat(dice.between(1, mostLogLines)) : '';
   }
 
   #respond(id: unknown, answer: Answer): void {
@@ -252,7 +252,7 @@ export class SimProgram implements Program {
   }
 
   #die(): void {
-    this.#child?.exit(this.#world.weather.exit());
+    this.#child?.exit(this.#world.faults.exit());
   }
 
   // --- ids that are not those of a call of ours ------------------------------------------------

@@ -40,7 +40,7 @@ export class SimRemote implements RemoteServer {
     if (request.method === 'DELETE') return this.#goodbye(request, reply);
     const message = JSON.parse(String(request.body)) as Request;
     if (message.id === undefined) return this.#notified(reply);
-    if (this.#world.weather.strikes('http-hang')) return;
+    if (this.#world.faults.occurs('http-hang')) return;
     this.#answer(message, reply);
   }
 
@@ -52,18 +52,18 @@ export class SimRemote implements RemoteServer {
 
   /** Decided by the status line alone, before the message is looked at. */
   #turnsAway({ method, headers }: HttpRequest, reply: Reply): boolean {
-    const { weather } = this.#world;
+    const { faults } = this.#world;
     if (method === 'DELETE') return false;
-    if (weather.strikes('session-404')) this.#sessions.clear();
+    if (faults.occurs('session-404')) this.#sessions.clear();
     const session = headers['mcp-session-id'];
     const status =
       session !== undefined && !this.#sessions.has(session)
         ? 404
-        : weather.strikes('http-503-before-effect')
+        : faults.occurs('http-503-before-effect')
           ? 503
-          : weather.strikes('http-429')
+          : faults.occurs('http-429')
             ? 429
-            : weather.strikes('http-401')
+            : faults.occurs('http-401')
               ? 401
               : 0;
     if (status === 0) return false;
@@ -73,7 +73,7 @@ export class SimRemote implements RemoteServer {
   }
 
   #stream(reply: Reply): void {
-    const { clock, dice, weather } = this.#world;
+    const { clock, dice, faults } = this.#world;
     if (this.#model.era === 'modern' || dice.chance(0.2)) {
       reply.head(405);
       return reply.end();
@@ -82,11 +82,11 @@ export class SimRemote implements RemoteServer {
     const speak = (): void => {
       clock.later(dice.between(1_000, 20_000), () => {
         if (reply.isOver) return;
-        if (weather.strikes('stream-end')) return reply.end();
-        if (weather.strikes('list-changed')) {
+        if (faults.occurs('stream-end')) return reply.end();
+        if (faults.occurs('list-changed')) {
           reply.data(event({ method: 'notifications/tools/list_changed' }));
         }
-        if (weather.strikes('server-request')) reply.data(event({ id: 'q', method: 'ping' }));
+        if (faults.occurs('server-request')) reply.data(event({ id: 'q', method: 'ping' }));
         speak();
       });
     };
@@ -94,33 +94,33 @@ export class SimRemote implements RemoteServer {
   }
 
   #goodbye({ headers }: HttpRequest, reply: Reply): void {
-    if (this.#world.weather.strikes('http-hang')) return;
+    if (this.#world.faults.occurs('http-hang')) return;
     this.#sessions.delete(headers['mcp-session-id'] ?? '');
     reply.head(200);
     reply.end();
   }
 
   #notified(reply: Reply): void {
-    if (this.#world.weather.strikes('http-hang-notification')) return;
+    if (this.#world.faults.occurs('http-hang-notification')) return;
     reply.head(202);
     reply.end();
   }
 
   #answer(message: Request, reply: Reply): void {
-    const { weather } = this.#world;
+    const { faults } = this.#world;
     switch (message.method) {
       case 'server/discover':
-        if (weather.strikes('hang-discover')) return;
+        if (faults.occurs('hang-discover')) return;
         return this.#greet(message, reply);
       case 'initialize':
-        if (weather.strikes('hang-initialize')) return;
+        if (faults.occurs('hang-initialize')) return;
         return this.#greet(message, reply);
       case 'ping':
-        if (weather.strikes('hang-ping')) return;
+        if (faults.occurs('hang-ping')) return;
         return this.#respond(message, { result: {} }, reply);
       case 'tools/list':
-        if (weather.strikes('hang-list')) return;
-        if (weather.strikes('changed-definition')) this.#definition += 1;
+        if (faults.occurs('hang-list')) return;
+        if (faults.occurs('changed-definition')) this.#definition += 1;
         return this.#respond(message, toolList(this.#definition), reply);
       case 'tools/call':
         return this.#call(message, reply);
@@ -132,7 +132,7 @@ export class SimRemote implements RemoteServer {
   }
 
   #greet(message: Request, reply: Reply): void {
-    if (this.#world.weather.strikes('http-404')) {
+    if (this.#world.faults.occurs('http-404')) {
       this.#world.deniedModern.add(this.#model.name);
       reply.head(404);
       return reply.end();
@@ -152,7 +152,7 @@ export class SimRemote implements RemoteServer {
     const definition = this.#definition;
     const call = received(this.#world, this.#model, message, { pid: 0, definition });
     executeOver(this.#world, call, reply, (answer) => {
-      if (this.#world.weather.strikes('http-503-after-effect')) {
+      if (this.#world.faults.occurs('http-503-after-effect')) {
         reply.head(503);
         return reply.end();
       }
@@ -167,21 +167,21 @@ export class SimRemote implements RemoteServer {
     reply: Reply,
     headers: Readonly<Record<string, string>> = {},
   ): void {
-    const { dice, weather } = this.#world;
+    const { dice, faults } = this.#world;
     if (dice.chance(0.6)) {
       reply.head(200, { ...headers, ...json });
       const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
-      const isGarbage = weather.strikes('http-garbage');
+      const isGarbage = faults.occurs('http-garbage');
       if (isGarbage) this.#world.deniedModern.add(this.#model.name);
       reply.data(isGarbage ? '<html>Gateway</html>' : text);
       return reply.end();
     }
     reply.head(200, { ...headers, ...events });
-    if (weather.strikes('stream-end')) return reply.end();
-    if (weather.strikes('unknown-id')) reply.data(event({ id: 1_000_000, ...forged }));
-    if (weather.strikes('foreign-id')) reply.data(event({ id: foreignForm(id, dice), ...forged }));
+    if (faults.occurs('stream-end')) return reply.end();
+    if (faults.occurs('unknown-id')) reply.data(event({ id: 1_000_000, ...forged }));
+    if (faults.occurs('foreign-id')) reply.data(event({ id: foreignForm(id, dice), ...forged }));
     reply.data(event({ id, ...answer }));
-    if (weather.strikes('duplicate-answer')) reply.data(event({ id, ...forged }));
+    if (faults.occurs('duplicate-answer')) reply.data(event({ id, ...forged }));
     reply.end();
   }
 }

@@ -126,16 +126,16 @@ export function execute(
   isRunning: () => boolean,
   finished: (answer: Answer) => void,
 ): void {
-  const { clock, dice, ledger, weather } = world;
-  const workMs = weather.strikes('slow-answer') ? dice.between(500, 20_000) : dice.between(0, 40);
+  const { clock, dice, ledger, faults } = world;
+  const workMs = faults.occurs('slow-answer') ? dice.between(500, 20_000) : dice.between(0, 40);
   const isSplit = dice.chance(0.2);
   const finish = (): void => {
     if (!isRunning()) return;
-    const isRefused = weather.strikes('rpc-error');
+    const isRefused = faults.occurs('rpc-error');
     const outcome: Outcome = {
       call,
       at: clock.now(),
-      isError: isRefused || weather.strikes('tool-error'),
+      isError: isRefused || faults.occurs('tool-error'),
       ttlMs: call.tool === 'read' && dice.chance(0.5) ? dice.pick([1_000, 10_000, 60_000]) : 0,
       isPublic: dice.chance(0.5),
     };

@@ -1,15 +1,15 @@
-// One run from one seed: a world, a fleet, the shipped host with those who use it, and a judge over all
-// of it. First the storm, in which the host itself may be killed and come back; then, in most runs,
-// calm weather, in which every server must come back to life; then the end of the host, after which
-// nothing may be left. Some runs end in the storm.
+// One run from one seed: a virtual world, a set of servers, the shipped host with its users, and a judge over
+// all of it. First a time with faults, in which the host itself may be killed and restarted; then, in most
+// runs, a time without new faults, in which every server must answer again; then the end of the host, after
+// which nothing may be left. Some runs end during the faults.
 
+import type { FaultKind } from './fault-injection.ts';
 import { drawFleet } from './fleet.ts';
 import { Judge, type Violation } from './invariants.ts';
 import { drawPeople } from './people.ts';
 import { Dice } from './random.ts';
 import { type Realm, Reign } from './reign.ts';
 import { run } from './virtual-clock.ts';
-import type { FaultKind } from './weather.ts';
 import { World } from './world.ts';
 
 export interface SimulationOptions {
@@ -109,11 +109,11 @@ class Simulation {
   }
 
   async #storm(): Promise<void> {
-    const { clock, disk, weather } = this.#world;
+    const { clock, disk, faults } = this.#world;
     const endsAt = this.#minutes * 60_000;
     while (clock.now() < endsAt) {
       await this.#pass(Math.min(killEveryMs, endsAt - clock.now()), () => false);
-      if (clock.now() >= endsAt || !weather.strikes('host-killed')) continue;
+      if (clock.now() >= endsAt || !faults.occurs('host-killed')) continue;
       // Anywhere, or in the middle of a write.
       if (this.#dice.chance(0.7)) await this.#pass(killEveryMs, () => disk.isWriting);
       this.#reign.kill();
@@ -139,7 +139,7 @@ class Simulation {
   async #recover(): Promise<void> {
     const { operators, workload } = this.#reign;
     operators.end();
-    this.#world.weather.calm();
+    this.#world.faults.stop();
     this.#world.trace.add('calm');
     // What operators had begun is theirs to end, so that what is ejected stays so.
     await this.#pass(recoveryMs, () => operators.pending.size === 0);
@@ -200,7 +200,7 @@ class Simulation {
   }
 
   #report(): SimulationReport {
-    const { clock, ledger, trace, weather } = this.#world;
+    const { clock, ledger, trace, faults } = this.#world;
     const { step, violations, book } = this.#judge;
     return {
       seed: this.#seed,
@@ -209,8 +209,8 @@ class Simulation {
       simulatedMs: clock.now(),
       calls: book.count,
       ledgerSize: ledger.size,
-      faultsByKind: weather.counts,
-      exits: weather.exits,
+      faultsByKind: faults.counts,
+      exits: faults.exits,
       violations,
       trace: trace.lines,
     };

@@ -3,8 +3,8 @@
 
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
+import { faultKinds } from './fault-injection.ts';
 import type { SimulationReport } from './simulate.ts';
-import { faultKinds } from './weather.ts';
 
 export class Tally {
   readonly #reports: SimulationReport[] = [];

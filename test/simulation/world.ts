@@ -8,6 +8,7 @@ import { Fault } from '../../src/kernel/fault.ts';
 import type { Disk } from '../../src/store/disk.ts';
 import type { ChildListener, ChildSpec, Spawn } from '../../src/supervise/child.ts';
 import type { HttpClient } from '../../src/upstream/http/http-client.ts';
+import { FaultInjection, type FaultKind } from './fault-injection.ts';
 import { Ledger, type LedgerLine } from './ledger.ts';
 import { Dice } from './random.ts';
 import { SimChild } from './sim-child.ts';
@@ -20,7 +21,6 @@ import type { ServerModel, SimEra } from './sim-server.ts';
 import { Tether } from './tether.ts';
 import { Trace } from './trace.ts';
 import { VirtualClock } from './virtual-clock.ts';
-import { type FaultKind, Weather } from './weather.ts';
 
 /** Told what happens outside the host. */
 export interface Watcher {
@@ -51,7 +51,7 @@ export const frameBytes = 4_096;
 export class World {
   readonly clock = new VirtualClock();
   readonly dice: Dice;
-  readonly weather: Weather;
+  readonly faults: FaultInjection;
   readonly trace: Trace;
   readonly ledger: Ledger;
   readonly disk: SimDisk;
@@ -62,7 +62,10 @@ export class World {
   readonly left = new Set<SimChild>();
   /** Remote servers that have answered a probe of the modern era with something else, for once. */
   readonly deniedModern = new Set<string>();
-  /** Servers whose program was replaced by one that may speak other eras than the entry says; it stays so. */
+  /**
+   * Programs that were replaced by one that may speak other eras than the entry says; it stays so. By what is
+   * run: servers of one command run one program, and share what is kept of it.
+   */
   readonly replaced = new Map<string, Omit<ServerModel, 'name'>>();
   readonly #watcher: Watcher;
   readonly #jitter: Dice;
@@ -74,7 +77,7 @@ export class World {
   constructor({ seed, without, isTraceKept = false }: WorldOptions, watcher: Watcher) {
     const seeds = new Dice(seed);
     this.#jitter = seeds.fork(1);
-    this.weather = new Weather(seeds.fork(2), without);
+    this.faults = new FaultInjection(seeds.fork(2), without);
     this.dice = seeds.fork(3);
     this.trace = new Trace(this.clock, isTraceKept);
     this.#watcher = watcher;
@@ -85,7 +88,7 @@ export class World {
     });
     this.disk = new SimDisk(this);
     this.http = new SimHttp(this, (url) => this.#remoteAt(url));
-    this.#changeWeather();
+    this.#changeFaultRate();
     this.#changeWallClock();
   }
 
@@ -114,13 +117,13 @@ export class World {
   // --- processes ---------------------------------------------------------------------------
 
   async #spawn(tether: Tether, spec: ChildSpec, listener: ChildListener): Promise<SimChild> {
-    const { dice, weather } = this;
-    const ms = weather.strikes('spawn-slow') ? dice.between(100, 3_000) : dice.between(0, 20);
+    const { dice, faults } = this;
+    const ms = faults.occurs('spawn-slow') ? dice.between(100, 3_000) : dice.between(0, 20);
     await tether.pause(ms);
     // The machine has no more of something: not the server's fault, and the real edge says so.
-    if (weather.strikes('spawn-eagain')) throw cannotSpawn(spec, 'overloaded', 'EAGAIN');
-    if (weather.strikes('spawn-emfile')) throw cannotSpawn(spec, 'overloaded', 'EMFILE');
-    if (weather.strikes('spawn-refused')) throw cannotSpawn(spec, 'unavailable', 'EACCES');
+    if (faults.occurs('spawn-eagain')) throw cannotSpawn(spec, 'overloaded', 'EAGAIN');
+    if (faults.occurs('spawn-emfile')) throw cannotSpawn(spec, 'overloaded', 'EMFILE');
+    if (faults.occurs('spawn-refused')) throw cannotSpawn(spec, 'unavailable', 'EACCES');
     const before = [...this.left].filter(({ name }) => name === spec.name);
     const child = this.#process(tether, spec, listener);
     this.left.add(child);
@@ -131,10 +134,11 @@ export class World {
 
   #process(tether: Tether, { name, args }: ChildSpec, listener: ChildListener): SimChild {
     let definition = this.#definitions.get(name) ?? 1;
-    if (this.weather.strikes('changed-definition')) definition += 1;
+    if (this.faults.occurs('changed-definition')) definition += 1;
     this.#definitions.set(name, definition);
-    if (this.weather.strikes('changed-era')) this.replaced.set(name, drawProgram(this.dice));
-    const model = { name, era: args[0] as SimEra, ...this.replaced.get(name) };
+    const run = args.join(' ');
+    if (this.faults.occurs('changed-era')) this.replaced.set(run, drawProgram(this.dice));
+    const model = { name, era: args[0] as SimEra, ...this.replaced.get(run) };
     const program = new SimProgram(this, model, definition, frameBytes);
     this.#lastPid += 1;
     return new SimChild(this, { name, pid: this.#lastPid, program, listener, tether });
@@ -157,13 +161,13 @@ export class World {
 
   // --- what befalls everything -------------------------------------------------------------
 
-  #changeWeather(): void {
-    this.clock.later(this.weather.change(), () => this.#changeWeather());
+  #changeFaultRate(): void {
+    this.clock.later(this.faults.change(), () => this.#changeFaultRate());
   }
 
   #changeWallClock(): void {
     this.clock.later(this.dice.between(10_000, 60_000), () => {
-      if (this.weather.strikes('wall-jump')) {
+      if (this.faults.occurs('wall-jump')) {
         this.clock.jumpWall(this.dice.pick([-1, 1]) * this.dice.pick(jumpsMs));
       }
       this.#changeWallClock();

@@ -2,7 +2,7 @@
 // connect and decides when and how it ends, so that each order of events can be told as a story.
 
 import { Fault } from '../../src/kernel/fault.ts';
-import type { Connect } from '../../src/supervise/life.ts';
+import type { Connect } from '../../src/supervise/supervised.ts';
 import type { Described } from '../../src/supervise/supervisor.ts';
 
 export class FakeConnection implements Described {

@@ -2,7 +2,7 @@
 // such a disk as a subject of the store suite.
 
 import type { Disk } from '../../src/store/disk.ts';
-import { FilesStore } from '../../src/store/file-store.ts';
+import { FileStore } from '../../src/store/file-store.ts';
 import type { StoreSubject } from './store-suite/subject.ts';
 
 export class FakeDisk implements Disk {
@@ -56,7 +56,7 @@ export const onFakeDisk: StoreSubject = {
   place: () => {
     const disk = new FakeDisk();
     return {
-      open: (clock) => new FilesStore({ disk, clock, report: () => {} }),
+      open: (clock) => new FileStore({ disk, clock, report: () => {} }),
       refuse: (isRefusing) => {
         for (const operation of ['replace', 'remove'] as const) {
           if (isRefusing) disk.failing[operation] = 'ENOSPC';

@@ -1,7 +1,13 @@
 // The gateway as the HTTP front sees it, played by a test: every request, message and session that
 // comes through the door is written down, and answered when and how the test says.
 
-import type { Front, Outlet, Reply, Session, Underway } from '../../src/downstream/contract.ts';
+import type {
+  GatewayForTransports,
+  Outlet,
+  Reply,
+  Session,
+  Underway,
+} from '../../src/downstream/contract.ts';
 import type { Principal } from '../../src/policy/principal.ts';
 import { legacyVersions } from '../../src/wire/eras.ts';
 import type { Frame } from '../../src/wire/frames.ts';
@@ -31,7 +37,7 @@ export const result = (id: unknown, value: unknown = {}) =>
 export const note = (method: string, params: unknown = {}) =>
   frame({ jsonrpc: '2.0', method, params });
 
-export class FakeFront implements Front {
+export class FakeFront implements GatewayForTransports {
   readonly asked: Asked[] = [];
   readonly notified_: Message[] = [];
   readonly sessions: FakeSession[] = [];

@@ -63,6 +63,7 @@ export function newHost<Name extends string>(
       const added = configFromObject({ mcpServers: { [name]: entry } }, around);
       return added.config.mcpServers[name] as ServerConfig;
     },
+    readConfig: (input) => configFromObject(input, around),
     release: async () => {},
   });
   return { clock, host, servers, others, events, store: kept, config: loaded.config };

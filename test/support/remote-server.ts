@@ -3,8 +3,8 @@
 
 import type { Fault } from '../../src/kernel/fault.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
-import { connectHttp, type HttpParts } from '../../src/upstream/http/http-connection.ts';
-import { connectSse } from '../../src/upstream/http/sse-2024-connection.ts';
+import { connectHttp, connectSse } from '../../src/upstream/http/connect-http.ts';
+import type { HttpParts } from '../../src/upstream/http/http-parts.ts';
 import type { EraKnowledge } from '../../src/upstream/negotiate.ts';
 import type { Era } from '../../src/wire/eras.ts';
 import type { Message } from '../../src/wire/scan.ts';
@@ -26,6 +26,7 @@ export function remoteServer(
   const lost: Fault[] = [];
   const noise: string[] = [];
   const notifications: Message[] = [];
+  let missed = 0;
   const parts: HttpParts = {
     server: 'docs',
     url: new URL('https://docs.example/mcp?v=1'),
@@ -35,6 +36,7 @@ export function remoteServer(
     clock,
     identity: { name: 'holdfast', version: '0.1.0' },
     capabilities: '{}',
+    startTimeoutMs: 60_000,
     first,
     eras: {
       known: async () => eras,
@@ -53,10 +55,14 @@ export function remoteServer(
     lastWords: () => {},
     notification: (message) => notifications.push(message),
     asked: (message) => asked.push(message),
+    missed: () => {
+      missed += 1;
+    },
     noise: (kind) => noise.push(kind),
   });
   connecting.catch(() => {});
-  return { http, clock, eras: () => eras, lost, noise, notifications, asked, abort, connecting };
+  const counted = { eras: () => eras, missed: () => missed };
+  return { http, clock, ...counted, lost, noise, notifications, asked, abort, connecting };
 }
 
 export type World = ReturnType<typeof remoteServer> & { readonly connection: Connection };

@@ -22,6 +22,7 @@ describe('the declarations of the library', () => {
     const host = types.find(({ name }) => name === 'Host');
     const members = host?.members.map(({ name }) => name.slice('Host.'.length)).sort();
     expect(members).toEqual([
+      'apply',
       'cacheStats',
       'call',
       'callCommand',

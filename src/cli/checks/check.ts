@@ -1,5 +1,5 @@
-// What a check comes to. A finding is something to repair and always says how; a note is a fact about
-// this machine that explains something later; everything else is fine.
+// The result of a check. A finding is a problem and always has a remedy; a note is a fact about
+// this machine that may explain something; everything else is ok.
 
 export type Check =
   | { readonly kind: 'ok'; readonly subject: string; readonly text: string }

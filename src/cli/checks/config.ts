@@ -1,5 +1,5 @@
-// Checks of the config file: is there one, is everything in it understood, and does every server have
-// what it needs to run? One that its owner has switched off is as it should be.
+// Checks of the config file: does it exist, is everything in it valid, and does every server have
+// what it needs to run? A server that is disabled by its entry is not a problem.
 
 import type { LoadedConfig } from '../../config/loaded.ts';
 import { addFirstServer } from '../../config/no-servers.ts';
@@ -42,6 +42,6 @@ function checkDisabled({ name, cause, isSwitchedOff }: DisabledServer): Check {
   return finding(
     name,
     `disabled: ${cause}`,
-    `complete it, or switch '${name}' off with "disabled": true`,
+    `correct the entry of '${name}', or disable it with "disabled": true`,
   );
 }

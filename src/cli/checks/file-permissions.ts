@@ -1,5 +1,5 @@
-// Checks of who may read and write our files. The config decides which programs run, and the state
-// directory holds what was said about servers: neither may be in other people's hands.
+// Checks who may read and write our files. The config decides which programs run, and the state
+// directory has the output of servers: other users must not have access to either.
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
@@ -13,7 +13,7 @@ export async function checkConfigFile(file: string): Promise<readonly Check[]> {
   return [
     finding(
       'config',
-      `${file} can be written by ${whom}, and it decides what runs`,
+      `${file} can be written by ${whom}, but it decides which programs run`,
       `chmod go-w '${file}'`,
     ),
   ];
@@ -40,7 +40,7 @@ export async function checkStateDirectory(
     );
   }
   if ((await writable(folder)) === false) {
-    return finding('state', `${folder} cannot be written`, `chmod u+rwx '${folder}'`);
+    return finding('state', `${folder} is not writable`, `chmod u+rwx '${folder}'`);
   }
   if (ownUid !== undefined && (stats.mode & 0o077) !== 0) {
     return finding('state', `${folder} is open to other users`, `chmod 700 '${folder}'`);
@@ -48,15 +48,15 @@ export async function checkStateDirectory(
   return ok('state', folder);
 }
 
-/** It is made when it is first needed; can it be? */
+/** It is created when it is first needed; this checks whether that is possible. */
 async function checkFutureDirectory(folder: string): Promise<Check> {
   let above = dirname(folder);
   while ((await stat(above).catch(unlessMissing)) === undefined) above = dirname(above);
-  if (await writable(above)) return ok('state', `${folder} (made when it is needed)`);
+  if (await writable(above)) return ok('state', `${folder} (created when it is needed)`);
   return finding(
     'state',
-    `${folder} cannot be made, because ${above} cannot be written`,
-    'set HOLDFAST_STATE to a directory that can be made',
+    `${folder} cannot be created, because ${above} is not writable`,
+    'set HOLDFAST_STATE to a directory that can be created',
   );
 }
 
@@ -67,7 +67,7 @@ function writable(folder: string): Promise<boolean> {
   );
 }
 
-/** Whatever keeps us from seeing it keeps us from using it. */
+/** Any error that hides it also prevents its use. */
 function unlessMissing(): undefined {
   return undefined;
 }

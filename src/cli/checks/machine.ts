@@ -1,5 +1,6 @@
-// Checks of the machine itself: is Node new enough, and what can hold a server's processes together
-// here when we die? A weak hold is a note and no finding: everything works, one promise is smaller.
+// Checks of the machine itself: is Node new enough, and which containment ends a server's processes
+// when the host dies? A weak containment is a note, not a finding: everything works, with a weaker
+// promise.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Containment } from '../../supervise/child.ts';
@@ -13,9 +14,10 @@ export function checkNode(version: string): Check {
 }
 
 const holds: Readonly<Record<Containment, string>> = {
-  pidns: 'pidns: the kernel ends all processes of a server with it',
-  cgroup: 'cgroup: the kernel knows all processes of a server, and they are ended together',
-  marker: 'marker: processes that a server leaves behind are found by a mark in their environment',
+  pidns: 'pidns: the kernel ends all processes of a server together',
+  cgroup: 'cgroup: the kernel tracks all processes of a server, and they are ended together',
+  marker:
+    'marker: processes that a server leaves behind are found by a marker in their environment',
   group: 'group: processes that leave the process group of a server may outlive it',
 };
 
@@ -31,6 +33,9 @@ export async function checkContainment(
   });
   const kind = await spawner.containment();
   return kind === 'group'
-    ? note('processes', `${holds[kind]}; Linux with /proc or pid namespaces holds more`)
+    ? note(
+        'processes',
+        `${holds[kind]}; Linux with /proc or pid namespaces has stronger containment`,
+      )
     : ok('processes', holds[kind]);
 }

@@ -39,10 +39,10 @@ describe('a tool that is not offered under its name #name-owner', () => {
         kind: 'note',
         subject: 'fi1es',
         text: expect.stringMatching(
-          /^tool "fi1es__x" can be taken for that of files; to change it/,
+          /^tool "fi1es__x" can be confused with that of files; to change it/,
         ),
       },
     ]);
-    expect(world.host.status().servers[0]?.cause).toMatch(/^tool "fi1es__x" can be taken for/);
+    expect(world.host.status().servers[0]?.cause).toMatch(/^tool "fi1es__x" can be confused with/);
   });
 });

@@ -1,6 +1,7 @@
-// What stands behind the address of a remote server. One harmless request tells more than a failed handshake
-// does: whether the name exists, whether anybody listens, what is wrong with the certificate, and what was
-// answered instead of MCP. The words are those of every other message about a remote server.
+// Finds out what is at the address of a remote server. One harmless request shows more than a
+// failed handshake: whether the name exists, whether anything listens, what is wrong with the
+// certificate, and what was answered instead of MCP. The messages are the same as everywhere else
+// for remote servers.
 
 import type { RemoteServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -16,7 +17,7 @@ import {
 
 const longestProbeMs = 5_000;
 
-/** Undefined if nothing speaks against an MCP server there. */
+/** Undefined if an MCP server may be there. */
 export async function addressProblem(
   name: string,
   server: RemoteServerConfig,
@@ -29,7 +30,7 @@ export async function addressProblem(
     case 'silent':
       return {
         text: `${shownAddress(url)} did not answer within ${longestProbeMs / 1_000} s`,
-        remedy: 'check the address, and whether the server there is busy',
+        remedy: 'check the address, and whether that server is overloaded',
       };
     case 'failed':
       return networkProblem(url, outcome.error);
@@ -38,7 +39,7 @@ export async function addressProblem(
   }
 }
 
-/** What every server may be asked at any time without anything coming of it. */
+/** A request that has no effect on any server at any time. */
 const harmless = '{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}';
 
 function questionFor({ url: text, type, headers }: RemoteServerConfig): HttpRequest {

@@ -1,7 +1,7 @@
-// Checks of single servers. First what can be seen from outside: is the command there, does the address
-// answer? Then, unless that is not wanted, the real thing: each server is started as a call would start
-// it, greeted, asked for its tools, and ended. Several at a time, but not all at once: forty servers
-// that start together would only show that the machine is slow.
+// Checks of single servers. First from outside: does the command exist, does the address answer?
+// Then, unless --no-start is given, each server is started as a call would start it, initialized,
+// asked for its tools, and stopped. Several at a time, but not all at once: forty servers that
+// start together would only show that the machine is slow.
 
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
@@ -22,9 +22,9 @@ export interface ServerChecks {
   readonly config: Config;
   readonly env: Environment;
   readonly clock: Clock;
-  /** Makes the handshakes; null: nothing is started. */
+  /** Does the handshakes; null: no server is started. */
   readonly host: HostForCommands | null;
-  /** Told who has begun and who is done. */
+  /** Called when a server's check begins and ends. */
   readonly progress: (name: string, step: 'began' | 'done') => void;
 }
 
@@ -36,7 +36,7 @@ export async function checkServers(checks: ServerChecks): Promise<readonly Check
     progress(name, 'began');
     const check = await checkServer(name, server, checks, http);
     progress(name, 'done');
-    return redacted(check, redactorFor(server, env));
+    return redacted(check, redactorFor([server], env));
   };
   const checking = Object.entries(config.mcpServers).map(async (entry) => {
     if (host === null) return await turns.run(() => look(entry));
@@ -46,7 +46,7 @@ export async function checkServers(checks: ServerChecks): Promise<readonly Check
   return await Promise.all(checking);
 }
 
-/** Each holds a file or a socket open. */
+/** Each uses an open file or a socket. */
 const looksAtOnce = 32;
 
 async function checkServer(
@@ -91,9 +91,9 @@ async function checkCommand(
 
 // --- a real start --------------------------------------------------------------------------
 
-/** More about a failure than the handshake itself knows. */
+/** More about a failure than the handshake itself shows. */
 interface Explanation {
-  /** Instead of the words of the fault. */
+  /** Replaces the message of the fault. */
   readonly text?: string;
   readonly remedy: string;
 }
@@ -132,7 +132,7 @@ function greetingText({ protocolVersion, tools }: ServerStatus): string {
 /** The whole line: the folder decides what a relative path means. */
 function byHand({ command, args, cwd }: StdioServerConfig): string {
   const line = [command, ...args].map(shellWord).join(' ');
-  return `repair what it says, or try it by hand: cd ${shellWord(cwd)} && ${line}`;
+  return `fix the cause, or run it by hand: cd ${shellWord(cwd)} && ${line}`;
 }
 
 function shellWord(word: string): string {

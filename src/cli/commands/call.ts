@@ -1,6 +1,6 @@
-// holdfast call: one call of one tool. The answer's text goes to standard output and nothing else
-// does, so that it can be piped; with --json it is the server's result, byte for byte. While the
-// answer is awaited, a terminal shows what is being waited for.
+// holdfast call: calls one tool once. Only the text of the result goes to standard output, so that
+// it can be piped; with --json it is the server's result, byte for byte. While the command waits, a
+// terminal shows what it waits for.
 
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Progress } from '../../host/call-result.ts';
@@ -24,8 +24,8 @@ The arguments are one JSON object, sent byte for byte; or key=value pairs, where
 that is JSON counts as JSON (limit=5, all=true, tags='["a"]') and anything else as a string;
 or - to read a JSON object from standard input. Nested keys need the JSON form.
 
-Text is printed as it is, other content as one line each; --json prints the server's whole
-result unchanged, or {"fault": …} if there is none.
+Text is printed unchanged, other content as one line each; --json prints the server's whole
+result unchanged, or {"fault": …} if there is no result.
 
 Examples:
   holdfast call files/read_text_file path=README.md
@@ -36,7 +36,7 @@ export function addCall(program: Command, perform: Perform): void {
   program
     .command('call')
     .summary('call a tool')
-    .description('Call a tool of a server and print what it answers.')
+    .description('Call a tool of a server and print the result.')
     .argument('<SERVER/TOOL>', 'the tool')
     .argument('[ARGUMENTS...]', "JSON, key=value pairs, or '-'")
     .option(
@@ -76,23 +76,23 @@ async function call(
       ...progressOptions(shell, live, address),
     });
     live.clear();
-    // Before the servers are stopped: some take their time to end.
+    // Printed before the servers are stopped, because some take long to end.
     return isJson ? printRaw(shell, result) : await printShown(shell, result, address);
   });
 }
 
-/** For a word without a tool: says which tool was meant, if that can be told. */
+/** For a word without a tool: reports which tool was probably meant. */
 function refuse(word: string): (standalone: Standalone) => Promise<never> {
   return async (standalone) => {
     const { refuseExposedName } = await import('../exposed-name.ts');
     await refuseExposedName(standalone, 'call', word);
-    // Throws where there is no such server, with the names that there are.
+    // Throws if there is no such server, with the names of those that exist.
     standalone.host.requireServer(word);
     throw namesNoTool(word, word);
   };
 }
 
-/** Checked here, so that what is wrong is said before anything is started. */
+/** Checked here, so that mistakes are reported before anything is started. */
 async function argumentsFrom(
   shell: Shell,
   source: ArgumentSource,
@@ -103,7 +103,7 @@ async function argumentsFrom(
     return argumentsFromText(source.kind === 'text' ? source.text : await everythingFrom(shell));
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'invalid_request') throw error;
-    const detail = `${error.message}; what it takes: holdfast tools ${server}/${tool}`;
+    const detail = `${error.message}; see its arguments with: holdfast tools ${server}/${tool}`;
     throw new Fault(error.code, detail, { server, tool });
   }
 }
@@ -118,7 +118,7 @@ async function everythingFrom({ stdin, interrupt }: Shell): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Asking for progress changes the request, so it is asked for only if somebody sees it. */
+/** Requesting progress changes the request, so it is requested only if it is shown. */
 function progressOptions(
   { err }: Shell,
   live: LiveLine,
@@ -143,7 +143,7 @@ function waitText(event: HostEvent, { server, tool }: ToolAddress): string {
 
 function printRaw({ out }: Shell, result: Buffer): number {
   const text = result.toString('utf8');
-  // Whoever reads it byte for byte is no terminal.
+  // Only output that is not a terminal needs to be byte for byte.
   out.write(out.isTerminal ? printableJson(oneLine(result).toString('utf8')) : result);
   out.write('\n');
   const { isError } = JSON.parse(text) as { isError?: unknown };
@@ -161,14 +161,14 @@ async function printShown(
   if (resultType !== undefined && resultType !== 'complete') {
     complain(
       shell,
-      `${server}/${tool} answered with "${resultType}", which a command line cannot go on with; see it with --json`,
+      `${server}/${tool} answered with "${resultType}", which the command line does not support; print it with --json`,
     );
     return exitCodes.failed;
   }
   if (!isError) return exitCodes.ok;
   complain(
     shell,
-    `${server}/${tool} says that this is an error · next: holdfast tools ${server}/${tool}`,
+    `${server}/${tool} returned an error (isError) · next: holdfast tools ${server}/${tool}`,
   );
   return exitCodes.failed;
 }

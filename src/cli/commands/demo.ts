@@ -1,6 +1,6 @@
-// holdfast demo: what the library does, shown in a few seconds on two small servers of our own. The
-// scenes play in `demo/`; this file sets the stage, clears it, and says how to go on. Nothing is left
-// behind, and the exit code is 1 if anything that was claimed did not hold.
+// holdfast demo: shows in a few seconds what the library does, with two small example servers. The
+// scenes are in `demo/`; this file prepares them, cleans up, and prints what to do next. Nothing is
+// left behind, and the exit code is 1 if any claim did not hold.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ import type { Shell } from '../shell.ts';
 import { orInterrupted, withHostOf } from '../standalone.ts';
 
 const help = `
-Two small servers are started and killed while they work; you see what their callers are told.
+Two small servers are started and killed while they work; the output shows what their callers get.
 With --json: {"ok", "scenes": [{"title", "facts": [{"ok", "text"}]}]}.
 
 Example:
@@ -28,8 +28,8 @@ Example:
 export function addDemo(program: Command, perform: Perform): void {
   program
     .command('demo')
-    .summary('see it work, in a few seconds')
-    .description('Show what Holdfast does, on two small servers of its own.')
+    .summary('show in a few seconds what Holdfast does')
+    .description('Show what Holdfast does, with two small example servers.')
     .addHelpText('after', help)
     .action((_options: unknown, command: Command) => perform(command, demo));
 }
@@ -63,11 +63,11 @@ async function play(
   const options = { isReadOnly: true, onEvent: (event: HostEvent) => void events.push(event) };
   await withHostOf(shell, loaded, options, async ({ host }) => {
     const stage = { host, narration, ledger };
-    // What a scene would say of servers that are being stopped is no finding.
+    // Results of a scene while its servers are being stopped are not findings.
     for (const scene of [oneStartForMany, readThatSurvives, writeThatTellsTheTruth]) {
       await orInterrupted(shell, scene(stage));
     }
-    // The events of the last call are still on their way to us.
+    // The events of the last call have not been delivered yet.
     await new Promise((resolve) => setImmediate(resolve));
     if (!isJson) showStatus(shell, host, events);
   });
@@ -76,13 +76,13 @@ async function play(
 function showStatus({ out, clock }: Shell, host: Host, history: HostEvent[]): void {
   const view = { status: host.status(), history, now: clock.wallNow() };
   const { calls } = view.status;
-  out.line(`\n${out.style('bold', 'What status says now')}`);
+  out.line(`\n${out.style('bold', 'The status now')}`);
   for (const line of serverTable(view, out.style, out)) out.line(line);
   const sum = `${calls.total} calls: ${calls.ok} answered, ${calls.faults} fault, ${calls.replays} repeated`;
   out.line(out.style('dim', sum));
 }
 
-/** The bundled servers, as a config has them. */
+/** The bundled servers as config entries. */
 function demoServers(bankEnv: Readonly<Record<string, string>>) {
   const entry = (name: string) => ({ command: process.execPath, args: [serverFile(name)] });
   return {
@@ -100,8 +100,11 @@ function howToGoOn({ out: { style }, cwd }: Shell): string[] {
     `    "${name}": { "command": "node", "args": [${JSON.stringify(serverFile(name))}]${more} }`;
   return [
     '',
-    style('bold', 'Go on with your own servers'),
-    style('dim', 'Save this as holdfast.json, or name the file of another client with --config:'),
+    style('bold', 'Try it yourself'),
+    style(
+      'dim',
+      'Save this as holdfast.json, or use the config file of another client with --config:',
+    ),
     '',
     '{',
     '  "mcpServers": {',
@@ -118,7 +121,7 @@ function howToGoOn({ out: { style }, cwd }: Shell): string[] {
   ];
 }
 
-/** How this very program is run again: by its name where it is installed, else by its file. */
+/** How this program can be run again: by its name if it is installed, else by its file. */
 function ownCommand(cwd: string): string {
   const file = process.argv[1] ?? '';
   if (basename(file) === 'holdfast') return 'holdfast';

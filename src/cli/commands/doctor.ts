@@ -1,6 +1,6 @@
-// holdfast doctor: everything that can be checked. Each server is really started, greeted and ended again,
-// unless --no-start says otherwise; nothing is left running and nothing is written. Each finding says what
-// to do about it; if there is one the exit code is 1.
+// holdfast doctor: runs all checks. Each server is started, initialized and stopped again, unless
+// --no-start is given; nothing is left running and nothing is written. Each finding says what to do
+// about it; if there is one the exit code is 1.
 
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
@@ -17,10 +17,11 @@ import { orInterrupted, withHostOf } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
-Checked are Node, the config file, its servers, the permissions of the config file and the state
-directory, and what holds server processes together on this machine. Every server is started as
-a call would start it, greeted, asked for its tools, and ended again, and tools that clients
-would not get under their names are told; with --no-start only its command or address is looked at. The exit code is 1 if there is something to repair.
+This checks Node, the config file and its servers, the permissions of the config file and the state
+directory, and how server processes are contained on this machine. Every server is started as a call
+would start it, asked for its tools, and stopped again, and tools that clients do not get under
+their own names are reported; with --no-start only the command or address is checked. The exit code
+is 1 if a problem was found.
 With --json: {"ok", "checks": [{"kind": "ok" | "note" | "finding", "subject", "text", "remedy"?}]}.
 
 Examples:
@@ -28,7 +29,7 @@ Examples:
   holdfast doctor --no-start --config ~/.cursor/mcp.json`;
 
 interface DoctorOptions {
-  /** Commander's word for the absence of --no-start. */
+  /** Commander's name for the absence of --no-start. */
   readonly start: boolean;
 }
 
@@ -36,8 +37,8 @@ export function addDoctor(program: Command, perform: Perform): void {
   program
     .command('doctor')
     .summary('check the config, the servers and the permissions')
-    .description('Check the config, start every server once, and say what to repair.')
-    .option('--no-start', 'start no server: look only at commands and addresses')
+    .description('Check the config, start every server once, and report what to fix.')
+    .option('--no-start', 'start no server: check only commands and addresses')
     .addHelpText('after', help)
     .action(({ start }: DoctorOptions, command: Command) =>
       perform(command, (invocation) => doctor(invocation, start)),
@@ -116,7 +117,7 @@ async function serverChecks(
   );
 }
 
-/** What the servers have just listed, seen together: does every tool get to clients under its name? */
+/** The lists of all servers together: do clients get every tool under its own name? */
 function withNames(host: HostForGateway, config: LoadedConfig['config']) {
   return async (checks: readonly Check[]): Promise<readonly Check[]> => {
     const { checkNames } = await import('../checks/names.ts');

@@ -1,6 +1,6 @@
-// holdfast search: tools by words, across all servers, the best first. What a gateway has kept is
-// searched without starting its server, and marked with its age. Finding nothing is an answer like any
-// other; the exit code is 3 only if no server could be asked.
+// holdfast search: finds tools by words, across all servers, the best first. Stored lists are
+// searched without starting their servers, and shown with their age. Finding nothing is a normal
+// answer; the exit code is 3 only if every server failed.
 
 import { type Command, InvalidArgumentError } from 'commander';
 import type { SearchHit } from '../../catalog/search.ts';
@@ -15,10 +15,10 @@ import { orInterrupted, withHost } from '../standalone.ts';
 import { printTools } from '../tool-list.ts';
 
 const help = `
-Lists that a gateway has kept are searched without starting their servers, and marked with their
+Lists that a gateway has stored are searched without starting the servers, and shown with their
 age; --fresh starts every server and reads its list now.
 With --json: {"hits": [{"server", "tool", "description", "score"}], "total", "errors": [fault …]};
-a hit of a kept list has "kept": {"listedAt": milliseconds since 1970 or null}.
+a hit of a stored list has "kept": {"listedAt": milliseconds since 1970 or null}.
 
 Examples:
   holdfast search read a file
@@ -28,7 +28,7 @@ export function addSearch(program: Command, perform: Perform): void {
   program
     .command('search')
     .summary('find tools by words, across all servers')
-    .description('Find the tools that fit the words best, across all servers.')
+    .description('Find the tools that match the words best, across all servers.')
     .argument('<WORDS...>', 'what the tool should do')
     .option('--limit <N>', 'how many to show', count, 10)
     .option('--fresh', 'start the servers and read their lists now')
@@ -45,7 +45,7 @@ interface SearchOptions {
 
 function count(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected a whole number from 1 on');
+  throw new InvalidArgumentError('Expected a whole number of at least 1');
 }
 
 function search(
@@ -91,15 +91,15 @@ function printOutcome(shell: Shell, { outcome, kept }: Searched, words: string):
       const tools = hits.map((hit) => ({ ...hit, name: hit.tool, ...markOf(hit, kept) }));
       printTools(shell, tools, 'search --fresh');
       if (total > hits.length) {
-        remark(shell, `${total - hits.length} more fit; show them with --limit ${total}`);
+        remark(shell, `${total - hits.length} more match; show them with --limit ${total}`);
       }
       return;
     }
     case 'no_match':
-      return remark(shell, `no tool fits '${words}'; all of them: holdfast tools`);
+      return remark(shell, `no tool matches '${words}'; list all tools with: holdfast tools`);
     case 'empty_query':
-      return remark(shell, `'${words}' has no word to look for; try: holdfast search read file`);
+      return remark(shell, `'${words}' has no word to search for; try: holdfast search read file`);
     case 'empty_corpus':
-      return remark(shell, 'there is no tool to search in; see: holdfast tools');
+      return remark(shell, 'there are no tools to search; see: holdfast tools');
   }
 }

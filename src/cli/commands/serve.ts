@@ -1,7 +1,7 @@
-// holdfast serve: the gateway, on HTTP or, for one client, on its own standard streams. It runs until
-// it is told to stop, or, on stdio, until its client is gone; then it ends its servers and leaves
-// nothing behind. What a person needs to connect a client is printed when it listens, and a token that
-// this start made is shown in there, this once.
+// holdfast serve: the gateway, over HTTP or, for one client, on its own standard streams. It runs
+// until it is stopped, or, on stdio, until its client disconnects; then it stops its servers and
+// leaves nothing behind. When it listens, it prints the config for a client, with the token if this
+// start created one; the token is shown only this once.
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -22,12 +22,13 @@ import { loadedConfig, openHost } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
-HTTP: MCP at /mcp (both eras), the 2024 transport at /sse, /healthz and /readyz.
-With --json it prints one line when it listens: {"url", "listen", "token", "pid"}; "url" is for
-clients on this machine, "listen" is the real HOST:PORT, "token" is null unless this start made one. It ends on SIGINT or SIGTERM with exit code 0, after the calls under way have
-been answered (drainMs in the config); a second signal ends it at once. With --stdio it also ends when
-its input has ended and everything it was asked has been answered. A changed config takes effect at its
-next start.
+HTTP: MCP at /mcp (all versions), the 2024 transport at /sse; also /healthz and /readyz.
+With --json it prints one line when it listens: {"url", "listen", "token", "tokenKept", "pid"};
+"url" is for clients on this machine, "listen" is the actual HOST:PORT, "token" is null unless this
+start created one. It ends on SIGINT or SIGTERM with exit code 0, after the running calls have been
+answered (drainMs in the config); a second signal ends it at once. With --stdio it also ends when
+its input has ended and all requests have been answered.
+A changed config takes effect at the next start.
 
 Examples:
   holdfast serve
@@ -45,7 +46,7 @@ export function addServe(program: Command, perform: Perform): void {
     .summary('run the gateway: one MCP endpoint in front of all servers')
     .description('Run the gateway: one MCP endpoint in front of every configured server.')
     .option('--listen <HOST:PORT>', 'where to listen, instead of http.listen of the config')
-    .option('--stdio', 'speak MCP on standard input and output instead, for one client')
+    .option('--stdio', 'serve one client with MCP on standard input and output instead')
     .addHelpText('after', help)
     .action((options: ServeOptions, command: Command) =>
       perform(command, (invocation) => serve(invocation, options)),
@@ -57,7 +58,7 @@ async function serve(invocation: Invocation, options: ServeOptions): Promise<num
   if (options.stdio === true && options.listen !== undefined) {
     throw new Fault(
       'invalid_request',
-      '--stdio and --listen exclude each other: with --stdio nothing listens; leave one out, see: holdfast serve --help',
+      '--stdio and --listen cannot be combined: with --stdio nothing listens; see: holdfast serve --help',
     );
   }
   const code = await underInit(shell);
@@ -75,13 +76,13 @@ async function underInit(shell: Shell): Promise<number | undefined> {
   if (outcome.kind === 'ended') return outcome.code;
   remark(
     shell,
-    'running as process 1, which must collect the processes that others leave behind, and this Node cannot: ' +
+    'running as process 1, which must reap orphaned processes, and this version of Node cannot: ' +
       'start the container with an init (docker run --init), or use Node 22.15 or later',
   );
   return undefined;
 }
 
-/** The same for a config that is there already. */
+/** The same for a config that is loaded already. */
 export async function serveConfig(
   invocation: Invocation,
   loaded: LoadedConfig,
@@ -103,7 +104,7 @@ export async function serveConfig(
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
     host.startPinned();
-    if (options.stdio === true) return await serveStreams(host, gateway, loaded, shell);
+    if (options.stdio === true) return await serveStreams(host, gateway, shell);
     await serveHttp(host, gateway, loaded, invocation, options.listen);
     return exitCodes.ok;
   } finally {
@@ -127,12 +128,7 @@ const stdioDrainMs = 1_500;
 /** How long the client may take to read the last answers. */
 const lastWordsMs = 500;
 
-async function serveStreams(
-  host: OpenedHost,
-  gateway: Gateway,
-  { config }: LoadedConfig,
-  shell: Shell,
-): Promise<number> {
+async function serveStreams(host: OpenedHost, gateway: Gateway, shell: Shell): Promise<number> {
   const { startStdio } = await import('../../downstream/stdio/stdio-front.ts');
   const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
   const { holdUpServers } = await import('../../downstream/outgoing/hold-up.ts');
@@ -144,16 +140,16 @@ async function serveStreams(
   const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held };
   const front = startStdio(parts);
   await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
-  const hurriedMs = Math.min(config.drainMs, stdioDrainMs);
+  const hurriedMs = Math.min(host.config.drainMs, stdioDrainMs);
   interrupt.arrived.then(() => drainAfterSignal(gateway, hurriedMs, shell)).catch(ignored);
-  const drainMs = interrupt.signal.aborted ? hurriedMs : config.drainMs;
+  const drainMs = interrupt.signal.aborted ? hurriedMs : host.config.drainMs;
   const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
   const [isRead] = await Promise.all([front.close(lastWordsMs), host.close()]);
   if (!isRead) shell.out.giveUp();
   return lost === 'not-reading' ? exitCodes.unavailable : exitCodes.ok;
 }
 
-/** Whoever pressed Ctrl-C is told what is waited for, and how to wait no longer. */
+/** After Ctrl-C, prints what is being waited for, and how to stop at once. */
 function drainAfterSignal(gateway: Gateway, drainMs: number, shell: Shell): Promise<void> {
   const drained = gateway.drain(drainMs);
   const { err, interrupt } = shell;
@@ -222,7 +218,7 @@ async function serveHttp(
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
   await interrupt.arrived;
-  const drained = drainAfterSignal(gateway, config.drainMs, shell);
+  const drained = drainAfterSignal(gateway, host.config.drainMs, shell);
   front.drain();
   await drained;
   await Promise.all([front.close(), host.close()]);

@@ -1,8 +1,7 @@
-// holdfast status: what state the servers are in and, with one named, what happened to it. Looking
-// changes nothing: no server is started and nothing is written. It reads the config and the event log that
-// all commands of this user share, so it knows which servers there are and what happened to them last; a
-// gateway that runs now cannot be asked, and the page says so. Of the disk it says what can be seen
-// without writing.
+// holdfast status: the states of the servers and, with one named, its recent events. It starts no
+// server and writes nothing. It reads the config and the event log that all commands of this user
+// share; it does not contact a running gateway, and says so. Disk problems are reported as far as
+// they can be seen without writing.
 
 import type { Command } from 'commander';
 import type { Clock } from '../../kernel/clock.ts';
@@ -19,10 +18,10 @@ import { ownStateDirectory } from '../state-directory.ts';
 
 const help = `
 With --json: {"version", "instance", "config", "servers": [{"name", "state", "cause", …}], …};
-"instance" is null: a running gateway cannot be asked from here, so states and counts are not its own;
-"cause" and "stderr" are those of the last failure in the event log. With a server named, "servers"
-holds only that one and "timeline" its latest events. --watch --json prints one such line for each
-change.
+"instance" is null: this command does not contact a running gateway, so states and counts are not the
+gateway's; "cause" and "stderr" are those of the last failure in the event log. With a server named,
+"servers" has only that one and "timeline" its latest events. --watch --json prints one such line
+for each change.
 
 Examples:
   holdfast status
@@ -32,10 +31,12 @@ Examples:
 export function addStatus(program: Command, perform: Perform): void {
   program
     .command('status')
-    .summary("show the servers' states, or the story of one")
-    .description("Show the servers' states; with a server named, its timeline.")
+    .summary('show the states of all servers, or the details of one')
+    .description(
+      "Show the servers' states; with a server named, its state, recent events and recent stderr.",
+    )
     .argument('[SERVER]', 'a server')
-    .option('--watch', 'keep showing it until Ctrl-C')
+    .option('--watch', 'keep it up to date until Ctrl-C')
     .addHelpText('after', help)
     .action(
       (server: string | undefined, { watch: isWatched }: { watch?: boolean }, command: Command) =>
@@ -53,7 +54,7 @@ async function status(
   return await withHost(shell, { configFile, isReadOnly: true }, async (standalone) => {
     const view = await viewOf(shell, standalone, stateDir);
     const isKnown = view.status.servers.some(({ name }) => name === server);
-    // Says what it says of every unknown name, with the nearest ones.
+    // The same message as for every unknown name, with the nearest names.
     if (server !== undefined && !isKnown) standalone.host.requireServer(server);
     if (!isWatched) {
       print(invocation, view, server);
@@ -64,7 +65,9 @@ async function status(
   });
 }
 
-/** The host that was made to look has no disk of its own: the one looked at is that of the others. */
+/**
+ * The host of this command has no disk; the disk that is checked is that of the state directory.
+ */
 async function viewOf(shell: Shell, standalone: Standalone, stateDir: string): Promise<StatusView> {
   const { host, loaded } = standalone;
   const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
@@ -94,7 +97,7 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
 
 const keptEvents = 200;
 
-/** The host that was made to look is no instance anybody could talk to. */
+/** The host of this command is not an instance that anybody could connect to. */
 function jsonText({ status, history }: StatusView, server: string | undefined): string {
   const whole = { ...status, instance: null, startedBy: null, uptimeMs: null };
   if (server === undefined) return printableJson(JSON.stringify(whole));
@@ -108,7 +111,7 @@ function jsonText({ status, history }: StatusView, server: string | undefined): 
 
 const betweenLooksMs = 1_000;
 
-/** Shows it again whenever it has changed, until an interrupt or nobody reads. */
+/** Prints it again whenever it has changed, until an interrupt or until nobody reads the output. */
 async function watch(
   { shell, isJson }: Invocation,
   server: string | undefined,
@@ -121,7 +124,7 @@ async function watch(
     const view = await look();
     const text = isJson ? jsonText(view, server) : page(view, server, shell).join('\n');
     const isScreen = out.isTerminal && !isJson;
-    // On a screen the ages tick; elsewhere only what happened is worth another page.
+    // On a terminal the ages are updated; elsewhere only new events are printed.
     const mark =
       isScreen || isJson
         ? text
@@ -135,9 +138,9 @@ async function watch(
   if (out.isTerminal) out.line();
 }
 
-/** Painted over in place, because clearing first would flicker. */
+/** Overwritten in place, because clearing first would flicker. */
 function repainted(text: string, style: Style, isFirst: boolean): string {
-  const lines = `${text}\n\n${style('dim', 'Ctrl-C ends this')}`.replaceAll('\n', '\u001b[K\n');
+  const lines = `${text}\n\n${style('dim', 'Press Ctrl-C to stop')}`.replaceAll('\n', '\u001b[K\n');
   return `${isFirst ? '\u001b[2J' : ''}\u001b[H${lines}\u001b[K\n\u001b[J`;
 }
 

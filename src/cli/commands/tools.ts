@@ -1,8 +1,8 @@
-// holdfast tools: what there is to call. Without a name, every tool of every server; with a server,
-// its tools; with a tool, everything known about it. What a gateway has kept is shown with its age, and
-// only servers of which nothing is kept are started. A server that cannot be asked is one line on
-// standard error and hides nobody else's tools: only if no server could be asked is the exit code
-// not 0 (3 where they failed, 2 where the config disables them all).
+// holdfast tools: lists tools. Without a name, every tool of every server; with a server, its
+// tools; with a tool, its details. Stored lists are shown with their age, and only servers without
+// a stored list are started. A server that fails is one line on standard error, and the tools of
+// the others are still shown: the exit code is not 0 only if every server failed (3 if they failed,
+// 2 if the config disables them all).
 
 import type { Command } from 'commander';
 import type { KeptMark, ToolDefinition } from '../../host/discovery.ts';
@@ -19,12 +19,12 @@ import { partialAddress, type ToolAddress } from '../tool-address.ts';
 import { printTools } from '../tool-list.ts';
 
 const help = `
-Lists that a gateway has kept are shown without starting their servers, and marked with their
-age; --fresh starts every server and reads its list now. A server without a kept list is started,
-and may take as long as its startTimeoutMs.
-A server that cannot be asked is reported on standard error; the others are listed all the
-same, with exit code 0. With --json: {"tools": [{"server", "name", …}], "errors": [fault …]};
-a tool of a kept list has "kept": {"listedAt": milliseconds since 1970 or null}. For one tool:
+Lists that a gateway has stored are shown with their age, without starting the servers; --fresh
+starts every server and reads its list now. A server without a stored list is started, which may
+take as long as its startTimeoutMs.
+A server that fails is reported on standard error; the others are still listed, with exit code 0.
+With --json: {"tools": [{"server", "name", …}], "errors": [fault …]}; a tool of a stored list
+has "kept": {"listedAt": milliseconds since 1970 or null}. For one tool:
 {"server", "tool": its definition, "replay": {"replay", "ground"}, "kept"?}.
 
 Examples:
@@ -64,7 +64,7 @@ function tools(
     }
     let definitions = await orInterrupted(shell, host.tools(server, { kept }));
     const isMissing = tool !== undefined && !definitions.some(({ name }) => name === tool);
-    // What is not in an old list may be in a new one.
+    // A tool that is missing in an old list may be in a new one.
     if (isMissing) definitions = await orInterrupted(shell, host.tools(server));
     live.clear();
     const mark = host.keptMark(server);

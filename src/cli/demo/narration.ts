@@ -1,5 +1,5 @@
-// How the demonstration is told: scene by scene, while it happens, to a person; or as a list of
-// facts, when it is over, to a program. Every fact was looked at and holds or does not.
+// Prints the demonstration: scene by scene, while it runs, for a person; or as a list of facts at
+// the end, for a program. Every fact is checked and either holds or does not.
 
 import { printableLine } from '../../kernel/printable.ts';
 import type { Output } from '../output.ts';
@@ -15,12 +15,12 @@ export interface Scene {
   readonly facts: readonly Fact[];
 }
 
-/** Every line of a scene starts with a mark at this depth and its text behind it. */
+/** Every line of a scene starts with a mark at this depth, followed by its text. */
 const indent = '   ';
 const widestLine = 100;
 
 export class Narration {
-  /** Null keeps the story to itself. */
+  /** Null prints nothing. */
   readonly #out: Output | null;
   readonly #scenes: { readonly title: string; readonly facts: Fact[] }[] = [];
 
@@ -43,7 +43,7 @@ export class Narration {
     out?.line(`\n${out.style('cyan', number)}${out.style('bold', title)}`);
   }
 
-  /** What is about to happen, or what somebody was told. */
+  /** What is about to happen, or what a caller got. */
   tell(text: string): void {
     const out = this.#out;
     if (out !== null) this.#print('', text, (line) => out.style('dim', line));
@@ -54,7 +54,7 @@ export class Narration {
     out?.line(`${indent}${out.style('red', '⚡')} kill -9 ${pid}`);
   }
 
-  /** What came of it. */
+  /** The result. */
   fact(ok: boolean, text: string): void {
     this.#scenes.at(-1)?.facts.push({ ok, text });
     const out = this.#out;

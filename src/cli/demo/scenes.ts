@@ -1,6 +1,6 @@
-// The demonstration itself: three things that happen to every set of MCP servers, and what a caller
-// sees of them here. Nothing is staged: the servers are real processes, they are really killed while
-// they work, and what is claimed is looked up in the answers, in `status` and in the bank's own ledger.
+// The scenes of the demonstration: three things that happen to every set of MCP servers, and what a
+// caller sees. Nothing is simulated: the servers are real processes that are killed while they
+// work, and every claim is checked in the answers, in `status` and in the bank's own ledger.
 
 import { existsSync, readFileSync } from 'node:fs';
 import type { CallResult } from '../../host/call-result.ts';
@@ -12,7 +12,7 @@ import type { Narration } from './narration.ts';
 export interface Stage {
   readonly host: Host;
   readonly narration: Narration;
-  /** The file in which the bank books its deposits. */
+  /** The file in which the bank records its deposits. */
   readonly ledger: string;
 }
 
@@ -20,7 +20,7 @@ const callers = 25;
 
 export async function oneStartForMany({ host, narration }: Stage): Promise<void> {
   narration.scene('One start for many callers');
-  narration.tell(`${callers} callers want weather/forecast at the same moment; it is not running.`);
+  narration.tell(`${callers} callers call weather/forecast at the same time; it is not running.`);
   const calls = Array.from({ length: callers }, () =>
     host.call('weather', 'forecast', { city: 'Oslo' }),
   );
@@ -33,7 +33,7 @@ export async function oneStartForMany({ host, narration }: Stage): Promise<void>
 }
 
 export async function readThatSurvives({ host, narration }: Stage): Promise<void> {
-  narration.scene('A read survives the death of its server');
+  narration.scene('A read survives a crash of its server');
   narration.tell(
     'weather/forecast only reads, and weather is trusted. It is killed while it works.',
   );
@@ -44,11 +44,11 @@ export async function readThatSurvives({ host, narration }: Stage): Promise<void
     { city: 'Lisbon' },
     { onProgress: killOnce(host, 'weather', narration) },
   );
-  narration.fact(textOf(answer).startsWith('Lisbon'), `the caller is told: "${textOf(answer)}"`);
+  narration.fact(textOf(answer).startsWith('Lisbon'), `the caller gets: "${textOf(answer)}"`);
   const after = serverOf(host, 'weather').pid;
   narration.fact(
     after !== before && host.status().calls.replays === 1,
-    `it was sent once more, to a new process: pid ${after} after pid ${before}`,
+    `the call was repeated once, on a new process: pid ${after} after pid ${before}`,
   );
 }
 
@@ -56,26 +56,26 @@ const amount = 100;
 
 export async function writeThatTellsTheTruth(stage: Stage): Promise<void> {
   const { host, narration, ledger } = stage;
-  narration.scene('A write is never repeated behind your back');
+  narration.scene('A write is never repeated silently');
   narration.tell(`bank/deposit books ${amount}; its server is killed before it can answer.`);
   const fault = await faultOf(
     host.call('bank', 'deposit', { amount }, { onProgress: killOnce(host, 'bank', narration) }),
   );
   const { code = 'nothing', detail = '' } = fault?.record ?? {};
-  narration.fact(code === 'outcome_unknown', `the caller is told: ${code}: ${detail}`);
+  narration.fact(code === 'outcome_unknown', `the caller gets: ${code}: ${detail}`);
   const booked = existsSync(ledger) ? readFileSync(ledger, 'utf8').trim().split('\n') : [];
   narration.fact(
     booked.length === 1,
-    `the bank's ledger: ${booked.length} deposit; whoever repeats such a call makes it 2`,
+    `the bank's ledger: ${booked.length} deposit; repeating the call would make it 2`,
   );
   const balance = textOf(await host.call('bank', 'balance'));
   narration.fact(
     balance === String(amount),
-    `the next call finds the bank back: balance ${balance}`,
+    `the next call reaches the restarted bank: balance ${balance}`,
   );
 }
 
-/** Kills the server when it first reports progress: then the call is certainly being worked on. */
+/** Kills the server when it first reports progress, so that the call is certainly running. */
 function killOnce(host: Host, server: string, narration: Narration): () => void {
   let isDone = false;
   return () => {

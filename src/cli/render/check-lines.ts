@@ -36,6 +36,6 @@ function indented(lines: readonly string[], margin: string): string[] {
 
 function summaryOf(checks: readonly Check[], style: Style): string {
   const count = checks.filter(({ kind }) => kind === 'finding').length;
-  if (count === 0) return style('green', 'Everything is in order.');
-  return style('red', count === 1 ? 'One thing to repair.' : `${count} things to repair.`);
+  if (count === 0) return style('green', 'No problems found.');
+  return style('red', count === 1 ? '1 problem found.' : `${count} problems found.`);
 }

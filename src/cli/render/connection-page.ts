@@ -1,5 +1,6 @@
-// What a person sees when the gateway listens: where it is, what stands behind it, and what to paste
-// into a client. A token that was just made is in there, because this is the only time it is shown.
+// The page that is printed when the gateway listens: its address, its servers, and the config to
+// paste into a client. It includes a token that was just created, because this is the only time it
+// is shown.
 
 import { noServersText } from '../../config/no-servers.ts';
 import { ownIdentity } from '../../host/identity.ts';
@@ -9,17 +10,17 @@ import type { Style } from './style.ts';
 export interface ConnectionPage {
   /** For a client on this machine. */
   readonly url: string;
-  /** Where it really listens, as an URL. */
+  /** The address it actually listens on, as a URL. */
   readonly listensOn: string;
   readonly auth: 'token' | 'none';
-  /** Of a token that this start made. */
+  /** The secret of a token that this start created. */
   readonly secret: string | null;
-  /** False: the disk has refused it, and a restart would make another. */
+  /** False: it could not be stored, and a restart would create another. */
   readonly isKept: boolean;
-  /** Where the hashes of tokens are kept. */
+  /** Where the hashes of tokens are stored. */
   readonly tokenFolder: string;
   readonly servers: readonly string[];
-  /** How many more there are that cannot run. */
+  /** How many further servers cannot run. */
   readonly disabled: number;
   readonly configFile: string | null;
 }
@@ -35,11 +36,11 @@ export function connectionPage(page: ConnectionPage, style: Style): readonly str
   ];
 }
 
-/** An address that stands for all is none that a client can use. */
+/** A wildcard address cannot be used by a client. */
 function everywhereLines({ url, listensOn }: ConnectionPage, style: Style): readonly string[] {
   if (url === listensOn) return [];
   return [
-    `That is every address of this machine. On this machine use ${style('cyan', url)}; on others use`,
+    `These are all addresses of this machine. On this machine use ${style('cyan', url)}; on others use`,
     'the address of this machine, or a name that is listed in "http.allowedHosts".',
   ];
 }
@@ -89,16 +90,16 @@ function tokenWords(
     return [
       style(
         'yellow',
-        'The token is shown only now. It could not be kept: unless the disk works again',
+        'The token is shown only now. It could not be stored: unless the disk works again',
       ),
-      style('yellow', 'before this gateway ends, the next start makes another one.'),
+      style('yellow', 'before this gateway ends, the next start creates another one.'),
     ];
   }
   if (secret !== null) {
-    return [style('yellow', 'The token is shown only now; only its hash is kept.')];
+    return [style('yellow', 'The token is shown only now; only its hash is stored.')];
   }
   return [
-    style('dim', 'The token is the one that was shown at the first start. If it is lost, remove'),
-    style('dim', `${printableLine(tokenFolder)} and start again: a new one is made.`),
+    style('dim', 'The token was shown at the first start. If it is lost, delete'),
+    style('dim', `${printableLine(tokenFolder)} and start again: a new one is created.`),
   ];
 }

@@ -1,6 +1,6 @@
-// A tool's result for a person: its text as it is, everything else as one line that says what there
-// is. Structured content is shown only where there is no text, because servers that send both say
-// the same thing twice. Whoever wants all of it, to the byte, asks for --json.
+// Prints a tool's result for a person: text unchanged, everything else as one line that describes
+// it. Structured content is shown only if there is no text, because servers that send both send the
+// same data twice. --json prints all of it, byte for byte.
 
 import { printableLine, printableText } from '../../kernel/printable.ts';
 import { objectAt } from '../../wire/parts.ts';
@@ -11,11 +11,11 @@ export interface ShownResult {
   /** Whole lines, or nothing. */
   readonly text: string;
   readonly isError: boolean;
-  /** Anything but "complete" means that the server expects something before it answers. */
+  /** Anything but "complete" means that the server needs something before it can answer. */
   readonly resultType: string | undefined;
 }
 
-/** With `isEscaped` nothing in the text can drive a terminal; without, text is left as it is. */
+/** With `isEscaped` control characters are escaped; without, text is unchanged. */
 export function shownResult(bytes: Buffer, isEscaped: boolean): ShownResult {
   const result = JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
   const { content, isError, resultType } = result;
@@ -45,7 +45,7 @@ function blockOf(block: unknown): Block {
   return { kind: 'other', text: describedBlock(membersOf(block)) };
 }
 
-/** Type, media type, address and size, as far as they are there: `[image image/png 1.2 kB]`. */
+/** Type, media type, address and size, as far as they are known: `[image image/png 1.2 kB]`. */
 function describedBlock(block: Record<string, unknown>): string {
   const inner = membersOf(block['resource']);
   const uri = block['uri'] ?? inner['uri'];
@@ -61,7 +61,7 @@ function sizeOf(data: unknown, encoding: 'base64' | 'utf8'): number | undefined 
   return typeof data === 'string' ? Buffer.byteLength(data, encoding) : undefined;
 }
 
-/** Taken from the bytes, because parsing would change numbers that are beyond a double. */
+/** Taken from the bytes, because parsing would change numbers beyond a double. */
 function structuredText(bytes: Buffer): string | undefined {
   const whole = objectAt(bytes, { start: 0, end: bytes.length });
   const span = whole?.get('structuredContent');

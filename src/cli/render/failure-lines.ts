@@ -1,6 +1,6 @@
-// What the gateway itself prints about its servers: one line when one fails, with the cause. A server that
-// is tried again and fails in the same way adds nothing, so the same line comes again only after the
-// server has been ready in between.
+// The lines that the gateway prints about its servers: one line when a server fails, with the
+// cause. The same line is printed again only after the server has been ready in between, so that
+// repeated failures do not fill the output.
 
 import type { HostEvent } from '../../observe/events.ts';
 
@@ -8,7 +8,7 @@ export class FailureLines {
   /** The last line of each server that fails; bounded by the number of servers. */
   readonly #said = new Map<string, string>();
 
-  /** The line that this event is worth; undefined for most. */
+  /** The line for this event; undefined for most. */
   lineFor(event: HostEvent): string | undefined {
     const { server, kind } = event;
     if (kind === 'ready' || kind === 'removed') this.#said.delete(server);

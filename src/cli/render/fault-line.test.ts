@@ -9,10 +9,10 @@ const lineOf = (code: keyof typeof faultTable, detail: string, facts: FaultFacts
   faultLines(new Fault(code, detail, facts).record, plain).join('\n');
 
 describe('a fault for a person', () => {
-  it('is one line with the cause, the code, the last words of the server and the next step', () => {
+  it('is one line with the cause, the code, the last stderr line and the next step', () => {
     const facts = { server: 'git', tool: 'log', stderr: 'no repository\nhere' };
     expect(lineOf('unavailable', 'git exited with code 1', facts)).toBe(
-      'holdfast: git exited with code 1 [unavailable] · stderr: no repository here · next: holdfast doctor, or try it by hand',
+      'holdfast: git exited with code 1 [unavailable] · stderr: no repository here · next: holdfast doctor, or run its command by hand',
     );
   });
 
@@ -35,13 +35,13 @@ describe('a fault for a person', () => {
     );
   });
 
-  it('shows what a server wrote without obeying it', () => {
+  it('shows the output of a server with control characters escaped', () => {
     const line = lineOf('rpc_error', '\u001b[2Jgone', { server: 's', stderr: '\u0007' });
     expect(line).toContain('\\x1b[2Jgone');
     expect(line).toContain('\\x07');
   });
 
-  it('has words for every code', () => {
+  it('has a next step for every code', () => {
     for (const code of Object.keys(faultTable) as (keyof typeof faultTable)[]) {
       expect(lineOf(code, 'cause', { server: 's', tool: 't' })).toMatch(/^holdfast: s\/t: cause/);
     }

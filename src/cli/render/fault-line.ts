@@ -1,5 +1,5 @@
-// A fault in one line for a person: what happened to which server, its code, the last thing the
-// server said, and the command that helps next. Everything in it that came from a server is escaped.
+// Prints a fault as one line: what happened to which server, its code, the last stderr line, and
+// the next command to try. Everything in it that came from a server is escaped.
 
 import { type FaultCode, type FaultRecord, faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
@@ -18,7 +18,7 @@ export function faultLines(record: FaultRecord, style: Style): readonly string[]
   });
 }
 
-/** What is wrong with the command line or the config needs no code: the words are enough. */
+/** Mistakes in the command line or the config are shown without a code. */
 function codeText({ code }: FaultRecord, style: Style): string {
   return faultTable[code].exit === exitCodes.usage ? '' : style('dim', ` [${code}]`);
 }
@@ -45,7 +45,7 @@ function afterthoughts(record: FaultRecord, cause: string, style: Style): string
   return parts;
 }
 
-/** The lines of stderr, unless what they say stands in the detail already. */
+/** The lines of stderr, unless the detail already contains them. */
 function untold(stderr: string | undefined, cause: string): string {
   const lines = (stderr ?? '').split('\n').filter((line) => line.trim() !== '');
   const isTold = lines.some((line) => cause.includes(printableLine(line)));
@@ -54,7 +54,7 @@ function untold(stderr: string | undefined, cause: string): string {
 
 const longestStderr = 300;
 
-/** The command a person should try; null where the detail says all there is to do. */
+/** The next command to try; null if the detail says all there is to do. */
 function nextStep({ code, server, tool, dispatched }: FaultRecord): string | null {
   switch (steps[code]) {
     case 'names':
@@ -66,13 +66,13 @@ function nextStep({ code, server, tool, dispatched }: FaultRecord): string | nul
     case 'repair':
       return server === '' ? null : 'holdfast doctor';
     case 'start':
-      return server === '' ? null : 'holdfast doctor, or try it by hand';
+      return server === '' ? null : 'holdfast doctor, or run its command by hand';
     case 'patience':
       return dispatched === 'no'
-        ? 'allow it more with --timeout MS'
-        : `holdfast status ${server}; a later call may take longer with --timeout MS`;
+        ? 'allow more time with --timeout MS'
+        : `holdfast status ${server}; allow a later call more time with --timeout MS`;
     case 'defect':
-      return 'set HOLDFAST_LOG=debug and report what it shows';
+      return 'set HOLDFAST_LOG=debug and report the output';
     case null:
       return null;
   }

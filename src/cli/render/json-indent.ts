@@ -1,5 +1,5 @@
-// JSON laid out for reading without being parsed: only the space between tokens changes, so a number
-// beyond a double or a key given twice is shown as it came. Expects text that is valid JSON.
+// Indents JSON without parsing it: only the white space between tokens changes, so a number beyond
+// a double or a duplicate key is shown unchanged. The text must be valid JSON.
 
 const indent = '  ';
 

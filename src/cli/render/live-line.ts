@@ -1,6 +1,6 @@
-// The one line at the bottom of a terminal that says what a command is waiting for. It appears only
-// when the wait is long enough to wonder about, never anywhere but on a terminal, and leaves no
-// trace: whoever prints something else clears it first.
+// One line at the bottom of a terminal that shows what a command is waiting for. It appears only
+// when the wait is long, only on a terminal, and leaves no trace: it is cleared before anything
+// else is printed.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { printableLine } from '../../kernel/printable.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agoText, durationText, momentText, sizeText } from './quantity.ts';
 
-describe('quantities as people say them', () => {
+describe('quantities for people', () => {
   it.each([
     [0.4, 'under 1 ms'],
     [12.3, '12 ms'],

@@ -1,6 +1,6 @@
-// Times and sizes as people say them: how long something took, how long ago it was, how big it is.
+// Formats times and sizes for people: a duration, how long ago something was, a size.
 
-/** Short spans exactly, long ones roughly. */
+/** Short durations exactly, long ones roughly. */
 export function durationText(ms: number): string {
   if (ms < 1) return 'under 1 ms';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
@@ -23,7 +23,7 @@ export function momentText(at: number, now: number): string {
 
 let calendar: Intl.DateTimeFormat | undefined;
 
-/** ISO 8601 in this place's time; Swedish happens to write it so. */
+/** ISO 8601 in local time; the Swedish locale has this format. */
 function localTime(at: number): { readonly day: string; readonly time: string } {
   calendar ??= new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
   const [day = '', time = ''] = calendar.format(at).split(' ');

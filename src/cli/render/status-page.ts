@@ -1,5 +1,5 @@
-// The states of all servers as a table, and of one server as a page with its story. The states are
-// those of this moment; what happened before comes from the event log.
+// The states of all servers as a table, and of one server as a page with its recent events. The
+// states are the current ones; past events come from the event log.
 
 import { noServersText } from '../../config/no-servers.ts';
 import type { HostStatus, ServerState, ServerStatus } from '../../host/status.ts';
@@ -37,9 +37,9 @@ const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
   disabled: 'yellow',
 };
 
-/** A command can see the config and the event log, but not into another process. */
+/** A command can read the config and the event log, but not the state of another process. */
 const limits =
-  'A gateway that is running cannot be asked from here; its tool holdfast__health_snapshot tells its live states.';
+  'This does not include the live states of a running gateway: its tool holdfast__health_snapshot shows them.';
 
 export function limitsNote(style: Style, { columns }: Size): string[] {
   return ['', ...wrappedTo(columns, limits).map((text) => style('dim', text))];
@@ -74,7 +74,7 @@ function headline({ version, config, servers }: HostStatus, style: Style): strin
   return `${style('bold', `Holdfast ${version}`)} ${style('dim', `· ${facts.join(' · ')}`)}`;
 }
 
-/** What a call came to says more than the stop that followed it. */
+/** The result of a call says more than the stop that followed it. */
 const telling: ReadonlySet<HostEvent['kind']> = new Set([
   'call',
   'ready',
@@ -83,7 +83,7 @@ const telling: ReadonlySet<HostEvent['kind']> = new Set([
   'ejected',
 ]);
 
-/** Of one that does not run: what happened last, and when. */
+/** For a server that is not running: the last event, and when it was. */
 function latestText(server: ServerStatus, history: readonly HostEvent[], now: number): string {
   const { name, state, cause } = server;
   return cause === null || state === 'idle' ? lastText(name, history, now) : line(cause);
@@ -93,7 +93,7 @@ function lastText(server: string, history: readonly HostEvent[], now: number): s
   const own = history.filter((event) => event.server === server && telling.has(event.kind));
   const [before, last] = [own.at(-2), own.at(-1)];
   if (last === undefined) return 'not used yet';
-  // A call that failed because its server did is told by what became of the server.
+  // A call that failed because its server failed is described by the event of the server.
   const isCause = before?.kind === 'start-failed' || before?.kind === 'lost';
   const told = isCause && isFault(last) ? before : last;
   return line(`${agoText(Math.max(0, now - told.at))} · ${eventText(told)}`);
@@ -103,7 +103,7 @@ function isFault(event: HostEvent): boolean {
   return event.kind === 'call' && Object.hasOwn(faultTable, event.outcome);
 }
 
-/** So that with everything around it a page fits on an ordinary screen. */
+/** So that the whole page fits on an ordinary screen. */
 const mostEvents = 25;
 const linesAround = 7;
 

@@ -1,5 +1,5 @@
-// Colour, sparingly: a state, a name, a heading. Whether there is any is decided once for each
-// stream; without it every style gives the text back as it is, so that nothing else asks.
+// Colours for states, names and headings. Whether colours are used is decided once for each stream;
+// without them every style returns the text unchanged, so that no other code has to check.
 
 import { styleText } from 'node:util';
 

@@ -1,6 +1,6 @@
-// Rows in columns. Every column is as wide as its widest cell, up to a share of the line; the last
-// one takes what is left and is cut there. Cells are plain text; the look is laid on afterwards, so
-// that it never counts as width.
+// Formats rows in columns. Every column is as wide as its widest cell, up to a share of the line;
+// the last one takes the rest and is cut there. Cells are plain text; styles are applied
+// afterwards, so that they do not count as width.
 
 import { cutTo, padTo, widthOf } from './width.ts';
 

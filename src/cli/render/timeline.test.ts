@@ -38,7 +38,7 @@ const life: readonly HostEvent[] = [
   { at, server, kind: 'stopping', generation: 2, reason: 'end' },
 ];
 
-describe('the story of a server', () => {
+describe('the timeline of a server', () => {
   it('tells starts, losses, waits and calls with their causes', () => {
     const lines = timelineLines(storyOf(life), at, styleFor(false, {}), 200);
     expect(lines.map((line) => line.slice(10))).toEqual([
@@ -51,13 +51,13 @@ describe('the story of a server', () => {
     ]);
   });
 
-  it('leaves a beginning out once something followed it', () => {
+  it('omits a begin event once something followed it', () => {
     const kinds = storyOf(life.slice(0, 2)).map(({ kind }) => kind);
     expect(kinds).toEqual(['starting']);
     expect(storyOf(life).some(({ kind }) => kind === 'starting')).toBe(false);
   });
 
-  it('tells how much a server printed that is not MCP once, in plain words #status', () => {
+  it('shows once how much a server printed that is not MCP #status', () => {
     const noise = (count: number): HostEvent => ({
       at,
       server,

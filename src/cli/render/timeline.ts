@@ -1,4 +1,4 @@
-// What happened to a server, one line for each event, in the words of `status` and of the log.
+// The events of a server, one line each, in the wording of `status` and of the log.
 
 import { ownValue } from '../../kernel/own-value.ts';
 import { printableLine } from '../../kernel/printable.ts';
@@ -42,9 +42,8 @@ export function eventText(event: HostEvent): string {
 }
 
 /**
- * The events a person wants to read: what happened to the server, not what happened to our knowledge
- * of it. A beginning is left out once its end is there to tell of both, and a count once a later one
- * is there that includes it.
+ * The events that a person wants to read: what happened to the server. A begin event is omitted
+ * once its end is there, and a count once a later one includes it.
  */
 export function storyOf(events: readonly HostEvent[]): readonly HostEvent[] {
   const notable = events.filter((event) => !isAside(event));
@@ -87,11 +86,11 @@ function told(event: HostEvent): Told {
     case 'stopping':
       return plain('stopping', event.reason);
     case 'stopped':
-      return plain('stopped', event.swept > 0 ? `${event.swept} stray processes ended` : '');
+      return plain('stopped', event.swept > 0 ? `${event.swept} remaining processes ended` : '');
     case 'idle':
       return plain('idle', '');
     case 'reloaded':
-      return plain('reloaded', 'its past is forgiven');
+      return plain('reloaded', 'failures and restarts are cleared');
     case 'removed':
       return plain('removed', '');
     case 'circuit':
@@ -107,7 +106,10 @@ function told(event: HostEvent): Told {
   }
 }
 
-/** What the detail says beyond what its row says already: whose it is, and that it failed. */
+/**
+ * The part of the detail that is not already in its row: without the server's name and "did not
+ * start".
+ */
 function ownPart({ server, detail }: Of<'start-failed' | 'lost'>): string {
   const said = [`${server} did not start: `, `${server} `].find((part) => detail.startsWith(part));
   return detail.slice(said?.length ?? 0);
@@ -136,12 +138,12 @@ function circuitTold(circuit: Of<'circuit'>['circuit']): Told {
 }
 
 function toolsText({ tools, invalid }: Of<'tools'>): string {
-  return invalid === 0 ? `${tools} listed` : `${tools} listed, ${invalid} left out as invalid`;
+  return invalid === 0 ? `${tools} listed` : `${tools} listed, ${invalid} ignored as invalid`;
 }
 
 function callTold({ tool, outcome, latencyMs, attempts, replays }: Of<'call'>): Told {
   const isGood = outcome === 'ok' || outcome === 'cached';
-  const words = { ok: 'ok', cached: 'ok, from the cache', is_error: 'said isError' };
+  const words = { ok: 'ok', cached: 'ok, from the cache', is_error: 'returned isError' };
   const result = ownValue(words, outcome) ?? outcome;
   const again = replays > 0 ? ` · repeated once, ${attempts} attempts` : '';
   return {

@@ -1,4 +1,5 @@
-// Tools for a person: many as one line each, one as a page. All of it is text of strangers.
+// Shows tools to a person: many as one line each, one as a page. All of the text comes from
+// outside.
 
 import type { JsonObject } from '../../catalog/tool.ts';
 import type { KeptMark } from '../../host/discovery.ts';
@@ -15,7 +16,7 @@ export interface ListedTool {
   readonly name: string;
   readonly title?: unknown;
   readonly description?: unknown;
-  /** There if the list was kept from an earlier time. */
+  /** Present if the list was stored earlier. */
   readonly kept?: KeptMark;
   readonly [key: string]: unknown;
 }
@@ -37,12 +38,12 @@ export function toolLines(
   return tableLines(rows, columns);
 }
 
-/** When a kept list was read. */
+/** When a stored list was read. */
 export function ageOf({ listedAt }: KeptMark, now: number): string {
   return listedAt === null ? 'listed earlier' : `listed ${agoText(Math.max(0, now - listedAt))}`;
 }
 
-/** Nobody reads more of it in one line; the table cuts it to the terminal. */
+/** The longest description in one line; the table cuts it to the terminal. */
 const longestLine = 200;
 
 function firstWords(description: unknown): string {
@@ -83,20 +84,20 @@ function hintText(annotations: unknown): string {
     .join('\n');
 }
 
-/** The contract with its ground, and what would change it. */
+/** The contract with its reason, and what would change it. */
 function replayText(
   { replay, ground }: ReplayContract,
   server: string,
   isReadOnly: boolean,
   isTrusted: boolean,
 ): string {
-  if (ground === 'operator') return `${replay}: the config says so`;
+  if (ground === 'operator') return `${replay}: set in the config`;
   if (ground === 'annotation') {
-    return `${replay}: the server is trusted and says readOnlyHint, so a call that was cut off is repeated once`;
+    return `${replay}: the server is trusted and the tool has readOnlyHint, so an interrupted call is repeated once`;
   }
   const why =
     isReadOnly && !isTrusted
-      ? `it says readOnlyHint, but ${server} is not trusted; set "trusted": true to believe it`
-      : 'nothing says that it is safe to repeat; set its "replay" to "safe" if it is';
+      ? `the tool has readOnlyHint, but ${server} is not trusted; set "trusted": true to use the hint`
+      : 'the tool is not known to be safe to repeat; set its "replay" to "safe" if it is';
   return `${replay}: ${why}`;
 }

@@ -1,5 +1,6 @@
-// How many columns a text takes on a terminal, and how it is cut to fit. Counted by grapheme, since
-// one character on the screen can be many in the text; wide scripts and emoji take two columns.
+// How many columns a text takes on a terminal, and how it is cut to fit. Counted by grapheme,
+// because one character on the screen can be many in the text; wide scripts and emoji take two
+// columns.
 
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
@@ -48,7 +49,7 @@ export function padTo(columns: number, text: string): string {
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Made when first needed: it costs more than a short command has to say. */
+/** Created when first needed, because it is expensive compared with a short command. */
 function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter();
   return segmenter.segment(text);

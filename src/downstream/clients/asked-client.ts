@@ -1,7 +1,7 @@
-// What a legacy client has been asked and has not answered yet. Each question goes out under an id of
-// ours and comes back under the server's; so does the token under which the client may report on its
-// work, because two servers may use the same. A question that its server withdraws, or whose client
-// goes away, is answered for the client: it cannot be asked.
+// The requests of servers that a legacy client has not answered yet. Each is sent with an id of
+// ours and answered with the server's id; the same holds for the token under which the client may
+// report progress, because two servers may use the same. A request that its server cancels, or
+// whose client disconnects, is answered with an error.
 
 import type { Caller, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { idOf } from '../../wire/decode.ts';
@@ -20,7 +20,7 @@ interface Pending {
   readonly settle: (answer: ClientAnswer) => void;
 }
 
-/** Questions that one client has not answered; a server that asks for more is refused. */
+/** Pending requests of one client; further ones are refused. */
 export const maxPending = 256;
 
 export class AskedClient {
@@ -79,7 +79,7 @@ export class AskedClient {
     });
   }
 
-  /** The client's answer; one that nobody waits for is ignored. */
+  /** The client's answer; an unexpected one is ignored. */
   answered({ bytes, id, result, error }: Message): void {
     const pending = typeof id === 'number' ? this.#pending?.get(id) : undefined;
     const span = result ?? error;
@@ -88,7 +88,7 @@ export class AskedClient {
     pending.settle({ kind: result ? 'result' : 'error', json });
   }
 
-  /** The client reports on what it was asked: carried on under the server's own token. */
+  /** Progress of the client on a request: forwarded with the server's own token. */
   progressed({ bytes, paramsObject }: Message): void {
     const span = paramsObject?.find('progressToken');
     const token = span && idOf(bytes, span);
@@ -98,7 +98,7 @@ export class AskedClient {
     pending.question.tellServer(scanMessage(splice(bytes, [edit])));
   }
 
-  /** The client is gone. */
+  /** The client has disconnected. */
   close(): void {
     for (const { settle, question } of [...(this.#pending?.values() ?? [])]) {
       settle(cannotBeAsked(question.message.method ?? ''));

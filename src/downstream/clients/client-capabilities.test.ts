@@ -45,7 +45,7 @@ describe('what a client may be asked', () => {
 });
 
 describe('a legacy client in the words of the modern era', () => {
-  it('has a form where it said only elicitation, and no news of its roots', () => {
+  it('has a form if it declared only elicitation, and no notifications of its roots', () => {
     const { modernText } = new ClientCapabilities({
       roots: { listChanged: true },
       sampling: { tools: {} },

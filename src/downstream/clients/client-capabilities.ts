@@ -1,7 +1,8 @@
-// What a client can be asked. A legacy client says it once, in `initialize`, a modern one in every
-// request; servers of both eras have to hear it in the words of theirs. Whether a question may be
-// put to a client is decided here, by what it has declared and nothing else.
+// Which requests a client accepts. A legacy client declares it once, in `initialize`, a modern one
+// in every request; servers of both eras have to get it in the form of their era. Whether a request
+// may be sent to a client is decided here, only by what it has declared.
 
+import { isRecord } from '../../kernel/json-values.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import { textOf } from '../../wire/decode.ts';
 import { objectAt } from '../../wire/parts.ts';
@@ -9,35 +10,36 @@ import { objectAt } from '../../wire/parts.ts';
 type Declared = Readonly<Record<string, unknown>>;
 
 export class ClientCapabilities {
-  /** As a modern server is told it: JSON. */
+  /** In the form for a modern server: JSON. */
   readonly modernText: string;
   readonly #declared: Declared;
 
   constructor(declared: unknown) {
-    this.#declared = isObject(declared) ? declared : {};
+    this.#declared = isRecord(declared) ? declared : {};
     this.modernText = JSON.stringify(inModernWords(this.#declared));
   }
 
   get hasRoots(): boolean {
-    return isObject(this.#declared['roots']);
+    return isRecord(this.#declared['roots']);
   }
 
   hasExtension(name: string): boolean {
     const extensions = this.#declared['extensions'];
-    return isObject(extensions) && isObject(ownValue(extensions, name));
+    return isRecord(extensions) && isRecord(ownValue(extensions, name));
   }
 
   get elicitsByAddress(): boolean {
     const elicitation = this.#declared['elicitation'];
-    return isObject(elicitation) && isObject(elicitation['url']);
+    return isRecord(elicitation) && isRecord(elicitation['url']);
   }
 
-  /** May this be asked? What we have never heard of may be, if nothing forbids it. */
+  /** Whether this request may be sent. An unknown one may, if nothing forbids it. */
   allows(method: string, params: Buffer | undefined): boolean {
     if (method === 'roots/list') return this.hasRoots;
-    if (method === 'sampling/createMessage') return isObject(this.#declared['sampling']);
+    if (method === 'sampling/createMessage') return isRecord(this.#declared['sampling']);
     if (method === 'elicitation/create') return this.#elicits(params);
-    // No question becomes a task of the client's (see tasks/related-task): there is none to ask about.
+    // No request becomes a task of the client (see tasks/related-task): the gateway does not follow
+    // such tasks.
     if (method.startsWith('tasks/')) return false;
     return true;
   }
@@ -45,9 +47,9 @@ export class ClientCapabilities {
   /** `elicitation: {}` is the form alone. */
   #elicits(params: Buffer | undefined): boolean {
     const elicitation = this.#declared['elicitation'];
-    if (!isObject(elicitation)) return false;
-    if (elicitationMode(params) === 'url') return isObject(elicitation['url']);
-    return isObject(elicitation['form']) || !isObject(elicitation['url']);
+    if (!isRecord(elicitation)) return false;
+    if (elicitationMode(params) === 'url') return isRecord(elicitation['url']);
+    return isRecord(elicitation['form']) || !isRecord(elicitation['url']);
   }
 }
 
@@ -61,16 +63,12 @@ export function elicitationMode(params: Buffer | undefined): string {
 function inModernWords(declared: Declared): Declared {
   const { sampling, elicitation, roots, experimental, extensions } = declared;
   return {
-    ...(isObject(sampling) ? { sampling } : {}),
-    ...(isObject(elicitation)
+    ...(isRecord(sampling) ? { sampling } : {}),
+    ...(isRecord(elicitation)
       ? { elicitation: Object.keys(elicitation).length === 0 ? { form: {} } : elicitation }
       : {}),
-    ...(isObject(roots) ? { roots: {} } : {}),
-    ...(isObject(experimental) ? { experimental } : {}),
-    ...(isObject(extensions) ? { extensions } : {}),
+    ...(isRecord(roots) ? { roots: {} } : {}),
+    ...(isRecord(experimental) ? { experimental } : {}),
+    ...(isRecord(extensions) ? { extensions } : {}),
   };
-}
-
-function isObject(value: unknown): value is Declared {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

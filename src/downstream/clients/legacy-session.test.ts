@@ -65,7 +65,7 @@ describe('a request that cannot be handled', () => {
 });
 
 describe('a legacy client before initialize', () => {
-  it('is answered though the greeting cannot be written', async () => {
+  it('is answered though the result of initialize cannot be written', async () => {
     const defect = new Error('a defect');
     const { peer, caught } = newSession(() => Promise.reject(defect));
     const reply = peer.request('initialize', { protocolVersion: '2025-11-25', capabilities: {} });
@@ -81,7 +81,7 @@ describe('a legacy client before initialize', () => {
     expect([reply.codes, asked, peer.session.protocolVersion]).toEqual([[-32002], [], undefined]);
   });
 
-  it('may ping, is told nothing, and its notifications go nowhere', () => {
+  it('may ping, gets no messages, and its notifications go nowhere', () => {
     const { peer, session, notified } = newSession();
     expect(peer.request('ping').result).toEqual({});
     peer.note('vendor/x');
@@ -126,7 +126,7 @@ describe('a request of a legacy client', () => {
     expect(asked.length).toBe(2);
   });
 
-  it('tells 1 from "1"', () => {
+  it('distinguishes 1 from "1"', () => {
     const { peer, asked } = greeted();
     peer.request('a', {}, 1);
     peer.request('a', {}, '1');
@@ -199,7 +199,7 @@ describe('a question to a legacy client', () => {
     expect([kind, json.toString()]).toEqual(['error', '{"code":-1,"message":"user said no"}']);
   });
 
-  it('stands on the stream of the call it belongs to, as long as that is there', () => {
+  it('is sent on the stream of the call it belongs to, while that is open', () => {
     const { peer, session, asked } = greeted({ sampling: {} });
     const reply = peer.request('tools/call');
     const [caller] = asked;
@@ -291,9 +291,10 @@ describe('a session that is closed', () => {
   it('leaves nothing pending and says nothing more', async () => {
     const { peer, session, asked, closed } = greeted({ sampling: {} });
     let stopped = 0;
-    session.watched.set('file:///a', () => {
+    const stop = () => {
       stopped += 1;
-    });
+    };
+    session.watched.set('file:///a', { server: 's', stop });
     const reply = peer.request('tools/call');
     const answer = session.ask(question('sampling/createMessage'));
     const heard = peer.heard.length;
@@ -312,9 +313,9 @@ describe('a session that is closed', () => {
 });
 
 describe('a watched address', () => {
-  it('stands for itself and for what is below it', () => {
+  it('matches itself and what is below it', () => {
     const session = new LegacySession('k', localUser, { send: () => {} }, {} as never);
-    session.watched.set('file:///dir', () => {});
+    session.watched.set('file:///dir', { server: 's', stop: () => {} });
     expect(watches(session, 'file:///dir')).toBe(true);
     expect(watches(session, 'file:///dir/a')).toBe(true);
     expect(watches(session, 'file:///other')).toBe(false);

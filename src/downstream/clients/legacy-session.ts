@@ -1,7 +1,6 @@
-// One legacy client from `initialize` to its end. The session remembers what was agreed on, which of
-// its requests are under way, what it has been asked (asked-client), from which level on it wants log
-// lines and which resources it watches. What a request means is the gateway's business;
-// where its messages go is the transport's.
+// One legacy client from `initialize` to its end. The session stores what was negotiated, the
+// running requests, the pending requests of servers (asked-client), the log level and the watched
+// resources. The gateway interprets requests; the transport sends messages.
 
 import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
@@ -25,27 +24,31 @@ import { ClientCapabilities } from './client-capabilities.ts';
 export interface SessionHost {
   /** The result of `initialize` but for the version: JSON members. */
   greeting(sender: Caller): string | Promise<string>;
-  /** Works on a request; what it returns is nothing, the answer goes to the request itself. */
+  /** Processes a request; the answer goes to the request itself. */
   answer(incoming: Incoming, session: LegacySession): void;
   /** A notification that is not about the session itself. */
   notified(message: Message, session: LegacySession): void;
   /** One of its requests has ended. */
   settled(): void;
   closed(session: LegacySession): void;
-  /** An error that nobody expected. */
+  /** An unexpected error. */
   caught(error: unknown): void;
   /** How ids of the server's tasks become this client's handles, and back. */
   tasks(server: string, session: LegacySession): KnownTasks;
 }
 
-const notInitialized = -32002;
+/** A resource that is watched at a server. */
+export interface Watched {
+  readonly server: string;
+  readonly stop: () => void;
+}
 
 export class LegacySession implements Session, Client {
   readonly key: string;
   readonly principal: Principal;
   readonly isAskedInCalls = false;
   /** Addresses as the client knows them, each with how to stop watching; at most `maxWatched`. */
-  readonly watched = new Map<string, () => void>();
+  readonly watched = new Map<string, Watched>();
   logLevel: string | undefined;
   readonly #host: SessionHost;
   readonly #outlet: Outlet;
@@ -54,7 +57,7 @@ export class LegacySession implements Session, Client {
   readonly #asked = new AskedClient((frame, caller) => this.say(frame, caller));
   #capabilities = new ClientCapabilities({});
   #protocolVersion: string | undefined;
-  /** The client says nothing more. */
+  /** The client sends nothing more. */
   #isSilent = false;
   #isClosed = false;
 
@@ -130,7 +133,7 @@ export class LegacySession implements Session, Client {
     try {
       this.#host.answer(incoming, this);
     } catch (error) {
-      // Left under way it would keep the session for ever.
+      // An unfinished one would keep the session for ever.
       this.#host.caught(error);
       incoming.error(internalError);
     }
@@ -140,7 +143,7 @@ export class LegacySession implements Session, Client {
   #refusal(id: Message['id']): { code: number; message: string } | undefined {
     if (this.#protocolVersion === undefined) {
       const message = 'Not initialized: send initialize first, then notifications/initialized';
-      return { code: notInitialized, message };
+      return { code: rpcCodes.notInitialized, message };
     }
     if (id === undefined || id === null) {
       return { code: rpcCodes.invalidRequest, message: 'Invalid request: it has no id' };
@@ -229,6 +232,15 @@ export class LegacySession implements Session, Client {
     else this.send(frame);
   }
 
+  /** Nothing more comes from this server. */
+  serverGone(name: string): void {
+    for (const [uri, { server, stop }] of this.watched) {
+      if (server !== name) continue;
+      this.watched.delete(uri);
+      stop();
+    }
+  }
+
   // --- the end -----------------------------------------------------------------------------
 
   inputEnded(): void {
@@ -241,7 +253,7 @@ export class LegacySession implements Session, Client {
     this.#isClosed = true;
     for (const incoming of this.#requests.values()) incoming.cancel();
     this.#asked.close();
-    for (const stop of this.watched.values()) stop();
+    for (const { stop } of this.watched.values()) stop();
     this.watched.clear();
     this.#host.closed(this);
   }

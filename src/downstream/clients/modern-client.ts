@@ -1,6 +1,6 @@
-// A modern client as servers may speak to it: only inside one of its calls, and a question only as
-// `input_required` (see parking). Over HTTP all requests of one principal are one client; a stdio
-// connection is one of its own.
+// A modern client as servers may reach it: only inside one of its calls, and with a request only as
+// `input_required` (see parking). Over HTTP all requests of one principal count as one client; a
+// stdio connection is a client of its own.
 
 import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
@@ -23,11 +23,12 @@ const embeddable: ReadonlySet<string> = new Set([
 export class ModernClient implements Client {
   readonly key: string;
   readonly isAskedInCalls = true;
-  /** Nobody says when it is gone: it is once it has been idle for long. */
+  /** Its end is not reported: it counts as gone when it has been idle for long. */
   readonly endsIdle: boolean;
   /** The number of its latest request, and how many are not answered. */
   lastRequest = 0;
   underWay = 0;
+  isGone = false;
   readonly #parking: Parking;
 
   constructor(key: string, parking: Parking, endsIdle: boolean) {
@@ -54,12 +55,12 @@ export class ModernClient implements Client {
   tell(_server: string, message: Message, caller: Caller | undefined): void {
     if (!(caller instanceof Incoming)) return;
     if (message.method === 'notifications/message' && !hears(caller, message)) return;
-    // It follows no task of a legacy server: what it hears belongs to its call.
+    // It follows no task of a legacy server: messages about one belong to its call.
     caller.send(carriedFrame(asTheClientKnowsIt(message, () => undefined)));
   }
 }
 
-/** Only these may be answered with a question (2026-07-28). */
+/** Only these may be answered with `input_required` (2026-07-28). */
 const askable: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 function mayBeAsked({ message }: Incoming): boolean {

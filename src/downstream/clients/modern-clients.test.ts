@@ -17,7 +17,7 @@ function known() {
 }
 
 describe('a modern client', () => {
-  it('that nobody will say goodbye for is gone when it has been idle #no-growth', () => {
+  it('whose end is not reported is removed when it has been idle #no-growth', () => {
     const { clock, gone, clients } = known();
     clients.of('a', true);
     clock.advance(clientIdleMs);
@@ -28,6 +28,14 @@ describe('a modern client', () => {
     expect(gone).toEqual(['a']);
     clock.advance(clientIdleMs);
     expect([gone, clients.size, clock.pending]).toEqual([['a', 'b'], 0, 0]);
+  });
+
+  it('that is gone is known to be, so that nothing new is begun for it; who comes back is another #no-growth', () => {
+    const { clients } = known();
+    const first = clients.of('a', true);
+    expect(first.isGone).toBe(false);
+    clients.forget('a');
+    expect([first.isGone, clients.of('a', true).isGone]).toEqual([true, false]);
   });
 
   it('stays while it makes requests, however seldom within the time', () => {

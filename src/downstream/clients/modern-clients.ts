@@ -1,7 +1,7 @@
-// The modern clients that are known, by key: a stdio connection until it ends, and every principal
-// over HTTP, where nobody says when a client is gone. So a principal that has made no request for a
-// time is taken to be gone, and what its servers kept for it alone ends. There are only so many
-// clients, too: beyond, the one that is idle for longest is gone at once.
+// The known modern clients, by key: a stdio connection until it ends, and every principal over
+// HTTP, where the end of a client is not reported. So a principal without requests for some time
+// counts as gone, and what its servers kept only for it ends. The number of clients is bounded too:
+// beyond the bound, the one that is idle for longest counts as gone at once.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Parking } from '../relay/parking.ts';
@@ -14,9 +14,12 @@ export const clientIdleMs = 1_800_000;
 export interface ModernClientsParts {
   readonly clock: Clock;
   readonly parking: Parking;
-  /** Is something under way for this client between its requests, such as a task? Then it stays. */
+  /**
+   * Whether something is running for this client between its requests, such as a task. Then it
+   * stays.
+   */
   readonly isAwaited: (key: string) => boolean;
-  /** Told of each that is forgotten. */
+  /** Called for each that is removed. */
   readonly gone: (key: string) => void;
 }
 
@@ -37,7 +40,7 @@ export class ModernClients implements Disposable {
     return this.#clients.size;
   }
 
-  /** The client of this key, which has a request; `endsIdle` if nobody will say when it is gone. */
+  /** The client of this key, which has a request; `endsIdle` if its end is not reported. */
   of(key: string, endsIdle: boolean): ModernClient {
     const client = this.#clients.get(key) ?? this.#add(key, endsIdle);
     client.lastRequest = ++this.#requests;
@@ -45,6 +48,9 @@ export class ModernClients implements Disposable {
   }
 
   forget(key: string): void {
+    const client = this.#clients.get(key);
+    // What is still done for it must not make a connection that nobody would end.
+    if (client) client.isGone = true;
     this.#clients.delete(key);
     this.#parts.gone(key);
   }
@@ -76,7 +82,7 @@ export class ModernClients implements Disposable {
     this.#timer ??= this.#parts.clock.after(clientIdleMs, () => this.#forgetIdle(), true);
   }
 
-  /** Requests are numbered, so that one that comes in costs no look at the clock. */
+  /** Requests are numbered, so that an incoming one does not need to read the clock. */
   #forgetIdle(): void {
     this.#timer = undefined;
     const before = this.#requestsThen;

@@ -1,8 +1,8 @@
-// The envelope of a modern request: the members of `params._meta` in which every request says which
-// revision it speaks and what its client can do. This is where a message is told to be of the modern
-// era at all, and where an envelope that is broken or of another revision is refused; never is a
-// broken one taken for a legacy message. The same judgement serves every transport. Nothing is
-// parsed: the members are looked at where they stand.
+// The envelope of a modern request: the members of `params._meta` in which every request states its
+// version and its client's capabilities. This file decides whether a message is modern, and refuses
+// an envelope that is invalid or of another version; an invalid one is never treated as a legacy
+// message. Every transport uses the same decision. Nothing is parsed: the members are read at their
+// positions.
 
 import { isLogLevel, logLevels } from '../../host/connections/log-level.ts';
 import { textOf } from '../../wire/decode.ts';
@@ -24,7 +24,7 @@ const modern: EnvelopeVerdict = { kind: 'modern' };
 const quotedVersion = `"${modernVersion}"`;
 const openBrace = 0x7b;
 
-/** Judges a request or a notification. Of a notification only the revision is asked for. */
+/** Checks a request or a notification. Of a notification only the version is required. */
 export function judgeEnvelope(message: Message): EnvelopeVerdict {
   const { bytes, meta } = message;
   const version = meta?.find(envelopeKeys.protocolVersion);
@@ -46,7 +46,7 @@ export function judgeEnvelope(message: Message): EnvelopeVerdict {
 export function unsupportedVersion(requested: string): ErrorToSend {
   return {
     code: rpcCodes.unsupportedProtocolVersion,
-    message: `Unsupported protocol version: ${requested} is not served here, ${modernVersion} is`,
+    message: `Unsupported protocol version: ${requested} is not supported here, ${modernVersion} is`,
     data: JSON.stringify({ supported: [modernVersion], requested }),
   };
 }

@@ -1,6 +1,6 @@
-// Everything that is answered in one piece: a message as JSON, a refusal, a plain word of the front
-// itself. The head and the body leave together, with an exact length. An error of JSON-RPC has its
-// place in the body; HTTP has a status of its own for a few of them.
+// Responses that are sent in one piece: a message as JSON, a refusal, an answer of the front
+// itself. Head and body are sent together, with an exact length. JSON-RPC errors are in the body;
+// HTTP has its own status for a few of them.
 
 import type { ServerResponse } from 'node:http';
 import type { Id } from '../../wire/decode.ts';
@@ -14,10 +14,6 @@ import type { Edge } from './http-context.ts';
 
 /** Names and values in turn, as Node takes them without looking each up. */
 export type HeaderList = readonly string[];
-
-/** For what HTTP refuses before JSON-RPC is spoken; the specification gives these no meaning. */
-export const httpErrorCode = -32_000;
-export const sessionNotFoundCode = -32_001;
 
 /** The status of a modern answer whose error has this code. */
 export function statusOf(code: number | undefined): number {
@@ -37,7 +33,7 @@ export function statusOf(code: number | undefined): number {
   }
 }
 
-/** A message as the whole of a response. A client that stops reading it is given up. */
+/** A message as the whole response. A client that stops reading it is disconnected. */
 export function answerJson(
   res: ServerResponse,
   status: number,
@@ -49,7 +45,7 @@ export function answerJson(
   res.writeHead(status, headOf(bytes, more));
   endWithFrame(res, frame, bytes);
   if (res.writableLength === 0) return;
-  // Node notices by itself whether a slow write makes progress, and takes the timer back after it.
+  // Node checks by itself whether a slow write makes progress, and removes the timer after it.
   if (bytes > smallBytes) res.socket?.setTimeout(limits.stallMs);
   const share = outgoing.share(new UnreadResponse(res));
   res.on('close', () => share.end());
@@ -93,7 +89,7 @@ export function refuseHttp(
   message: string,
   more: HeaderList = [],
 ): void {
-  refuseRpc(res, status, { code: httpErrorCode, message }, null, more);
+  refuseRpc(res, status, { code: rpcCodes.refusedByHttp, message }, null, more);
 }
 
 /** The refusal of a body that the scanner did not take. */
@@ -105,7 +101,7 @@ export function refuseWire(
   refuseRpc(res, 400, { code: rpcCode, message }, id);
 }
 
-/** A plain object, for addresses where no MCP is spoken. */
+/** A plain object, for addresses without MCP. */
 export function answerPlainly(
   res: ServerResponse,
   status: number,
@@ -118,8 +114,8 @@ export function answerPlainly(
 }
 
 /**
- * Whoever is still sending loses an answer that is followed by the end of the connection: the bytes
- * that nobody has read reset it (RFC 9112, 9.6). So the end comes when all has been heard.
+ * A client that is still sending loses a response that is followed by the end of the connection:
+ * the unread bytes reset it (RFC 9112, 9.6). So the end comes when everything has been received.
  */
 function endWhenHeard(res: ServerResponse, body: string | Buffer): void {
   const { req } = res;
@@ -132,7 +128,7 @@ function endWhenHeard(res: ServerResponse, body: string | Buffer): void {
   req.once('end', end).once('close', end).resume();
 }
 
-/** Taken, and nothing to say. */
+/** Accepted, without a body. */
 export function accept(res: ServerResponse): void {
   res.writeHead(202, acceptedHead);
   res.end();

@@ -1,7 +1,8 @@
-// The body of a request, read into memory up to a limit. Most bodies come in one chunk and say their
-// length; such a one is handed on as it is, as soon as it is there. Past the limit nothing is kept any more: the caller is told at once, and the
-// rest is let go by, so that the client, which is still sending, gets to read the answer; a client
-// that goes on without end is cut off.
+// Reads the body of a request into memory up to a limit. Most bodies come in one chunk and state
+// their length; such a body is passed on unchanged, as soon as it is there. Beyond the limit
+// nothing is kept any more: the caller is notified at once, and the rest is discarded, so that the
+// client, which is still sending, can read the response; a client that goes on without end is
+// disconnected.
 
 import type { IncomingMessage } from 'node:http';
 

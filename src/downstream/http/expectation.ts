@@ -1,7 +1,7 @@
-// Clients that ask before they send (`Expect: 100-continue`). The answer "go on" is given only when
-// everything that can be known without the body has been found good: who asks, where, how much. A client
-// that is refused instead may send its body or not, so nobody can tell where its next request would
-// begin: its connection is closed.
+// Clients that ask before they send (`Expect: 100-continue`). "Continue" is answered only when
+// everything that can be checked without the body is valid: the credential, the route, the size. A
+// client that is refused may or may not send its body, so it is unknown where its next request
+// would begin: its connection is closed.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 

@@ -1,11 +1,11 @@
-// What comes before the meaning of a request, in this order. Can its head be read in one way only? Is
-// it for us (Host, Origin)? Is there such a route, and has it this method? Who asks, and may they use
-// the route? Then the body is read, and the handler of the route is called. What a route is for is
-// written in the table (routes.ts); nothing here knows one by name. A defect of ours costs one
-// request and is reported; it never costs the process.
+// Checks every request before it is interpreted, in this order. Can its head be read in only one
+// way? Is it for us (Host, Origin)? Is there such a route, with this method? Who makes the request,
+// and may they use the route? Then the body is read, and the handler of the route is called.
+// routes.ts has the routes; nothing here knows one by name. An internal error costs one request and
+// is reported; it never costs the process.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { seesOperations } from '../../policy/disclosure.ts';
+import { isOperator } from '../../policy/disclosure.ts';
 import type { Principal } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { type Authentication, type Authenticator, credentialOf } from './access/authenticator.ts';
@@ -51,13 +51,13 @@ export class FrontDoor {
     const entry = route.entryFor(req.method);
     if (entry === undefined) {
       const { allow } = route;
-      return refuseHttp(res, 405, `Method Not Allowed: here is only ${allow}`, ['Allow', allow]);
+      return refuseHttp(res, 405, `Method Not Allowed: allowed here: ${allow}`, ['Allow', allow]);
     }
     if (entry.access === 'public') this.#serve(route, entry, undefined, req, res);
     else this.#authenticate(route, entry, req, res);
   }
 
-  /** Refuses a head that is ambiguous or not for us; answers a page that only asks whether it may send. */
+  /** Refuses a head that is ambiguous or not for us; answers preflight requests. */
   #isAnsweredByHead(req: IncomingMessage, res: ServerResponse): boolean {
     const { hosts, edge } = this.#parts;
     const { host, origin } = req.headers;
@@ -118,7 +118,7 @@ export class FrontDoor {
       const { status, message, wwwAuthenticate } = challenge;
       return refuseHttp(res, status, message, ['WWW-Authenticate', wwwAuthenticate]);
     }
-    if (entry.access === 'operator' && !seesOperations(principal)) {
+    if (entry.access === 'operator' && !isOperator(principal)) {
       return refuseHttp(res, 403, 'Forbidden: only an operator may use this');
     }
     this.#serve(route, entry, principal, req, res);
@@ -146,7 +146,7 @@ export class FrontDoor {
     });
   }
 
-  /** The authenticator has failed: nobody is let in, and it may be better soon. */
+  /** The authenticator has failed: access is not granted, and it may work again soon. */
   #notAuthenticated(res: ServerResponse, error: unknown): void {
     this.#report('a failure of the authenticator', error);
     refuseHttp(res, 503, 'Service Unavailable: the credential could not be checked', retryLater);
@@ -172,5 +172,5 @@ const retryLater = ['Retry-After', '5'];
 const tooManyWait =
   'Service Unavailable: too many requests wait for their credential to be checked';
 const notFound = {
-  error: 'not found: MCP is spoken at /mcp, and at /sse for clients of 2024-11-05',
+  error: 'not found: MCP is served at /mcp, and at /sse for clients of 2024-11-05',
 };

@@ -2,12 +2,12 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Deadlines } from '../../kernel/deadlines.ts';
-import type { Front } from '../contract.ts';
+import type { GatewayForTransports } from '../contract.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
 import type { HttpLimits } from './http-limits.ts';
 
 export interface Edge {
-  readonly front: Front;
+  readonly front: GatewayForTransports;
   readonly limits: HttpLimits;
   readonly clock: Clock;
   /** For the many timers that are nearly always taken back. */

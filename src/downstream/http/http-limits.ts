@@ -1,6 +1,6 @@
-// Every bound of the HTTP front, in one place. A stranger can cost us no more than these say:
-// connections, bytes, time, sessions, memory. They are not in the config file until somebody needs
-// another value than these; tests set their own.
+// Every limit of the HTTP front, in one place: connections, bytes, time, sessions, memory. A client
+// can use no more than these. They are not in the config file until somebody needs another value;
+// tests set their own.
 
 export interface HttpLimits {
   /** The largest request body; the same as the largest frame of a server. */
@@ -17,17 +17,17 @@ export interface HttpLimits {
   readonly keepAliveMs: number;
   /** Beyond this, requests on a new connection are answered with 503. */
   readonly connections: number;
-  /** Connections that are still accepted to be told so; beyond them, none. */
+  /** Connections that are still accepted to be refused with a response; beyond them, none. */
   readonly spareConnections: number;
   /** Requests that may wait for an authenticator which answers later; further ones get 503. */
   readonly authentications: number;
   /** An authenticator that has not answered after this long has failed; shorter than `requestMs`. */
   readonly authenticationMs: number;
-  /** A request that has no answer yet, and a stream, show a sign of life this often. */
+  /** A request without an answer, and a stream, send a heartbeat this often. */
   readonly heartbeatMs: number;
-  /** What may wait in one stream for a client that reads slowly. */
+  /** How much may wait in one stream for a client that reads slowly. */
   readonly streamBytes: number;
-  /** A large answer that its client stops reading is given up after this long. */
+  /** A client that stops reading a large response is disconnected after this long. */
   readonly stallMs: number;
   readonly sessions: number;
   /** A legacy session without requests and without open streams ends after this long. */
@@ -39,7 +39,7 @@ export interface HttpLimits {
   readonly keptBytesOfAll: number;
   /** A legacy request that takes longer than this becomes a stream that can be resumed. */
   readonly primeMs: number;
-  /** After how long a client should come back to a stream that ended. */
+  /** After how long a client should reconnect to a stream that ended. */
   readonly retryMs: number;
   /** How long responses may take to be read when the listener closes. */
   readonly closeMs: number;

@@ -1,5 +1,5 @@
-// The body of a request whose method takes one: JSON, not encoded, and not too much of it. What can be
-// known from the head is refused before the client is asked to send the body.
+// The body of a request whose method has one: JSON, not encoded, within a limit. What can be
+// checked from the head is refused before the client is asked to send the body.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuseHttp } from './answers.ts';

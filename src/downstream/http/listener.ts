@@ -1,13 +1,13 @@
-// The listening socket and its life. It lets in no more connections than it can serve, and tells
-// those beyond; it gives a request only so long to arrive. It also knows how to close: nothing new
-// is let in, streams end, what is under way gets a moment, and then nothing is left open.
+// The listening socket and its lifecycle. It accepts no more connections than it can serve, and
+// answers those beyond with 503; a request must arrive within a time limit. On close nothing new is
+// accepted, streams end, running requests get a moment, and then nothing is left open.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
-import type { Front } from '../contract.ts';
+import type { GatewayForTransports } from '../contract.ts';
 import { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
 import { type Authenticator, everyoneIsLocal } from './access/authenticator.ts';
 import { HostCheck } from './access/host-check.ts';
@@ -40,7 +40,7 @@ export interface HttpConfig {
 }
 
 export interface HttpOptions {
-  readonly front: Front;
+  readonly front: GatewayForTransports;
   readonly config: HttpConfig;
   readonly clock: Clock;
   /** Needed unless `auth` is `none`. */
@@ -60,7 +60,10 @@ export interface HttpFront {
   /** The address of MCP, for a client on this machine. */
   readonly url: string;
   readonly address: ListenAddress;
-  /** The end is near: connections are not kept for a next request, and streams without an end end. */
+  /**
+   * The gateway is shutting down: connections are not kept for a next request, and streams without
+   * an end are ended.
+   */
   drain(): void;
   /** Resolves when nothing is open any more. A second call joins the first. */
   close(): Promise<void>;
@@ -82,7 +85,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     throw listenFault(wanted, error, holder);
   }
   try {
-    // A name may stand for another address than it seems to.
+    // A name may resolve to another address than it seems to.
     assertGuarded(listener.address, config.auth);
   } catch (error) {
     await listener.close();
@@ -98,7 +101,7 @@ class HttpListener implements HttpFront {
   readonly #mcp: McpEndpoint;
   readonly #sessions: Sessions;
   readonly #old: OldTransport;
-  /** Connections beyond the limit, each until it has been told so. */
+  /** Connections beyond the limit, each until it has been answered. */
   readonly #beyond = new Set<Socket>();
   #connections = 0;
   #underWay = 0;
@@ -211,7 +214,7 @@ class HttpListener implements HttpFront {
 
   #request(req: IncomingMessage, res: ServerResponse): void {
     if (this.#ending !== undefined) {
-      return refuseHttp(res, 503, 'Service Unavailable: the gateway is going down', lastWords);
+      return refuseHttp(res, 503, 'Service Unavailable: the gateway is shutting down', lastWords);
     }
     if (this.#isDraining) res.shouldKeepAlive = false;
     if (this.#beyond.size > 0 && this.#beyond.has(req.socket)) {
@@ -234,9 +237,7 @@ class HttpListener implements HttpFront {
     this.#connections += 1;
     if (this.#connections > connections) {
       if (this.#beyond.size === 0) {
-        this.#edge.report(
-          `http: ${connections} connections are open; further ones are turned away`,
-        );
+        this.#edge.report(`http: ${connections} connections are open; further ones are refused`);
       }
       this.#beyond.add(socket);
     }

@@ -1,7 +1,6 @@
-// POST /mcp: a body becomes a message, and the message goes to its era. What is not JSON, not a
-// message or not to be read in only one way ends here, and so does a message whose headers say
-// something else than its body. What a method means is none of our business: an unknown one is the
-// gateway's to refuse.
+// POST /mcp: parses the body into a message and passes the message to its era. A body that is not
+// JSON, not a message or ambiguous is refused here, and so is a message whose headers contradict
+// its body. Methods are not interpreted: the gateway refuses unknown ones.
 
 import { scanBatch } from '../../wire/batch.ts';
 import { textOf } from '../../wire/decode.ts';
@@ -17,7 +16,7 @@ import { ModernReply } from './modern-reply.ts';
 import { unlessRefused } from './refused-json.ts';
 import type { RequestContext } from './route-table.ts';
 
-/** A subscription has no end of its own; when we end, it is ended. */
+/** A subscription has no end of its own; it is ended at shutdown. */
 const endless = 'subscriptions/listen';
 
 export class McpEndpoint {

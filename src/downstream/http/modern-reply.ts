@@ -1,7 +1,6 @@
-// Where a modern request is answered: one response, which is plain JSON if the answer is the first
-// thing to come, and a stream of events as soon as something comes before it, or when it takes so
-// long that the connection needs a sign of life. A client that closes the connection before the
-// answer has cancelled the request.
+// The response to a modern request: plain JSON if the answer comes first, and a stream of events as
+// soon as something comes before it, or when it takes so long that the connection needs a
+// heartbeat. A client that closes the connection before the answer has cancelled the request.
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../kernel/contain.ts';
@@ -26,7 +25,7 @@ export class ModernReply implements Reply {
     this.#readsEvents = readsEvents;
   }
 
-  /** The gateway has taken the request; it may have answered already. */
+  /** The gateway has accepted the request; it may have answered already. */
   taken(underway: Underway | undefined): void {
     if (this.#isOver) return;
     this.#underway = underway;
@@ -60,7 +59,7 @@ export class ModernReply implements Reply {
     }
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The answer is not waited for any more. */
   cancel(): void {
     if (this.#isOver) return;
     this.#over();
@@ -68,7 +67,7 @@ export class ModernReply implements Reply {
     this.#underway?.cancel();
   }
 
-  /** The gateway has given the request up: there is nothing left to wait for. */
+  /** The gateway has abandoned the request: there is nothing left to wait for. */
   withdrawn(): void {
     if (this.#isOver) return;
     this.#over();

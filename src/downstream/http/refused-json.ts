@@ -1,4 +1,5 @@
-// A refusal of the scanner is an outcome here, not an accident: whoever sent the bytes is told.
+// Turns a refusal of the scanner into a value, because it is a normal outcome here: the sender gets
+// it as an answer.
 
 import { WireError } from '../../wire/wire-error.ts';
 

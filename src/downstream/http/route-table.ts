@@ -1,8 +1,8 @@
-// What a route is, and how the route of a request is found. A row of the table (the rows are in
-// routes.ts) names a path, who may use it and a handler for each method; a method that takes a body
-// names its limit too. A path or method without a row does not exist. A path may end in `/:name`,
-// which stands for exactly one segment. A segment that is written with anything but letters, digits
-// and `-._~` matches nothing: nothing is decoded, so that a name can be written in one way only.
+// The type of a route, and how the route of a request is found. A row of the table (the rows are in
+// routes.ts) has a path, who may use it and a handler for each method; a method with a body has its
+// limit too. A path or method without a row does not exist. A path may end in `/:name`, which
+// matches exactly one segment. A segment with anything but letters, digits and `-._~` matches
+// nothing: nothing is decoded, so that a name can be written in only one way.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../../policy/principal.ts';
@@ -11,13 +11,13 @@ import type { Principal } from '../../policy/principal.ts';
 export interface RequestContext<Who = Principal> {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** Who asks; undefined on a public route, where nobody is asked for a credential. */
+  /** The principal; undefined on a public route, which needs no credential. */
   readonly principal: Who;
   /** The whole body; empty where the method takes none. */
   readonly body: Buffer;
   /** The request target as it was sent, with its query. */
   readonly url: string;
-  /** The segment that stands for `:name`, on a route that has one. */
+  /** The segment that matched `:name`, on a route that has one. */
   readonly parameter: string | undefined;
 }
 
@@ -44,14 +44,14 @@ type Methods<Who> = {
   readonly POST?: MethodWithBody<Who>;
 };
 
-/** Whoever reaches the port, without a credential. */
+/** Everybody who reaches the port, without a credential. */
 interface PublicRoute {
   readonly path: string;
   readonly access: 'public';
   readonly methods: Methods<undefined>;
 }
 
-/** Whoever has a valid credential; or of those only an operator. */
+/** Everybody with a valid credential; or of those only an operator. */
 interface PrincipalRoute {
   readonly path: string;
   readonly access: 'principal' | 'operator';
@@ -94,7 +94,7 @@ export class Route {
 
 export class RouteTable {
   readonly #byPath: ReadonlyMap<string, Route>;
-  /** By what stands before the parameter, with its slash. */
+  /** By the text before the parameter, with its slash. */
   readonly #byPrefix: ReadonlyMap<string, Route>;
 
   constructor(rows: readonly HttpRoute[]) {

@@ -1,6 +1,6 @@
 // Every route of the HTTP front: the one place where a route is added. The front door
-// (front-door.ts) finds the row, asks who it is, reads the body and calls the handler; it knows no
-// route by name. What a row must say is in route-table.ts.
+// (front-door.ts) finds the row, authenticates, reads the body and calls the handler; it knows no
+// route by name. route-table.ts says what a row must have.
 
 import { answerPlainly } from './answers.ts';
 import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';

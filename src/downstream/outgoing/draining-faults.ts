@@ -1,4 +1,4 @@
-// What clients are told of requests that meet a gateway which is going down.
+// The faults for requests during a shutdown of the gateway.
 
 import { Fault } from '../../kernel/fault.ts';
 
@@ -15,21 +15,23 @@ export function drainedFault(cut: Fault): Fault {
     ...(generation === undefined ? {} : { generation }),
   };
   return dispatched === 'no'
-    ? new Fault('draining', `the gateway is going down; ${subject} was not sent`, facts, cut)
+    ? new Fault('draining', `the gateway is shutting down; ${subject} was not sent`, facts, cut)
     : new Fault('outcome_unknown', `${subject} was sent and ${unknown}`, facts, cut);
 }
 
 /** Refuses what comes after the end has begun. */
 export function drainingFault(server = ''): Fault {
-  return new Fault('draining', 'the gateway is going down and takes no new requests', { server });
+  return new Fault('draining', 'the gateway is shutting down and takes no new requests', {
+    server,
+  });
 }
 
-/** It was with its server, and that is all we know. */
+/** It was sent to its server; nothing more is known. */
 export function lostFault(): Fault {
-  return new Fault('outcome_unknown', `the request was with its server and ${unknown}`, {
+  return new Fault('outcome_unknown', `the request was sent to its server and ${unknown}`, {
     dispatched: 'maybe',
   });
 }
 
 const unknown =
-  'may have run, then the gateway went down; check its effect before you send it again';
+  'may have run before the gateway shut down; check its effect before you send it again';

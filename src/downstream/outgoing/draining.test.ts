@@ -24,14 +24,14 @@ function watched(promise: Promise<unknown>): { isDone: boolean } {
 const faultOf = (result: Record<string, unknown>) =>
   (result['_meta'] as Record<string, unknown>)['holdfast/fault'];
 
-describe('a gateway that is told to end', () => {
+describe('a gateway that shuts down', () => {
   it('ends at once if there is nothing to do', async () => {
     const { gateway } = newWorld();
     await gateway.drain(10_000);
     expect(gateway.isAccepting).toBe(false);
   });
 
-  it('refuses what is new, in the words of each method, and still answers for itself #drain', async () => {
+  it('refuses new requests, in the form of each method, and its own tools still work #drain', async () => {
     const { gateway, legacy, modern, servers } = newWorld({}, { hostTools: true });
     const [old, young] = [legacy(), modern()];
     old.request('tools/call', call);
@@ -158,7 +158,7 @@ describe('a gateway that is told to end', () => {
     expect(faultOf(reply.result)).toMatchObject(expected);
   });
 
-  it('told again has less time, never more #drain', async () => {
+  it('that is shut down again has less time, never more #drain', async () => {
     const { gateway, clock, legacy } = newWorld();
     const sent = legacy().request('tools/call', call);
     await settled();

@@ -1,6 +1,6 @@
-// The end of a gateway that still has work under way: it may be finished until a deadline, and what is
-// left then is answered all the same. A call that never left us was simply not done; one that may have
-// reached its server has an outcome that nobody knows, and its client is told so.
+// The shutdown of a gateway with running work: it may finish until a deadline, and the rest is
+// answered then. A call that was never sent was not done; one that may have reached its server has
+// an unknown outcome, and its client is told so.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Fault } from '../../kernel/fault.ts';
@@ -33,7 +33,7 @@ export class Draining {
     });
   }
 
-  /** So long from now at the most; a later word can only make it shorter. */
+  /** At most this long from now; a later call can only shorten it. */
   within(ms: number): void {
     const { clock } = this.#parts;
     const endsAt = clock.now() + ms;
@@ -51,7 +51,7 @@ export class Draining {
 
   #expired(): void {
     for (const incoming of this.#parts.underWay()) dismiss(incoming);
-    // Those with a server hear of it within this turn; whoever does not is answered here.
+    // Requests at a server end within this turn; the others are answered here.
     this.#deadline = this.#parts.clock.after(0, () => {
       for (const incoming of this.#parts.underWay()) answer(incoming, goingDown(incoming));
       this.#finish();
@@ -59,7 +59,7 @@ export class Draining {
   }
 }
 
-/** What is with a server ends there and comes back as a fault that knows whether it was sent. */
+/** A request at a server is cancelled and comes back as a fault that says whether it was sent. */
 function dismiss(incoming: Incoming): void {
   incoming.isDismissed = true;
   if (incoming.isCarried) incoming.cancelSignal.abort();

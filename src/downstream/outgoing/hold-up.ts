@@ -1,6 +1,6 @@
-// Back-pressure where it hurts nobody else: when all servers of this process work for one client, and
-// that client does not read, they are not read either until it does. On a server that is shared this
-// would make everybody wait for the slowest; there the client pays (outgoing-budget).
+// Back-pressure for stdio: when all servers of this process work for one client, and that client
+// does not read, the servers are not read either until it does. On a shared server this would make
+// all clients wait for the slowest; there the client is disconnected (outgoing-budget).
 
 import type { HostForGateway } from '../../host/gateway-face.ts';
 

@@ -43,7 +43,7 @@ function budgetOf(maxBytes = policy.maxBytes) {
 describe('who has spent its share', () => {
   const at = (bytes: number, slowSince: number) => ({ bytes, slowSince });
 
-  it('is nobody as long as everything fits', () => {
+  it('is none as long as everything fits', () => {
     expect(spent([at(60_000, 9000), at(40_000, 0)], 0, policy, 9000)).toEqual([]);
   });
 
@@ -58,7 +58,7 @@ describe('who has spent its share', () => {
     expect(spent([reader, small, large], 40_000, policy, 9000)).toEqual([large, small, reader]);
   });
 
-  it('leaves what fits, and closes nobody who did not have to be', () => {
+  it('leaves what fits, and closes no connection without need', () => {
     const share = fc.record({ bytes: fc.nat(50_000), slowSince: fc.nat(2000) });
     fc.assert(
       fc.property(fc.array(share), fc.nat(50_000), (shares, others) => {

@@ -1,9 +1,9 @@
-// What waits for clients that do not keep up, over all transports: one bound for the whole. A client
-// that reads costs nothing here; one that has something waiting has a share, counted as the memory it
-// takes. Those who take nothing may have half of the whole among them; beyond that their connections
-// are closed, the largest share first. When all shares together are too much, what is only kept for
-// later goes first, then whoever has the most. Who is closed is decided by a pure function; transports
-// say what waits and how to close.
+// The limit on data that waits for slow clients, over all transports together. A client that reads
+// everything does not count; one with waiting data has a share, counted as the memory it takes.
+// Clients that read nothing may use half of the limit together; beyond that their connections are
+// closed, the largest share first. When all shares together are too much, stored events are dropped
+// first, then the connection with the largest share is closed. A pure function decides which
+// connections are closed; transports report waiting bytes and how to close.
 
 import type { Clock } from '../../kernel/clock.ts';
 
@@ -13,9 +13,9 @@ export const writeOverheadBytes = 384;
 export interface OutgoingPolicy {
   /** The whole. */
   readonly maxBytes: number;
-  /** What may wait for all who are slow together. */
+  /** The share of all slow clients together. */
   readonly slowBytes: number;
-  /** Who has taken less than `paceBytes` for this long is slow. */
+  /** A client that has read less than `paceBytes` for this long is slow. */
   readonly patienceMs: number;
   readonly paceBytes: number;
 }
@@ -31,7 +31,7 @@ export const outgoingPolicy: OutgoingPolicy = {
 export interface Waiter {
   /** Bytes that were written and not taken yet. */
   readonly waitingBytes: number;
-  /** Its client has spent its share: the connection ends, and what was under way on it. */
+  /** Its client has used up its share: the connection is closed, and its requests are cancelled. */
   giveUp(): void;
 }
 
@@ -42,7 +42,10 @@ export interface ShareUse {
   readonly slowSince: number;
 }
 
-/** Those to close so that the rest fits, with some room; the largest first, the slow before the others. */
+/**
+ * The connections to close so that the rest fits, with some room; the largest first, slow ones
+ * before the others.
+ */
 export function spent<S extends ShareUse>(
   shares: readonly S[],
   otherBytes: number,
@@ -82,10 +85,10 @@ function bytesOf(shares: readonly ShareUse[]): number {
   return shares.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** What is kept for clients that may come back: it counts too, and goes first. */
+/** What is stored for clients that may reconnect: it counts too, and is dropped first. */
 export interface Savings {
   readonly bytes: number;
-  /** Gives up so many bytes, or all there are. */
+  /** Drops so many bytes, or all there are. */
   giveUp(bytes: number): void;
 }
 
@@ -99,7 +102,7 @@ export class OutgoingBudget {
   readonly #savings: Savings[] = [];
   #bytes = 0;
   #closed = 0;
-  /** Below this nobody has to be looked at. */
+  /** Below this no connection has to be checked. */
   #lookFrom: number;
   #isChecking = false;
 
@@ -157,7 +160,7 @@ export class OutgoingBudget {
     } finally {
       this.#isChecking = false;
     }
-    // Where all of them read, it is time to look again when there is more.
+    // Where all of them read, the next check is due when there is more.
     const { slowBytes, maxBytes } = this.#policy;
     this.#lookFrom = Math.min(maxBytes, Math.max(slowBytes, this.bytes + maxBytes / 64));
   }
@@ -179,7 +182,7 @@ export class OutgoingBudget {
   #tell(): void {
     if (!Number.isInteger(Math.log10(this.#closed))) return;
     const times = this.#closed === 1 ? 'a connection was' : `${this.#closed} connections were`;
-    this.#report(`too much waits for clients that do not read it; ${times} closed`);
+    this.#report(`too much data waits for clients that do not read; ${times} closed`);
   }
 
   get #savedBytes(): number {

@@ -1,8 +1,9 @@
-// Elicitation by address, where the eras differ: a legacy client needs an id for each, a modern server
-// gives none; and a legacy server may refuse a call with a list of addresses to visit first, which to
-// a modern client is a request for input like any other.
+// Elicitation by URL, where the eras differ: a legacy client needs an id for each, a modern server
+// gives none; and a legacy server may refuse a call with a list of URLs to visit first, which for a
+// modern client is a request for input like any other.
 
 import { randomUUID } from 'node:crypto';
+import { isRecord } from '../../kernel/json-values.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
 import { splice } from '../../wire/splice.ts';
@@ -24,8 +25,4 @@ export function addressRequests(data: unknown): string | undefined {
     { method: 'elicitation/create', params: { mode: 'url', ...params } },
   ]);
   return JSON.stringify(Object.fromEntries(requests));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

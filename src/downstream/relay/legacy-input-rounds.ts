@@ -1,6 +1,6 @@
-// A legacy client in front of a modern server: `input_required` becomes real requests to the client,
-// and its answers go back to the server as the same call with more input. A client that does not answer
-// in time ends the call, and so does a server that never has enough.
+// A legacy client with a modern server: `input_required` becomes requests to the client, and its
+// answers go back to the server as the same call with more input. A client that does not answer in
+// time ends the call, and so does a server that asks too often.
 
 import type { Answer } from '../../host/call/answer.ts';
 import { cancelledFault } from '../../host/call/call-faults.ts';
@@ -22,7 +22,7 @@ import type { Incoming } from '../incoming.ts';
 import { asksForInput } from './results.ts';
 
 const maxRounds = 8;
-/** How long a client may think about a question. */
+/** How long a client may take to answer. */
 const patienceMs = 600_000;
 
 export type RoundOutcome =
@@ -43,7 +43,7 @@ export async function askRound(
   clock: Clock,
 ): Promise<RoundOutcome> {
   if (rounds >= maxRounds) {
-    const why = `${server} asked for more input ${maxRounds} times in one call and was not satisfied`;
+    const why = `${server} asked for more input ${maxRounds} times in one call, which is the limit`;
     throw violation(server, why);
   }
   const questions = readQuestions(server, answer);
@@ -84,7 +84,7 @@ function violation(server: string, detail: string): Fault {
 function unanswered(server: string): Fault {
   return new Fault(
     'timeout',
-    `the client did not answer what ${server} asked within ${patienceMs / 1000} s; the call ended without it`,
+    `the client did not answer a request of ${server} within ${patienceMs / 1000} s; the call was ended`,
     { server, dispatched: 'yes' },
   );
 }

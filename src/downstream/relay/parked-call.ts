@@ -1,7 +1,7 @@
-// One parked call. It stands in rounds: each begins when its client comes (the first time with the
-// call itself, later with answers) and has one outcome, the next question or the end of the call, which
-// everybody who asks for that round is given, however often. What a server asks in one turn is shown
-// together. A client that does not come back, or goes away while it waits, ends the call.
+// One parked call. It consists of rounds: each begins with a request of its client (the first with
+// the call itself, later with answers) and has one outcome, the next question or the end of the
+// call, which every request for that round gets, however often. What a server asks in one turn is
+// shown together. A client that does not return, or disconnects while it waits, ends the call.
 
 import { randomBytes } from 'node:crypto';
 import type { ClientAnswer, Question } from '../../host/connections/caller.ts';
@@ -17,16 +17,16 @@ import { oneLine, splice } from '../../wire/splice.ts';
 import type { Incoming } from '../incoming.ts';
 import type { Seal } from './seal.ts';
 
-/** How long a client may think about a question. */
+/** How long a client may take to answer. */
 const patienceMs = 600_000;
 /** How long an outcome is kept for a client that asks for it again. */
 const keptMs = 60_000;
 
-/** How often a call may stop to ask, and how much it may ask at a time. */
+/** How often a call may ask, and how much at a time. */
 export const maxRounds = 64;
 export const maxAsked = 64;
 
-/** Writes the outcome of a round to whoever asks for it. */
+/** Writes the outcome of a round to every request for it. */
 export type Deliver = (to: Incoming) => void;
 
 interface Asked {
@@ -42,7 +42,7 @@ interface Round {
   waiting: number;
 }
 
-/** What stands in the sealed state that a client brings back. */
+/** The content of the sealed state that a client returns. */
 export interface ParkedState {
   readonly parked: string;
   readonly round: number;
@@ -52,7 +52,7 @@ export interface ParkedState {
 export interface ParkedCallEdges {
   readonly clock: Clock;
   readonly seal: Seal;
-  /** Told of an error that nobody expected. */
+  /** Called with an unexpected error. */
   readonly caught: (error: unknown) => void;
 }
 
@@ -102,7 +102,8 @@ export class ParkedCall {
       };
       const gone = () => {
         this.#asked = this.#asked.filter((asked) => asked.key !== key);
-        resolve({ kind: 'error', json: '{"code":-32603,"message":"withdrawn"}' });
+        const error = { code: rpcCodes.internalError, message: 'withdrawn' };
+        resolve({ kind: 'error', json: JSON.stringify(error) });
       };
       withdrawn.addEventListener('abort', gone);
       this.#asked.push({ key, method, params: asEmbedded(embedded), answer });
@@ -203,7 +204,7 @@ export class ParkedCall {
     this.#expiry?.[Symbol.dispose]();
     const round = this.#rounds.at(-1);
     round?.settle(deliver);
-    // Whatever is still asked has nothing left to wait for.
+    // Pending questions have nothing left to wait for.
     this.#refuse('the call has ended');
     if (this.#hasBeenGivenUp || this.#rounds.length === 1) return this.#forget();
     this.#expiry = this.#clock.after(keptMs, this.#forget, true);
@@ -220,12 +221,12 @@ export class ParkedCall {
     this.#forget();
   }
 
-  /** Nobody will come back: the server is told. */
+  /** The client will not return: the server is notified. */
   giveUp(): void {
     this.#hasBeenGivenUp = true;
     this.#expiry?.[Symbol.dispose]();
     this.#forget();
-    // Whoever waits when we go down is told what became of the call.
+    // Requests that wait at the shutdown get the outcome of the call.
     if (this.#current.isDismissed) this.#caller.isDismissed = true;
     else this.#current.cancel();
     this.#caller.cancelSignal.abort();

@@ -161,7 +161,7 @@ describe('a legacy server that asks a modern client', () => {
     ]);
   });
 
-  it('is told when the client never comes back', async () => {
+  it('is notified when the client never returns', async () => {
     const { reply, child, ask, again, clock, gateway } = await asking();
     ask(50);
     await settled();
@@ -174,7 +174,7 @@ describe('a legacy server that asks a modern client', () => {
     expect(gateway.host.traffic.snapshot().inFlight).toBe(0);
   });
 
-  it('is told when the client gives up on the request with which it came back', async () => {
+  it('is notified when the client cancels the request with which it returned', async () => {
     const { reply, child, ask, again } = await asking();
     ask(50);
     await settled();

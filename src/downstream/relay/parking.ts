@@ -1,8 +1,8 @@
-// A modern client cannot be asked in the middle of a call, and a legacy server asks exactly then. So
-// the call is parked: its client gets `input_required` with the question and a sealed state, and when
-// it comes back with the answer, the question is answered and the call goes on where it stood. Here is
-// the place where parked calls stand, and who may take one up again; what happens to one is its own
-// affair (parked-call).
+// The table of parked calls. A modern client cannot be asked in the middle of a call, but a legacy
+// server asks exactly then. So the call is parked: its client gets `input_required` with the
+// question and a sealed state, and when it repeats the call with the answer, the question is
+// answered and the call continues. This file stores parked calls and decides who may continue one;
+// parked-call.ts is one of them.
 
 import type { ClientAnswer, Question } from '../../host/connections/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -23,7 +23,7 @@ export class Parking {
   /** The same by the request that began them; each ends with its request. */
   readonly #byCaller = new WeakMap<object, ParkedCall>();
 
-  /** `caught` is told of an error that nobody expected. */
+  /** `caught` receives an unexpected error. */
   constructor(clock: Clock, seal: Seal, caught: (error: unknown) => void) {
     this.#clock = clock;
     this.#seal = seal;
@@ -35,7 +35,7 @@ export class Parking {
     return this.#byId.size;
   }
 
-  /** A server asks inside this call. */
+  /** A server sends a request inside this call. */
   ask(caller: Incoming, question: Question): Promise<ClientAnswer> {
     let call = this.#byCaller.get(caller);
     if (!call) {
@@ -47,7 +47,7 @@ export class Parking {
     return call.ask(question);
   }
 
-  /** The call itself has ended: told to whoever waits for it now. */
+  /** The call itself has ended: passed to whoever waits for it now. */
   ended(caller: Incoming, deliver: Deliver): void {
     const call = this.#byCaller.get(caller);
     if (!call) return deliver(caller);
@@ -60,7 +60,7 @@ export class Parking {
     for (const call of ended.slice(0, Math.max(0, ended.length - maxKept))) call.forget();
   }
 
-  /** Is this one of our states? Then the request is taken here, to its end. */
+  /** Whether this is one of our states. Then the request is handled here, to its end. */
   resume(incoming: Incoming, state: unknown, fingerprint: string): boolean {
     if (!isParkedState(state)) return false;
     const call = this.#byId.get(state.parked);
@@ -69,7 +69,7 @@ export class Parking {
       incoming.error({
         code: rpcCodes.invalidParams,
         message:
-          'requestState is not of this request, or its time is over; send the call again without it',
+          'requestState does not belong to this request, or has expired; send the call again without it',
       });
     } else call.resume(incoming, state.round);
     return true;

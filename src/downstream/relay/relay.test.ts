@@ -70,7 +70,7 @@ describe('a call', () => {
     expect(servers.a.heard('prompts/get').length).toBe(2);
   });
 
-  it('that its client cancels is told to the server, and nothing more is said of it', async () => {
+  it('that its client cancels is cancelled at the server, and nothing more is sent for it', async () => {
     const { legacy, servers } = newGateway({ a: open });
     const peer = legacy();
     const call = peer.request('tools/call', { name: 'a__t', _meta: { progressToken: 1 } });
@@ -86,7 +86,7 @@ describe('a call', () => {
     expect([call.sent, call.answers, peer.heard]).toEqual([[], [], []]);
   });
 
-  it('hears progress under its own token, and late progress is nobody’s', async () => {
+  it('gets progress with its own token, and late progress is dropped', async () => {
     const { legacy, servers } = newGateway({ a: open });
     const peer = legacy();
     const one = peer.request('tools/call', '{"name":"a__t","_meta":{"progressToken":"\\u0031"}}');
@@ -173,7 +173,7 @@ describe('a modern server behind a modern client', () => {
     expect(servers.a.heard('tools/call').length).toBe(1);
   });
 
-  it('is told what the client can do and from which level on it wants to hear', async () => {
+  it("gets the client's capabilities and log level", async () => {
     const { modern, servers } = newGateway({ a: asks });
     modern({ sampling: { x: 1 } }, { logLevel: 'warning' }).call('a__t');
     await settled();

@@ -1,17 +1,16 @@
-// Carrying one request to its server and the answer back. The request goes through the host's one
-// pipeline with the client's own bytes; the answer comes back in the words of the client's era. Where
-// the eras differ in how a server asks for more input, the bridge begins here: a modern client gets
-// the question with a sealed state, a legacy one is asked (see rounds), and a call whose server asks
-// in the middle is parked (see parking).
+// Forwards one request to its server and the answer back. The request goes through the host's call
+// pipeline with the client's own bytes; the answer is translated to the client's era. Where the
+// eras differ in how a server asks for input, the translation begins here: a modern client gets the
+// question with a sealed state, a legacy one is asked (see legacy-input-rounds), and a call whose
+// server asks in the middle is parked (see parking).
 
-import { hash } from 'node:crypto';
 import type { Answer } from '../../host/call/answer.ts';
 import { RpcAnswer } from '../../host/call/call-faults.ts';
-import type { Subject } from '../../host/call/call-parts.ts';
+import type { AccessSubject } from '../../host/call/call-parts.ts';
 import type { Operation } from '../../host/call/operation.ts';
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
-import type { BegunTask } from '../../host/tasks/begun-tasks.ts';
+import type { BegunTask } from '../../host/tasks/begun-task.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
@@ -38,31 +37,32 @@ import type { Parking } from './parking.ts';
 import { relayedParams } from './relayed-params.ts';
 import { asksForInput, changedResult, resultFor } from './results.ts';
 import type { Seal } from './seal.ts';
+import { SealedStates } from './sealed-states.ts';
 
 export interface RelayParts {
   readonly host: HostForGateway;
   readonly clock: Clock;
-  /** Takes note of a request that goes to nobody. */
+  /** Counts a request that goes to no server. */
   readonly refused: (incoming: Incoming, operation: AskedOperation, fault: Fault) => void;
   readonly seal: Seal;
   readonly parking: Parking;
   readonly tasks: TaskResults;
-  /** A result as the client may see it: addresses that two servers claim are told apart. */
+  /** A result as the client may see it: addresses that two servers claim are rewritten. */
   readonly exposed: (server: string, answer: Answer) => Answer;
-  /** An error that nobody expected on the way back. */
+  /** An unexpected error while the answer was forwarded. */
   readonly caught: (error: unknown) => void;
 }
 
 /** What was asked, for those who count. */
 export type AskedOperation = Pick<Operation, 'method' | 'kind' | 'name'>;
 
-/** Where a request goes, and how it is written there. */
+/** The destination of a request, and how it is written there. */
 export interface Destination {
   readonly server: string;
   readonly kind: Operation['kind'];
   readonly name: string | null;
   /** What has to be allowed, where that is something else. */
-  readonly about?: Subject;
+  readonly about?: AccessSubject;
   /** The name the client knows it by, where that is not the `name` of the request itself. */
   readonly calledAs?: string;
   /** What is written differently on the way to the server. */
@@ -70,30 +70,24 @@ export interface Destination {
   readonly edits?: readonly Edit[];
   /** A tool's arguments where they are not those of the request itself. */
   readonly args?: Buffer;
-  /** Where alone it can go, if it is about something that lives there. */
+  /** The only connection it can go to, if it is about something that lives there. */
   readonly slot?: ConnectionSlot | undefined;
   readonly task?: BegunTask;
   readonly timeoutMs?: number;
-  /** Told when the server's answer, or none, has come, or nothing was sent; perhaps more than once. */
+  /**
+   * Called when the server's answer, or none, has come, or nothing was sent; perhaps more than
+   * once.
+   */
   readonly settled?: () => void;
-}
-
-/** Long enough for somebody who has to find a form first; the server may be stricter. */
-const stateLivesMs = 3_600_000;
-
-interface UpstreamState {
-  readonly subject: string;
-  readonly principal: string;
-  readonly expiresAt: number;
-  /** The server's own; null if it has none and the call is simply to be sent again. */
-  readonly state: string | null;
 }
 
 export class Relay {
   readonly #parts: RelayParts;
+  readonly #states: SealedStates;
 
   constructor(parts: RelayParts) {
     this.#parts = parts;
+    this.#states = new SealedStates(parts.seal, parts.clock);
   }
 
   /** The answer, whatever it is, goes to the request itself. */
@@ -162,7 +156,7 @@ export class Relay {
       .catch((thrown: unknown) => this.#undelivered(incoming, to, thrown));
   }
 
-  /** The answer was there and could not be written: the client is told that much. */
+  /** There was an answer, but it could not be written: the client gets an error that says so. */
   #undelivered(incoming: Incoming, to: Destination, thrown: unknown): void {
     const { caught, parking } = this.#parts;
     if (!(thrown instanceof Fault)) caught(thrown);
@@ -179,24 +173,15 @@ export class Relay {
     const span = paramsObject?.find('requestState');
     if (!span) return paramsObject?.find('inputResponses') ? {} : undefined;
     const text = textOf(bytes, span);
-    const state = text === undefined ? undefined : this.#parts.seal.open(text);
-    if (this.#parts.parking.resume(incoming, state, requestFingerprint(incoming))) return 'taken';
-    if (isUpstreamState(state) && this.#isStateOf(state, incoming, to)) {
-      return state.state === null
-        ? { requestState: null, inputResponses: null }
-        : { requestState: JSON.stringify(state.state) };
-    }
+    const opened = text === undefined ? undefined : this.#parts.seal.open(text);
+    if (this.#parts.parking.resume(incoming, opened, requestFingerprint(incoming))) return 'taken';
+    const changes = this.#states.changesFor(opened, incoming, to.server);
+    if (changes !== undefined) return changes;
     incoming.error({
       code: rpcCodes.invalidParams,
-      message: 'Invalid params: requestState is not one that was given for this request',
+      message: 'Invalid params: requestState was not issued for this request',
     });
     return 'taken';
-  }
-
-  #isStateOf(state: UpstreamState, incoming: Incoming, to: Destination): boolean {
-    const isInTime = this.#parts.clock.wallNow() < state.expiresAt;
-    const isTheirs = state.principal === incoming.principal.id;
-    return isInTime && isTheirs && state.subject === subjectOf(incoming, to);
   }
 
   // --- back --------------------------------------------------------------------------------
@@ -212,13 +197,10 @@ export class Relay {
     incoming.result(resultFor(incoming.era, method, shown, () => this.#wrapsOutput(incoming, to)));
   }
 
-  /** Has a legacy client been told that this tool's output is inside an object? */
+  /** Whether a legacy client was told that this tool's output is inside an object. */
   #wrapsOutput(incoming: Incoming, { server, kind, name }: Destination): boolean {
     if (kind !== 'tool' || name === null) return false;
-    const found = this.#parts.host.find(server);
-    // What others are offered counts only where this client called a tool that was not listed to it.
-    const listed = found.catalogueFor(incoming).lastKnown(name);
-    const tool = listed ?? found.offerings.lastKnown(name);
+    const tool = this.#parts.host.known(server)?.lastListed(name, incoming);
     return tool !== undefined && hasForeignOutput(tool);
   }
 
@@ -226,17 +208,7 @@ export class Relay {
     const span = answer.object?.find('requestState');
     const text = span && textOf(answer.frame, span);
     if (text === undefined) return changedResult(answer, {});
-    return changedResult(answer, { requestState: this.#seal(incoming, to, text) });
-  }
-
-  #seal(incoming: Incoming, to: Destination, state: string | null): string {
-    const sealed: UpstreamState = {
-      subject: subjectOf(incoming, to),
-      principal: incoming.principal.id,
-      expiresAt: this.#parts.clock.wallNow() + stateLivesMs,
-      state,
-    };
-    return JSON.stringify(this.#parts.seal.close(sealed));
+    return changedResult(answer, { requestState: this.#states.sealed(incoming, to.server, text) });
   }
 
   #deliverFault(incoming: Incoming, to: Destination, fault: Fault): void {
@@ -254,7 +226,7 @@ export class Relay {
     if (fault.code === 'not_found' || fault.code === 'denied') {
       return incoming.error(unknownName('tool', incoming, to.calledAs));
     }
-    // Whoever asks for a task cannot read the result of a tool.
+    // A client that asks for a task cannot read the result of a tool.
     if (asksForTask(incoming)) {
       return incoming.error({ ...faultError(fault, incoming.principal), ...taskCode(fault) });
     }
@@ -272,7 +244,7 @@ export class Relay {
         data: JSON.stringify({ requiredCapabilities: { elicitation: { url: {} } } }),
       });
     }
-    const state = this.#seal(incoming, to, null);
+    const state = this.#states.sealed(incoming, to.server, null);
     incoming.result(
       `{"resultType":"input_required","inputRequests":${requests},"requestState":${state}}`,
     );
@@ -317,17 +289,8 @@ function operationFor(
   return { method, kind, name, args, params, isFollowUp };
 }
 
-/** Whatever stands there: what is no key is refused by the pipeline. */
+/** Any value: the pipeline refuses an invalid key. */
 function idempotencyKeyOf({ bytes, meta }: Incoming['message']): unknown {
   const span = meta?.find('holdfast/idempotencyKey');
   return span && parsed(bytes, span);
-}
-
-/** What a state belongs to: the server, and the request as it was first sent. */
-function subjectOf(incoming: Incoming, { server }: Destination): string {
-  return hash('sha256', JSON.stringify([server, requestFingerprint(incoming)]), 'base64url');
-}
-
-function isUpstreamState(state: unknown): state is UpstreamState {
-  return typeof state === 'object' && state !== null && 'subject' in state && 'state' in state;
 }

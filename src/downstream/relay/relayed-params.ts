@@ -1,10 +1,11 @@
-// From the parameters of a client's request to those of the request that goes on to its server. The
-// client's own bytes are kept, where they stand; what belongs to the hop between the client and us
-// (revision, identity and capabilities in `_meta`, the progress token, our idempotency key) is left
-// out, because the next hop has its own, and names and addresses are given as the server knows them.
+// Builds the parameters of the forwarded request from those of the client's request. The client's
+// own bytes are used at their positions; what belongs to the hop between the client and us
+// (version, identity and capabilities in `_meta`, the progress token, our idempotency key) is
+// omitted, because the next hop has its own, and names and addresses are replaced by the server's.
 // `_meta` comes last. Nothing is copied here: the pieces are joined when they are written.
 
 import type { EnvelopeKey } from '../../wire/envelope-keys.ts';
+import { envelopeKeys } from '../../wire/eras.ts';
 import type { Params } from '../../wire/frames.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import type { Piece } from '../../wire/pieces.ts';
@@ -15,13 +16,14 @@ import { type Edit, oneLine, splice } from '../../wire/splice.ts';
 /** Members of `_meta` that end at this hop. */
 const hopKeys: readonly EnvelopeKey[] = [
   'progressToken',
-  'io.modelcontextprotocol/protocolVersion',
-  'io.modelcontextprotocol/clientInfo',
-  'io.modelcontextprotocol/clientCapabilities',
-  'io.modelcontextprotocol/logLevel',
+  envelopeKeys.protocolVersion,
+  envelopeKeys.clientInfo,
+  envelopeKeys.clientCapabilities,
+  envelopeKeys.logLevel,
   'holdfast/idempotencyKey',
-  // It names a task by our handle, which no server knows; requests about a task name it themselves.
-  'io.modelcontextprotocol/related-task',
+  // It names a task by our handle, which is unknown to servers; requests about a task name it
+  // themselves.
+  envelopeKeys.relatedTask,
 ];
 
 const noChanges: MemberChanges = {};
@@ -50,7 +52,10 @@ export function relayedParams(
   return metaMembers ? { members: pieces, meta: metaMembers } : { members: pieces };
 }
 
-/** The members of one object: what is carried stays in its bytes, and the text between is one piece. */
+/**
+ * The members of one object: forwarded members stay in their bytes, and the text between is one
+ * piece.
+ */
 class Members {
   readonly #pieces: Piece[] = [];
   #text = '';

@@ -1,8 +1,8 @@
-// A server's result in the words of the client's era. A modern client must find `resultType` in
-// every result, and cache hints where the specification asks for them; a legacy one has never heard
-// of `resultType`, and can read structured content only if it is an object: any other value is put into
-// one, as is its schema in the list. Nothing else is touched, and where nothing is missing the bytes
-// are the server's.
+// Translates a server's result to the client's era. A modern client requires `resultType` in every
+// result, and cache hints where the specification asks for them; a legacy one does not know
+// `resultType`, and can read structured content only if it is an object: any other value is put
+// into one, as is its schema in the list. Nothing else is changed, and where nothing is missing the
+// bytes are the server's.
 
 import type { Answer } from '../../host/call/answer.ts';
 import { isText } from '../../wire/decode.ts';
@@ -40,7 +40,9 @@ export function editedResult({ frame, result }: Answer, edits: readonly Edit[]):
   return oneLine(splice(frame.subarray(result.start, result.end), shifted));
 }
 
-/** Does the server ask for more input instead of answering? A legacy one cannot, in a result. */
+/**
+ * Whether the server asks for more input instead of answering. A legacy one cannot, in a result.
+ */
 export function asksForInput({ frame, object }: Answer): boolean {
   const type = object?.find('resultType');
   return type !== undefined && isText(frame, type, 'input_required');

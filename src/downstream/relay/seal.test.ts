@@ -56,7 +56,7 @@ describe('a sealed value', () => {
 describe('a signature', () => {
   const seal = new Seal();
 
-  it('is the same every time, and holds for its very words', () => {
+  it('is the same every time, and valid only for the same words', () => {
     const signature = seal.sign('task', 'a', 'bc');
     expect(seal.sign('task', 'a', 'bc')).toBe(signature);
     expect(seal.isSigned(signature, 'task', 'a', 'bc')).toBe(true);

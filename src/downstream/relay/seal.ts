@@ -1,6 +1,6 @@
-// Things we hand to a client and want back unread and unchanged: the state of a multi-round request,
-// the handle of a task. Whatever comes back is a stranger's word until the seal has been checked; a
-// broken one is simply not ours. A sealed value says nothing to its holder; a signed name is
+// Seals data that is given to a client and must come back unchanged: the state of a multi-round
+// request, the handle of a task. What comes back is untrusted until the seal has been checked; a
+// broken one is treated as not ours. A sealed value is unreadable to its holder; a signed name is
 // readable and the same every time, because clients compare it.
 
 import {
@@ -31,7 +31,7 @@ export class Seal {
     return Buffer.concat([iv, sealing.getAuthTag(), text]).toString('base64url');
   }
 
-  /** Undefined for whatever we have not sealed. */
+  /** Undefined for anything that we have not sealed. */
   open(sealed: string): unknown {
     const bytes = Buffer.from(sealed, 'base64url');
     // Only one spelling is ours: base64 has others for the same bytes.

@@ -95,7 +95,7 @@ describe('a connection on stdio', () => {
     ]);
   });
 
-  it('that begins with an envelope of another revision is told which there are', async () => {
+  it('that begins with an envelope of another version gets the supported ones', async () => {
     const { front, say, messages } = newStdio();
     const future = { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
     await say(modern(1, 'tools/list', {}, future));
@@ -273,7 +273,7 @@ describe('the end of a client on stdio', () => {
     expect(how()).toBe('closed');
   });
 
-  it('comes with an output that nobody reads, too', async () => {
+  it('comes also with an output that is not read', async () => {
     const { front, output, say, how } = newStdio();
     await say(initialize());
     output.destroy(new Error('EPIPE'));
@@ -344,7 +344,7 @@ describe('a client on stdio that does not read', () => {
     expect(held.at(-1)).toBe(false);
   });
 
-  it('hears of a changed list once, however often it changed #slow-client', async () => {
+  it('is notified of a changed list once, however often it changed #slow-client', async () => {
     const { front, say, read, lines } = unread(67_108_864);
     await settled();
     await say(100_000);

@@ -1,8 +1,8 @@
 // MCP on a pair of pipes, for one client: one JSON message per line, in both directions. The first
-// message decides the era of the connection. Answers leave in the order in which they are ready, one
-// line each. After the end of the input what was asked is still answered; when the connection is
-// closed, everything that is left is cancelled. A client that does not read what it is sent holds its
-// servers up, which are its own here, and is given up when too much waits for it.
+// message decides the era of the connection. Answers are sent in the order in which they are ready,
+// one line each. After the end of the input, pending requests are still answered; when the
+// connection is closed, everything that is left is cancelled. A client that does not read pauses
+// its servers, which are its own here, and is disconnected when too much waits for it.
 
 import type { Readable, Writable } from 'node:stream';
 import { type Clock, within } from '../../kernel/clock.ts';
@@ -11,40 +11,38 @@ import { RingMap } from '../../kernel/ring-map.ts';
 import { localUser } from '../../policy/principal.ts';
 import { scanBatch } from '../../wire/batch.ts';
 import { idOf } from '../../wire/decode.ts';
-import { rpcCodes } from '../../wire/eras.ts';
-import { type ErrorToSend, errorFrame, idText } from '../../wire/frames.ts';
+import { batchVersion, rpcCodes } from '../../wire/eras.ts';
+import { type ErrorToSend, errorFrame, idText, textOfId } from '../../wire/frames.ts';
 import { LineReader } from '../../wire/line-reader.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { BatchReply } from '../batch-reply.ts';
 import { judgeEnvelope, missingEnvelope, unsupportedVersion } from '../clients/modern-envelope.ts';
-import type { Front, Reply, Session, Underway } from '../contract.ts';
+import type { GatewayForTransports, Reply, Session, Underway } from '../contract.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
 import { internalError } from '../refusals.ts';
 import { StdioOutput } from './stdio-output.ts';
 
 export interface StdioFrontParts {
-  readonly front: Front & { clientGone(key: string): void };
+  readonly front: GatewayForTransports & { clientGone(key: string): void };
   readonly input: Readable;
   readonly output: Writable;
   readonly frameBytes: number;
   readonly clock: Clock;
   readonly outgoing: OutgoingBudget;
-  /** The client falls behind, or has caught up: what it is sent should come slower, or may come again. */
+  /** The client falls behind, or has caught up: its servers should be paused, or may continue. */
   readonly held?: (isHeld: boolean) => void;
 }
 
 export interface StdioFront {
-  /** The client has said its last word. */
+  /** The client has ended its input. */
   readonly inputEnded: Promise<void>;
-  /** Nothing can be said to the client any more: nobody reads, or does not read enough. */
+  /** Nothing can be sent to the client any more: it does not read, or not enough. */
   readonly gone: Promise<'closed' | 'not-reading'>;
-  /** Cancels what is left. What was said has so long to be read; false if it was not. */
+  /** Cancels what is left. The output has so long to be read; false if it was not. */
   close(withinMs: number): Promise<boolean>;
 }
 
-/** Only this revision has batches. */
-const batchVersion = '2025-03-26';
 const clientKey = 'stdio';
 
 export function startStdio(parts: StdioFrontParts): StdioFront {
@@ -97,7 +95,7 @@ class StdioServer implements StdioFront {
     input.on('data', (chunk: Buffer) => contained(() => this.#reader.push(chunk)));
     input.on('end', () => contained(() => this.#lastWord()));
     input.on('error', () => contained(() => this.#lastWord()));
-    // Nobody reads any more: there is nobody to serve.
+    // The client no longer reads: there is nobody to serve.
     output.on('error', () => this.#end('closed'));
   }
 
@@ -118,7 +116,7 @@ class StdioServer implements StdioFront {
 
   // --- in ----------------------------------------------------------------------------------
 
-  /** An error that nobody expected costs this one message. */
+  /** An unexpected error costs this one message. */
   #line(bytes: Buffer): void {
     if (this.#isOver || this.#isGone) return;
     let message: Message | undefined;
@@ -136,7 +134,7 @@ class StdioServer implements StdioFront {
       if (error.reason === 'batch' && this.#session?.protocolVersion === batchVersion) {
         return this.#batch(bytes);
       }
-      const id = error.id === null ? 'null' : JSON.stringify(error.id);
+      const id = textOfId(error.id);
       this.#refuse(id, wireRefusal(error));
     }
   }
@@ -228,7 +226,7 @@ class StdioServer implements StdioFront {
     }
   }
 
-  /** An error that nobody expected costs this one message: the others of the batch are answered. */
+  /** An unexpected error costs this one message: the others of the batch are answered. */
   #oneOfBatch(message: Message, reply: Reply): void {
     contain(
       () => this.#session?.receive(message, reply),
@@ -247,7 +245,7 @@ class StdioServer implements StdioFront {
 
   // --- the end -----------------------------------------------------------------------------
 
-  /** What cannot be read or written any more is of no use: the client is gone. */
+  /** A stream that cannot be read or written is useless: the client counts as gone. */
   readonly #failed = (error: unknown) => {
     this.#parts.front.caught(error);
     this.#end('closed');
@@ -261,7 +259,7 @@ class StdioServer implements StdioFront {
     this.#lose(how);
   }
 
-  /** The client is gone, as far as the gateway is concerned. */
+  /** The client has disconnected, as far as the gateway is concerned. */
   #cancelAll(): void {
     if (this.#isGone) return;
     this.#isGone = true;

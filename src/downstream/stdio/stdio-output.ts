@@ -1,6 +1,7 @@
-// What is said to the one client on stdio. What is ready in one turn of the loop leaves in one write;
-// while the client does not keep up, news of one kind is kept once, and from some amount on whoever
-// makes the output is held up. What waits is counted with all that waits for clients.
+// The output to the one client on stdio. Messages that are ready in one turn of the event loop are
+// sent in one write; while the client does not keep up, of notifications of one kind one is kept,
+// and from some amount on the senders are paused. Waiting data counts in the limit over all
+// clients.
 
 import type { Writable } from 'node:stream';
 import { type Caught, contain } from '../../kernel/contain.ts';
@@ -11,15 +12,15 @@ import type { OutgoingBudget, Share, Waiter } from '../outgoing/outgoing-budget.
 export interface StdioOutputParts {
   readonly output: Writable;
   readonly outgoing: OutgoingBudget;
-  /** The client falls behind, or has caught up: what it is sent should come slower, or may come again. */
+  /** The client falls behind, or has caught up: its servers should be paused, or may continue. */
   readonly held: (isHeld: boolean) => void;
-  /** Too much waits for a client that takes nothing. */
+  /** Too much waits for a client that reads nothing. */
   readonly spent: () => void;
-  /** An error that nobody expected while something was written. */
+  /** An unexpected error during a write. */
   readonly failed: Caught;
 }
 
-/** With so much waiting for the client its servers are held up. */
+/** With so much waiting for the client its servers are paused. */
 const heldBytes = 8_388_608;
 
 export class StdioOutput implements Waiter {
@@ -30,7 +31,7 @@ export class StdioOutput implements Waiter {
   /** Of each kind the last, while the client does not keep up; at most one for each of three kinds. */
   readonly #heldBack = new Map<string, Frame>();
   #waiting: Piece[] = [];
-  /** What batches have gathered that are not complete. */
+  /** What incomplete batches have collected. */
   #gatheredBytes = 0;
   #isHeld = false;
   #isFlushing = false;
@@ -81,14 +82,14 @@ export class StdioOutput implements Waiter {
     if (output.writableLength > 0) this.#fellBehind(pieces);
   }
 
-  /** A batch has gathered so much more, or, with a negative number, has left. */
+  /** A batch has collected so much more, or, with a negative number, was sent. */
   gathered(bytes: number): void {
     this.#gatheredBytes += bytes;
     if (bytes > 0) this.#share.wrote(bytes);
     else this.#share.look();
   }
 
-  /** Nobody is held up any longer, whatever waits. */
+  /** Nobody is paused any longer, whatever waits. */
   letGo(): void {
     if (this.#isHeld) this.#parts.held(false);
     this.#isHeld = false;

@@ -1,8 +1,9 @@
-// Modern subscriptions: a request that stays open, on which its client hears what it asked for, each
-// message marked with the request's own id. It begins with what of the wishes is granted, and ends
-// when the client closes it or we go down.
+// Modern subscriptions: a request that stays open, on which its client gets the notifications it
+// asked for, each marked with the request's own id. It begins with the granted subscriptions, and
+// ends when the client closes it or we shut down.
 
 import { announcedAs, type ListKind } from '../../host/lists/listings.ts';
+import { isRecord } from '../../kernel/json-values.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import { valueOf as parsed } from '../../wire/decode.ts';
 import { envelopeKeys } from '../../wire/eras.ts';
@@ -23,12 +24,11 @@ export interface Wishes {
   readonly taskIds: readonly string[];
 }
 
-/** Undefined if it does not say what is wished. */
+/** Undefined if it names no subscriptions. */
 export function readWishes({ message }: Incoming): Wishes | undefined {
   const span = message.paramsObject?.find('notifications');
-  const filter = span && parsed(message.bytes, span);
-  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
-  const wishes = filter as Readonly<Record<string, unknown>>;
+  const wishes = span && parsed(message.bytes, span);
+  if (!isRecord(wishes)) return undefined;
   return {
     toolsListChanged: wishes['toolsListChanged'] === true,
     promptsListChanged: wishes['promptsListChanged'] === true,
@@ -45,7 +45,7 @@ function textsIn(list: unknown): readonly string[] {
 export class Listening {
   readonly incoming: Incoming;
   readonly wishes: Wishes;
-  /** The mark of everything that is said here. */
+  /** The mark of every message on it. */
   readonly #mark: string;
 
   readonly #tasks: readonly WatchedTask[];
@@ -84,7 +84,7 @@ export class Listening {
     this.incoming.send(notificationFrame('notifications/resources/updated', marked));
   }
 
-  /** `shown` writes what the server said with the client's own handle and mark. */
+  /** `shown` writes the server's message with the client's own handle and mark. */
   task(from: Connection, taskId: string, shown: (own: MemberChanges) => Buffer): void {
     const task = this.#tasks.find((one) => one.connection === from && one.taskId === taskId);
     if (!task) return;
@@ -92,7 +92,7 @@ export class Listening {
     this.incoming.send(notificationFrame('notifications/tasks', params));
   }
 
-  /** We go down: the client is told that this is the end, and may listen elsewhere. */
+  /** We are shutting down: the client is told that this is the end, and may listen elsewhere. */
   end(): void {
     this.incoming.result(`{"resultType":"complete","_meta":${this.#mark}}`);
   }

@@ -1,9 +1,9 @@
-// Clients that watch resources: a legacy one subscribes to each, a modern one says in one request that
-// stays open what it wants to hear. Both end up as a watch on the server that owns the resource, where
-// the client's own calls go, and both end with the client.
+// Clients that watch resources: a legacy one subscribes to each, a modern one lists its
+// subscriptions in one request that stays open. Both become a watch at the server that owns the
+// resource, on the connection that the client's calls use, and both end with the client.
 
 import { Fault } from '../../kernel/fault.ts';
-import type { LegacySession } from '../clients/legacy-session.ts';
+import type { LegacySession, Watched } from '../clients/legacy-session.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
 import { invalidParams, refuseRequest, textParam } from '../refusals.ts';
@@ -27,11 +27,11 @@ export async function subscribe(
   if (session.watched.has(uri)) return incoming.result('{}');
   try {
     assertRoom(session.watched.size < maxWatched, `${maxWatched} resources`);
-    const stop = await watch(gateway, incoming, uri);
-    if (!stop) return incoming.error(invalidParams(`unknown resource ${uri}`));
+    const watched = await watch(gateway, incoming, uri);
+    if (!watched) return incoming.error(invalidParams(`unknown resource ${uri}`));
     const isFull = session.watched.size >= maxWatched;
-    if (incoming.isOver || isFull || session.watched.has(uri)) stop();
-    else session.watched.set(uri, stop);
+    if (incoming.isOver || isFull || session.watched.has(uri)) watched.stop();
+    else session.watched.set(uri, watched);
     assertRoom(!isFull, `${maxWatched} resources`);
     incoming.result('{}');
   } catch (thrown) {
@@ -42,24 +42,25 @@ export async function subscribe(
 export function unsubscribe(incoming: Incoming, session: LegacySession | undefined): void {
   const uri = textParam(incoming, 'uri');
   if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
-  session?.watched.get(uri)?.();
+  session?.watched.get(uri)?.stop();
   session?.watched.delete(uri);
   incoming.result('{}');
 }
 
-/** Begins to watch a resource; the result stops it. Undefined if nobody owns it. */
+/** Begins to watch a resource; the result says how to stop. Undefined if nobody owns it. */
 async function watch(
   gateway: Gateway,
   incoming: Incoming,
   uri: string,
-): Promise<(() => void) | undefined> {
+): Promise<Watched | undefined> {
   const asked = { action: 'subscribe', method: incoming.message.method ?? null } as const;
   const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
   if (!owner) return undefined;
-  return await gateway.host.find(owner.server).slots.watch(incoming, owner.uri);
+  const { server } = owner;
+  return { server, stop: await gateway.host.find(server).slots.watch(incoming, owner.uri) };
 }
 
-/** The request stays open until its client closes it, or we go down. */
+/** The request stays open until its client closes it, or we shut down. */
 export async function listen(gateway: Gateway, incoming: Incoming): Promise<void> {
   const wishes = readWishes(incoming);
   if (!wishes) return incoming.error(invalidParams('notifications must be an object'));
@@ -72,9 +73,9 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   const granted: string[] = [];
   const watching = wishes.resourceSubscriptions.map(async (uri) => {
     // What cannot be watched is not granted; the acknowledgement says so.
-    const stop = await watch(gateway, incoming, uri).catch(() => undefined);
-    if (!stop) return;
-    stops.push(stop);
+    const watched = await watch(gateway, incoming, uri).catch(() => undefined);
+    if (!watched) return;
+    stops.push(watched.stop);
     granted.push(uri);
   });
   const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
@@ -93,7 +94,7 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   listening.acknowledge();
 }
 
-/** One client must not fill our memory, or its servers', with what it wants to hear. */
+/** The subscriptions of one client must not fill our memory, or its servers'. */
 function assertRoom(hasRoom: boolean, limit: string): void {
   if (hasRoom) return;
   throw new Fault('overloaded', `a client may listen to at most ${limit}; end others first`);

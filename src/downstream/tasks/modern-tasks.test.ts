@@ -48,6 +48,9 @@ function taskServer(get: (heard: Heard, count: number) => object): Script {
 const working = { status: 'working' };
 const done = { status: 'completed', result: { content: [], n: 1 } };
 
+const question = { method: 'elicitation/create', params: { message: 'who?' } };
+const asking = { status: 'input_required', inputRequests: { who: question } };
+
 describe('a call that a modern server makes a task', () => {
   it('is followed for a legacy client: it gets the result', async () => {
     const script = taskServer((_heard, count) => (count < 3 ? working : done));
@@ -105,8 +108,6 @@ describe('a call that a modern server makes a task', () => {
   });
 
   it('asks the client what the task needs, once, and brings the answer to the task', async () => {
-    const question = { method: 'elicitation/create', params: { message: 'who?' } };
-    const asking = { status: 'input_required', inputRequests: { who: question } };
     const script = taskServer((_heard, count) => (count < 4 ? asking : done));
     const { legacy, servers, clock } = newGateway({ a: script });
     const peer = legacy({ elicitation: {} });
@@ -136,40 +137,39 @@ describe('a call that a modern server makes a task', () => {
     expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
   });
 
-  it('withdraws what it has asked the client when its caller gives up', async () => {
-    const question = { method: 'elicitation/create', params: { message: 'who?' } };
-    const asking = { status: 'input_required', inputRequests: { who: question } };
-    const { legacy, servers, clock } = newGateway({ a: taskServer(() => asking) });
-    const peer = legacy({ elicitation: {} });
-    const call = peer.request('tools/call', { name: 'a__t' }, 'c');
-    await clock.advanceAsync(600);
-    const [asked] = call.messages as { id: unknown }[];
-    peer.note('notifications/cancelled', { requestId: 'c' });
-    await settled();
-    expect([...call.messages, ...peer.messages]).toContainEqual({
-      jsonrpc: '2.0',
-      method: 'notifications/cancelled',
-      params: expect.objectContaining({ requestId: asked?.id }),
-    });
-    expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
-  });
+  describe('withdraws what it has asked the client', () => {
+    /** The client of a call has been asked for the task that the call became. */
+    async function asked() {
+      const { legacy, servers, clock } = newGateway({ a: taskServer(() => asking) });
+      const peer = legacy({ elicitation: {} });
+      const call = peer.request('tools/call', { name: 'a__t' }, 'c');
+      await clock.advanceAsync(600);
+      const [request] = call.messages as { id: unknown }[];
+      return { peer, call, servers, requestId: request?.id };
+    }
 
-  it('withdraws what it has asked the client when its server is lost', async () => {
-    const question = { method: 'elicitation/create', params: { message: 'who?' } };
-    const asking = { status: 'input_required', inputRequests: { who: question } };
-    const { legacy, servers, clock } = newGateway({ a: taskServer(() => asking) });
-    const peer = legacy({ elicitation: {} });
-    const call = peer.request('tools/call', { name: 'a__t' }, 'c');
-    await clock.advanceAsync(600);
-    const [asked] = call.messages as { id: unknown }[];
-    servers.a.child.exit();
-    await settled();
-    expect([...call.messages, ...peer.messages]).toContainEqual({
+    const withdrawal = (requestId: unknown) => ({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
-      params: expect.objectContaining({ requestId: asked?.id }),
+      params: expect.objectContaining({ requestId }),
     });
-    expect(call.result).toMatchObject({ _meta: { 'holdfast/fault': { code: 'outcome_unknown' } } });
+
+    it('when its caller gives up', async () => {
+      const { peer, call, servers, requestId } = await asked();
+      peer.note('notifications/cancelled', { requestId: 'c' });
+      await settled();
+      expect([...call.messages, ...peer.messages]).toContainEqual(withdrawal(requestId));
+      expect(servers.a.heard('tasks/cancel')).toHaveLength(1);
+    });
+
+    it('when its server is lost', async () => {
+      const { peer, call, servers, requestId } = await asked();
+      servers.a.child.exit();
+      await settled();
+      expect([...call.messages, ...peer.messages]).toContainEqual(withdrawal(requestId));
+      const fault = { code: 'outcome_unknown' };
+      expect(call.result).toMatchObject({ _meta: { 'holdfast/fault': fault } });
+    });
   });
 
   it.each([
@@ -340,7 +340,7 @@ describe('a modern task with the id of another process’s task', () => {
 });
 
 describe('what becomes of a modern task', () => {
-  it('is told to those who listen for it and may, under their handle and mark', async () => {
+  it('is sent to subscribers that may see it, with their handle and mark', async () => {
     const { modern, servers } = newGateway({ a: taskServer(() => working) });
     const peer = modern(declaring);
     const call = peer.call('a__t');
@@ -385,7 +385,7 @@ describe('what becomes of a modern task', () => {
     expect(child.heardAs('notifications/cancelled')).toHaveLength(1);
   });
 
-  it('is not told to a client that listens for more tasks than it may', async () => {
+  it('is not sent to a client that subscribes to more tasks than allowed', async () => {
     const { modern } = newGateway({ a: taskServer(() => working) });
     const taskIds = Array.from({ length: 1_001 }, (_, at) => `made-up-${at}`);
     const listening = modern(declaring).request('subscriptions/listen', {
@@ -395,7 +395,7 @@ describe('what becomes of a modern task', () => {
     expect(listening.answered.error).toMatchObject({ data: { code: 'overloaded' } });
   });
 
-  it('is not told to a client that did not declare the extension', async () => {
+  it('is not sent to a client that did not declare the extension', async () => {
     const { modern } = newGateway({ a: taskServer(() => working) });
     const listening = modern().request('subscriptions/listen', {
       notifications: { taskIds: ['x'] },

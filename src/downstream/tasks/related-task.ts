@@ -1,9 +1,10 @@
-// What a server says or asks about a task names the task by the server's own id (`related-task` in
-// `_meta`); the client knows another one, and none at all where the gateway follows the task for it.
-// A question that wants to be a task of the client's own (`task`) is an ordinary question from here on:
-// the gateway declares no such tasks, and whoever does not must ignore the wish.
+// Messages of a server about a task name the task by the server's own id (`related-task` in
+// `_meta`); the client has its own handle, or none where the gateway follows the task for it.
+// `task` is removed from a server's request to its client: the gateway does not declare tasks of
+// clients, so the member must be ignored.
 
 import { relatedTask } from '../../host/tasks/task-result.ts';
+import { envelopeKeys } from '../../wire/eras.ts';
 import { answerWith } from '../../wire/frames.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
@@ -11,7 +12,7 @@ import { type Message, scanMessage } from '../../wire/scan.ts';
 import type { ObjectSpan } from '../../wire/span.ts';
 import { type Edit, splice } from '../../wire/splice.ts';
 
-const related = 'io.modelcontextprotocol/related-task';
+const related = envelopeKeys.relatedTask;
 
 /** From one side's id of a task to the other's; undefined: the other side knows no such task. */
 export type Rename = (taskId: string) => string | undefined;
@@ -22,7 +23,7 @@ export interface KnownTasks {
   readonly idOf: Rename;
 }
 
-/** A server's message as its client is to see it; the same message if there is nothing to change. */
+/** A server's message for its client; the same message if there is nothing to change. */
 export function asTheClientKnowsIt(message: Message, rename: Rename): Message {
   const { bytes, paramsObject, meta, kind } = message;
   const isWish = kind === 'request' && paramsObject?.find('task') !== undefined;
@@ -35,7 +36,7 @@ export function asTheClientKnowsIt(message: Message, rename: Rename): Message {
   return scanMessage(splice(bytes, edits));
 }
 
-/** A client's result as the server is to see it. */
+/** A client's result for the server. */
 export function asTheServerKnowsIt(json: string | Buffer, rename: Rename): string | Buffer {
   const bytes = Buffer.from(json as string);
   if (!bytes.includes(related)) return json;

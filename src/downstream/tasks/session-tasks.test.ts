@@ -107,7 +107,7 @@ describe('a task of 2025-11-25', () => {
     ]);
   });
 
-  it('whose result does not say whose it is gets the word put in', async () => {
+  it('whose result does not name its task gets the name added', async () => {
     const { legacy, servers } = newGateway({ a: taskServer() });
     const peer = legacy();
     const taskId = await begun(peer);
@@ -597,7 +597,7 @@ describe('tasks between the eras', () => {
     expect(servers.a.heard('tools/call')).toEqual([]);
   });
 
-  it('end for whoever wished for one in an error, not in the result of a tool', async () => {
+  it('end in an error for a client that asked for one, not in the result of a tool', async () => {
     const script = taskServer();
     const { legacy, servers } = newGateway({
       a: { ...script, on: { ...script.on, 'tools/call': () => undefined } },

@@ -1,8 +1,8 @@
-// How tools say that they can be called as tasks (`execution.taskSupport`, 2025-11-25), as it is true
-// of the gateway. A tool that its server runs only as a task can be called either way here, because
-// the gateway follows the task for those who cannot (host/task-wait): `required` becomes `optional`. A
-// tool whose server has no tasks cannot be called as one, whatever it says. The modern era has no
-// such member, so modern clients are not shown it.
+// `execution.taskSupport` (2025-11-25) of tools, as it holds for the gateway. A tool that its
+// server runs only as a task can be called either way here, because the gateway follows the task
+// for clients that cannot (host/tasks/task-wait): `required` becomes `optional`. A tool whose
+// server has no tasks cannot be called as one, whatever it declares. The modern era has no such
+// member, so it is removed for modern clients.
 
 import type { Definition } from '../../catalog/definitions.ts';
 import { taskSupport } from '../../host/tasks/task-result.ts';
@@ -32,7 +32,7 @@ export function taskDefinition(
   return edited(original, [{ start: word.start, end: word.end, with: truth }]);
 }
 
-/** What stands after an edit has another place. */
+/** Positions after an edit are shifted. */
 function edited(original: Definition, edits: readonly Edit[]): Definition {
   const { bytes, start, end, keySpan } = original;
   const shifted = edits.map((edit) => ({

@@ -1,15 +1,16 @@
-// Handles of tasks. A server's task id is a bearer handle that was given to us; a client gets its own
-// for it, which is signed, bound to its owner, and the same every time, because clients compare
-// handles. A modern handle names the server and its id and is the principal's; one of 2025-11-25 names
-// a task that was begun here and is the session's that began it. Whoever brings another's, or one
-// that was made up, has brought none.
+// Handles of tasks. A server's task id is a bearer handle that was given to us; a client gets its
+// own for it, which is signed, bound to its owner, and the same every time, because clients compare
+// handles. A modern handle names the server and its id and belongs to the principal; one of
+// 2025-11-25 names a task that was begun here and belongs to the session that began it. Another
+// client's handle, or an invented one, is not accepted.
 
-import type { BegunTask, BegunTasks } from '../../host/tasks/begun-tasks.ts';
+import type { BegunTask } from '../../host/tasks/begun-task.ts';
+import type { BegunTasks } from '../../host/tasks/begun-tasks.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Incoming } from '../incoming.ts';
 import type { Seal } from '../relay/seal.ts';
 
-export interface TaskOwner {
+export interface TaskAddress {
   readonly server: string;
   readonly taskId: string;
 }
@@ -24,12 +25,12 @@ export class TaskHandles {
   // --- modern ------------------------------------------------------------------------------
 
   /** `SERVER.ID.SIGNATURE`, where the server's name and the signature hold no dot. */
-  handleOf({ server, taskId }: TaskOwner, principal: Principal): string {
+  handleOf({ server, taskId }: TaskAddress, principal: Principal): string {
     const signature = this.#seal.sign('task', principal.id, server, taskId);
     return `${spelled(server)}.${taskId}.${signature}`;
   }
 
-  ownerOf(handle: string, principal: Principal): TaskOwner | undefined {
+  ownerOf(handle: string, principal: Principal): TaskAddress | undefined {
     const parts = partsOf(handle);
     if (!parts) return undefined;
     const { server, middle: taskId, signature } = parts;

@@ -1,8 +1,8 @@
-// What servers say of tasks on their own account, as clients hear it: the owner of a task of 2025-11-25
-// in its session, whoever listens for a modern one on that stream, and nobody else. The server's id
-// and token become the client's own.
+// Forwards notifications of servers about tasks: to the owner of a task of 2025-11-25 in its
+// session, to subscribers of a modern one, and to nobody else. The server's id and token are
+// replaced by the client's own.
 
-import type { TaskNews } from '../../host/tasks/begun-tasks.ts';
+import type { TaskNews } from '../../host/tasks/begun-task.ts';
 import type { Principal } from '../../policy/principal.ts';
 import { notificationFrame } from '../../wire/frames.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
@@ -45,7 +45,7 @@ export function tellOfTask(
     method === 'notifications/progress'
       ? { progressToken }
       : { taskId: JSON.stringify(gateway.handles.sessionHandle(task)) };
-  // A client without a stream of its own hears it with what it asked about the task.
+  // A client without a stream of its own gets it with its next request about the task.
   const caller = [...task.asking].at(-1);
   for (const session of sessions) {
     if (session.key === task.client.key) session.say(notificationFrame(method, shown(own)), caller);

@@ -1,16 +1,16 @@
-// What clients ask about their tasks. Each request goes to the server of the task under the server's own
-// id; one of 2025-11-25 goes to the very connection that began the task, and ends in a typed fault
-// where that is gone. `tasks/result` waits for the work itself, so it may take as long as the task is
-// kept. The list is made from what this client has begun here, each described anew by its server:
-// what another client has begun cannot get into it.
+// Requests of clients about their tasks. Each is forwarded to the server of the task with the
+// server's own id; one of 2025-11-25 goes to the connection that began the task, and ends in a
+// typed fault if that is closed. `tasks/result` waits for the work itself, so it may take as long
+// as the task is kept. The list is composed from what this client has begun here, each task with
+// its current description from the server: another client's tasks cannot get into it.
 
 import { RpcAnswer } from '../../host/call/call-faults.ts';
-import type { Subject } from '../../host/call/call-parts.ts';
-import type { BegunTask } from '../../host/tasks/begun-tasks.ts';
-import { described, tasksExtension } from '../../host/tasks/task-result.ts';
+import type { AccessSubject } from '../../host/call/call-parts.ts';
+import type { BegunTask } from '../../host/tasks/begun-task.ts';
+import { described } from '../../host/tasks/task-result.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
 import { textOf } from '../../wire/decode.ts';
-import { rpcCodes } from '../../wire/eras.ts';
+import { extensionNames, rpcCodes } from '../../wire/eras.ts';
 import type { ErrorToSend } from '../../wire/frames.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
@@ -26,15 +26,17 @@ const maxWaiting = 8;
 const pageTasks = 50;
 /** How many of them are asked for at a time. */
 const parallel = 8;
-/** How long a list waits for a server's word on one task; then the last one has to do. */
+/**
+ * How long a list waits for a server's description of one task; then the last known one is used.
+ */
 const describeMs = 5_000;
 
-/** A server must refuse those who did not declare the extension (modern). */
+/** A server must refuse clients that did not declare the extension (modern). */
 export function lacksTasks(): ErrorToSend {
   return {
     code: rpcCodes.missingClientCapability,
-    message: `Missing client capability: declare ${tasksExtension} to use tasks`,
-    data: JSON.stringify({ requiredCapabilities: { extensions: { [tasksExtension]: {} } } }),
+    message: `Missing client capability: declare ${extensionNames.tasks} to use tasks`,
+    data: JSON.stringify({ requiredCapabilities: { extensions: { [extensionNames.tasks]: {} } } }),
   };
 }
 
@@ -83,8 +85,8 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
   });
 }
 
-/** Whoever may call a tool may follow what its calls have become. */
-function toolOf(task: BegunTask | undefined): Subject {
+/** A client that may call a tool may follow the tasks of its calls. */
+function toolOf(task: BegunTask | undefined): AccessSubject {
   return { kind: 'tool', name: task?.tool ?? null };
 }
 
@@ -95,7 +97,7 @@ function waitingFor({ asking }: BegunTask): number {
 }
 
 function tooManyWait(server: string): Fault {
-  const detail = `${maxWaiting} requests wait for the result of this task already`;
+  const detail = `${maxWaiting} requests already wait for the result of this task`;
   return new Fault('overloaded', detail, { server });
 }
 
@@ -107,9 +109,9 @@ export function listTasks(gateway: Gateway, incoming: Incoming): void {
   const cursor = span && textOf(bytes, span);
   const after = span === undefined ? 0 : serialIn(gateway, incoming, cursor);
   if (after === undefined) {
-    return incoming.error(invalidParams('this cursor was not given for this list'));
+    return incoming.error(invalidParams('this cursor was not issued for this list'));
   }
-  gateway.count(incoming, {}, async () => {
+  gateway.ownAnswers.count(incoming, {}, async () => {
     const own = gateway.host.tasks.ofClient(incoming.client.key);
     const { access } = gateway.host;
     const rest = own.filter(
@@ -173,7 +175,7 @@ async function descriptionOf(
   try {
     if (!task.isOver) await describe(host, incoming, task);
   } catch (thrown) {
-    // Its server says that there is none; any other trouble leaves what was known before.
+    // Its server says that there is none; any other error leaves what was known before.
     if (faultFrom(thrown).cause instanceof RpcAnswer) return undefined;
   }
   const { description } = task;

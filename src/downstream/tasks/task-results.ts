@@ -1,23 +1,14 @@
-// Tasks in what servers answer: where a call has become a task, it is noted whose it is and on which
-// connection it lives; and wherever a server's id of a task stands in an answer, the client finds its
-// own handle in its place. Everything else in the answer stays as it is.
+// Tasks in answers of servers: when a call has become a task, its owner and its connection are
+// recorded; and a server's task id in an answer is replaced by the client's own handle. Everything
+// else in the answer is unchanged.
 
 import { type Answer, answerOf } from '../../host/call/answer.ts';
 import type { CallRequest } from '../../host/call/call-parts.ts';
-import {
-  type BegunTask,
-  type BegunTasks,
-  cancelTask,
-  type Place,
-} from '../../host/tasks/begun-tasks.ts';
-import {
-  type DescribedTask,
-  described,
-  taskIn,
-  tasksExtension,
-} from '../../host/tasks/task-result.ts';
+import type { BegunTask, Place } from '../../host/tasks/begun-task.ts';
+import { type BegunTasks, cancelTask } from '../../host/tasks/begun-tasks.ts';
+import { type DescribedTask, described, taskIn } from '../../host/tasks/task-result.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { type Era, rpcCodes } from '../../wire/eras.ts';
+import { type Era, envelopeKeys, extensionNames, rpcCodes } from '../../wire/eras.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
 import type { ObjectSpan, Span } from '../../wire/span.ts';
@@ -65,8 +56,8 @@ export function taskCode({ code }: Fault): { readonly code: number } | undefined
 
 /** Most clients do not, and nothing is parsed for them. */
 export function declaresTasks({ capabilities }: Incoming): boolean {
-  if (!capabilities.includes(tasksExtension)) return false;
-  return new ClientCapabilities(JSON.parse(capabilities)).hasExtension(tasksExtension);
+  if (!capabilities.includes(extensionNames.tasks)) return false;
+  return new ClientCapabilities(JSON.parse(capabilities)).hasExtension(extensionNames.tasks);
 }
 
 export class TaskResults {
@@ -93,7 +84,7 @@ export class TaskResults {
     return way;
   }
 
-  /** The call's client is gone: nobody will ask for the task that it has become. */
+  /** The call's client has disconnected: nobody will ask for the task that it has become. */
   abandoned(incoming: Incoming, answer: Answer, sent: Sent | undefined): void {
     const task = sent && taskIn(incoming.era, answer.frame, answer.object);
     const { capabilities } = incoming;
@@ -179,9 +170,9 @@ function withText(answer: Answer, at: Span | undefined, text: string): Answer {
   return answerOf(editedResult(answer, [edit]));
 }
 
-const related = 'io.modelcontextprotocol/related-task';
+const related = envelopeKeys.relatedTask;
 
-/** A result must say whose it is; where the server does not, we do. */
+/** A result must name its task; where the server does not, we add it. */
 function withRelatedTask(answer: Answer, handle: string): Answer {
   const { frame, object } = answer;
   const about = `{"taskId":${JSON.stringify(handle)}}`;
@@ -214,7 +205,7 @@ function inserted(object: ObjectSpan, member: string) {
 function unknownTask(server: string): Fault {
   return new Fault(
     'outcome_unknown',
-    `${server} began a task that this client cannot ask for; check its effect before you send the call again`,
+    `${server} began a task that this client cannot follow; check its effect before you send the call again`,
     { server, dispatched: 'yes' },
   );
 }

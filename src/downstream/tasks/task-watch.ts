@@ -1,6 +1,7 @@
-// `taskIds` of `subscriptions/listen`: a modern client wants to hear what becomes of its tasks. Each
-// connection that has some of them is asked for the same, under its own ids: a server may have several;
-// what it says comes back by the news of tasks. Only tasks that are the client's own are granted.
+// `taskIds` of `subscriptions/listen`: a modern client subscribes to its tasks. Each connection
+// that has some of them gets the same subscription, with its own ids: a server may have several
+// connections; its notifications come back through task-news. Only the client's own tasks are
+// granted.
 
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -8,14 +9,14 @@ import { Fault } from '../../kernel/fault.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
-import type { TaskOwner } from './task-handles.ts';
+import type { TaskAddress } from './task-handles.ts';
 
-interface WishedTask extends TaskOwner {
+interface WishedTask extends TaskAddress {
   readonly handle: string;
 }
 
 export interface WatchedTask extends WishedTask {
-  /** What is said of it comes from here: the same id may be another task elsewhere. */
+  /** Messages about it come from here: the same id may be another task elsewhere. */
   readonly connection: Connection;
 }
 
@@ -53,7 +54,7 @@ export async function watchTasks(
 function slotOf(
   { host }: Gateway,
   incoming: Incoming,
-  owner: TaskOwner,
+  owner: TaskAddress,
 ): ConnectionSlot | undefined {
   const { server: name, taskId } = owner;
   try {
@@ -93,7 +94,8 @@ async function watchAt(
       if (isHeld) supervisor.leases.release();
       isHeld = false;
     };
-    // However it ends, the server is no longer kept for it. That is no news: the client can still ask.
+    // However it ends, the server is no longer kept running for it. The client is not notified; it
+    // can still ask.
     listening.answer.catch(ignored).finally(release).catch(ignored);
     const stop = () => {
       listening.cancel(new Fault('cancelled', 'nobody listens any more', { server }));

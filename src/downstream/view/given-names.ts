@@ -1,11 +1,12 @@
-// The names and addresses that a gateway has given, kept beyond its end: after a restart the same call
-// goes to the same server, although another has come for its name meanwhile. One record for each config file and kind of
-// name. What comes back from the disk is checked; what does not fit is left out.
+// The names and addresses that a gateway has assigned, stored across restarts: after a restart the
+// same call goes to the same server, although another server may claim its name meanwhile. One
+// record for each config file and kind of name. Data from the disk is validated; invalid entries
+// are ignored.
 
 import { hash } from 'node:crypto';
 import type { Owner } from '../../catalog/naming.ts';
+import { isRecord } from '../../kernel/json-values.ts';
 import type { Records } from '../../store/contract/records.ts';
-import { isRecord } from '../../upstream/classify.ts';
 
 const version = 1;
 
@@ -34,7 +35,8 @@ export class GivenNames {
     if (text === this.#kept) return;
     this.#kept = text;
     const names = [...given].map(([exposed, { server, name }]) => [exposed, server, name]);
-    // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
+    // A disk that cannot be written is reported in `status` by the store itself; a closed one does
+    // not matter.
     this.#records.put(this.#key, { version, names }).catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
-// Which tools and prompts a gateway would not offer under their own names, as far as it is kept what
-// servers list and which names were given: for one who looks without a gateway, such as `doctor`. Nothing
-// is started and nothing is written.
+// Which tools and prompts a gateway would not offer under their own names, computed from stored
+// lists and names: for commands without a gateway, such as `doctor`. Nothing is started and nothing
+// is written.
 
 import type { NameConflict } from '../../catalog/name-conflicts.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
@@ -15,14 +15,14 @@ export async function keptConflicts(
   const mode = settings.naming;
   const learn = async () => {};
   const tables = [
-    new NameTable({ host, kind: 'tool', mode, reserved: ownToolNames(settings), learn }),
-    new NameTable({ host, kind: 'prompt', mode, reserved: new Set(), learn }),
+    new NameTable({ host, kind: 'tool', mode, reserved: () => ownToolNames(settings), learn }),
+    new NameTable({ host, kind: 'prompt', mode, reserved: () => new Set(), learn }),
   ];
   const recalls = [
     ...host.servers().map((server) => server.recall()),
     ...tables.map((table) => table.recall()),
   ];
-  // A record that cannot be read is as good as none; the store has told about it.
+  // A record that cannot be read counts as missing; the store has reported it.
   await Promise.allSettled(recalls);
   return tables.flatMap((table) => table.conflicts());
 }

@@ -1,30 +1,31 @@
-// Knowing what servers list, without making anybody wait for it longer than it is worth. What an
-// earlier run knew is recalled first; a server of which nothing is known is started, when there is a
-// place for it, and waited for once, by all who ask; one that says its list has changed is read again,
-// if it is there. Whoever cannot be read in time goes on alone, and its arrival is news to those who
-// were answered without it. A server that did not come in time is not waited for again, in this run or
-// a later one, until it has come; and lists do not try for ever to start one that fails.
+// Reads the lists of servers, with bounded waiting. Stored lists are loaded first; a server without
+// a known list is started, when there is a start slot for it, and waited for once, by all who ask;
+// one that reported a changed list is read again, if it is connected. A server that cannot be read
+// in time continues in the background, and clients that were answered without it are notified when
+// it arrives. A server that was late is not waited for again, in this run or a later one, until it
+// has arrived; and lists do not try for ever to start one that fails.
 
 import type { Caller } from '../../host/connections/caller.ts';
 import { classOf } from '../../host/connections/client-class.ts';
 import { freshen } from '../../host/discovery.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
+import type { ServersChange } from '../../host/host-news.ts';
 import {
   failedAttempt,
   type ListAttempts,
   mayTry,
   noAttempts,
 } from '../../host/lists/list-attempts.ts';
-import { type ListKind, listDeadlineMs, listWords } from '../../host/lists/listings.ts';
+import { type ListKind, listDeadlineMs, listKinds, listWords } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { serverRequest } from '../../policy/access.ts';
 
-/** Lists of which it is remembered that they could not be read. */
+/** Lists that are remembered as unreadable. */
 const maxAttempts = 1_000;
-/** How long a list waits for a server that says its list has changed. */
+/** How long a list waits for a server that reported a changed list. */
 const changedListMs = 2_000;
-/** Who has used up this share of the wait and has not listed, was late. */
+/** A server that has used up this share of the wait without listing was late. */
 const lateShare = 1 / 4;
 
 interface Reading {
@@ -39,21 +40,22 @@ interface Reading {
 export class KnownLists {
   readonly #host: HostForGateway;
   readonly #clock: Clock;
-  readonly #listWaitMs: number;
-  readonly #recalling: Promise<void>;
+  readonly #recalled: () => void;
+  #listWaitMs: number;
+  #recalling: Promise<void> = Promise.resolve();
   /** Until when a server is waited for that has never given a list; one for each server, and for each list of it. */
   readonly #waitedUntil = new Map<string, number>();
   /** Until when a server is waited for that has given its list to others; at most `maxAttempts`. */
   readonly #ownUntil = new Map<string, number>();
   /** Servers without which a list was answered; at most one for each server and list. */
   readonly #missed = new Set<string>();
-  /** Readings under way; at most one for each server, list and class of clients that lacks a list of its own. */
+  /** Readings under way; at most one for each server, list and class or client that lacks a list of its own. */
   readonly #readings = new Map<string, Reading>();
   /** Lists that could not be read, by server, list and class, and when that is tried again; at most `maxAttempts`. */
   readonly #attempts = new Map<string, ListAttempts>();
   #isRecalled = false;
 
-  /** `recalled` is told when what an earlier run knew is there, and what else is being recalled. */
+  /** `recalled` is called when stored data has been loaded, with what else is being loaded. */
   constructor(
     host: HostForGateway,
     clock: Clock,
@@ -64,12 +66,56 @@ export class KnownLists {
     this.#host = host;
     this.#clock = clock;
     this.#listWaitMs = listWaitMs;
-    const recalls = host.servers().flatMap((server) => [server.recall(), server.history.recall()]);
-    // A record that cannot be read is as good as none; the store has told about it.
-    this.#recalling = Promise.allSettled([...recalls, ...others]).then(() => {
-      this.#isRecalled = true;
-      recalled();
+    this.#recalled = recalled;
+    this.#recall(host.servers(), others);
+  }
+
+  #recall(servers: readonly Server[], others: readonly Promise<void>[]): void {
+    const recalls = servers.flatMap((server) => [server.recall(), server.history.recall()]);
+    // A record that cannot be read counts as missing; the store has reported it.
+    const recalling = Promise.allSettled([...recalls, ...others]).then(() => {
+      // Others may have come meanwhile: then they are waited for too.
+      if (this.#recalling === recalling) this.#isRecalled = true;
+      this.#recalled();
     });
+    this.#isRecalled = false;
+    this.#recalling = recalling;
+  }
+
+  /** How much is remembered of all servers together. */
+  get size(): number {
+    const maps = [this.#waitedUntil, this.#ownUntil, this.#missed, this.#readings, this.#attempts];
+    return maps.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  set listWaitMs(ms: number) {
+    this.#listWaitMs = ms;
+  }
+
+  /**
+   * Servers were added, removed or replaced: earlier readings of their lists say nothing any more.
+   */
+  serversChanged({ added, removed, replaced }: ServersChange): void {
+    for (const { name } of [...removed, ...replaced]) this.#forget(name);
+    const unknown = [...added, ...replaced];
+    if (unknown.length > 0) this.#recall(unknown, [this.#recalling]);
+  }
+
+  #isThere(server: Server): boolean {
+    return this.#host.get(server.name) === server;
+  }
+
+  #forget(name: string): void {
+    this.#waitedUntil.delete(name);
+    for (const kind of listKinds) {
+      const mark = markOf(name, kind);
+      this.#waitedUntil.delete(mark);
+      this.#missed.delete(mark);
+      for (const map of [this.#readings, this.#attempts]) {
+        for (const key of map.keys()) if (isMarkedBy(key, mark)) map.delete(key);
+      }
+    }
+    for (const key of this.#ownUntil.keys()) if (isMarkedBy(key, name)) this.#ownUntil.delete(key);
   }
 
   /** Undefined when there is nothing to wait for. */
@@ -77,7 +123,7 @@ export class KnownLists {
     return this.#isRecalled ? undefined : this.#recalling;
   }
 
-  /** Was a list answered without this server? Asking takes note that it is told now. */
+  /** Whether a list was answered without this server. Asking marks it as reported. */
   wasMissed(server: string, kind: ListKind): boolean {
     return this.#missed.delete(markOf(server, kind));
   }
@@ -88,25 +134,30 @@ export class KnownLists {
     kind: ListKind,
     caller: Caller | undefined,
   ): Promise<void> {
-    const old = servers.filter((server) => {
-      const shown = server.catalogueFor(caller);
-      if (shown.definitions(kind) === undefined) return isWorthAsking(server, kind, caller);
-      // Clients like this one may be offered something else than what is shown until then.
-      if (server.isBorrowedFor(caller)) return true;
-      return !shown.lists.isFresh(kind) && server.slotOf(shown) !== undefined;
-    });
+    const old = servers.filter(
+      (server) => !server.catalogueFor(caller).lists.isFresh(kind) || server.isBorrowedFor(caller),
+    );
     if (old.length === 0) return;
-    await Promise.all(old.map((server) => this.#await(server, kind, caller)));
+    const asked = old.filter((server) => isAskedNow(server, kind, caller));
+    await Promise.all(asked.map((server) => this.#await(server, kind, caller)));
     // Somebody else's reading, shared while nothing was known, may have been for other clients.
-    const borrowed = old.filter((server) => server.isBorrowedFor(caller));
+    const borrowed = asked.filter(
+      (server) => this.#isThere(server) && server.isBorrowedFor(caller),
+    );
     await Promise.all(borrowed.map((server) => this.#await(server, kind, caller)));
+    // A client that is answered with an incomplete or old list has to be notified later, also about
+    // a server that was not asked.
     for (const server of old) {
+      if (!this.#isThere(server)) continue;
       const isFresh = server.catalogueFor(caller).lists.isFresh(kind);
       if (!isFresh) this.#missed.add(markOf(server.name, kind));
     }
   }
 
-  /** For a name that nobody knows: asks those whose list is not known, and those it points to, if its caller may. */
+  /**
+   * For an unknown name: asks the servers whose list is not known, and those it points to, if its
+   * caller may.
+   */
   async learn(
     kind: ListKind,
     caller: Caller,
@@ -118,7 +169,7 @@ export class KnownLists {
       if (!access.isAllowed(caller.principal, serverRequest('start', server.name))) return [];
       const shown = server.catalogueFor(caller);
       const isUnknown = shown.definitions(kind) === undefined && mayHave(server, kind, caller);
-      // Somebody calls it by its name: it is started like for any call.
+      // It is called by its name: it is started as for any call.
       if (isCandidate(server)) {
         const isRead = shown.lists.isFresh(kind) && !server.isBorrowedFor(caller);
         return isRead ? [] : [this.#read(server, kind, caller)];
@@ -164,7 +215,7 @@ export class KnownLists {
     return Math.max(0, until - now);
   }
 
-  /** One that waited for its place most of the time is not to blame. */
+  /** A server that waited for its start slot most of the time was not late. */
   #noteLate({ history }: Server, kind: ListKind, { begunAt }: Reading): void {
     if (begunAt === undefined) return;
     if (this.#clock.now() - begunAt >= this.#listWaitMs * lateShare) history.wasLate(kind);
@@ -174,7 +225,9 @@ export class KnownLists {
   #reading(server: Server, kind: ListKind, caller: Caller | undefined): Reading | undefined {
     const mark = markOf(server.name, kind);
     const isBorrowed = caller !== undefined && server.isBorrowedFor(caller);
-    const key = isBorrowed ? `${mark} ${classOf(caller.capabilities).key}` : mark;
+    const { owner = '' } = caller ? server.slots.aimOf(caller) : {};
+    const whose = isBorrowed ? `${owner} ${classOf(caller.capabilities).key}` : owner;
+    const key = whose === '' ? mark : `${mark} ${whose}`;
     const underWay = this.#readings.get(key);
     if (underWay) {
       if (underWay.begunAt === undefined) underWay.askers.push(caller);
@@ -182,9 +235,9 @@ export class KnownLists {
     }
     if (!this.#mayStart(server, key, isBorrowed)) return undefined;
     const reading: Reading = { begunAt: undefined, askers: [caller], ended: Promise.resolve() };
-    reading.ended = this.#readInTurn(server, kind, reading, key, isBorrowed).finally(() =>
-      this.#readings.delete(key),
-    );
+    reading.ended = this.#readInTurn(server, kind, reading, key, isBorrowed).finally(() => {
+      if (this.#readings.get(key) === reading) this.#readings.delete(key);
+    });
     this.#readings.set(key, reading);
     return reading;
   }
@@ -209,7 +262,7 @@ export class KnownLists {
     // It may have waited long for its place: it is read for somebody who is still there.
     const present = reading.askers.splice(0).filter((asker) => !asker?.client.isGone);
     if (present.length > 0) return await this.#read(server, kind, present[0], key);
-    // The server itself was not waited for: whoever asks next waits for it.
+    // The server itself was not waited for: the next request waits for it.
     this.#waitedUntil.delete(markOf(server.name, kind));
     this.#waitedUntil.delete(server.name);
   }
@@ -228,6 +281,8 @@ export class KnownLists {
     } catch {
       // `status` has the cause.
     }
+    // Nothing is remembered of a server that was removed meanwhile.
+    if (!this.#isThere(server)) return;
     const isKnown = server.offerings.definitions(kind) !== undefined;
     if (isKnown && !server.isBorrowedFor(caller)) {
       this.#attempts.delete(key);
@@ -238,6 +293,14 @@ export class KnownLists {
     if (this.#attempts.size >= maxAttempts) this.#attempts.clear();
     this.#attempts.set(key, failedAttempt(this.#attempts.get(key) ?? noAttempts, now));
   }
+}
+
+/** Whether there is something to read, for clients like this one, at a connected server. */
+function isAskedNow(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
+  const shown = server.catalogueFor(caller);
+  if (shown.definitions(kind) === undefined) return isWorthAsking(server, kind, caller);
+  // Clients like this one may be offered something else than what is shown until then.
+  return server.isBorrowedFor(caller) || server.slotOf(shown) !== undefined;
 }
 
 /**
@@ -260,4 +323,9 @@ function mayHave(server: Server, kind: ListKind, caller: Caller | undefined): bo
 
 function markOf(server: string, kind: ListKind): string {
   return `${kind} ${server}`;
+}
+
+/** Is this the mark, or the mark with a class of clients behind it? */
+function isMarkedBy(key: string, mark: string): boolean {
+  return key === mark || key.startsWith(`${mark} `);
 }

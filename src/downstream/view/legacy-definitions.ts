@@ -1,13 +1,13 @@
-// Tool definitions as a legacy client can read them. It takes a whole list for broken if one tool's
-// output is described as anything but an object; such a schema is put inside one, and so is what the
-// tool gives out (see results). Everything else in a definition stays as the server wrote it.
+// Tool definitions for a legacy client. It rejects a whole list if one tool's output is described
+// as anything but an object; such a schema is put inside one, and so is the tool's output (see
+// results). Everything else in a definition stays as the server wrote it.
 
 import type { Definition } from '../../catalog/definitions.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import { objectAt } from '../../wire/parts.ts';
 import { splice } from '../../wire/splice.ts';
 
-/** Does it describe an output that a legacy client could not read? */
+/** Whether it describes an output that a legacy client cannot read. */
 export function hasForeignOutput({ definition }: Tool): boolean {
   const { outputSchema } = definition;
   if (typeof outputSchema !== 'object' || outputSchema === null) return outputSchema !== undefined;

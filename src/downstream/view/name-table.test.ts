@@ -59,7 +59,7 @@ describe('a name that a client says', () => {
     expect(to('b__a__x')).toBe('b/a__x');
   });
 
-  it('may be bare for somebody who sees only one that has it, and for nobody else', async () => {
+  it('may be without prefix only for a client that sees one server that has it', async () => {
     const { host, tools, to } = await newTable();
     const remote = { id: 'token:x', role: null };
     host.setGuard((principal, server) =>
@@ -77,7 +77,7 @@ describe('a name that a client says', () => {
     expect([to('mine'), tools.exposed({ server: 'a', name: 'only' })]).toEqual(['a/only', 'mine']);
   });
 
-  it('stands as it is in transparent mode; the later of two is refused', async () => {
+  it('is unchanged in transparent mode; the later of two is refused', async () => {
     const { to, tools } = await newTable({ naming: 'transparent' });
     expect([to('only'), to('both'), to('a__only')]).toEqual(['a/only', 'a/both', undefined]);
     expect(tools.exposed({ server: 'b', name: 'both' })).toBeUndefined();
@@ -89,7 +89,7 @@ describe('a name that a client says', () => {
     expect([prompts.route('a__only', localUser), to('a__p')]).toEqual([undefined, undefined]);
   });
 
-  it('that nobody knows yet is looked for at the servers that were never asked', async () => {
+  it('that is unknown is searched for at the servers that were never asked', async () => {
     const { gateway, servers, legacy } = newGateway({
       a: { tools: [tool('t')], on: { 'tools/call': () => text('hi') } },
       b: {},
@@ -185,7 +185,7 @@ describe('a name that was given #name-owner', () => {
     return peer;
   }
 
-  it('keeps its calls when an earlier server adds the same, and that is told in status', async () => {
+  it('keeps its calls when an earlier server adds the same, and status reports that', async () => {
     const world = newGateway(before, transparent);
     const peer = await (async () => {
       world.legacy().request('tools/list');
@@ -227,7 +227,7 @@ describe('a name that was given #name-owner', () => {
     expect(second.servers.b.heard('tools/call')).toHaveLength(1);
   });
 
-  it('is free again when its owner does not list it any more, and clients hear of it', async () => {
+  it('is free again when its owner does not list it any more, and clients are notified', async () => {
     const world = newGateway(before, transparent);
     world.legacy().request('tools/list');
     await settled();

@@ -1,7 +1,7 @@
-// From a name that a client says to the server and the name that is meant. The table is worked out
-// from what all servers list, and again when one of those lists has changed; a name that was given stays
-// with its owner, also after a restart. A name that is not in it may belong to a server that has not been
-// asked yet, so those are asked before it is unknown.
+// Maps a client's name to the server and its own name. The table is computed from the lists of all
+// servers, and again when one of those lists has changed; an assigned name stays with its owner,
+// also after a restart. An unknown name may belong to a server that has not been asked yet, so
+// those are asked first.
 
 import { conflictsOf, type NameConflict } from '../../catalog/name-conflicts.ts';
 import {
@@ -32,13 +32,14 @@ export interface NameTableParts {
   readonly host: HostForGateway;
   readonly kind: 'tool' | 'prompt';
   readonly mode: NamingMode;
-  readonly reserved: ReadonlySet<string>;
+  /** The gateway's own names, as they are now. */
+  readonly reserved: () => ReadonlySet<string>;
   /** Asks servers for their list: those that were never asked, and one that a name points to. */
   readonly learn: (caller: Caller, isCandidate: (server: Server) => boolean) => Promise<void>;
 }
 
 const lists = { tool: 'tools', prompt: 'prompts' } as const;
-/** What somebody who says a name wants to do, unless he says otherwise. */
+/** What a client that uses a name wants to do, unless it says otherwise. */
 const usual: Readonly<Record<'tool' | 'prompt', Asked>> = {
   tool: { action: 'call', method: 'tools/call' },
   prompt: { action: 'get', method: 'prompts/get' },
@@ -65,7 +66,7 @@ export class NameTable {
     );
   }
 
-  /** What an earlier run has given counts more than what this one may have given in its first moments. */
+  /** Stored assignments count more than what this run may have assigned in its first moments. */
   async recall(): Promise<void> {
     const kept = await this.#kept.recall();
     this.#given = new Map([...this.#given, ...kept]);
@@ -141,10 +142,10 @@ export class NameTable {
     return this.route(exposed, principal, asked);
   }
 
-  /** Why a name may be unknown only for now: the server of its prefix could not be asked what it has. */
+  /** Why a name may be unknown only for now: the server of its prefix could not be asked. */
   unread(exposed: string, principal: Principal): Fault | undefined {
     const { host, kind, mode } = this.#parts;
-    // Without prefixes it can be anybody's.
+    // Without prefixes it can belong to any server.
     const server = host
       .servers()
       .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
@@ -152,7 +153,7 @@ export class NameTable {
       .find(({ offerings }) => offerings.definitions(lists[kind]) === undefined);
     if (!server) return undefined;
     const { name, supervisor } = server;
-    // Nothing will start it by itself: its own words say what to do.
+    // Nothing will start it by itself: its own message says what to do.
     if (supervisor.isEjected) return supervisor.refusal('ejected');
     const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';
     const retryable = supervisor.lastFault?.fault.record.retryable ?? true;
@@ -179,7 +180,7 @@ export class NameTable {
       }));
       return { server: server.name, items, isListed: definitions !== undefined };
     });
-    return nameAll(offerings, mode, reserved, this.#given);
+    return nameAll(offerings, mode, reserved(), this.#given);
   }
 
   #keep(): void {
@@ -197,7 +198,7 @@ export class NameTable {
     const { server, name } = owner;
     const changes = name === exposed ? {} : { changes: { name: JSON.stringify(name) } };
     const route: ToolRoute = { server, kind, name, ...changes };
-    // A bare name may lead elsewhere for somebody who sees other servers.
+    // A name without a prefix may lead elsewhere for a client that sees other servers.
     if (this.names.exposed(server, name) === exposed) this.#routes.set(exposed, route);
     return route;
   }

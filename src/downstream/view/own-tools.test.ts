@@ -18,7 +18,7 @@ function listed({ result }: { result: Record<string, unknown> }): readonly strin
 }
 
 describe('the gateway’s own tools', () => {
-  it('stand beside those of the servers, and answer while every server is broken', async () => {
+  it('are listed with those of the servers, and work while every server is broken', async () => {
     const dead = { on: { initialize: () => undefined, 'server/discover': () => undefined } };
     const { legacy, modern, clock } = newGateway({ a: dead }, { settings: { hostTools: true } });
     const peer = legacy();

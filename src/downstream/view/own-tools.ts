@@ -1,6 +1,6 @@
 // The gateway's own tools: its health and telemetry, and, where the surface is search, the three
 // through which all others are reached. They are answered here and go to no server, except what
-// call_tool calls, which goes the way of every call, with the caller's own bytes.
+// call_tool calls, which is processed like every call, with the caller's own bytes.
 
 import { disclosedStatus, knownStatus } from '../../host/status.ts';
 import { readCallTool } from '../../host-tools/call-tool.ts';
@@ -29,7 +29,7 @@ import { faultError } from '../refusals.ts';
 import type { ToolRoute } from './name-table.ts';
 
 /** What our own tools are counted under; no server has this name. */
-const ownServer = 'holdfast';
+export const ownServer = 'holdfast';
 const hostToolPrefix = `${ownServer}__`;
 const hostTools = new Map(hostToolNames.map((name) => [`${hostToolPrefix}${name}`, name]));
 
@@ -44,7 +44,7 @@ export function ownToolNames({
   ]);
 }
 
-/** The definitions that stand in a list of tools beside those of the servers, or instead of them. */
+/** The definitions that are listed with those of the servers, or instead of them. */
 export function ownDefinitions(
   settings: GatewaySettings,
   servers: readonly string[],
@@ -64,7 +64,7 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   const isOwn = hostTool || (settings.surface === 'search' && isSearchSurfaceTool(name));
   if (!isOwn || !mayCallOwn(gateway, incoming.principal, hostTool ?? name)) return false;
   if (hostTool) {
-    gateway.count(incoming, { kind: 'tool', name: hostTool }, () => {
+    gateway.ownAnswers.count(incoming, { kind: 'tool', name: hostTool }, () => {
       const { host, isAccepting, clock } = gateway;
       const { principal } = incoming;
       const mayKnow = (server: string, tool: string | null) =>
@@ -87,11 +87,12 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   }
   if (!isSearchSurfaceTool(name)) return false;
   if (name === 'call_tool') callNamed(gateway, incoming);
-  else gateway.count(incoming, { kind: 'tool', name }, () => look(gateway, incoming, name));
+  else
+    gateway.ownAnswers.count(incoming, { kind: 'tool', name }, () => look(gateway, incoming, name));
   return true;
 }
 
-/** Our own tools are asked about like everybody's, as those of the server `holdfast`. */
+/** Our own tools are authorized like all others, as those of the server `holdfast`. */
 function mayCallOwn({ host }: Gateway, principal: Principal, name: string): boolean {
   const request = { action: 'call', server: ownServer, kind: 'tool', name } as const;
   return host.access.isAllowed(principal, { ...request, method: 'tools/call' });
@@ -111,7 +112,7 @@ function refuse(incoming: Incoming, message: string): void {
   incoming.error({ code: rpcCodes.invalidParams, message });
 }
 
-/** A result of our own, in the words of the client's era. */
+/** A result of our own, in the form of the client's era. */
 function answer(incoming: Incoming, result: string): void {
   if (!incoming.isModern) return incoming.result(result);
   const bytes = Buffer.from(result);
@@ -164,7 +165,7 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
   const args = inner ? bytes.subarray(inner.start, inner.end) : Buffer.from('{}');
   const carry = (route: ToolRoute | undefined) => {
     const fault = route ? undefined : gateway.view.tools.unread(name, incoming.principal);
-    if (fault) return gateway.failToolCall(incoming, fault);
+    if (fault) return gateway.ownAnswers.failToolCall(incoming, fault);
     if (!route) return refuse(incoming, `Unknown tool: ${name}`);
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
     gateway.relay.carry(incoming, { ...route, calledAs: name, args, changes });

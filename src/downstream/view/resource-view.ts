@@ -1,6 +1,6 @@
-// Whose each resource is, as clients see it. A server owns what it lists or has returned; an address
-// that two servers claim is told apart on its way to the client and put back on its way to the server.
-// Where nothing is claimed twice the bytes of a result are not touched.
+// The owner of each resource, as clients see it. A server owns what it lists or has returned; an
+// address that two servers claim is rewritten for the client and restored for the server. Where
+// nothing is claimed twice the bytes of a result are not changed.
 
 import { type UriOwner, UriOwners } from '../../catalog/uri-owners.ts';
 import { collectUris, rewriteUris } from '../../catalog/uri-rewriting.ts';
@@ -39,6 +39,12 @@ export class ResourceView {
     this.#isRecalled = true;
   }
 
+  /** Servers were added, removed or reordered. */
+  serversChanged(): void {
+    this.#uris.reorder(this.#host.servers().map(({ name }) => name));
+    if (this.#isRecalled) this.#keep();
+  }
+
   /** What this server lists is new, or not what it was. */
   changed(name: string): void {
     const server = this.#host.get(name);
@@ -46,7 +52,7 @@ export class ResourceView {
     const [uris, templates, skills] = (['resources', 'resourceTemplates', 'skills'] as const).map(
       keys,
     );
-    // Of one that has not listed, it is known only what an earlier run has shown.
+    // For a server that has not listed, only stored claims are known.
     if (uris === undefined && templates === undefined && skills === undefined) return;
     this.#uris.listed(name, uris ?? [], templates ?? [], skills ?? []);
     if (this.#isRecalled) this.#keep();
@@ -59,7 +65,12 @@ export class ResourceView {
     );
   }
 
-  /** Whose resource this is. Servers that have never listed theirs are asked first. */
+  /** How many addresses are claimed. */
+  get size(): number {
+    return this.#uris.size;
+  }
+
+  /** The owner of this resource. Servers that have never listed theirs are asked first. */
   async ownerOf(
     uri: string,
     caller: Caller,
@@ -74,7 +85,7 @@ export class ResourceView {
       const none = () => false;
       const kinds = ['resources', 'resourceTemplates', 'skills'] as const;
       await Promise.all(kinds.map((kind) => known.learn(kind, caller, none)));
-      owner = this.#uris.resolve(uri);
+      owner = this.#uris.resolve(uri) ?? this.#uris.firstServer(uri);
     }
     if (!owner || !this.#hasResources(owner.server)) return undefined;
     const { server, uri: name } = owner;
@@ -97,9 +108,13 @@ export class ResourceView {
     return this.#uris.exposedTemplate(server, uriTemplate);
   }
 
-  /** A result in which addresses that another server claims are told apart; the same if none is. */
+  /**
+   * A result in which addresses that another server claims are rewritten; the same if there are
+   * none.
+   */
   exposedAnswer(server: string, answer: Answer): Answer {
-    if (this.#host.servers().length < 2) return answer;
+    const servers = this.#host.servers();
+    if (servers.length === 1 && servers[0]?.name === server) return answer;
     const { frame, result, object } = answer;
     for (const uri of collectUris(frame, object ?? result)) this.#uris.returned(server, uri);
     if (!this.#uris.hasRewrites(server)) return answer;
@@ -108,7 +123,7 @@ export class ResourceView {
     return rewritten === bytes ? answer : answerOf(rewritten);
   }
 
-  /** The same for a value that stands for itself. */
+  /** The same for a single value. */
   exposedIn(server: string, bytes: Buffer): Buffer {
     const span = { start: 0, end: bytes.length };
     return rewriteUris(bytes, span, (uri) => this.#uris.exposed(server, uri));

@@ -279,7 +279,7 @@ describe('the list of all tools', () => {
     expect(names(list)).toEqual(['a__x', 'a__y', 'b__new']);
   });
 
-  it('that a server announced and gave too late is told again, and not kept as it was', async () => {
+  it('that a server announced and delivered too late is notified again, and the old one is not kept', async () => {
     let finish: () => void = () => {};
     const { legacy, servers, clock } = newGateway(with2);
     const peer = legacy();
@@ -437,7 +437,7 @@ describe('a kept catalogue', () => {
     expect(servers.a.children).toEqual([]);
   });
 
-  it('is replaced by what the server says when it is started, and that is told', async () => {
+  it("is replaced by the server's list when it is started, and clients are notified", async () => {
     const before = newGateway({ a: { tools: [tool('old')] } });
     before.legacy().request('tools/list');
     await settled();

@@ -1,6 +1,6 @@
 // What clients see of all servers together: one list of each kind, and the names in them. A list is
-// composed from what is known (known-lists), for this principal and in the words of its era, and kept
-// until something in it changes, for a time. Whose a resource is stands beside it (resource-view).
+// composed from known lists (known-lists), for this principal and in the form of its era, and
+// cached for a time until something in it changes. resource-view.ts has the owners of resources.
 
 import { randomBytes } from 'node:crypto';
 import { Cursors } from '../../catalog/cursors.ts';
@@ -11,7 +11,7 @@ import type { ServedTool } from '../../catalog/search.ts';
 import type { Caller } from '../../host/connections/caller.ts';
 import { classOf } from '../../host/connections/client-class.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
-import type { ListChange } from '../../host/host-news.ts';
+import type { ListChange, ServersChange } from '../../host/host-news.ts';
 import { type ListKind, listWords } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { hasTaskCalls } from '../../host/tasks/task-result.ts';
@@ -31,7 +31,7 @@ import { ResourceView } from './resource-view.ts';
 
 /** No server can have it. */
 const ownName = 'holdfast';
-/** Composed lists that are kept; forgotten together when there are more. */
+/** Composed lists that are cached; dropped together when there are more. */
 const maxComposed = 64;
 /** How long they are kept at most: the principal they were composed for may never ask again. */
 const composedMs = 1_800_000;
@@ -47,7 +47,7 @@ export class View implements Disposable {
   readonly #settings: GatewaySettings;
   readonly #known: KnownLists;
   readonly #cursors = new Cursors(randomBytes(32));
-  /** By kind, version of the policy, era, principal and class; at most `maxComposed`, until a list changes or for `composedMs`. */
+  /** By kind, version of the policy, era, principal, client (if it has lists of its own) and class; at most `maxComposed`, until a list changes or for `composedMs`. */
   readonly #composed = new Map<string, Buffer>();
   #forgetting: Disposable | undefined;
 
@@ -55,38 +55,65 @@ export class View implements Disposable {
     this.#host = host;
     this.#clock = clock;
     this.#settings = settings;
-    this.tools = this.#names('tool', ownToolNames(settings));
-    this.prompts = this.#names('prompt', new Set());
+    this.tools = this.#names('tool', () => ownToolNames(settings));
+    this.prompts = this.#names('prompt', () => new Set());
     this.resources = new ResourceView(host, () => this.#known);
     const recalls = [this.tools, this.prompts, this.resources].map((names) => names.recall());
     this.#known = new KnownLists(host, clock, settings.listWaitMs, recalls, () => this.#recalled());
   }
 
-  #names(kind: 'tool' | 'prompt', reserved: ReadonlySet<string>): NameTable {
+  #names(kind: 'tool' | 'prompt', reserved: () => ReadonlySet<string>): NameTable {
     const learn = (caller: Caller, isCandidate: (server: Server) => boolean) =>
       this.#known.learn(kind === 'tool' ? 'tools' : 'prompts', caller, isCandidate);
     return new NameTable({ host: this.#host, kind, mode: this.#settings.naming, reserved, learn });
   }
 
-  /** What of a server clients do not see under its own name, or not at all. Asking changes nothing. */
+  /**
+   * What clients do not see of a server under its own name, or not at all. Asking changes nothing.
+   */
   nameConflicts(server: string): readonly NameConflict[] {
     return [...this.tools.conflictsOf(server), ...this.prompts.conflictsOf(server)];
   }
 
   #recalled(): void {
+    // A list may have been composed while it was read.
+    this.#composed.clear();
     for (const { name } of this.#host.servers()) this.resources.changed(name);
     this.tools.changed();
     this.prompts.changed();
   }
 
-  /** A server's list is new or not what it was. True if clients have to be told. */
+  /** A server's list is new or has changed. True if clients have to be notified. */
   changed(server: string, kind: ListKind, change: ListChange): boolean {
     this.#composed.clear();
     if (kind === 'tools') this.tools.changed();
     else if (kind === 'prompts') this.prompts.changed();
     else this.resources.changed(server);
-    // Those who were answered without it have not seen it yet; before that there was nobody to tell.
-    return change === 'new' || this.#known.wasMissed(server, kind);
+    // Clients that were answered without it have not seen it yet; before that there was nobody to
+    // notify.
+    if (change === 'new') return true;
+    const isMissed = this.#known.wasMissed(server, kind);
+    return isMissed && (change !== 'first' || !this.#isEmpty(server, kind));
+  }
+
+  #isEmpty(server: string, kind: ListKind): boolean {
+    return this.#host.get(server)?.offerings.definitions(kind)?.length === 0;
+  }
+
+  /** Servers were added, removed, replaced or reordered. */
+  serversChanged(change: ServersChange): void {
+    this.#composed.clear();
+    this.resources.serversChanged();
+    this.#known.serversChanged(change);
+    this.tools.changed();
+    this.prompts.changed();
+  }
+
+  /** The settings have changed. */
+  settingsChanged(): void {
+    this.#composed.clear();
+    this.#known.listWaitMs = this.#settings.listWaitMs;
+    this.tools.changed();
   }
 
   // --- lists -------------------------------------------------------------------------------
@@ -106,7 +133,8 @@ export class View implements Disposable {
     await this.#known.recalled();
     if (!this.#isSearched(kind)) await this.#known.update(this.#visible(principal), kind, client);
     const { version } = this.#host.access;
-    const key = `${kind} ${version} ${era} ${principal.id} ${classOf(client.capabilities).key}`;
+    const whose = `${this.#ownerOfLists(client)} ${classOf(client.capabilities).key}`;
+    const key = `${kind} ${version} ${era} ${principal.id} ${whose}`;
     const kept = cursor === undefined ? this.#composed.get(key) : undefined;
     if (kept) return kept;
     const composed = this.#compose(kind, client, cursor);
@@ -119,6 +147,12 @@ export class View implements Disposable {
     return composed;
   }
 
+  /** The client, if what some server lists is for it alone. */
+  #ownerOfLists(client: Incoming): string {
+    const isOwn = this.#host.servers().some(({ slots }) => slots.aimOf(client).owner !== undefined);
+    return isOwn ? client.client.key : '';
+  }
+
   #forgetComposed(): void {
     this.#forgetting = undefined;
     this.#composed.clear();
@@ -129,12 +163,17 @@ export class View implements Disposable {
     this.#forgetComposed();
   }
 
+  /** How much is remembered of servers, for tests of what is not. */
+  get keptOfServers(): number {
+    return this.#known.size + this.resources.size;
+  }
+
   /** How many composed lists are kept. */
   get composed(): number {
     return this.#composed.size;
   }
 
-  /** Are tools found by searching, so that none is listed? */
+  /** Whether tools are found by searching, so that none is listed. */
   #isSearched(kind: ListKind): boolean {
     return kind === 'tools' && this.#settings.surface === 'search';
   }
@@ -248,7 +287,7 @@ export class View implements Disposable {
     return second ? undefined : first?.name;
   }
 
-  /** As clients like this one are offered it; undefined if they are not. */
+  /** As it is offered to clients like this one; undefined if it is not. */
   async toolDefinition(
     of: { readonly server: string; readonly name: string },
     client: Caller,

@@ -1,6 +1,6 @@
-// A server's answer on its way back: the frame it came in and where the result stands in it. What
-// is carried is never copied for it; an answer that several callers share (cache, one flight, an
-// idempotency key) is copied for each, because none may be able to change it for the others.
+// A server's answer: the frame it came in and the position of the result in it. Forwarded bytes are
+// not copied; an answer that several callers share (cache, single flight, an idempotency key) is
+// copied for each, because none may be able to change it for the others.
 
 import { objectAt } from '../../wire/parts.ts';
 import type { Message } from '../../wire/scan.ts';

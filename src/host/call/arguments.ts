@@ -1,11 +1,12 @@
-// Callers' arguments as the one JSON object that crosses the wire. Text and bytes are checked
-// before anything is started and then cross unchanged, except that a line break between tokens
-// becomes a space; values are written down once, here.
+// The arguments of a call as the one JSON object that is sent. Text and bytes are validated before
+// anything is started and then sent unchanged, except that a line break between tokens becomes a
+// space; values are serialised once, here.
 
 import { Fault } from '../../kernel/fault.ts';
+import { isRecord } from '../../kernel/json-values.ts';
 import { checkValue, isObjectText } from '../../wire/json-text.ts';
 import { oneLine } from '../../wire/splice.ts';
-import { WireError } from '../../wire/wire-error.ts';
+import { refusals, WireError } from '../../wire/wire-error.ts';
 
 export function argumentsFromText(args: string | Uint8Array): Buffer {
   const bytes = typeof args === 'string' ? bytesOf(args) : asBuffer(args);
@@ -15,7 +16,7 @@ export function argumentsFromText(args: string | Uint8Array): Buffer {
     if (!(error instanceof WireError)) throw error;
     throw new Fault(
       'invalid_request',
-      `the arguments are not JSON: ${error.reason} at byte ${error.offset}; give one JSON object such as {"path":"."}`,
+      `the arguments are not JSON: ${refusals[error.reason].says} (at byte ${error.offset}); give one JSON object such as {"path":"."}`,
     );
   }
   if (!isObjectText(bytes)) throw notAnObject();
@@ -24,7 +25,7 @@ export function argumentsFromText(args: string | Uint8Array): Buffer {
 
 export function argumentsFromValue(args: unknown): string {
   if (args === undefined) return '{}';
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) throw notAnObject();
+  if (!isRecord(args)) throw notAnObject();
   try {
     const text: string | undefined = JSON.stringify(args);
     if (text?.startsWith('{')) return text;
@@ -39,7 +40,7 @@ export function argumentsFromValue(args: unknown): string {
 
 const replacement = Buffer.from('\ufffd');
 
-/** Half a character has no bytes: it would become another one, without a word. */
+/** Half of a surrogate pair has no UTF-8 form: it would silently become another character. */
 function bytesOf(text: string): Buffer {
   const bytes = Buffer.from(text);
   if (bytes.includes(replacement) && /\p{Surrogate}/u.test(text)) {

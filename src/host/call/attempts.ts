@@ -1,12 +1,12 @@
-// The part of a call that meets the server: take the connection, dispatch, and as long as the
-// replay law allows it, dispatch again. One object per call holds what can be interrupted at any
-// moment, by the deadline or by a caller who gives up; a call that has to change its connection keeps it.
+// The part of a call that uses the server: get the connection, dispatch, and as long as the replay
+// rules allow it, dispatch again. One object per call holds what can be interrupted at any moment,
+// by the deadline or by a caller that cancels; a call that has to change its connection keeps it.
 
 import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Defects } from '../../observe/defects.ts';
-import { protocolContract, type ReplayContract, sequelOf } from '../../policy/replay.ts';
+import { afterFault, protocolContract, type ReplayContract } from '../../policy/replay.ts';
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
@@ -29,10 +29,10 @@ import { Interruption } from './interruption.ts';
 import { isSafeMethod } from './operation.ts';
 import { requestOptions, requestParams } from './outgoing.ts';
 
-/** After the first it has a place of its own, which nobody takes. */
+/** How often a call may change its connection. From the second on it is its client's own, so one move is usual. */
 const maxMoves = 3;
 
-/** The call is not with its server, and may be carried once more, from another place. */
+/** The call is not at its server, and may be sent once more, on another connection. */
 export class Displaced extends Error {}
 
 export class Attempts implements DeadlineListener {
@@ -80,10 +80,9 @@ export class Attempts implements DeadlineListener {
           this.#deadline.begin();
           await this.#interruption.of(preparing);
         }
+        if (this.#isReplaced(connection)) continue;
         if (this.#server.slots.isTaken(this.#slot, caller)) {
-          const displaced = this.#displaced();
-          isDisplaced = displaced instanceof Displaced;
-          throw displaced;
+          throw this.#displaced();
         }
         if (this.#call.replays > 0) this.#refuseIfChanged(this.#call.offered, offered);
         this.#refuseForeignTask(connection);
@@ -95,22 +94,26 @@ export class Attempts implements DeadlineListener {
           return task ? await this.#finished(connection, offered, task) : message;
         } catch (thrown) {
           if (!(thrown instanceof Fault)) throw thrown;
-          this.#goOnAfter(connection, offered, thrown);
+          this.#retryOrThrow(connection, offered, thrown);
         }
       }
     } catch (thrown) {
+      isDisplaced = thrown instanceof Displaced;
       throw overAllAttempts(thrown, this.#call);
     } finally {
       if (!isDisplaced) this.end();
     }
   }
 
-  /** Goes on from another place, with the time that is left. */
+  /** Continues on another connection, with the time that is left. */
   moveTo(slot: ConnectionSlot): void {
     this.#slot = slot;
   }
 
-  /** Fires when its time is over or its caller gives it up, while it waits for something else than a server. */
+  /**
+   * Fires when its time is over or its caller cancels, while it waits for something else than a
+   * server.
+   */
   waiting(): Signal {
     const signal = new CancelSignal();
     this.#interruption.interrupts({ cancel: (fault) => signal.abort(fault) });
@@ -134,7 +137,9 @@ export class Attempts implements DeadlineListener {
     this.#stopListening = () => signal.removeEventListener('abort', giveUp);
   }
 
-  /** A call that has a key and has left us goes on: its answer is kept for a caller who comes back. */
+  /**
+   * A call that has a key and was sent goes on: its answer is kept for a caller that repeats it.
+   */
   get #isKept(): boolean {
     return this.#call.request.idempotencyKey !== undefined && this.#call.hasLeft;
   }
@@ -147,12 +152,14 @@ export class Attempts implements DeadlineListener {
     const isSafe = this.#contract(this.#offered()).replay === 'safe';
     const { hasLeft } = this.#call;
     this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs, { hasLeft, isSafe }));
-    // A timeout is not a death: only a probe that fails too will restart the server.
+    // A timeout does not mean that the process is dead: only a failed probe restarts the server.
     const { generation } = this.#call;
     if (generation !== null) this.#slot.supervisor.suspect(generation);
   }
 
-  /** The listener is the caller's own: what it throws is told, and the call goes on. */
+  /**
+   * The listener belongs to the caller: an error that it throws is reported, and the call goes on.
+   */
   progressed(params: Buffer): void {
     const { onProgress, server } = this.#call.request;
     if (!onProgress) return;
@@ -162,8 +169,13 @@ export class Attempts implements DeadlineListener {
     );
   }
 
-  #connection(): Promise<Connection> {
-    return this.#interruption.of(this.#slot.supervisor.acquire());
+  /** If clients were given other places while the call waited in this one, it goes on waiting in another. */
+  async #connection(): Promise<Connection> {
+    try {
+      return await this.#interruption.of(this.#slot.supervisor.acquire());
+    } catch (thrown) {
+      throw this.#slot.isRetired && !this.interruptedBy ? this.#displaced() : thrown;
+    }
   }
 
   /** The one connection that it can be about. */
@@ -171,6 +183,15 @@ export class Attempts implements DeadlineListener {
     const { task } = this.#call.request;
     if (task?.place.connection.isLost) throw lostTaskFault(task);
     return task?.place.connection;
+  }
+
+  /**
+   * While the call waited, its connection was given up, though it still ends what it carries: nothing new is
+   * sent there. One that is lost refuses by itself, and that counts as an attempt.
+   */
+  #isReplaced(connection: Connection): boolean {
+    const isBound = this.#call.request.task !== undefined;
+    return !isBound && !connection.isLost && connection !== this.#slot.supervisor.connection;
   }
 
   #offered(): OfferedTool | undefined {
@@ -188,14 +209,14 @@ export class Attempts implements DeadlineListener {
     // One that is to be repeated must be known to be the same tool as before.
     if (catalogue.offered === undefined && this.#call.replays === 0) return undefined;
     const reading = catalogue.load(connection).catch((error: unknown) => {
-      // A list that cannot be read now cannot say no: the server itself will.
+      // A list that cannot be read now cannot decide: the server itself will.
       if (error instanceof Fault) return catalogue.forget();
       throw error;
     });
     await this.#interruption.of(reading);
     const offered = catalogue.find(name);
     if (offered === undefined && catalogue.offered !== undefined) {
-      throw unknownTool(this.#server, name);
+      throw unknownTool(this.#server, name, catalogue);
     }
     return offered;
   }
@@ -208,13 +229,13 @@ export class Attempts implements DeadlineListener {
       return new Displaced();
     }
     const { name } = this.#server;
-    const why = 'its connection became that of another client';
+    const why = 'its connection was assigned to another client';
     if (hasLeft) return unknownOutcome(this.#server, this.#call, offered, why);
-    const detail = `the connection to ${name} became that of another client; the call was not sent: try again`;
+    const detail = `the connection to ${name} was assigned to another client; the call was not sent: try again`;
     return new Fault('overloaded', detail, { server: name });
   }
 
-  /** "Safe to repeat" was said of the definition the caller saw; of another one nothing was said. */
+  /** "Safe to repeat" applied to the definition that the caller saw, not to a changed one. */
   #refuseIfChanged(seen: OfferedTool | undefined, offered: OfferedTool | undefined): void {
     const { ground } = this.#contract(seen);
     const isLasting = ground === 'operator' || ground === 'protocol';
@@ -233,6 +254,7 @@ export class Attempts implements DeadlineListener {
     this.#call.generation = connection.generation;
     this.#parts.observers.stage(this.#call, 'dispatched');
     const isFirst = this.#slot.use(connection, caller, this.#deadline);
+    if (this.#slot.owner !== null) this.#server.part(this.#slot, connection);
     if (caller) this.#server.questions.calling(connection, caller, isFirst);
     const exchange = connection.request(
       operation.method,
@@ -250,7 +272,10 @@ export class Attempts implements DeadlineListener {
     return requestOptions(connection, this.#call.request, offered, this.#deadline);
   }
 
-  /** A modern server cannot be asked for a task, and its caller could not read anything else. */
+  /**
+   * A modern server does not accept a request for a task, and its caller could not read anything
+   * else.
+   */
   #refuseForeignTask({ era }: Connection): void {
     const { takesTask, operation } = this.#call.request;
     if (takesTask !== 'legacy' || era === 'legacy') return;
@@ -294,21 +319,21 @@ export class Attempts implements DeadlineListener {
   }
 
   /** Returns if the call is to be dispatched again; throws what the caller will see if not. */
-  #goOnAfter(connection: Connection, offered: OfferedTool | undefined, fault: Fault): void {
+  #retryOrThrow(connection: Connection, offered: OfferedTool | undefined, fault: Fault): void {
     const { attempts, replays } = this.#call;
     const contract = this.#contract(offered);
     const isConnectionLost = connection.isLost;
-    const sequel = sequelOf({ fault, isConnectionLost, contract, attempts, replays });
-    if (sequel === 'surface') throw fault;
-    if (sequel === 'outcome_unknown') {
+    const after = afterFault({ fault, isConnectionLost, contract, attempts, replays });
+    if (after === 'report') throw fault;
+    if (after === 'outcome_unknown') {
       throw unknownOutcome(this.#server, this.#call, offered, fault.message, fault);
     }
-    if (sequel !== 'replay') return;
+    if (after !== 'replay') return;
     this.#call.replays += 1;
     this.#parts.observers.stage(this.#call, 'replayed');
   }
 
-  /** Of a tool that no list has named only the operator can have said anything. */
+  /** Of a tool that is in no list, only the operator can have set anything. */
   #contract(offered: OfferedTool | undefined): ReplayContract {
     if (offered) return offered.contract;
     const { kind, name, method } = this.#call.request.operation;

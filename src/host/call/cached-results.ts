@@ -1,10 +1,10 @@
-// The cache as the pipeline uses it: is this call one whose result may be kept, is one kept, and
-// may the one that came be kept? A call that cannot be cached costs two look-ups and no hashing. A
-// result is kept for clients that the server answers alike: what it says to a client that can be
-// asked may be something else than what it says to one that cannot.
+// The cache as the pipeline uses it: may the result of this call be cached, is one cached, and may
+// the new result be cached? A call that cannot be cached costs two look-ups and no hashing. A
+// result is cached for clients that the server treats alike: its answer to a client that it can
+// send requests to may differ from that to one that it cannot.
 
 import type { CacheMark, ResponseCache } from '../../cache/cache.ts';
-import { freshness, mayBeCached, type Subject } from '../../cache/freshness.ts';
+import { type CachedRequest, freshness, mayBeCached } from '../../cache/freshness.ts';
 import { type CacheKey, cacheKey } from '../../cache/key.ts';
 import { canonicalText } from '../../wire/canonical.ts';
 import { booleanOf, numberOf, textOf } from '../../wire/decode.ts';
@@ -16,14 +16,14 @@ import type { CallRequest } from './call-parts.ts';
 
 export interface Cacheable {
   readonly key: CacheKey;
-  readonly subject: Subject;
+  readonly subject: CachedRequest;
   readonly mark: CacheMark;
-  /** Whom the server answered alike when it was looked up. */
+  /** The clients that the server treated alike when it was looked up. */
   readonly audience: string;
   readonly hit: Buffer | undefined;
 }
 
-/** Undefined when no result of this call could be kept. */
+/** Undefined when no result of this call could be cached. */
 export function lookUp(
   cache: ResponseCache,
   server: Server,
@@ -42,7 +42,9 @@ export function lookUp(
   return { key, subject, mark: cache.mark(), audience, hit: cache.get(key) };
 }
 
-/** Has it not become known meanwhile that the server answers this client as it answers no other? */
+/**
+ * Whether it is still true that the server does not answer this client differently from all others.
+ */
 export function isForAll(
   server: Server,
   { caller }: CallRequest,
@@ -55,14 +57,18 @@ function audienceNow(server: Server, caller: Caller | undefined): string {
   return caller === undefined ? '' : server.slots.audienceOf(caller);
 }
 
-function subjectOf(server: Server, tool: string, caller: Caller | undefined): Subject | undefined {
+function subjectOf(
+  server: Server,
+  tool: string,
+  caller: Caller | undefined,
+): CachedRequest | undefined {
   const { trusted } = server.config;
   const cacheMs = server.toolConfig(tool)?.cacheMs ?? null;
   if (!trusted && cacheMs === null) return undefined;
-  // What other clients are offered says nothing about the tool that this one calls.
+  // The lists of other clients say nothing about the tool that this one calls.
   const offered = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller).find(tool);
   const readOnlyHint = offered?.tool.annotations.readOnlyHint === true;
-  const subject: Subject = { kind: 'tool', readOnlyHint, trusted, cacheMs };
+  const subject: CachedRequest = { kind: 'tool', readOnlyHint, trusted, cacheMs };
   return mayBeCached(subject, false) ? subject : undefined;
 }
 

@@ -63,7 +63,7 @@ describe('how long a call may take', () => {
     expect(expired()).toBe(1);
   });
 
-  it('is told once, on one timer', () => {
+  it('fires once, on one timer', () => {
     const { clock, deadline, expired } = newPatience();
     deadline.begin();
     for (let second = 0; second < 50; second++) {

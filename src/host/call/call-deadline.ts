@@ -1,7 +1,7 @@
 // How long one call may take: from its first dispatch, over all its attempts. Progress extends the
-// time, but never beyond the call's absolute end; so does waiting for the client itself, whom the
-// server has asked something. One timer per call, re-armed only when it fires early; before the first
-// dispatch there is nothing to time.
+// time, but never beyond the call's absolute end; so does waiting for the client itself, if the
+// server has sent it a request. One timer per call, set again only when it fires early; before the
+// first dispatch there is no deadline.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { ProgressListener } from '../../upstream/exchange.ts';
@@ -43,7 +43,7 @@ export class CallDeadline implements ProgressListener {
     this.#listener.progressed(params);
   }
 
-  /** It is the client that is waited for now, not the server. */
+  /** The client is waited for now, not the server. */
   hold(): void {
     this.#held += 1;
   }

@@ -1,5 +1,6 @@
-// The end of each call as an event, for the log, the timeline and the library's `events()`. It is built
-// only when somebody listens. What the gateway answers by itself concerns no server, and is no event.
+// The end of each call as an event, for the log, the timeline and the library's `events()`. It is
+// created only when somebody listens. Requests that the gateway answers itself concern no server
+// and are not events.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { EventHub } from '../../observe/events.ts';

@@ -1,16 +1,16 @@
-// The words of the pipeline's own faults. Each names the server, the cause and what to do next;
-// what only the pipeline knows (attempts, generation, the last stderr lines) is added here to
-// faults that were raised below it.
+// The faults of the pipeline itself. Each names the server, the cause and what to do next; what
+// only the pipeline knows (attempts, generation, the last stderr lines) is added here to faults
+// from below.
 
 import { nearestNames } from '../../catalog/nearest-names.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { isRecord } from '../../upstream/classify.ts';
+import { isRecord } from '../../kernel/json-values.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import { valueOf as parsed } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { OfferedTool } from '../lists/catalogue.ts';
 import type { Server } from '../servers/server.ts';
-import type { BegunTask } from '../tasks/begun-tasks.ts';
+import type { BegunTask } from '../tasks/begun-task.ts';
 import type { Call } from './call-parts.ts';
 import { subjectOf } from './operation.ts';
 
@@ -21,30 +21,34 @@ export function namedFault(fault: Fault, call: Call): Fault {
   return fault.with({
     server,
     ...(kind === 'tool' && name !== null ? { tool: name } : {}),
-    // One that was not dispatched itself, but shares another's answer, has that one's story.
+    // A call that was not dispatched itself, but shares another's answer, has the facts of that
+    // one.
     ...(call.attempts === 0 ? {} : { attempts: call.attempts }),
     ...(call.generation === null ? {} : { generation: call.generation }),
   });
 }
 
-/** What is true of the call as a whole: an earlier attempt may have run, whatever the last one did. */
+/** The facts of the call as a whole: an earlier attempt may have run, whatever the last one did. */
 export function overAllAttempts(thrown: unknown, call: Call): unknown {
   const isUnsent = thrown instanceof Fault && thrown.dispatched === 'no';
   return isUnsent && call.replays > 0 ? thrown.with({ dispatched: 'maybe' }) : thrown;
 }
 
 export function cancelledFault(server: string): Fault {
-  return new Fault('cancelled', `the caller gave up on its call to ${server}`, { server });
+  return new Fault('cancelled', `the caller cancelled its call to ${server}`, { server });
 }
 
-/** `hasLeft`: may the server have heard of the call? `isSafe`: may it run again without harm? */
+/**
+ * `hasLeft`: whether the server may have received the call. `isSafe`: whether it may run again
+ * without harm.
+ */
 export function timeoutFault(
   server: string,
   limitMs: number,
   { hasLeft, isSafe }: { readonly hasLeft: boolean; readonly isSafe: boolean },
 ): Fault {
   const care = isSafe ? '' : '; check its effect before you send it again';
-  const outcome = hasLeft ? `the call may have run all the same${care}` : 'the call was not sent';
+  const outcome = hasLeft ? `the call may still have run${care}` : 'the call was not sent';
   return new Fault(
     'timeout',
     `${server} did not answer within ${limitMs} ms; ${outcome}; if it needs longer, raise callTimeoutMs or the tool's timeoutMs`,
@@ -59,8 +63,9 @@ export function noResultFault(server: string): Fault {
   });
 }
 
-export function unknownTool(server: Server, tool: string): Fault {
-  const close = nearestNames(tool, server.catalogue.offered?.keys() ?? []);
+/** `catalogue`: what its caller is offered. */
+export function unknownTool(server: Server, tool: string, catalogue = server.catalogue): Fault {
+  const close = nearestNames(tool, catalogue.offered?.keys() ?? []);
   const hint = close.length > 0 ? `did you mean ${close.join(' or ')}?` : '';
   return new Fault(
     'not_found',
@@ -69,16 +74,16 @@ export function unknownTool(server: Server, tool: string): Fault {
   );
 }
 
-/** The task's connection is gone: no other one knows of it. */
+/** The task's connection is closed: no other one knows the task. */
 export function lostTaskFault({ server, tool }: BegunTask): Fault {
   return new Fault(
     'outcome_unknown',
-    `the connection to ${server} that began this task is gone, and the task with it: whether ${tool ?? 'the call'} ran to its end is not known; it was not repeated`,
+    `the connection to ${server} that began this task is closed, and the task with it; it is unknown whether ${tool ?? 'the call'} completed; it was not repeated`,
     { server, ...(tool === null ? {} : { tool }), dispatched: 'yes' },
   );
 }
 
-/** What a server answered instead of a result, for those who carry it on: the cause of a fault. */
+/** The server's error, for code that forwards it: the cause of a fault. */
 export class RpcAnswer {
   /** The error object, byte for byte. */
   readonly error: Buffer;
@@ -120,7 +125,7 @@ export function unknownOutcome(
   const isReadOnly = offered?.tool.annotations.readOnlyHint === true;
   const hint =
     isReadOnly && !server.config.trusted
-      ? `; ${tool} says it only reads: set "trusted": true for ${server.name} to have such calls repeated`
+      ? `; ${tool} has readOnlyHint: set "trusted": true for ${server.name} to have such calls repeated`
       : '; check its effect before you send it again';
   return new Fault(
     'outcome_unknown',

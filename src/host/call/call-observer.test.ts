@@ -22,7 +22,7 @@ function recorded(): CallObserver & { readonly heard: string[] } {
 }
 
 describe('an observer of calls', () => {
-  it('hears of each stage of a call, with its principal', async () => {
+  it('is notified of each stage of a call, with its principal', async () => {
     const { host, legacy } = newGateway({ s: script });
     const observer = recorded();
     using _subscription = host.observers.add(observer);
@@ -37,7 +37,7 @@ describe('an observer of calls', () => {
     ]);
   });
 
-  it('hears that a call is sent once more', async () => {
+  it('is notified that a call is repeated', async () => {
     let processes = 0;
     const dying: Script = {
       ...script,
@@ -63,7 +63,7 @@ describe('an observer of calls', () => {
     ]);
   });
 
-  it('hears of what is denied, and of what the gateway answers by itself', async () => {
+  it('is notified of denied calls, and of what the gateway answers itself', async () => {
     const { host, legacy } = newGateway({ s: script });
     const observer = recorded();
     using _subscription = host.observers.add(observer);
@@ -79,7 +79,7 @@ describe('an observer of calls', () => {
     ]);
   });
 
-  it('that throws costs nobody anything, and is told #one-bad-neighbour', async () => {
+  it('that throws does not affect the call, and is reported #one-bad-neighbour', async () => {
     const { host, legacy, events } = newGateway({ s: script });
     const fail = () => {
       throw new Error('a defect');
@@ -96,7 +96,7 @@ describe('an observer of calls', () => {
     );
   });
 
-  it('that is disposed of hears nothing more', async () => {
+  it('that is disposed of is not notified any more', async () => {
     const { host, legacy } = newGateway({ s: script });
     const observer = recorded();
     host.observers.add(observer)[Symbol.dispose]();

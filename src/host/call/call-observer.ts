@@ -1,7 +1,7 @@
-// Watching requests on their way: when each began, which stages it has passed, how it ended, and whose it
-// is. Events, counts and health are made from this and from nothing else, so they cannot disagree. A
-// request that the gateway answers by itself is watched in the same way as a call that goes to a server.
-// Observers are ours, run on the path of every call and must not wait; one that throws is contained.
+// Observes requests: when each began, which stages it passed, how it ended, and its principal.
+// Events, counters and health are computed only from this, so they always agree. A request that the
+// gateway answers itself is observed in the same way as a call to a server. Observers are our own
+// code, run in the path of every call and must not wait; one that throws is contained.
 
 import type { Fault, FaultCode } from '../../kernel/fault.ts';
 import type { Principal } from '../../policy/principal.ts';
@@ -10,7 +10,7 @@ import type { Operation } from './operation.ts';
 export interface ObservedCall {
   readonly request: {
     readonly principal: Principal;
-    /** Null where the gateway answers by itself. */
+    /** Null where the gateway answers itself. */
     readonly server: string | null;
     readonly operation: Pick<Operation, 'method' | 'kind' | 'name'>;
   };
@@ -25,11 +25,11 @@ export interface ObservedCall {
 export type CallStage =
   /** The guard has allowed it. */
   | 'authorized'
-  /** It has a place among the calls of its server. */
+  /** It has a slot of its server. */
   | 'admitted'
-  /** It is handed to a connection, the first time or once more. */
+  /** It is passed to a connection, the first time or again. */
   | 'dispatched'
-  /** It may have run and is sent once more, because it is safe to repeat. */
+  /** It may have run and is repeated, because it is safe to repeat. */
   | 'replayed';
 
 /** `is_error`: the tool's own error. `cached`: nothing was asked of the server for it. */
@@ -45,12 +45,12 @@ export interface CallObserver {
 /** All observers of a host as one. */
 export class CallObservers implements Required<CallObserver> {
   readonly #caught: (error: unknown) => void;
-  /** As many as there are faces; until they are disposed of. */
+  /** One for each interface of the host; until they are disposed of. */
   #observers: readonly CallObserver[];
-  /** Those who want to know of stages: few, since there are several for each call. */
+  /** Observers of stages: few, because there are several stages for each call. */
   #ofStages: readonly CallObserver[];
 
-  /** `caught` is told of an observer that throws. */
+  /** `caught` receives the error of an observer that throws. */
   constructor(observers: readonly CallObserver[], caught: (error: unknown) => void) {
     this.#caught = caught;
     this.#observers = observers;

@@ -1,5 +1,5 @@
-// What a call is, and what it needs from the host. The pipeline (call.ts) sees the host only
-// through these words.
+// The types of a call, and what it needs from the host. The pipeline (call.ts) uses the host only
+// through these.
 
 import type { ResponseCache } from '../../cache/cache.ts';
 import type { Flights } from '../../cache/coalesce.ts';
@@ -19,12 +19,13 @@ import type { OfferedTool } from '../lists/catalogue.ts';
 import type { IdlePool } from '../servers/idle-pool.ts';
 import type { Server } from '../servers/server.ts';
 import type { StartPlaces } from '../servers/start-places.ts';
-import type { BegunTask, BegunTasks, Place } from '../tasks/begun-tasks.ts';
+import type { BegunTask, Place } from '../tasks/begun-task.ts';
+import type { BegunTasks } from '../tasks/begun-tasks.ts';
 import type { CallObservers, ObservedCall } from './call-observer.ts';
 import type { Operation } from './operation.ts';
 
 /** What has to be allowed: the tool of a task, the prompt of a completion. */
-export interface Subject {
+export interface AccessSubject {
   readonly kind: Kind;
   readonly name: string | null;
 }
@@ -34,40 +35,40 @@ export interface CallRequest {
   readonly server: string;
   readonly operation: Operation;
   /** What it is about, for the guard, where the operation names something else or nothing. */
-  readonly about?: Subject | undefined;
+  readonly about?: AccessSubject | undefined;
   readonly signal?: Signal | undefined;
-  /** Checked where it comes in: see `durationFrom`. */
+  /** Validated where it enters: see `durationFrom`. */
   readonly timeoutMs?: number | undefined;
   /** Called with the parameters of each progress notification, as they came. */
   readonly onProgress?: ((params: Buffer) => void) | undefined;
-  /** As the caller gave it; what is no key is refused, never ignored. */
+  /** As the caller gave it; an invalid key is refused, never ignored. */
   readonly idempotencyKey?: unknown;
-  /** The client behind the call, if servers may ask it back. */
+  /** The client that made the call, if servers may send it requests. */
   readonly caller?: Caller | undefined;
-  /** The place it has to go to; the one that is right for its caller if none is named. */
+  /** The connection slot it has to use; if absent, the right one for its caller. */
   readonly slot?: ConnectionSlot | undefined;
   /** The task it is about, which lives on one connection: it goes there or nowhere. */
   readonly task?: BegunTask | undefined;
-  /** Told where it goes, at every dispatch, and under which progress token. */
+  /** Called at every dispatch with the connection and the progress token. */
   readonly sentTo?: ((place: Place, token: number) => void) | undefined;
   /** Tasks of which era its caller can follow; any other is followed for it (task-wait). */
   readonly takesTask?: Era | undefined;
 }
 
-/** One call on its way: what it has come through so far. */
+/** One running call, with its state so far. */
 export class Call implements ObservedCall {
   readonly request: CallRequest;
   readonly startedAt: number;
   attempts = 0;
   replays = 0;
-  /** What its caller saw of the tool, when it was sent the latest time. */
+  /** The tool as its caller saw it, at the latest dispatch. */
   offered: OfferedTool | undefined;
-  /** How often it has changed its place because another client took it. */
+  /** How often it has changed its slot because it was assigned to another client. */
   moves = 0;
   /** The latest time that it was sent. */
   exchange: Exchange | undefined;
   generation: number | null = null;
-  /** What the server said; `cached` as long as nothing was asked of it for this call. */
+  /** The outcome; `cached` as long as the server was not contacted for this call. */
   answer: 'ok' | 'is_error' | 'cached' = 'cached';
 
   constructor(request: CallRequest, startedAt: number) {
@@ -75,7 +76,7 @@ export class Call implements ObservedCall {
     this.startedAt = startedAt;
   }
 
-  /** May the server have heard of it? */
+  /** Whether the server may have received it. */
   get hasLeft(): boolean {
     return this.replays > 0 || (this.exchange?.dispatched ?? 'no') !== 'no';
   }

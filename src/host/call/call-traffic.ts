@@ -1,5 +1,5 @@
-// Counting every request in one place (observe/traffic.ts), by tool or else by method. The keys of tools
-// are made once and looked up by server and tool, so a call makes no string of its own.
+// Counts every request in one place (observe/traffic.ts), by tool or else by method. The keys of
+// tools are computed once and looked up by server and tool, so a call allocates no string.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Fault } from '../../kernel/fault.ts';
@@ -7,7 +7,7 @@ import { operationKey, otherOperations, type Traffic } from '../../observe/traff
 import { methodAccess } from '../../policy/method-access.ts';
 import type { CallObserver, CallOutcome, CallStage, ObservedCall } from './call-observer.ts';
 
-/** Beyond that keys are made anew for each call; Traffic counts them together then. */
+/** Beyond that keys are created for each call; Traffic counts them together then. */
 const maxKeys = 1_000;
 
 export class CallTraffic implements CallObserver {

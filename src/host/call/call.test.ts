@@ -168,7 +168,7 @@ describe('a call through the pipeline', () => {
     await clock.advanceAsync(600_000);
   });
 
-  it('that was given up before it began reaches nobody', async () => {
+  it('that was cancelled before it began is not sent', async () => {
     const { carry, servers } = newWorld({ tools: [tool('t')] });
     const signal = new CancelSignal();
     signal.abort();
@@ -214,7 +214,7 @@ describe('a call through the pipeline', () => {
     expect(await carry(toolCall('t', '{}'))).toBe(JSON.stringify(text('works')));
   });
 
-  it('that failed under a key tells whoever repeats it what became of it then', async () => {
+  it('that failed under a key gives the same outcome to a repeated call', async () => {
     const { carry } = newWorld(dyingOnce());
     const call = toolCall('t', '{}');
     const idempotencyKey = 'k';

@@ -1,8 +1,8 @@
-// The life of a call, told in one place: authorize, charge the budget, answer from the cache, pass
-// the gate, take a lease, dispatch, on a fault apply the replay law, remember. Every face goes
-// through here, with every method; there is no second way to a server. The stages are files of
-// their own and know nothing of each other; only waiting for a place, for a connection and for the
-// answer awaits.
+// The call pipeline, stage by stage: authorize, charge the budget, answer from the cache, pass the
+// gate, take a lease, dispatch, apply the replay rules after a fault, record the outcome. All
+// interfaces use it, for every method; there is no other path to a server. The stages are files of
+// their own and do not depend on each other; the pipeline awaits only a slot, a connection and the
+// answer.
 
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
@@ -53,7 +53,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
   }
 }
 
-/** What the guard is asked: the tool, prompt or resource itself, or else the method. */
+/** What the guard decides about: the tool, prompt or resource itself, or else the method. */
 function accessRequestOf({ server, operation, about }: CallRequest): AccessRequest {
   const { method } = operation;
   const { action } = accessOf(method);
@@ -64,10 +64,10 @@ function accessRequestOf({ server, operation, about }: CallRequest): AccessReque
 function refuseHidden(server: Server, { request }: Call): void {
   const { kind, name } = request.operation;
   if (kind !== 'tool' || name === null || !server.toolConfig(name)?.hidden) return;
-  throw unknownTool(server, name);
+  throw unknownTool(server, name, server.catalogueFor(request.caller));
 }
 
-/** With a key the call belongs to everyone who uses the key: no single caller can cancel it. */
+/** With a key the call belongs to all callers that use the key: no single caller can cancel it. */
 function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): Promise<Answer> {
   const { principal, signal } = call.request;
   const run = (callOff: Signal) => carry(parts, server, call, callOff, undefined).then(resultBytes);
@@ -85,9 +85,11 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
     isOwn = true;
     return carry(parts, server, call, flight, cacheable).then(resultBytes);
   };
-  // What another call was answered may be for its client alone: that shows only when it is there.
+  // Another call's answer may be for its client only: that is known only when it arrives.
   const isShared = () => isOwn || isForAll(server, call.request, cacheable);
-  return parts.flights.join(cacheable.key.own, launch, signal).then(
+  // What was asked before an invalidation is the answer to nobody who asks after it.
+  const shared = `${cacheable.mark} ${cacheable.key.own}`;
+  return parts.flights.join(shared, launch, signal).then(
     (result) => (isShared() ? answerOf(result) : cachedOrCarried(parts, server, call)),
     (thrown) => {
       if (isShared() || signal?.aborted) throw thrown;
@@ -96,7 +98,10 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
   );
 }
 
-/** Through the gate and the queue, under a lease, to an answer. `moved`: it has lost its place before. */
+/**
+ * Through the gate and the queue, under a lease, to an answer. `moved`: it has lost its slot
+ * before.
+ */
 async function carry(
   parts: CallParts,
   server: Server,
@@ -157,7 +162,10 @@ async function carry(
   return await carryMoved(parts, server, call, signal, cacheable, attempts);
 }
 
-/** Another client has taken its place: it goes on from another, as the same call with the same deadline. */
+/**
+ * Its slot was assigned to another client: it continues on another slot, as the same call with the
+ * same deadline.
+ */
 async function carryMoved(
   parts: CallParts,
   server: Server,
@@ -170,7 +178,7 @@ async function carryMoved(
     return await carry(parts, server, call, signal, cacheable, attempts);
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
-    // Turned away before it was sent again, or given up in the queue: it may have run before.
+    // Refused before it was sent again, or cancelled in the queue: it may have run before.
     const isUnsent = thrown.dispatched === 'no';
     const fault = (isUnsent && attempts.interruptedBy) || thrown;
     throw overAllAttempts(namedFault(fault, call), call);
@@ -184,12 +192,12 @@ function thrownOn(server: Server, call: Call, thrown: unknown, isWait: boolean):
   return namedFault(isWait ? thrown : server.redactor.fault(thrown), call);
 }
 
-/** Whose share of a server's places it takes. */
+/** The client whose share of a server's slots it uses. */
 function clientOf({ request }: Call): string {
   return request.caller?.client.key ?? request.principal.id;
 }
 
-/** What the end of a call says about its server. */
+/** What the end of a call means for its server. */
 function standingAfter(
   slot: ConnectionSlot,
   call: Call,
@@ -197,7 +205,8 @@ function standingAfter(
 ): 'alive' | 'failing' | 'unchanged' {
   if (!(thrown instanceof Fault)) return 'unchanged';
   if (thrown.code === 'rpc_error') return 'alive';
-  // A failed start and a lost connection have been counted already, once for all who met them.
+  // A failed start and a lost connection have been counted already, once for all calls they
+  // affected.
   const isCounted = slot.supervisor.connection?.generation !== call.generation;
   return faultTable[thrown.code].trips && !isCounted ? 'failing' : 'unchanged';
 }

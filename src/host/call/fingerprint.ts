@@ -1,7 +1,7 @@
-// What makes two uses of one idempotency key the same request: the server, the method and every
-// parameter that the server is sent, compared by tokens, so that spacing and key order do not matter
-// and big numbers never meet. `_meta` is no part of it: what stands there (tokens, traces) is about
-// the sending, and a client that sends again writes another.
+// Decides whether two uses of one idempotency key are the same request: the server, the method and
+// every parameter that is sent, compared by tokens, so that spacing and key order do not matter and
+// big numbers stay different. `_meta` is not part of it: its content (tokens, traces) is about the
+// transmission, and differs when a client sends again.
 
 import { hash } from 'node:crypto';
 import { canonicalText } from '../../wire/canonical.ts';

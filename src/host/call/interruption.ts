@@ -1,5 +1,5 @@
-// One hand on whatever a call is waiting for. A deadline or a caller who gives up raises it once;
-// whatever waits at that moment ends, and whatever would wait afterwards does not begin to.
+// Interrupts whatever a call is waiting for. A deadline or a caller that cancels raises it once;
+// the current wait ends, and no later wait begins.
 
 import type { Fault } from '../../kernel/fault.ts';
 
@@ -21,7 +21,7 @@ export class Interruption {
     this.#current?.cancel(fault);
   }
 
-  /** From now on this is what is interrupted. */
+  /** From now on this is interrupted. */
   interrupts(current: Interruptible): void {
     this.#current = current;
     if (this.#raised) current.cancel(this.#raised);

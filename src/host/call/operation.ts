@@ -1,7 +1,7 @@
-// What a call asks of a server: a method, what it is about, and its parameters as they are to be
-// sent. A tool call is the one whose contract has to be looked up; for everything else the
-// protocol itself says whether it may be repeated (lists, reads, prompts and completion may,
-// what we do not know may not).
+// What a call requests from a server: a method, its subject, and its parameters as they are sent.
+// Only a tool call has a contract that has to be looked up; for everything else the protocol itself
+// says whether it may be repeated (lists, reads, prompts and completion may, unknown methods may
+// not).
 
 import type { Params } from '../../wire/frames.ts';
 
@@ -14,7 +14,7 @@ export interface Operation {
   readonly args: string | Buffer;
   /** The parameters as they go out; made of name and arguments if absent. */
   readonly params?: Params;
-  /** The same request with more input (modern): never answered from memory, never kept. */
+  /** The same request with more input (modern): never answered from the cache, never cached. */
   readonly isFollowUp?: boolean;
 }
 
@@ -47,14 +47,14 @@ export function isSafeMethod(method: string): boolean {
 }
 
 /**
- * Does it only wait for work that the server does anyway? It may take as long as that work: it takes
- * no place among the server's calls, and its end says nothing about the server's health.
+ * Whether it only waits for work that is already running. It may take as long as that work: it
+ * takes no slot of the server, and its end says nothing about the server's health.
  */
 export function isWaiting(method: string): boolean {
   return method === 'tasks/result';
 }
 
-/** What counts and events call it: the tool, else the method. */
+/** Its name in counters and events: the tool, else the method. */
 export function subjectOf({
   kind,
   name,

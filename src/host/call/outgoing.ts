@@ -1,11 +1,13 @@
-// A call as a request on a connection: its parameters around the caller's own bytes, and what goes
-// beside them. Progress is always asked for, because it is what keeps a long call alive.
+// A call as a request on a connection: its parameters around the caller's own bytes, and the
+// headers. Progress is always requested, because it keeps a long call alive.
 
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
-import { headerValue, paramHeaders } from '../../upstream/http/mirror-headers.ts';
+import { paramHeaders } from '../../upstream/http/mirror-headers.ts';
+import { extensionNames } from '../../wire/eras.ts';
 import type { Params } from '../../wire/frames.ts';
+import { headerValue } from '../../wire/mirrored-headers.ts';
 import { type OfferedTool, paramsHead } from '../lists/catalogue.ts';
-import { hasTaskCalls, hasTasksExtension, tasksExtension } from '../tasks/task-result.ts';
+import { hasTaskCalls, hasTasksExtension } from '../tasks/task-result.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import type { CallRequest } from './call-parts.ts';
 import type { Operation } from './operation.ts';
@@ -55,8 +57,9 @@ export function requestOptions(
 }
 
 /**
- * A modern server may make a task of any tool call: where the caller cannot follow it, the host does. A
- * modern client speaks for itself: what it has not declared, the server answers as it must.
+ * A modern server may turn any tool call into a task: where the caller cannot follow it, the host
+ * does. A modern client declares its own capabilities: what it has not declared, the server handles
+ * itself.
  */
 function capabilitiesFor(
   { era, greeting }: Connection,
@@ -65,9 +68,9 @@ function capabilitiesFor(
 ): string | undefined {
   const own = caller?.capabilities;
   if (kind !== 'tool' || era !== 'modern' || caller?.client.isAskedInCalls) return own;
-  if (!hasTasksExtension(greeting) || own?.includes(tasksExtension)) return own;
+  if (!hasTasksExtension(greeting) || own?.includes(extensionNames.tasks)) return own;
   const { extensions, ...rest } = JSON.parse(own ?? '{}') as { extensions?: object };
-  return JSON.stringify({ ...rest, extensions: { ...extensions, [tasksExtension]: {} } });
+  return JSON.stringify({ ...rest, extensions: { ...extensions, [extensionNames.tasks]: {} } });
 }
 
 function mirrored(

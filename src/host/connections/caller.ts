@@ -1,24 +1,26 @@
-// The client behind a call, as far as servers may speak to it. The host carries what a server asks
-// back or says on its own account to the right client; how the client is reached, and in which
-// era, is the business of the face it came through. A call without one (the library, the command
-// line) has nobody to ask.
+// The client that made a call, as far as servers may send it messages. The host forwards a server's
+// requests and notifications to the right client; the transport decides how the client is reached,
+// and in which era. A call without one (the library, the command line) has no client to ask.
 
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Message } from '../../wire/scan.ts';
 
 export interface Client {
-  /** Whose children are whose: the same for all calls of one client. */
+  /** Identifies the client: the same for all calls of one client. */
   readonly key: string;
-  /** It is asked only inside one of its calls, never between them (modern). */
+  /** Requests reach it only inside one of its calls, never between them (modern). */
   readonly isAskedInCalls: boolean;
-  /** It has left for good: nothing new is begun for it. */
+  /** It has disconnected: nothing new is begun for it. */
   readonly isGone?: boolean;
-  /** Does it have roots that a server may ask for, in this call if it is asked in calls? */
+  /** Whether it has roots that a server may ask for, in this call if it is asked in calls. */
   hasRoots(caller: Caller | undefined): boolean;
-  /** Carries a server's request to it. Never rejects. */
+  /** Forwards a server's request to it. Never rejects. */
   ask(question: Question): Promise<ClientAnswer>;
-  /** Carries what a server says unasked; `caller` is the call it belongs to, if that is known. */
+  /**
+   * Forwards an unsolicited message of a server; `caller` is the call it belongs to, if that is
+   * known.
+   */
   tell(server: string, message: Message, caller: Caller | undefined): void;
 }
 
@@ -26,9 +28,9 @@ export interface Client {
 export interface Caller {
   readonly principal: Principal;
   readonly client: Client;
-  /** What the client can do, as a modern server is told it: JSON. */
+  /** The client's capabilities, for a modern server: JSON. */
   readonly capabilities: string;
-  /** From which level on it wants to hear log lines; undefined: it has not said. */
+  /** The log level that it asked for; undefined: none. */
   readonly logLevel: string | undefined;
 }
 
@@ -36,9 +38,9 @@ export interface Question {
   readonly server: string;
   /** The server's request, as it came. */
   readonly message: Message;
-  /** The call it belongs to; undefined if it belongs to none, or it cannot be told. */
+  /** The call it belongs to; undefined if it belongs to none, or that is unknown. */
   readonly caller: Caller | undefined;
-  /** The server no longer wants to know. */
+  /** The server no longer needs the answer. */
   readonly withdrawn: Signal;
   /** Carries a notification of the client about this question to the server. */
   readonly tellServer: (message: Message) => void;

@@ -1,10 +1,11 @@
-// Which clients a legacy server can be greeted for alike. Such a server hears once, in `initialize`,
-// what its client can do, and may offer other tools for it. Clients that declare the same roots,
-// sampling, elicitation modes and extensions are one class; who they are and whether they want to
-// hear of changed lists makes no difference. A class is a set of features, so that one can cover
-// another and two can be joined.
+// Groups clients by the capabilities that a legacy server is told. Such a server learns once, in
+// `initialize`, what its client can do, and may offer other tools for it. Clients that declare the
+// same roots, sampling, elicitation modes and extensions are one class; their names, and whether
+// they want list change notifications, make no difference. A class is a set of features, so that
+// one can cover another and two can be joined.
 
-import { isRecord } from '../../upstream/classify.ts';
+import { isRecord } from '../../kernel/json-values.ts';
+import { extensionNames } from '../../wire/eras.ts';
 
 export interface ClientClass {
   /** The features in order; the same text for the same class. */
@@ -14,12 +15,12 @@ export interface ClientClass {
   readonly capabilities: string;
 }
 
-/** Extensions of one client that are looked at, and how long the text of one may be. */
+/** How many extensions of one client are considered, and how long the text of one may be. */
 const maxExtensions = 16;
 const maxExtensionText = 2_048;
 /** Declared texts whose class is remembered. */
 const maxRemembered = 256;
-/** Characters; a client that declares more is looked at anew each time. */
+/** Characters; the class of a client that declares more is computed each time. */
 const maxDeclared = 4_096;
 
 const extensionMark = 'extension ';
@@ -33,7 +34,7 @@ function classFrom(features: ReadonlySet<string>): ClientClass {
   };
 }
 
-/** A client that can be asked for nothing. */
+/** A client without capabilities. */
 export const bareClass: ClientClass = classFrom(new Set());
 
 /** For a connection that clients of every class share. */
@@ -45,7 +46,7 @@ export const everyClass: ClientClass = classFrom(
     'sampling.context',
     'elicitation.form',
     'elicitation.url',
-    extensionText('io.modelcontextprotocol/ui', { mimeTypes: ['text/html;profile=mcp-app'] }),
+    extensionText(extensionNames.ui, { mimeTypes: ['text/html;profile=mcp-app'] }),
   ]),
 );
 
@@ -78,7 +79,7 @@ function isFeature(feature: string): boolean {
   }
 }
 
-/** Can a client of the other class be served on a connection that was greeted for this one? */
+/** Whether a client of the other class can use a connection that was opened for this one. */
 export function covers(one: ClientClass, other: ClientClass): boolean {
   if (one.key === other.key) return true;
   for (const feature of other.features) if (!one.features.has(feature)) return false;

@@ -1,7 +1,7 @@
-// One place for a connection to a server, under supervision of its own: the one that everybody
-// shares, or one that belongs to a single client. It knows who has used the connection that stands
-// in it now, because that decides for whom a word of the server can be: a connection that only one
-// client has ever used speaks to that client and to nobody else.
+// One slot for a connection to a server, with its own supervision: shared by clients, or reserved
+// for one client. It records who has used its current connection, because that decides which client
+// a message of the server can be for: a connection that only one client has ever used belongs to
+// that client.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Supervisor } from '../../supervise/supervisor.ts';
@@ -13,26 +13,36 @@ import type { Caller, Client } from './caller.ts';
 import type { ClientClass } from './client-class.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-/** For whom a connection is made: the era it should speak, and the clients it is greeted for. */
+/**
+ * What a connection is opened for: the era that is tried first, and the clients whose capabilities
+ * it declares.
+ */
 export interface Aim {
   readonly era: Era;
   readonly clients: ClientClass;
+  /** The only client that its lists are for; absent: all clients of the class. */
+  readonly owner?: string;
 }
 
 export class ConnectionSlot {
-  /** Whose it is alone; null for one that is shared. */
+  /** The client that it is reserved for; null for a shared one. */
   owner: string | null;
-  /** Of the connection that stands in it; of the next one while there is none. */
+  /** Of the current connection; of the next one while there is none. */
   aim: Aim;
-  /** The era of the clients it is kept for; its server may speak another one on it. */
+  /** The era of the clients it is kept for; its server may use another one on it. */
   wished: Era;
   /** What its clients are offered; set when the connection is made. */
   catalogue: Catalogue | undefined;
-  /** Another connection serves its clients as well: it ends as soon as nobody uses it. */
+  /** Another connection serves its clients as well: it is closed as soon as it is unused. */
   isDuplicate = false;
+  /** Clients were given other places: it makes no connection any more, and whoever waits for one here goes elsewhere. */
+  isRetired = false;
   readonly supervisor: Supervisor<Connection>;
   readonly subscriptions: Subscriptions;
-  /** The calls it carries, in the order they came, and the time each has; few, and never a Map (see ring-map). */
+  /**
+   * The running calls, in the order they came, and the time each has; few, and never a Map (see
+   * ring-map).
+   */
   readonly #callers: Caller[] = [];
   readonly #deadlines: (CallDeadline | undefined)[] = [];
   #client: Client | undefined;
@@ -41,6 +51,8 @@ export class ConnectionSlot {
   #hasManyPrincipals = false;
   #connection: Connection | undefined;
   #spent: Connection | undefined;
+  /** Whose it was alone, and the last generation of that time. */
+  #former: { readonly owner: string; readonly generation: number } | undefined;
 
   constructor(
     owner: string | null,
@@ -55,7 +67,7 @@ export class ConnectionSlot {
     this.subscriptions = new Subscriptions(clock, () => this.supervisor);
   }
 
-  /** A call takes its place here; it leaves when it has ended. */
+  /** A call enters here; it leaves when it has ended. */
   enter(caller: Caller | undefined): void {
     if (caller === undefined) return;
     this.#callers.push(caller);
@@ -64,9 +76,12 @@ export class ConnectionSlot {
 
   /** A call is about to use the connection. True if its client is the first to do so. */
   use(connection: Connection, caller: Caller | undefined, deadline: CallDeadline): boolean {
+    // It accepts nothing any more, and the slot may have a new connection: what is known of the new
+    // one stays.
+    if (connection.isLost) return false;
     if (this.#connection !== connection) this.#reset(connection);
     if (caller === undefined) {
-      // Somebody who cannot be asked: what the server says may be about their call.
+      // A caller that cannot be asked: the server's messages may be about its call.
       this.#isMixed = true;
       this.#hasManyPrincipals = true;
       return false;
@@ -88,7 +103,7 @@ export class ConnectionSlot {
     removeAt(this.#deadlines, place);
   }
 
-  /** How many calls of clients it carries now. */
+  /** How many calls of clients are running. */
   get inFlight(): number {
     return this.#callers.length;
   }
@@ -98,7 +113,9 @@ export class ConnectionSlot {
     return this.#isMixed || this.#connection !== connection ? undefined : this.#client;
   }
 
-  /** The one client that its legacy connection knows of, also of one that is still being made. */
+  /**
+   * The only client that its legacy connection knows of, also of one that is still being opened.
+   */
   get onlyClient(): Client | undefined {
     const made = this.supervisor.connection ?? this.#connection;
     return made?.era === 'legacy' ? this.onlyClientOf(made) : undefined;
@@ -106,59 +123,83 @@ export class ConnectionSlot {
 
   /** The one client that waits for a connection which nobody has used yet. */
   onlyClientWaitingFor(connection: Connection): Client | undefined {
-    if (this.#connection === connection) return undefined;
+    if (this.#connection === connection || connection.isLost) return undefined;
     const [first] = this.#callers;
     const isOnly = this.#callers.every(({ client }) => client.key === first?.client.key);
     return isOnly ? first?.client : undefined;
   }
 
-  /** Has nobody used it, and nobody been named to it? */
+  /** Whether nobody has used it, and no client has been named to it. */
   isUnused(connection: Connection): boolean {
     return this.#connection !== connection;
   }
 
-  /** The connection has been told something of this client before any call: it is the first user. */
+  /** The server was sent something of this client before any call: it counts as the first user. */
   claim(connection: Connection, client: Client): void {
-    if (this.#connection === connection) return;
+    if (this.#connection === connection || connection.isLost) return;
     this.#reset(connection);
     this.#client = client;
   }
 
-  /** Its client is gone: what this connection was told is for nobody else. */
+  /** Neither it nor its lists are one client's any more; what its connection was told stays that client's. */
+  disown(): void {
+    const { era, clients } = this.aim;
+    const { phase, generation } = this.supervisor;
+    // One that is still being made has been told nothing.
+    const last = phase.kind === 'starting' ? generation - 1 : generation;
+    if (this.owner !== null) this.#former = { owner: this.owner, generation: last };
+    this.owner = null;
+    this.aim = { era, clients };
+  }
+
+  /** The client whom this connection speaks to alone; null: all who use it. */
+  ownerOf({ generation }: Connection): string | null {
+    const former = this.#former;
+    return former && generation <= former.generation ? former.owner : this.owner;
+  }
+
+  /** Its client has disconnected: what was sent on this connection is for no other client. */
   spend(): void {
     this.#spent = this.supervisor.connection ?? this.#connection;
   }
 
-  /** Was the connection that stands in it a client's own who is gone? Then it ends, and nobody else uses it. */
+  /**
+   * Whether its current connection was reserved for a client that has disconnected. Then it ends,
+   * and no other client uses it.
+   */
   get isSpent(): boolean {
     return this.#spent !== undefined && this.supervisor.connection === this.#spent;
   }
 
-  /** The connection is gone for good: nothing of it is kept. */
+  /** The connection is closed permanently: nothing of it is kept. */
   ended(connection: Connection): void {
+    this.subscriptions.ended(connection);
     if (this.#spent === connection) this.#spent = undefined;
     if (this.#connection !== connection) return;
     this.#connection = undefined;
     this.#client = undefined;
   }
 
-  /** Is there no process and nobody who needs one? Then it can be aimed at other clients. */
+  /** Whether there is no process and nobody needs one. Then it can be opened for other clients. */
   get isFree(): boolean {
     const { phase, leases } = this.supervisor;
     return phase.kind === 'idle' && !leases.isWanted && this.#callers.length === 0;
   }
 
-  /** All who have ever used this connection are the same person. */
+  /** Whether all who have ever used this connection are the same principal. */
   isOnePersons(connection: Connection): boolean {
     return !this.#hasManyPrincipals && this.#connection === connection;
   }
 
-  /** The one call that is under way, if there is exactly one. */
+  /** The running call, if there is exactly one. */
   get onlyCaller(): Caller | undefined {
     return this.onlyCallerThat(() => true);
   }
 
-  /** The one call of this kind that the server has, if there is exactly one; who only waits has not spoken yet. */
+  /**
+   * The call of this kind at the server, if there is exactly one; calls that only wait do not
+   * count.
+   */
   onlyCallerThat(isMeant: (caller: Caller) => boolean): Caller | undefined {
     const meant = this.#callers.filter(
       (caller, place) => this.#deadlines[place] !== undefined && isMeant(caller),
@@ -166,13 +207,13 @@ export class ConnectionSlot {
     return meant.length === 1 ? meant[0] : undefined;
   }
 
-  /** The call of this client that has been under way longest. */
+  /** The call of this client that has been running longest. */
   oldestCaller(client: Client): Caller | undefined {
     return this.#callers.find((caller) => caller.client.key === client.key);
   }
 
   /**
-   * The client is being asked: its call, or all of its calls if it cannot be told which, may take
+   * The client is being asked: its call, or all of its calls if it is unknown which, may take
    * longer. To be disposed of when it has answered.
    */
   waitingFor(client: Client, caller: Caller | undefined): Disposable {
@@ -198,7 +239,10 @@ export class ConnectionSlot {
   }
 }
 
-/** Keeps the order. By hand: `splice` makes an array of what it removes, `copyWithin` is slow. */
+/**
+ * Keeps the order. Written as a loop: `splice` allocates an array of what it removes, `copyWithin`
+ * is slow.
+ */
 function removeAt(list: unknown[], place: number): void {
   for (let at = place + 1; at < list.length; at++) list[at - 1] = list[at];
   list.pop();

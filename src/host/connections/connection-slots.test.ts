@@ -26,15 +26,19 @@ class FakeSupervisor {
   connection: Connection | undefined;
   isEnded = false;
   phase = { kind: 'idle' };
-  readonly leases = { isWanted: false, isPinned: false, pin: (on: boolean) => this.#pin(on) };
+  readonly leases = {
+    isWanted: false,
+    isPinned: false,
+    held: 0,
+    pin: (on: boolean) => this.#pin(on),
+  };
 
   #pin(isPinned: boolean): void {
     this.leases.isPinned = isPinned;
-    this.leases.isWanted = isPinned;
+    this.leases.isWanted = isPinned || this.leases.held > 0;
   }
 
-  connect(era: Era): Connection {
-    const connection = new FakeUpstream(era);
+  connect(era: Era, connection: Connection = new FakeUpstream(era)): Connection {
     this.connection = connection;
     this.phase = { kind: 'ready' };
     return connection;
@@ -81,9 +85,9 @@ function newSlots(isolation: 'auto' | 'shared' | 'client', facts: Facts = {}) {
     },
   });
   /** Its connection is made, in this era. */
-  const connect = (slot: ConnectionSlot, era: Era = slot.aim.era) => {
+  const connect = (slot: ConnectionSlot, era: Era = slot.aim.era, made?: Connection) => {
     slot.aim = { ...slot.aim, era };
-    const connection = (slot.supervisor as unknown as FakeSupervisor).connect(era);
+    const connection = (slot.supervisor as unknown as FakeSupervisor).connect(era, made);
     slots.connected(slot);
     return connection;
   };
@@ -120,7 +124,7 @@ describe('a connection in its slot', () => {
     expect(slot.onlyClientOf(connection)).toBeUndefined();
   });
 
-  it('belongs to nobody once somebody has used it who cannot be asked', () => {
+  it('belongs to no client once a caller has used it that cannot be asked', () => {
     const { slot, use } = newSlot();
     const connection = new FakeUpstream();
     use(connection, undefined);
@@ -159,6 +163,22 @@ describe('a connection in its slot', () => {
     use(young, newCaller('bob'));
     slot.ended(old);
     expect([slot.isUnused(young), slot.onlyClientOf(young)?.key]).toEqual([false, 'bob']);
+  });
+
+  it('that is lost is used by nobody: what is known of the one after it stays #own-roots', () => {
+    const { slot, use } = newSlot();
+    const [lost, young] = [new FakeUpstream(), new FakeUpstream()];
+    const ann = newCaller('ann');
+    slot.enter(ann);
+    lost.lose();
+    use(young, newCaller('bob', {}, { id: 'token:bob', role: null }));
+    // Whoever has waited for something on the lost one goes on there, and is turned away.
+    expect(use(lost, ann)).toBe(false);
+    expect(slot.onlyClientWaitingFor(lost)).toBeUndefined();
+    slot.claim(lost, ann.client);
+    expect(slot.onlyClientOf(young)?.key).toBe('bob');
+    use(young, ann);
+    expect([slot.onlyClientOf(young), slot.isOnePersons(young)]).toEqual([undefined, false]);
   });
 
   it('knows the calls it carries, each until it leaves', () => {
@@ -318,6 +338,25 @@ describe('classes of legacy clients', () => {
 });
 
 describe('a client’s place', () => {
+  it('has ended before its server has, although it is in no list any more', async () => {
+    const { slots, made } = newSlots('client');
+    slots.for(newCaller('ann'));
+    let end = () => {};
+    const own = made.at(-1) as FakeSupervisor;
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    own.end = () => over;
+    const released = slots.release('ann');
+    const order: string[] = [];
+    const ended = slots.endAll().then(() => order.push('server'));
+    await new Promise(setImmediate);
+    order.push('place');
+    end();
+    await Promise.all([released, ended]);
+    expect(order).toEqual(['place', 'server']);
+  });
+
   it('is the shared one until the server has asked, and its own from then on', () => {
     const { slots, connect } = newSlots('auto');
     const [ann, bob] = [newCaller('ann'), newCaller('bob')];
@@ -341,7 +380,7 @@ describe('a client’s place', () => {
     expect(slots.for(newCaller('bob'))).not.toBe(shared);
   });
 
-  it('is none of its own, and nobody else’s, once it is gone #classes', async () => {
+  it('is used by no client once its client has disconnected #classes', async () => {
     const { slots, connect, made } = newSlots('auto');
     const ann = newCaller('ann');
     const shared = slots.for(ann);
@@ -392,6 +431,30 @@ describe('a client’s place', () => {
     expect(made.map(({ isEnded }) => isEnded)).toEqual([true, true, true]);
   });
 
+  it.each(['auto', 'client'] as const)(
+    'has lists of its own until the client is gone, whatever is still said there #no-growth: %s',
+    async (isolation) => {
+      const { slots, connect } = newSlots(isolation);
+      const ann = newCaller('ann');
+      const slot = slots.for(ann);
+      expect(slots.part(slot)).toBe(isolation === 'client');
+      slot.use(connect(slot), ann, deadline());
+      slots.foundAsking();
+      expect([slots.part(slot), slot.aim.owner, slots.aimOf(ann).owner]).toEqual([
+        true,
+        'ann',
+        'ann',
+      ]);
+      expect(slots.aimOf(newCaller('bob')).owner).toBeUndefined();
+      await slots.release('ann');
+      expect([slot.aim.owner, slots.part(slot), slots.aimOf(ann).owner]).toEqual([
+        undefined,
+        false,
+        undefined,
+      ]);
+    },
+  );
+
   it('is what it alone uses: its own, and a shared one that nobody else has touched', () => {
     const { slots, connect } = newSlots('auto');
     const shared = slots.for(newCaller('ann'));
@@ -404,7 +467,7 @@ describe('a client’s place', () => {
   });
 });
 
-describe('a connection that is to be told what is one client’s alone', () => {
+describe('a connection that is to be sent data of one client', () => {
   const keptFor = (isolation: 'auto' | 'shared' | 'client', ...users: (Caller | undefined)[]) => {
     const { slots, connect } = newSlots(isolation);
     const ann = newCaller('ann');
@@ -458,6 +521,47 @@ describe('a connection that is to be told what is one client’s alone', () => {
   });
 });
 
+describe('a server that is kept running, whose only connection was the own one of a client that is gone', () => {
+  async function newPinned() {
+    const { slots, connect } = newSlots('auto');
+    slots.pin(true);
+    const slot = slots.current;
+    const ann = newCaller('ann');
+    slot.use(connect(slot, 'legacy'), ann, deadline());
+    slots.foundAsking();
+    return { slots, slot, leases: (slot.supervisor as unknown as FakeSupervisor).leases };
+  }
+
+  it('is started anew, and is for everybody', async () => {
+    const { slots, slot, leases } = await newPinned();
+    await slots.release('ann');
+    expect([slot.supervisor.connection, leases.isPinned]).toEqual([undefined, true]);
+    expect(slots.isTaken(slot, newCaller('bob'))).toBe(false);
+  });
+
+  it('is started anew also if the client left while it was being started', async () => {
+    const { slots, connect } = newSlots('auto');
+    slots.pin(true);
+    const slot = slots.current;
+    const [ann, connection] = [newCaller('ann'), new FakeUpstream()];
+    slot.claim(connection, ann.client);
+    expect(slots.keepFor(slot, connection, ann.client)).toBe(true);
+    await slots.release('ann');
+    connect(slot, 'legacy', connection);
+    expect(slot.supervisor.connection).toBeUndefined();
+  });
+
+  it('is started anew only when it carries no calls any more', async () => {
+    const { slots, slot, leases } = await newPinned();
+    leases.held = 1;
+    await slots.release('ann');
+    expect(slot.isSpent).toBe(true);
+    leases.held = 0;
+    slots.settle(slot);
+    expect([slot.supervisor.connection, leases.isPinned]).toEqual([undefined, true]);
+  });
+});
+
 describe('a connection whose client is gone, but which still carries calls', () => {
   /** One that was ann's own, and so many others of other classes, all in use. */
   async function newSpent(others: number) {
@@ -481,7 +585,7 @@ describe('a connection whose client is gone, but which still carries calls', () 
   }
 
   it.each([0, 5])(
-    'is nobody’s choice, also among the most that there may be: %i others',
+    'is not chosen, also when there are the most allowed: %i others',
     async (others) => {
       const { slots, spent, made } = await newSpent(others);
       const nobody = slots.for(undefined);

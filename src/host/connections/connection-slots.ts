@@ -1,74 +1,64 @@
-// Which connection serves which client. A modern connection serves everybody, because what a client
-// can do travels with each request. A legacy one was greeted for one class of clients: another class
-// joins it only if the server is known to treat classes alike and the greeting covers that class. A
-// server that asks "the client" back, where nobody can tell which one it means, has one connection for
-// each client from then on. `isolation` can force one connection for all, or one for each client. A
-// client that can be asked only inside a call (modern) then gets a free connection for every call that
-// runs at the same time, so that a question belongs to exactly one.
+// Decides which connection serves which client. A modern connection serves all clients, because
+// each request carries the client's capabilities. A legacy connection was opened for one class of
+// clients: another class may use it only if the server is known to treat classes alike and the
+// declared capabilities cover that class. A server that sends requests which cannot be assigned to
+// a client has one connection for each client from then on. `isolation` can force one connection
+// for all, or one for each client. A client that can be asked only inside a call (modern) then gets
+// a free connection for every concurrent call, so that a request of the server belongs to exactly
+// one.
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
-import type { Facts } from '../servers/server-facts.ts';
 import type { Caller, Client } from './caller.ts';
-import {
-  bareClass,
-  type ClientClass,
-  classOf,
-  covers,
-  distance,
-  everyClass,
-  unionOf,
-} from './client-class.ts';
+import { bareClass, type ClientClass, classOf, everyClass } from './client-class.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
+import { isLive, SharedSlots, type SharedSlotsParts } from './shared-slots.ts';
 import { type Watch, type Watcher, Watches } from './watches.ts';
 
 /** At most so many connections for the concurrent calls of one client; beyond that they share. */
 const maxPerClient = 8;
-/** At most so many shared connections, whatever classes clients declare; beyond that the nearest is used. */
-const maxShared = 6;
-/** Remembered decisions; forgotten together when something changes. */
-const maxChoices = 64;
 
-export interface SlotsParts {
+export interface SlotsParts extends SharedSlotsParts {
   readonly isolation: ServerConfig['isolation'];
-  /** Can its clients be asked at all? If not, a legacy server is told so. */
+  /**
+   * Whether its clients can be asked at all. If not, no capabilities are declared to a legacy
+   * server.
+   */
   readonly hasClients: boolean;
-  /** What is known of the server now. */
-  readonly facts: () => Facts;
-  readonly make: (owner: string | null, aim: Aim) => ConnectionSlot;
 }
 
 export class ConnectionSlots {
   readonly #parts: SlotsParts;
-  /** At most maxShared, and one more for each client whose own one of them has become, until it has ended. */
-  readonly #shared: ConnectionSlot[];
+  readonly #shared: SharedSlots;
   /** By client, at most maxPerClient each; ended when the client is gone. */
   readonly #own = new Map<string, ConnectionSlot[]>();
+  /** Those that serve nobody any more, until they have ended. */
+  readonly #leaving = new Set<ConnectionSlot>();
   readonly #watches = new Watches();
-  /** Where clients of an era and class go; bounded by maxChoices. */
-  readonly #choices = new Map<string, ConnectionSlot>();
   #current: ConnectionSlot;
+  #isolation: ServerConfig['isolation'];
   #isPinned = false;
   #asks = false;
-  #isEnded = false;
+  /** The fault for callers once it has ended. */
+  #ended: Fault | undefined;
 
   constructor(parts: SlotsParts) {
     this.#parts = parts;
-    const clients = parts.isolation === 'shared' && parts.hasClients ? everyClass : bareClass;
-    // Which era it speaks is found out by the modern probe unless a legacy client comes first.
-    this.#current = parts.make(null, { era: 'modern', clients });
-    this.#shared = [this.#current];
+    this.#isolation = parts.isolation;
+    // Its era is found out by the modern probe unless a legacy client comes first.
+    this.#shared = new SharedSlots(parts, { era: 'modern', clients: this.#firstClass });
+    this.#current = this.#shared.first;
   }
 
-  /** Is it known that this server asks its clients back? */
+  /** Whether this server is known to send requests to its clients. */
   get asks(): boolean {
     return this.#asks;
   }
 
-  /** The one that was used last: for whoever cannot be asked, and for status. */
+  /** The one that was used last: for callers that cannot be asked, and for status. */
   get current(): ConnectionSlot {
     if (this.#current.supervisor.connection) return this.#current;
     for (const slot of this.all()) if (slot.supervisor.connection) return slot;
@@ -76,148 +66,104 @@ export class ConnectionSlots {
   }
 
   *all(): Iterable<ConnectionSlot> {
-    yield* this.#shared;
+    yield* this.#shared.all;
     for (const slots of this.#own.values()) yield* slots;
   }
 
-  /** Is there any connection that takes calls? */
+  /** Whether there is any connection that accepts calls. */
   get isConnected(): boolean {
     for (const slot of this.all()) if (isLive(slot)) return true;
     return false;
   }
 
   /** Where this call goes. */
-  for(caller: Caller | undefined): ConnectionSlot {
-    if (this.#isEnded) throw endedFault();
+  for(caller: Watcher | undefined): ConnectionSlot {
+    if (this.#ended) throw this.#ended;
     if (caller === undefined)
       return this.#own.size > 0 || this.#asks ? this.#forNobody() : this.current;
-    if (this.#parts.isolation === 'shared') return this.current;
+    if (this.#isolation === 'shared') return this.current;
     const { client } = caller;
-    // What is still done for a client that is gone must not make a connection for it.
+    // Work for a client that has disconnected must not open a connection for it.
     if (client.isGone) return this.#forNobody();
     const era = this.#eraFor(client);
     const slot = this.#isApart(era)
       ? this.#ownSlot(client, { era, clients: classOf(caller.capabilities) })
-      : this.#chosen(era, caller.capabilities);
+      : this.#shared.chosen(era, caller.capabilities);
     if (!client.isAskedInCalls) slot.wished = 'legacy';
     this.#current = slot;
     return slot;
   }
 
-  /** Who cannot be asked must not use the connection of a client that is: a question would have no owner. */
+  /**
+   * A caller that cannot be asked must not use the connection of a client that can: a request of
+   * the server would be ambiguous.
+   */
   #forNobody(): ConnectionSlot {
-    const open = this.#open;
+    const open = this.#shared.open;
     const slot = open.find(({ supervisor }) => supervisor.connection) ?? open[0];
-    return slot ?? this.#aimed({ era: this.#current.aim.era, clients: bareClass });
+    return slot ?? this.#shared.aimed({ era: this.#current.aim.era, clients: bareClass });
   }
 
-  /** Has this place become another client's since this call was sent to it? Then it is not for this call. */
+  /**
+   * Whether this slot was assigned to another client since this call was sent to it. Then it is not
+   * for this call.
+   */
   isTaken({ owner, isSpent }: ConnectionSlot, caller: Caller | undefined): boolean {
     return isSpent || (owner !== null && owner !== caller?.client.key);
   }
 
-  /** The same text for callers to whom the server says the same. */
+  /** The same text for callers that the server treats alike. */
   audienceOf(caller: Caller): string {
     const { era, clients } = this.aimOf(caller);
     const own = classOf(caller.capabilities).key;
     if (this.#isApart(era)) return `client ${caller.client.key} ${era} ${own}`;
-    // There each request says what its client can do, whoever shares the connection.
+    // There each request carries its client's capabilities, whoever shares the connection.
     if (era === 'modern') return `modern ${own}`;
     return this.#parts.facts().classes === 'alike' ? 'legacy' : `legacy ${clients.key}`;
   }
 
   /** The era and class of the connection that serves this client. */
   aimOf({ client, capabilities }: Watcher): Aim {
-    if (this.#parts.isolation === 'shared') return this.current.aim;
-    return { era: this.#eraFor(client), clients: classOf(capabilities) };
+    if (this.#isolation === 'shared') return this.current.aim;
+    const aim = { era: this.#eraFor(client), clients: classOf(capabilities) };
+    const { key } = client;
+    return this.#isApart(aim.era) && this.#hasOwnLists(key) ? { ...aim, owner: key } : aim;
   }
 
-  /** The client's own era, unless the server is known not to speak it. */
+  #hasOwnLists(key: string): boolean {
+    return this.#slotsOf(key).some(({ aim }) => aim.owner === key);
+  }
+
+  /**
+   * Its lists are for its client only from now on. False if it is not reserved, or its client has
+   * disconnected.
+   */
+  part(slot: ConnectionSlot): boolean {
+    const { owner } = slot;
+    if (owner === null || !this.#slotsOf(owner).includes(slot)) return false;
+    slot.aim = { ...slot.aim, owner };
+    return true;
+  }
+
+  /** The client's own era, unless the server is known not to support it. */
   #eraFor({ isAskedInCalls }: Client): Era {
     const { modern, legacy } = this.#parts.facts();
     if (isAskedInCalls) return modern === false ? 'legacy' : 'modern';
     return legacy === false ? 'modern' : 'legacy';
   }
 
-  // --- shared by clients of a class --------------------------------------------------------
-
-  #chosen(era: Era, capabilities: string): ConnectionSlot {
-    const key = era === 'modern' ? era : classOf(capabilities).key;
-    const known = this.#choices.get(key);
-    if (known) return known;
-    const slot = this.#choose({ era, clients: classOf(capabilities) });
-    if (this.#choices.size >= maxChoices) this.#choices.clear();
-    this.#choices.set(key, slot);
-    return slot;
-  }
-
-  #choose(aim: Aim): ConnectionSlot {
-    const sameEra = this.#open.filter((slot) => this.#eraOf(slot) === aim.era);
-    const inUse = sameEra.filter((slot) => !slot.isFree);
-    const [first] = [...inUse.filter(isLive), ...inUse].filter(
-      (slot) => !slot.isDuplicate && this.#serves(slot, aim.clients),
-    );
-    if (first) return first;
-    const isAlike = aim.era === 'legacy' && this.#parts.facts().classes === 'alike';
-    const clients = isAlike
-      ? unionOf([aim.clients, ...sameEra.map((slot) => slot.aim.clients)])
-      : aim.clients;
-    return this.#aimed({ era: aim.era, clients });
-  }
-
-  /** Of one that is being started, the era it will have to speak by what has become known meanwhile. */
-  #eraOf({ aim, supervisor }: ConnectionSlot): Era {
-    if (supervisor.connection) return aim.era;
-    const { modern, legacy } = this.#parts.facts();
-    if (aim.era === 'modern') return modern === false ? 'legacy' : 'modern';
-    return legacy === false ? 'modern' : 'legacy';
-  }
-
-  /** Those that clients may share; one whose client is gone ends, and nobody else uses it. */
-  get #open(): readonly ConnectionSlot[] {
-    return this.#shared.filter(({ owner, isSpent }) => owner === null && !isSpent);
-  }
-
-  /** May clients of this class use a connection that was, or will be, made as this slot is aimed? */
-  #serves(slot: ConnectionSlot, clients: ClientClass): boolean {
-    const { aim } = slot;
-    if (this.#eraOf(slot) === 'modern' || aim.clients.key === clients.key) return true;
-    return this.#parts.facts().classes === 'alike' && covers(aim.clients, clients);
-  }
-
-  /** One that nobody uses is aimed anew before another is made. */
-  #aimed(aim: Aim): ConnectionSlot {
-    const free = this.#open.find((slot) => slot.isFree);
-    if (free) {
-      free.aim = aim;
-      free.wished = aim.era;
-      free.isDuplicate = false;
-      this.#choices.clear();
-      return free;
-    }
-    if (this.#open.length >= maxShared) return this.#nearest(aim);
-    const slot = this.#parts.make(null, aim);
-    this.#shared.push(slot);
-    return slot;
-  }
-
-  #nearest({ era, clients }: Aim): ConnectionSlot {
-    const apart = (slot: ConnectionSlot) =>
-      distance(slot.aim.clients, clients) + (slot.aim.era === era ? 0 : 1_000);
-    const [nearest = this.#current] = this.#open.toSorted((a, b) => apart(a) - apart(b));
-    return nearest;
-  }
-
   // --- what becomes known ------------------------------------------------------------------
 
-  /** What an earlier run knew: for whom to greet it when nobody in particular starts it. */
+  /**
+   * What an earlier run stored: which capabilities to declare when no particular client starts it.
+   */
   recall(clients: ClientClass): void {
-    const [first] = this.#shared;
-    if (first?.isFree && this.#parts.isolation !== 'shared') first.aim = { ...first.aim, clients };
-    this.#choices.clear();
+    const { first } = this.#shared;
+    if (first.isFree && this.#isolation !== 'shared') first.aim = { ...first.aim, clients };
+    this.#shared.forgetChoices();
   }
 
-  /** Is there a connection, or one on its way, that this catalogue is read on? */
+  /** Whether there is a connection, or one being opened, that this catalogue is read on. */
   isHeld(catalogue: Catalogue): boolean {
     for (const slot of this.all()) {
       if (slot.catalogue === catalogue && slot.supervisor.phase.kind !== 'idle') return true;
@@ -225,72 +171,68 @@ export class ConnectionSlots {
     return false;
   }
 
-  /** A connection was made: another one may no longer be needed. */
+  /** A connection was opened: another one may no longer be needed. */
   connected(slot: ConnectionSlot): void {
     slot.isDuplicate = false;
     if (this.#isPinned && slot.owner !== null) this.#keepOwn(slot);
+    // Its client may have disconnected while it was opened.
+    if (slot.isSpent) this.settle(slot);
     this.changed();
   }
 
-  /** Something is known now that was not known before, or is no longer as it was. */
+  /** Facts about the server have changed. */
   changed(): void {
-    this.#choices.clear();
-    for (const slot of this.#open) {
-      slot.isDuplicate = isLive(slot) && this.#isCovered(slot);
-      if (slot.isDuplicate) this.settle(slot);
-    }
+    for (const slot of this.#shared.duplicates()) this.settle(slot);
   }
 
-  /**
-   * Of two that serve the same clients the one that covers more stays, or else the older one. One that was
-   * made in the other era for want of a better is not needed when there is one of the right era.
-   */
-  #isCovered(slot: ConnectionSlot): boolean {
-    return this.#open.some((other, place) => {
-      if (other === slot || !isLive(other) || other.isDuplicate) return false;
-      if (slot.wished === 'modern' && slot.aim.era !== other.aim.era)
-        return other.aim.era === 'modern';
-      if (other.aim.era !== slot.aim.era || !this.#serves(other, slot.aim.clients)) return false;
-      const isMutual = this.#serves(slot, other.aim.clients);
-      return !isMutual || place < this.#open.indexOf(slot);
-    });
-  }
-
-  /** A call has left: a connection that was kept only for it ends. */
+  /** A call has ended: a connection that was kept only for it is closed. */
   settle(slot: ConnectionSlot): void {
     if (!slot.isDuplicate && !slot.isSpent) return;
     const { leases } = slot.supervisor;
     if (this.#isPinned && leases.isPinned) this.#movePin(slot);
-    if (!leases.isWanted) slot.supervisor.evict();
+    if (slot.isSpent && leases.isPinned) this.#renew(slot);
+    else if (!leases.isWanted) slot.supervisor.evict();
   }
 
-  /** Keeps one connection of the server for good, or no longer. */
+  /**
+   * There is no other one to keep: it ends when its calls have ended, and is started again for all
+   * clients.
+   */
+  #renew({ supervisor }: ConnectionSlot): void {
+    const { leases } = supervisor;
+    if (leases.held > 0) return;
+    leases.pin(false);
+    supervisor.evict();
+    leases.pin(true);
+  }
+
+  /** Pins one connection of the server, or unpins it. */
   pin(isPinned: boolean): void {
     this.#isPinned = isPinned;
     for (const slot of this.all()) if (!isPinned) slot.supervisor.leases.pin(false);
     if (isPinned) this.current.supervisor.leases.pin(true);
   }
 
-  /** Where each client has its own, the one that was started with the host is used by nobody: it ends. */
+  /** Where each client has its own, the one that was started with the host is unused: it ends. */
   #keepOwn(own: ConnectionSlot): void {
-    if (this.#parts.isolation !== 'client') return;
+    if (this.#isolation !== 'client') return;
     own.supervisor.leases.pin(true);
-    for (const { supervisor } of this.#open) {
+    for (const { supervisor } of this.#shared.open) {
       supervisor.leases.pin(false);
       supervisor.evict();
     }
   }
 
-  /** The last client that had its own is gone: one connection is kept all the same. */
+  /** The last client that had its own has disconnected: one connection is still kept. */
   #keepShared(): void {
-    const [first] = this.#open;
+    const [first] = this.#shared.open;
     if (!first || this.#own.size > 0 || !this.#isPinned) return;
     first.supervisor.leases.pin(true);
     first.supervisor.want();
   }
 
   #movePin(from: ConnectionSlot): void {
-    const stays = this.#open.find(
+    const stays = this.#shared.open.find(
       (slot) => slot !== from && !slot.isDuplicate && slot.supervisor.connection,
     );
     if (!stays) return;
@@ -301,47 +243,49 @@ export class ConnectionSlots {
   // --- one for each client -----------------------------------------------------------------
 
   /**
-   * The server asks its clients and does not show which one it means: from now on each has its own.
-   * A connection that only one client has used becomes its own. True if that is news.
+   * The server sends requests without showing which client they are for: from now on each client
+   * has its own connection. A connection that only one client has used is reserved for it. True if
+   * that is new.
    */
   foundAsking(): boolean {
     if (this.#asks) return false;
     this.#asks = true;
-    if (this.#parts.isolation !== 'auto') return true;
-    for (const slot of this.#open) {
+    if (this.#isolation !== 'auto') return true;
+    for (const slot of this.#shared.open) {
       const client = slot.onlyClient;
-      // A client that is gone would never give it back.
+      // A client that has disconnected would never release it.
       if (client && !client.isGone) slot.owner = client.key;
     }
-    this.#adopted(this.#shared.filter(({ owner }) => owner !== null));
+    this.#adopted(this.#shared.all.filter(({ owner }) => owner !== null));
     return true;
   }
 
-  /** These have become their clients' own: what others watch there is watched elsewhere. */
+  /** These are now reserved for their clients: what others watch there is moved. */
   #adopted(slots: readonly ConnectionSlot[]): void {
-    this.#choices.clear();
+    this.#shared.forgetChoices();
     for (const slot of slots) this.#watches.slotAdded(slot.owner ?? '', slot);
     for (const slot of slots) for (const watch of this.#watches.foreignOn(slot)) this.#move(watch);
   }
 
   /**
-   * The server is about to be told what is for this client's calls only: from now on nobody else uses the
-   * connection. False if that cannot be, because another has used it already or the client is gone.
+   * The server is about to be sent data of this client: from now on no other client uses the
+   * connection. False if that is impossible, because another has used it already or the client has
+   * disconnected.
    */
   keepFor(slot: ConnectionSlot, connection: Connection, client: Client): boolean {
     const { key } = client;
     if (client.isGone || slot.isSpent || slot.onlyClientOf(connection)?.key !== key) return false;
-    if (slot.owner === null && this.#parts.isolation === 'auto') {
+    if (slot.owner === null && this.#isolation === 'auto') {
       slot.owner = key;
       this.#adopted([slot]);
     }
-    // Where the operator wants one connection for all, it is the first one's as it was.
+    // Where the operator wants one connection for all, the first client's data stays.
     return slot.owner === key || slot.owner === null;
   }
 
-  /** Does each client have its own? */
+  /** Whether each client has its own connection. */
   #isApart(era: Era): boolean {
-    const { isolation } = this.#parts;
+    const isolation = this.#isolation;
     return isolation === 'client' || (isolation === 'auto' && this.#asks && era === 'legacy');
   }
 
@@ -349,8 +293,10 @@ export class ConnectionSlots {
     const { key, isAskedInCalls } = client;
     const all = this.#slotsOf(key);
     if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
-    // The calls of one principal may come from programs that can do different things.
-    const slots = all.filter((slot) => slot.aim.era === aim.era && this.#serves(slot, aim.clients));
+    // The calls of one principal may come from programs with different capabilities.
+    const slots = all.filter(
+      (slot) => slot.aim.era === aim.era && this.#shared.serves(slot, aim.clients),
+    );
     const [first] = slots;
     if (aim.era === 'modern' && first) return first;
     const free = slots.find((slot) => slot.inFlight === 0);
@@ -364,7 +310,7 @@ export class ConnectionSlots {
   }
 
   #slotsOf(key: string): readonly ConnectionSlot[] {
-    const adopted = this.#shared.filter(({ owner }) => owner === key);
+    const adopted = this.#shared.all.filter(({ owner }) => owner === key);
     const own = this.#own.get(key) ?? [];
     return adopted.length === 0 ? own : [...adopted, ...own];
   }
@@ -376,7 +322,7 @@ export class ConnectionSlots {
     return slot;
   }
 
-  /** Those that this client alone uses. */
+  /** Those that are reserved for this client. */
   usedOnlyBy(key: string): readonly ConnectionSlot[] {
     return [...this.all()].filter((slot) => {
       const { connection } = slot.supervisor;
@@ -384,53 +330,128 @@ export class ConnectionSlots {
     });
   }
 
-  /** The client is gone: what was its own ends. */
+  /** The client has disconnected: what was reserved for it ends. */
   async release(key: string): Promise<void> {
-    for (const slot of this.#shared) {
+    for (const slot of this.#slotsOf(key)) shareLists(slot);
+    for (const slot of this.#shared.all) {
       if (slot.owner !== key) continue;
-      slot.owner = null;
-      // It has been told of this client: it serves nobody else.
+      slot.disown();
+      // It was sent data of this client: it serves no other.
       slot.spend();
       this.settle(slot);
     }
     const slots = this.#own.get(key) ?? [];
     this.#own.delete(key);
-    if (slots.includes(this.#current)) this.#current = this.#shared[0] ?? this.#current;
+    if (slots.includes(this.#current)) this.#current = this.#shared.first;
     if (slots.length > 0) this.#keepShared();
-    await Promise.all(slots.map(({ supervisor }) => supervisor.end()));
+    await this.#leave(slots, ({ supervisor }) => supervisor.end());
   }
 
-  /** For good: whoever still comes for a connection is turned away. */
+  /** They are in no list any more, and yet the server has ended only when they have. */
+  async #leave(
+    slots: readonly ConnectionSlot[],
+    end: (slot: ConnectionSlot) => Promise<void>,
+  ): Promise<void> {
+    const leave = async (slot: ConnectionSlot) => {
+      this.#leaving.add(slot);
+      try {
+        await end(slot);
+      } finally {
+        this.#leaving.delete(slot);
+      }
+    };
+    await Promise.all(slots.map(leave));
+  }
+
+  /** Which capabilities the first connection declares while no client is known. */
+  get #firstClass(): ClientClass {
+    return this.#isolation === 'shared' && this.#parts.hasClients ? everyClass : bareClass;
+  }
+
+  /**
+   * Clients are distinguished in another way from now on. What they watch moves to where their
+   * calls go; connections of single clients end when their calls have ended.
+   */
+  async regroup(isolation: ServerConfig['isolation']): Promise<void> {
+    // One that ends must not begin another connection for those who watch: nobody would end it.
+    if (isolation === this.#isolation || this.#ended) return;
+    this.#isolation = isolation;
+    const own = [...this.#own.values()].flat();
+    this.#own.clear();
+    this.#shared.forgetChoices();
+    for (const slot of own) shareLists(slot);
+    for (const slot of this.#shared.all) slot.disown();
+    const { first } = this.#shared;
+    this.#current = first;
+    first.aim = { ...first.aim, clients: this.#firstClass };
+    this.#watches.moveAll((watcher) => this.#watchSlot(watcher));
+    this.pin(this.#isPinned);
+    for (const slot of own) slot.isRetired = true;
+    await this.#leave(own, ({ supervisor }) => supervisor.retire());
+  }
+
+  /** Permanently, after the running calls: later callers are refused with this fault. */
+  async retireAll(refusal: Fault): Promise<void> {
+    this.#ended = refusal;
+    this.#watches.forgetAll();
+    await Promise.all([...this.all(), ...this.#leaving].map((slot) => slot.supervisor.retire()));
+  }
+
+  /** Permanently: later callers are refused. */
   async endAll(): Promise<void> {
-    this.#isEnded = true;
-    await Promise.all([...this.all()].map(({ supervisor }) => supervisor.end()));
+    this.#ended ??= endedFault();
+    await Promise.all([...this.all(), ...this.#leaving].map((slot) => slot.supervisor.end()));
   }
 
   // --- watching ----------------------------------------------------------------------------
 
   /**
-   * Watches a resource for a client, where its calls go, and on every connection it will have. The
-   * result ends it. Rejects with the server's own error, or a Fault.
+   * Watches a resource for a client, on the connection its calls use, and on every connection it
+   * will have. Disposing the result ends it. Rejects with the server's own error, or a Fault.
    */
   async watch(caller: Caller, uri: string): Promise<() => void> {
     const { client, capabilities } = caller;
-    if (client.isGone) throw new Fault('cancelled', 'the client is gone');
-    if (this.#isEnded) throw endedFault();
-    const aim = this.aimOf(caller);
-    const slot = this.#isApart(aim.era) ? this.#firstOf(client.key, aim) : this.for(caller);
-    await slot.subscriptions.watch(uri);
+    if (client.isGone) throw new Fault('cancelled', 'the client has disconnected');
+    if (this.#ended) throw this.#ended;
+    const isolation = this.#isolation;
+    const slot = this.#watchSlot(caller);
+    try {
+      await slot.subscriptions.watch(uri);
+    } catch (error) {
+      if (slot.isRetired && !this.#ended) return this.watch(caller, uri);
+      throw error;
+    }
+    if (this.#ended) {
+      slot.subscriptions.unwatch(uri);
+      throw this.#ended;
+    }
     const watcher = { client, capabilities };
-    const watch = this.#watches.begin(watcher, uri, slot, this.#slotsOf(client.key));
-    // While the server was asked, it may have become another client's.
-    if (this.isTaken(slot, caller)) this.#move(watch);
-    return () => this.#watches.end(watch);
+    const watches = this.#watches;
+    const watch = watches.begin(watcher, uri, slot, this.#slotsOf(client.key));
+    // While the server was asked, clients may have been given other connections.
+    const isRegrouped = slot.isRetired || isolation !== this.#isolation;
+    if (isRegrouped) this.#move(watch, (moved) => this.#watchSlot(moved));
+    // Or it may have become another client's.
+    else if (this.isTaken(slot, caller)) this.#move(watch);
+    return () => watches.end(watch);
   }
 
-  /** To a slot of its client's own. The watches of a client that is gone, or of a server, end where they are. */
-  #move(watch: Watch): void {
+  #watchSlot(watcher: Watcher): ConnectionSlot {
+    const aim = this.aimOf(watcher);
+    return this.#isApart(aim.era) ? this.#firstOf(watcher.client.key, aim) : this.for(watcher);
+  }
+
+  /**
+   * To a slot that is reserved for its client, unless `slotFor` says otherwise. The watches of a
+   * disconnected client, or of a server, end where they are.
+   */
+  #move(watch: Watch, slotFor = (watcher: Watcher) => this.#ownSlotOf(watcher)): void {
     const { watcher } = watch;
-    if (this.#isEnded || watcher.client.isGone) return;
-    this.#watches.move(watch, this.#firstOf(watcher.client.key, this.aimOf(watcher)));
+    if (!this.#ended && !watcher.client.isGone) this.#watches.move(watch, slotFor(watcher));
+  }
+
+  #ownSlotOf(watcher: Watcher): ConnectionSlot {
+    return this.#firstOf(watcher.client.key, this.aimOf(watcher));
   }
 
   #firstOf(key: string, aim: Aim): ConnectionSlot {
@@ -442,7 +463,8 @@ function endedFault(): Fault {
   return new Fault('unavailable', 'the server has been stopped or replaced; try again');
 }
 
-/** Is there a connection that takes calls? One that has ended stays for a moment, until its end is noted. */
-function isLive({ supervisor }: ConnectionSlot): boolean {
-  return supervisor.connection !== undefined && !supervisor.connection.isLost;
+/** Its lists no longer belong to one client: no further list is kept for that client, whatever still arrives here. */
+function shareLists(slot: ConnectionSlot): void {
+  const { era, clients } = slot.aim;
+  slot.aim = { era, clients };
 }

@@ -1,4 +1,4 @@
-// The levels of log lines, from the most to the least talkative, and which of them a client hears.
+// The log levels, from the most to the least verbose, and which of them a client receives.
 
 export const logLevels = [
   'debug',
@@ -17,7 +17,10 @@ export function isLogLevel(level: string): boolean {
   return ranks.has(level);
 }
 
-/** Does a client that asked for `from` hear a line of this level? An unknown level is heard. */
+/**
+ * Whether a client that asked for `from` receives a line of this level. An unknown level is
+ * received.
+ */
 export function isHeard(level: string | undefined, from: string): boolean {
   const rank = ranks.get(level ?? '') ?? Number.POSITIVE_INFINITY;
   return rank >= (ranks.get(from) ?? 0);

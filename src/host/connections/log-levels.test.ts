@@ -4,7 +4,7 @@ import { isHeard } from './log-level.ts';
 import { LogLevels } from './log-levels.ts';
 
 describe('the level of a legacy server', () => {
-  it('is the most talkative that anybody asked for, told once', () => {
+  it('is the most verbose that any client asked for, sent once', () => {
     const levels = new LogLevels();
     const connection = new FakeUpstream('legacy', { logging: {} });
     for (const level of ['warning', 'error', 'warning', 'info', 'notice', 'debug', 'info']) {
@@ -17,7 +17,7 @@ describe('the level of a legacy server', () => {
     ]);
   });
 
-  it('is told to every new connection, and to none that has no log', () => {
+  it('is sent to every new connection that supports logging', () => {
     const levels = new LogLevels();
     const [one, two, mute] = [
       new FakeUpstream('legacy', { logging: {} }),
@@ -32,7 +32,7 @@ describe('the level of a legacy server', () => {
     ]);
   });
 
-  it('may be refused: nobody notices', async () => {
+  it('may be refused without effect', async () => {
     const connection = new FakeUpstream('legacy', { logging: {} });
     void new LogLevels().want(connection, 'info');
     connection.lose();

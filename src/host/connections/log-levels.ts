@@ -1,13 +1,13 @@
-// From which level on a legacy server sends log lines. It knows one level for the whole connection,
-// clients have one each: so it is told the most talkative that anybody has asked for, and who wants
-// to hear less is spared the rest where lines are handed out. On a pipe it hears the level before the
-// call; over HTTP two requests may pass each other, so the call waits for the answer.
+// Sets the log level of a legacy server. It has one level for the whole connection, clients have
+// one each: so it gets the most verbose level that any client has asked for, and lines are filtered
+// for each client. On a pipe it receives the level before the call; over HTTP two requests may
+// overtake each other, so the call waits for the answer.
 
 import { ignored } from '../../kernel/contain.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import { isHeard } from './log-level.ts';
 
-/** A server that never answers must not hold up the calls that wait for it. */
+/** A server that never answers must not block the calls that wait for it. */
 const deadlineMs = 5_000;
 
 export class LogLevels {
@@ -22,7 +22,7 @@ export class LogLevels {
     const now: Told = { level, hearing: undefined };
     this.#told.set(connection, now);
     const members = `"level":${JSON.stringify(level)}`;
-    // A server that refuses goes on with the lines it chooses itself.
+    // A server that refuses chooses its own level.
     const { answer } = connection.request('logging/setLevel', { members }, { deadlineMs });
     const heard = answer.then(ignored, ignored);
     if (connection.child !== undefined) return undefined;

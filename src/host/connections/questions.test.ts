@@ -74,7 +74,7 @@ function newQuestions({ hasClients = true } = {}) {
     hasClients,
     asked: () => {},
     told: () => {},
-    roots: new RootsAtStart(facts, clock),
+    roots: new RootsAtStart(() => facts, clock),
     foundAsking: () => {
       found += 1;
     },
@@ -194,7 +194,7 @@ describe('a question of a legacy server', () => {
     expect(modern.asked.map(({ caller }) => caller)).toEqual([calls[1]]);
   });
 
-  it('is refused where no client stands behind the host, and means nothing', () => {
+  it('is refused where the host has no clients, and has no effect', () => {
     const { connection, use, ask, found } = newQuestions({ hasClients: false });
     use(undefined);
     ask(1);
@@ -228,6 +228,42 @@ describe('a question of a legacy server', () => {
     expect([ann.asked[0]?.withdrawn.aborted, connection.responses]).toEqual([true, []]);
   });
 
+  it('of a call that a lost connection still carries is answered, as long as the call goes on', async () => {
+    const { questions, slot, connection, use } = newQuestions();
+    const ann = new FakeClient('ann');
+    const caller = ann.call();
+    use(caller);
+    // Over HTTP the calls of a connection that takes no more have sockets of their own.
+    const exchange = connection.request('tools/call', { members: '' }, { owner: caller });
+    exchange.answer.catch(() => {});
+    const askInCall = (id: number) =>
+      questions.asked(
+        slot,
+        message({ id, method: 'sampling/createMessage' }),
+        exchange,
+        connection,
+      );
+    askInCall(1);
+    connection.isLost = true;
+    questions.lost(connection);
+    expect(ann.asked[0]?.withdrawn.aborted).toBe(false);
+    ann.answer({ kind: 'result', json: '{"n":1}' });
+    await settled();
+    askInCall(2);
+    ann.answer({ kind: 'result', json: '{"n":2}' });
+    await settled();
+    expect(connection.responses.map((text) => JSON.parse(text))).toMatchObject([
+      { id: 1, result: { n: 1 } },
+      { id: 2, result: { n: 2 } },
+    ]);
+    askInCall(3);
+    connection.lose();
+    questions.lost(connection);
+    ann.answer({ kind: 'result', json: '{}' });
+    await settled();
+    expect([ann.asked[2]?.withdrawn.aborted, connection.responses.length]).toEqual([true, 2]);
+  });
+
   it('stops the time of the call it belongs to, until it is answered', async () => {
     const { use, ask, clock, expired } = newQuestions();
     const ann = new FakeClient('ann');
@@ -241,7 +277,7 @@ describe('a question of a legacy server', () => {
     expect(expired).toEqual([caller]);
   });
 
-  it('hears of the client’s progress on one line', () => {
+  it('gets the client’s progress on one line', () => {
     const { connection, use, ask } = newQuestions();
     const ann = new FakeClient('ann');
     use(ann.call());
@@ -408,7 +444,7 @@ describe('what a server says unasked', () => {
     expect(ann.told.map(({ caller }) => caller)).toEqual([calls[0], calls[0]]);
   });
 
-  it('goes to nobody if several persons have used the connection', () => {
+  it('goes to no client if several principals have used the connection', () => {
     const { use, note, noise, slot } = newQuestions();
     const [ann, bob] = [new FakeClient('ann'), new FakeClient('bob')];
     const anns = ann.call();
@@ -419,7 +455,7 @@ describe('what a server says unasked', () => {
     expect([ann.told.length, bob.told.length, noise]).toEqual([0, 0, ['unowned-notification']]);
   });
 
-  it('about a call that is over is nobody’s: its token may be another one’s at the client', () => {
+  it('about a call that has ended is dropped: the client may use its token for another call', () => {
     const { use, note, noise } = newQuestions();
     const ann = new FakeClient('ann');
     use(ann.call());

@@ -1,11 +1,12 @@
-// What a server says to its client on its own account: requests such as sampling and elicitation
-// (legacy), log lines, notifications we have never heard of. Whom it is for is certain if it came on
-// the stream of one client's request, or one client alone has ever used this connection. It may also go
-// to the one call under way, if all who have used the connection are the same person; what is only said,
-// not asked, also if the server is modern, where all it says belongs to a call. In every other case it is
-// refused or dropped: a question shown to the wrong person, or a log line about somebody else's call, is
-// worse than none. Roots are told only on a connection that one client alone has used and will use,
-// whichever stream the question came on: a server keeps them, and uses them in every call.
+// Forwards unsolicited messages of a server to the right client: requests such as sampling and
+// elicitation (legacy), log lines, unknown notifications. The client is certain if the message came
+// on the stream of one client's request, or if only one client has ever used this connection. It
+// may also be the client of the only running call, if all who have used the connection are the same
+// principal; a notification also if the server is modern, where every message belongs to a call. In
+// every other case the message is refused or dropped: a request shown to the wrong person, or a log
+// line about somebody else's call, is worse than none. Roots are sent only on a connection that is
+// used by one client only, whichever stream the request came on: a server keeps them, and uses them
+// in every call.
 
 import { CancelSignal } from '../../kernel/cancel-signal.ts';
 import { contain, ignored } from '../../kernel/contain.ts';
@@ -15,12 +16,14 @@ import type { Exchange } from '../../upstream/exchange.ts';
 import {
   errorAnswer,
   internalAnswer,
+  invalidAnswer,
   refusedAnswer,
   resultAnswer,
 } from '../../upstream/server-requests.ts';
 import { type Id, idOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import { oneLine } from '../../wire/splice.ts';
+import { WireError } from '../../wire/wire-error.ts';
 import type { BegunTasks } from '../tasks/begun-tasks.ts';
 import type { Caller, Client, ClientAnswer } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
@@ -31,16 +34,21 @@ import type { RootsAtStart } from './roots-at-start.ts';
 export interface QuestionsParts {
   readonly server: string;
   readonly slots: ConnectionSlots;
-  /** Does anybody stand behind this host who could be asked? */
+  /** Whether this host has clients that could be asked. */
   readonly hasClients: boolean;
-  /** The server has asked a client: what classes of clients can do makes a difference to it. */
+  /**
+   * The server has sent a request to a client: the capabilities of classes make a difference to it.
+   */
   readonly asked: () => void;
-  /** It was told a client's roots: what it answered before may be answered otherwise now. */
-  readonly told: () => void;
-  /** It asks without showing which client it means: from now on each needs its own connection. */
+  /** It was sent a client's roots: its earlier answers may be different now. */
+  readonly told: (slot: ConnectionSlot, connection: Connection) => void;
+  /**
+   * It sends requests without showing which client they are for: from now on each client needs its
+   * own connection.
+   */
   readonly foundAsking: () => void;
   readonly noise: (noise: Noise) => void;
-  /** An error that nobody expected, on the way of a question or of its answer. */
+  /** An unexpected error while a request or its answer was forwarded. */
   readonly caught: (error: unknown) => void;
   readonly roots: RootsAtStart;
   readonly tasks: BegunTasks;
@@ -49,14 +57,14 @@ export interface QuestionsParts {
 export class Questions {
   readonly #parts: QuestionsParts;
   /** By the server's id, until answered; at most what clients may be asked, and as long as the connection. */
-  readonly #open = new WeakMap<Connection, Map<Id, CancelSignal>>();
+  readonly #open = new WeakMap<Connection, Map<Id, OpenQuestion>>();
   readonly #levels = new LogLevels();
 
   constructor(parts: QuestionsParts) {
     this.#parts = parts;
   }
 
-  /** A call is about to go out: a legacy server has to know who is there. */
+  /** A call is about to be sent: a legacy server has to know that the client is there. */
   calling(connection: Connection, caller: Caller, isFirst: boolean): void {
     if (connection.era !== 'legacy') return;
     // Roots that it has were not there before.
@@ -65,7 +73,10 @@ export class Questions {
     connection.notify('notifications/roots/list_changed', { members: '' });
   }
 
-  /** What a legacy server must have heard before a call of this client goes out, if that takes time. */
+  /**
+   * What a legacy server must have received before a call of this client is sent, if that takes
+   * time.
+   */
   preparing(
     slot: ConnectionSlot,
     connection: Connection,
@@ -78,11 +89,14 @@ export class Questions {
     return heard && answered ? Promise.all([heard, answered]).then(() => {}) : (heard ?? answered);
   }
 
-  /** The connection is gone, and with it everybody who waited for an answer. */
+  /**
+   * The connection is closed, and so are the pending requests, except for those of calls that still
+   * run on it.
+   */
   lost(connection: Connection): void {
-    const open = this.#open.get(connection);
-    this.#open.delete(connection);
-    for (const cancelSignal of open?.values() ?? []) cancelSignal.abort();
+    for (const question of this.#open.get(connection)?.values() ?? []) {
+      if (!isAwaited(question, connection)) question.withdrawn.abort();
+    }
     this.#parts.roots.lost(connection);
   }
 
@@ -94,26 +108,29 @@ export class Questions {
     about: Exchange | undefined,
     from: Connection,
   ): void {
-    // What belongs to a task is for whoever began the task.
+    // A message about a task is for the client that began the task.
     const byTask = this.#parts.tasks.ownerOf(message, from);
     const certain = byTask ?? this.#owner(slot, about, from);
     const likely = certain ?? this.#onlyCallOf(slot, from);
-    if (message.method === 'roots/list') return this.#rootsAsked(slot, message, likely, from);
+    if (message.method === 'roots/list') {
+      return this.#rootsAsked(slot, message, about, likely, from);
+    }
     const owner = likely;
     this.#parts.asked();
     if (!owner) return this.#refuse(slot, message, from);
-    // Only where the transport does not show whose it is do clients have to be kept apart.
+    // Only where the transport does not show the client do clients need separate connections.
     if (about === undefined && !byTask && slot.owner === null) this.#foundAsking();
     if (owner.client.isAskedInCalls && owner.caller === undefined) {
       return this.#refuse(slot, message, from);
     }
-    this.#carry(slot, message, owner, from);
+    this.#carry(slot, message, about, owner, from);
   }
 
-  /** Roots are the client's, but a server may also ask before it has any. */
+  /** Roots belong to the client, but a server may also ask before it has any client. */
   #rootsAsked(
     slot: ConnectionSlot,
     message: Message,
+    about: Exchange | undefined,
     likely: Owner | undefined,
     from: Connection,
   ): void {
@@ -128,10 +145,10 @@ export class Questions {
     const { client } = owner;
     slot.claim(from, client);
     const told = (answer: ClientAnswer) => this.#rootsAnswer(slot, client, answer, from);
-    this.#carry(slot, message, owner, from, told, () => roots.answered(from));
+    this.#carry(slot, message, about, owner, from, told, () => roots.answered(from));
   }
 
-  /** The client that alone has used the connection, or whose call waits for this very question. */
+  /** The only client that has used the connection, or whose call waits for this very request. */
   #rootsOwner(
     slot: ConnectionSlot,
     likely: Owner | undefined,
@@ -143,7 +160,10 @@ export class Questions {
     return { client, caller: caller ?? slot.oldestCaller(client) };
   }
 
-  /** What the server is told: since the client was asked, another may have come to the connection. */
+  /**
+   * What the server gets: since the client was asked, another client may have joined the
+   * connection.
+   */
   #rootsAnswer(
     slot: ConnectionSlot,
     client: Client,
@@ -152,19 +172,20 @@ export class Questions {
   ): ClientAnswer {
     const { slots, told } = this.#parts;
     const hasRoots = listsRoots(answer);
-    // Told where one client's folders are, it is no longer the same server for everybody.
+    // With one client's folders, it is no longer the same server for all clients.
     if (hasRoots && slot.owner === null) this.#foundAsking();
     const isAlone = hasRoots
       ? slots.keepFor(slot, from, client)
       : slot.onlyClientOf(from)?.key === client.key;
     if (!isAlone) return noRoots;
-    if (hasRoots) told();
+    if (hasRoots) told(slot, from);
     return answer;
   }
 
   #carry(
     slot: ConnectionSlot,
     message: Message,
+    about: Exchange | undefined,
     { client, caller }: Owner,
     from: Connection,
     told: (answer: ClientAnswer) => ClientAnswer = (answer) => answer,
@@ -175,7 +196,8 @@ export class Questions {
     const { id } = message;
     if (id === undefined || id === null) return over();
     const open = this.#openOf(from);
-    open.set(id, withdrawn);
+    const question = { withdrawn, about };
+    open.set(id, question);
     const waiting = slot.waitingFor(client, caller);
     const tellServer = (said: Message) => {
       const { method = '', bytes, paramsObject } = said;
@@ -187,18 +209,22 @@ export class Questions {
         return await client.ask({ server, message, caller, withdrawn, tellServer });
       } finally {
         waiting[Symbol.dispose]();
-        if (open.get(id) === withdrawn) open.delete(id);
+        if (open.get(id) === question) open.delete(id);
       }
     };
     const answered = (answer: ClientAnswer) => {
-      if (withdrawn.aborted || from.isLost) return;
+      if (withdrawn.aborted || !isAwaited(question, from)) return;
       const { kind, json } = told(answer);
       const write = kind === 'result' ? resultAnswer : errorAnswer;
       from.respond(write(message, json));
     };
     const failed = (error: unknown) => {
-      this.#parts.caught(error);
-      if (!from.isLost) contain(() => from.respond(internalAnswer(message)), this.#parts.caught);
+      const isInvalid = error instanceof WireError;
+      if (isInvalid) this.#parts.noise('invalid-message');
+      else this.#parts.caught(error);
+      if (!isAwaited(question, from)) return;
+      const answer = isInvalid ? invalidAnswer(message, error) : internalAnswer(message);
+      contain(() => from.respond(answer), this.#parts.caught);
     };
     ask().then(answered).catch(failed).finally(over).catch(this.#parts.caught);
   }
@@ -206,10 +232,10 @@ export class Questions {
   #refuse(slot: ConnectionSlot, message: Message, from: Connection): void {
     const { server, hasClients } = this.#parts;
     if (!hasClients)
-      return from.respond(refusedAnswer(message, 'the client offers no such method'));
+      return from.respond(refusedAnswer(message, 'the client does not support this method'));
     if (slot.owner === null) this.#foundAsking();
     const why =
-      `Holdfast cannot tell which of its clients ${server} asks with ${message.method}; ` +
+      `Holdfast cannot tell which client the request ${message.method} of ${server} is for; ` +
       `set "isolation": "client" for ${server} to give each client its own`;
     from.respond(refusedAnswer(message, why));
   }
@@ -218,8 +244,8 @@ export class Questions {
     this.#parts.foundAsking();
   }
 
-  #openOf(connection: Connection): Map<Id, CancelSignal> {
-    const open = this.#open.get(connection) ?? new Map<Id, CancelSignal>();
+  #openOf(connection: Connection): Map<Id, OpenQuestion> {
+    const open = this.#open.get(connection) ?? new Map<Id, OpenQuestion>();
     this.#open.set(connection, open);
     return open;
   }
@@ -234,7 +260,8 @@ export class Questions {
     from: Connection,
   ): void {
     if (message.method === 'notifications/cancelled') return this.#withdrawn(message, from);
-    // Progress of a call that is over: its token is ours, and may be another one's at the client.
+    // Progress of a call that has ended: its token is ours, and the client may use the same one for
+    // another call.
     if (message.method === 'notifications/progress') {
       return this.#parts.noise('unowned-notification');
     }
@@ -247,7 +274,7 @@ export class Questions {
     owner.client.tell(this.#parts.server, message, caller);
   }
 
-  /** The one call that a word of the server can belong to. */
+  /** The only call that a message of the server can belong to. */
   #callOf(slot: ConnectionSlot, { method }: Message, from: Connection): Owner | undefined {
     if (from.era !== 'modern' && !slot.isOnePersons(from)) return undefined;
     const caller = slot.onlyCallerThat((one) =>
@@ -256,7 +283,9 @@ export class Questions {
     return caller && { client: caller.client, caller };
   }
 
-  /** Where all who have used the connection are the same person, the one call that is under way is meant. */
+  /**
+   * Where all who have used the connection are the same principal, the only running call is meant.
+   */
   #onlyCallOf(slot: ConnectionSlot, from: Connection): Owner | undefined {
     const caller = slot.isOnePersons(from) ? slot.onlyCaller : undefined;
     return caller && { client: caller.client, caller };
@@ -265,17 +294,31 @@ export class Questions {
   #withdrawn(message: Message, from: Connection): void {
     const span = message.paramsObject?.get('requestId');
     const id = span && idOf(message.bytes, span);
-    if (id !== undefined) this.#open.get(from)?.get(id)?.abort();
+    if (id !== undefined) this.#open.get(from)?.get(id)?.withdrawn.abort();
   }
 
   #owner(slot: ConnectionSlot, about: Exchange | undefined, from: Connection): Owner | undefined {
     const caller = about?.owner as Caller | undefined;
     if (caller) return { client: caller.client, caller };
     const client = slot.onlyClientOf(from);
-    // Somebody else may be on the way to it, and have taken a place already.
+    // Another client may be about to use it, and have a slot already.
     const only = slot.onlyCaller;
     return client && { client, caller: only?.client.key === client.key ? only : undefined };
   }
+}
+
+interface OpenQuestion {
+  readonly withdrawn: CancelSignal;
+  /** The exchange on whose stream it came. */
+  readonly about: Exchange | undefined;
+}
+
+/**
+ * Whether its server waits for the answer. A connection that accepts no new calls goes on with
+ * those that it has.
+ */
+function isAwaited({ about }: OpenQuestion, { isLost }: Connection): boolean {
+  return !isLost || (about !== undefined && !about.isSettled);
 }
 
 interface Owner {

@@ -1,8 +1,8 @@
-// A server that works with its client's roots asks for them as soon as it is started, and refuses
-// calls that come before the answer. So the first call on a connection waits until the first question
-// has been answered. Whether a server asks is found out at its first start for a client that has
-// roots, within a short time, and remembered: a server that does not ask costs nothing later. One that
-// asked before anybody was there is told, by the first client, that there are roots now.
+// Handles servers that ask for roots as soon as they are started, and refuse calls that come before
+// the answer. The first call on a connection waits until the first such request has been answered.
+// Whether a server asks is found out at its first start for a client that has roots, within a short
+// time, and remembered: a server that does not ask costs nothing later. A server that asked before
+// any client was there is notified by the first client that roots changed.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -16,7 +16,7 @@ import type { ConnectionSlot } from './connection-slot.ts';
 const findOutMs = 500;
 /** How long it waits at most for a server that is known to ask, and then for the client's answer. */
 const answerMs = 2_000;
-/** What a server does with the answer (looking at folders, as a rule) is not over when it has it. */
+/** What a server does with the answer (usually reading folders) takes a moment. */
 const settleMs = 100;
 
 /** One wait for a question and its answer. */
@@ -28,14 +28,15 @@ interface Turn {
 }
 
 export class RootsAtStart {
-  readonly #facts: ServerFacts;
+  readonly #facts: () => ServerFacts;
   readonly #clock: Clock;
   /** Of connections whose first question is awaited, until it is answered, its time is over or the connection is. */
   readonly #turns = new Map<Connection, Turn>();
   /** When each connection was made; gone with the connection. */
   readonly #madeAt = new WeakMap<Connection, number>();
 
-  constructor(facts: ServerFacts, clock: Clock) {
+  /** `facts` are those of the server as it is configured now. */
+  constructor(facts: () => ServerFacts, clock: Clock) {
     this.#facts = facts;
     this.#clock = clock;
   }
@@ -44,10 +45,10 @@ export class RootsAtStart {
   connected(slot: ConnectionSlot, connection: Connection): void {
     if (connection.era !== 'legacy' || connection.isLost || !hasRoots(slot.aim.clients)) return;
     this.#madeAt.set(connection, this.#clock.now());
-    const { asksAtStart } = this.#facts.now;
-    // Nobody is there yet who could answer, or nobody will be asked.
+    const { asksAtStart } = this.#facts().now;
+    // No client is there yet that could answer, or none will be asked.
     if (asksAtStart === false || !slot.onlyClientWaitingFor(connection)) return;
-    const learnNot = () => this.#facts.learn({ asksAtStart: false });
+    const learnNot = () => this.#facts().learn({ asksAtStart: false });
     this.#begin(connection, asksAtStart ? answerMs : findOutMs, learnNot);
   }
 
@@ -56,11 +57,11 @@ export class RootsAtStart {
     const turn = this.#turns.get(connection);
     if (turn) return turn.over;
     const { client } = caller;
-    const mustTell = this.#facts.now.asksAtStart === true && slot.isUnused(connection);
+    const mustTell = this.#facts().now.asksAtStart === true && slot.isUnused(connection);
     if (!mustTell || connection.isLost || !client.hasRoots(caller)) return undefined;
     slot.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
-    // That it does not ask again says nothing about what it does at its start.
+    // That it does not ask again says nothing about its behaviour at a start.
     return this.#begin(connection, answerMs, ignored).over;
   }
 
@@ -68,7 +69,7 @@ export class RootsAtStart {
   asked(connection: Connection): void {
     const turn = this.#turns.get(connection);
     const madeAt = this.#madeAt.get(connection) ?? this.#clock.now();
-    if (turn || this.#clock.now() - madeAt < answerMs) this.#facts.learn({ asksAtStart: true });
+    if (turn || this.#clock.now() - madeAt < answerMs) this.#facts().learn({ asksAtStart: true });
     turn?.asked();
   }
 
@@ -76,12 +77,12 @@ export class RootsAtStart {
     this.#turns.get(connection)?.answered();
   }
 
-  /** The connection is gone: nothing will be asked or answered on it. */
+  /** The connection is closed: nothing will be asked or answered on it. */
   lost(connection: Connection): void {
     this.#turns.get(connection)?.end();
   }
 
-  /** `unasked` is told when the whole time has passed and nothing was asked. */
+  /** `unasked` is called when the whole time has passed and nothing was asked. */
   #begin(connection: Connection, waitMs: number, unasked: () => void): Turn {
     let resolve!: () => void;
     const over = new Promise<void>((done) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeUpstream } from '../../../test/support/fake-upstream.ts';
 import { ManualClock, settled } from '../../../test/support/manual-clock.ts';
+import { Fault } from '../../kernel/fault.ts';
 import type { Supervisor } from '../../supervise/supervisor.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -42,6 +43,24 @@ const sent = ({ requests }: FakeUpstream) =>
 const listens = (connection: FakeUpstream) =>
   connection.requests.map(({ members }) => JSON.parse(`{${members}}`).notifications);
 
+describe('a modern connection', () => {
+  it('is listened on before it takes calls, and anew only for what was wished meanwhile', () => {
+    const server = new FakeUpstream('modern', { tools: { listChanged: true } });
+    const { subscriptions } = newSubscriptions();
+    subscriptions.connected(server);
+    subscriptions.connected(server);
+    expect(listens(server)).toEqual([{ toolsListChanged: true }]);
+    const other = new FakeUpstream('modern', { tools: { listChanged: true } });
+    subscriptions.connected(other);
+    subscriptions.wish('a');
+    subscriptions.connected(other);
+    expect(listens(other)).toEqual([
+      { toolsListChanged: true },
+      { toolsListChanged: true, resourceSubscriptions: ['a'] },
+    ]);
+  });
+});
+
 describe('a resource watched at a legacy server', () => {
   it('is subscribed to once for all, and no longer when the last has stopped', async () => {
     const server = new FakeUpstream();
@@ -72,6 +91,22 @@ describe('a resource watched at a legacy server', () => {
     server.answer('resources/subscribe', {});
     await watching;
     expect(server.methods).toEqual(['resources/subscribe']);
+  });
+
+  it('is said once to a connection, whether it was wished before its lists were read or meanwhile', () => {
+    const server = new FakeUpstream();
+    const { subscriptions } = newSubscriptions();
+    for (const uri of ['early', 'given up']) subscriptions.wish(uri);
+    subscriptions.connected(server);
+    subscriptions.unwish('given up');
+    subscriptions.wish('late');
+    subscriptions.connected(server);
+    expect(sent(server)).toEqual([
+      'resources/subscribe "uri":"early"',
+      'resources/subscribe "uri":"given up"',
+      'resources/subscribe "uri":"late"',
+      'resources/unsubscribe "uri":"given up"',
+    ]);
   });
 
   it('is subscribed to again on a new connection', async () => {
@@ -158,6 +193,22 @@ describe('a modern server', () => {
     expect(server.requests.length).toBe(2);
   });
 
+  it('whose stream ends in any other way is listened to again, too, unless that was our doing #list-news', async () => {
+    const server = new FakeUpstream('modern', capabilities);
+    const { subscriptions, clock } = newSubscriptions(server);
+    subscriptions.connected(server);
+    // Over HTTP a stream may end without a result, or bring what cannot be read.
+    server.requests[0]?.exchange.fail(new Fault('unavailable', 'ended without a result'));
+    await clock.advanceAsync(1_000);
+    expect(server.requests.length).toBe(2);
+    subscriptions.wish('a');
+    await clock.advanceAsync(60_000);
+    expect([server.requests.length, clock.pending]).toEqual([3, 0]);
+    server.lose();
+    await clock.advanceAsync(60_000);
+    expect([server.requests.length, clock.pending]).toEqual([3, 0]);
+  });
+
   it('that ends its stream at once is listened to again later each time, and soon after a stretch of health', async () => {
     const server = new FakeUpstream('modern', capabilities);
     const { subscriptions, clock } = newSubscriptions(server);
@@ -202,7 +253,7 @@ describe('a modern server', () => {
 });
 
 describe('a second client that watches a resource at a legacy server', () => {
-  it('is told that it does only when the server has said so', async () => {
+  it('is confirmed only when the server has confirmed it', async () => {
     const server = new FakeUpstream();
     const { subscriptions } = newSubscriptions(server);
     const told: string[] = [];
@@ -216,7 +267,7 @@ describe('a second client that watches a resource at a legacy server', () => {
     expect(told).toEqual(['first', 'second']);
   });
 
-  it('hears the same refusal, and nothing of either is left; the next one asks again', async () => {
+  it('gets the same refusal, and nothing of either is left; the next one asks again', async () => {
     const server = new FakeUpstream();
     const { subscriptions, supervisor } = newSubscriptions(server);
     const both = ['a', 'b'].map(() =>

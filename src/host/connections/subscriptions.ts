@@ -1,8 +1,8 @@
-// What a server has been asked to tell us on one of its connections: that its lists changed, and that
-// resources were updated which clients watch. Modern servers hear it as one open
-// `subscriptions/listen`, legacy ones as one `resources/subscribe` for each resource. The wishes are
-// kept here, counted, and said again on every new connection; a server that is watched is held,
-// because one that sleeps notices nothing.
+// The subscriptions on one connection of a server: changed lists, and updates of resources that
+// clients watch. Modern servers get one open `subscriptions/listen`, legacy ones one
+// `resources/subscribe` for each resource. The subscriptions are stored here, counted, and sent
+// again on every new connection; a watched server is kept running, because a stopped one reports
+// nothing.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -20,11 +20,13 @@ const subscribeMs = 10_000;
 
 interface Watched {
   count: number;
-  /** The legacy server's word that it will tell; everybody who watches waits for it. */
+  /** The legacy server's confirmation; all who watch wait for it. */
   confirmed: Promise<void> | undefined;
 }
 
 export class Subscriptions {
+  /** Told when the stream of changes is there again after a while: some may not have been heard. */
+  missed: () => void = ignored;
   readonly #clock: Clock;
   readonly #supervisor: () => Supervisor<Connection>;
   /** By address; each is there for as long as a client watches it, and clients may watch so many. */
@@ -35,6 +37,8 @@ export class Subscriptions {
   #waitedMs = 0;
   #relisten: Disposable | undefined;
   #connection: Connection | undefined;
+  /** The addresses that were sent to it before it accepted calls, until it does. */
+  #saidAtFirst: readonly string[] = [];
 
   constructor(clock: Clock, supervisor: () => Supervisor<Connection>) {
     this.#clock = clock;
@@ -46,7 +50,7 @@ export class Subscriptions {
     const supervisor = this.#supervisor();
     supervisor.leases.hold();
     try {
-      // Noted only then: what is noted before is said to every new connection, and so twice.
+      // Recorded only then: what is recorded before is sent on every new connection, and so twice.
       const connection = supervisor.connection ?? (await supervisor.acquire());
       const watched = this.#note(uri);
       if (connection.era === 'legacy') await this.#confirmed(connection, uri, watched);
@@ -67,7 +71,10 @@ export class Subscriptions {
     else this.#subscribeOnce(connection, uri, watched).catch(ignored);
   }
 
-  /** What was wished is watched from now on: the connection is held, and made if there is none. */
+  /**
+   * The subscriptions are active from now on: the connection is kept open, and opened if there is
+   * none.
+   */
   hold(): void {
     const supervisor = this.#supervisor();
     supervisor.leases.hold();
@@ -89,16 +96,46 @@ export class Subscriptions {
     else say(connection, 'resources/unsubscribe', uri);
   }
 
-  /** A new connection: everything that was wished is said again. */
+  /**
+   * A new connection: all subscriptions are sent again. To be called before its lists are read, so
+   * that no change of them is missed, and once more when it accepts calls, for subscriptions that
+   * came meanwhile.
+   */
   connected(connection: Connection): void {
-    this.#listening = undefined;
-    this.#waitedMs = 0;
-    this.#connection = connection;
-    if (connection.era === 'modern') return this.#listen(connection);
-    for (const uri of this.#watched.keys()) say(connection, 'resources/subscribe', uri);
+    const isNew = this.#connection !== connection;
+    const before = isNew ? [] : this.#saidAtFirst;
+    const now = [...this.#watched.keys()];
+    this.#saidAtFirst = isNew ? now : [];
+    if (isNew) {
+      this.#connection = connection;
+      this.#listening = undefined;
+      this.#waitedMs = 0;
+    }
+    const more = now.filter((uri) => !before.includes(uri));
+    const fewer = before.filter((uri) => !this.#watched.has(uri));
+    if (connection.era === 'modern') {
+      if (isNew || more.length + fewer.length > 0) this.#listen(connection);
+      return;
+    }
+    for (const uri of more) say(connection, 'resources/subscribe', uri);
+    for (const uri of fewer) say(connection, 'resources/unsubscribe', uri);
   }
 
-  /** Waits for the server's word; without it this one does not watch. */
+  /** The connection is closed: nothing of it is kept. */
+  ended(connection: Connection): void {
+    if (this.#connection !== connection) return;
+    this.#connection = undefined;
+    this.#listening = undefined;
+    this.#relisten?.[Symbol.dispose]();
+    this.#relisten = undefined;
+  }
+
+  /** @internal Whether something of this connection is kept; for ended-connection.test.ts. */
+  keeps(connection: Connection): boolean {
+    return this.#connection === connection;
+  }
+
+  /** Waits for the server's confirmation; without it this one does not watch. */
   async #confirmed(connection: Connection, uri: string, watched: Watched): Promise<void> {
     try {
       await this.#subscribeOnce(connection, uri, watched);
@@ -108,7 +145,7 @@ export class Subscriptions {
     }
   }
 
-  /** One question for all who watch; after a refusal the next one asks again. */
+  /** One request for all who watch; after a refusal the next one asks again. */
   #subscribeOnce(connection: Connection, uri: string, watched: Watched): Promise<void> {
     watched.confirmed ??= this.#subscribe(connection, uri).catch((error: unknown) => {
       watched.confirmed = undefined;
@@ -128,10 +165,11 @@ export class Subscriptions {
     if (message.kind === 'error') throw rpcFault(connection, message);
   }
 
-  /** The new stream stands before the old one ends, so that nothing falls between. */
+  /** The new stream is open before the old one ends, so that nothing is missed. */
   #listen(connection: Connection): void {
     const filter = filterFor(connection, [...this.#watched.keys()]);
     const before = this.#listening;
+    this.#listening = undefined;
     this.#relisten?.[Symbol.dispose]();
     if (filter !== undefined) {
       const members = `"notifications":${filter}`;
@@ -146,20 +184,23 @@ export class Subscriptions {
         // A server that refuses would refuse again.
         if (kind === 'result') this.#ended(connection, listening);
       };
-      // Without it the list is simply read again when its time is over; the connection tells its own end.
-      listening.answer.then(over).catch(ignored);
+      // However else it ends, on a connection that is still there it is opened again.
+      const broken = () => this.#ended(connection, listening);
+      listening.answer.then(over, broken).catch(ignored);
     }
     before?.cancel(new Fault('cancelled', 'replaced by another subscription'));
   }
 
   #ended(connection: Connection, listening: Exchange): void {
-    if (this.#listening !== listening) return;
+    if (this.#listening !== listening || connection.isLost) return;
     this.#listening = undefined;
     const lastedMs = this.#clock.now() - this.#listeningSince;
     this.#waitedMs = reopenMs({ waitedMs: this.#waitedMs, lastedMs }, longestRelistenMs);
     const again = () => {
       const isStill = this.#connection === connection && !connection.isLost;
-      if (isStill && this.#listening === undefined) this.#listen(connection);
+      if (!isStill || this.#listening !== undefined) return;
+      this.#listen(connection);
+      this.missed();
     };
     this.#relisten = this.#clock.after(this.#waitedMs, again, true);
   }
@@ -186,7 +227,7 @@ export class Subscriptions {
   }
 }
 
-/** What this server can tell, of what is wished; undefined if nothing. */
+/** The subscriptions that this server supports; undefined if none. */
 function filterFor(connection: Connection, uris: readonly string[]): string | undefined {
   const capabilities = connection.greeting.capabilities as Readonly<
     Record<string, { listChanged?: unknown; subscribe?: unknown } | undefined>
@@ -200,7 +241,7 @@ function filterFor(connection: Connection, uris: readonly string[]): string | un
   return Object.keys(filter).length > 0 ? JSON.stringify(filter) : undefined;
 }
 
-/** Whatever becomes of it: a server that does not answer is waited for no longer than others. */
+/** Whatever the outcome: a server that does not answer is waited for no longer than others. */
 function say(connection: Connection, method: string, uri: string): void {
   const options = { deadlineMs: subscribeMs };
   connection.request(method, uriParams(uri), options).answer.catch(ignored);

@@ -1,6 +1,7 @@
-// Which client watches which resource of a server, and on which slot. A watch holds the connection of one
-// slot; the client's other slots are told of it too, so that it is heard wherever the client's calls go. A
-// watch moves when its slot becomes another client's own: what that connection says is for its owner alone.
+// Which client watches which resource of a server, and on which slot. A watch keeps the connection
+// of one slot open; it is added to the client's other slots too, so that updates arrive wherever
+// the client's calls go. A watch moves when its slot is assigned to another client, because that
+// connection's messages are for its owner only, and when clients get other slots.
 
 import type { Caller } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
@@ -11,8 +12,8 @@ export type Watcher = Pick<Caller, 'client' | 'capabilities'>;
 export interface Watch {
   readonly watcher: Watcher;
   readonly uri: string;
-  /** Its connection is held for this watch. */
-  slot: ConnectionSlot;
+  /** Its connection is kept open for this watch; undefined when the server was removed. */
+  slot: ConnectionSlot | undefined;
   /** The client's other slots: they watch while they are connected. */
   readonly others: Set<ConnectionSlot>;
 }
@@ -42,7 +43,7 @@ export class Watches {
     const watches = this.#byClient.get(key);
     if (!watches?.delete(watch)) return;
     if (watches.size === 0) this.#byClient.delete(key);
-    slot.subscriptions.unwatch(uri);
+    slot?.subscriptions.unwatch(uri);
     for (const other of others) other.subscriptions.unwish(uri);
   }
 
@@ -53,18 +54,43 @@ export class Watches {
 
   /** The watches on this slot that are of other clients than its owner. */
   foreignOn(slot: ConnectionSlot): readonly Watch[] {
-    const all = [...this.#byClient.values()].flatMap((watches) => [...watches]);
-    return all.filter((watch) => watch.slot === slot && watch.watcher.client.key !== slot.owner);
+    return this.#all().filter(
+      (watch) => watch.slot === slot && watch.watcher.client.key !== slot.owner,
+    );
   }
 
-  /** It was confirmed before: nobody waits for the server of the other slot to say so again. */
+  #all(): readonly Watch[] {
+    return [...this.#byClient.values()].flatMap((watches) => [...watches]);
+  }
+
+  /** It was confirmed before: the server of the other slot is not waited for. */
   move(watch: Watch, to: ConnectionSlot): void {
     const { uri, slot: from } = watch;
+    if (to === from) return;
     wishOn(to, watch);
     watch.others.delete(to);
     watch.slot = to;
     to.subscriptions.hold();
-    from.subscriptions.unwatch(uri);
+    from?.subscriptions.unwatch(uri);
+  }
+
+  /** All clients have other slots from now on: each watch goes to the one that is its client's. */
+  moveAll(slotFor: (watcher: Watcher) => ConnectionSlot): void {
+    for (const watch of this.#all()) {
+      for (const other of watch.others) other.subscriptions.unwish(watch.uri);
+      watch.others.clear();
+      if (watch.watcher.client.isGone) continue;
+      this.move(watch, slotFor(watch.watcher));
+    }
+  }
+
+  /** The server was removed: ending a watch must not keep anything of the server. */
+  forgetAll(): void {
+    for (const watch of this.#all()) {
+      watch.slot = undefined;
+      watch.others.clear();
+    }
+    this.#byClient.clear();
   }
 }
 

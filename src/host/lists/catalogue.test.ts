@@ -44,7 +44,7 @@ describe('what a server offers', () => {
     expect(catalogue.find('w')?.paramsHead).toBe('"name":"w","arguments":');
   });
 
-  it('is told as first, same and new, with the tools whose definition is not what it was', async () => {
+  it('is reported as first, same and new, with the tools whose definition has changed', async () => {
     const { load } = newCatalogue();
     expect(await load(tool('a'), tool('b'))).toEqual(['2 -0 []', 'tools first']);
     expect(await load(tool('a'), tool('b'))).toEqual(['2 -0 []', 'tools same']);

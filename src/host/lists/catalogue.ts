@@ -1,8 +1,8 @@
-// What one server offers, as far as it is known. Its tools are read when a connection is made, again
-// when the server says they changed or their time is over, and everything the pipeline decides by is
-// worked out once per reading. A server that cannot list its tools is still usable: then nothing is
-// known, nothing is refused by name, and nothing is safe to repeat. The other lists are read beside
-// them, where somebody will ask for them.
+// What one server offers, as far as it is known. Its tools are read when a connection is opened,
+// again when the server reports a change or their time is over, and everything the pipeline needs
+// is computed once per reading. A server that cannot list its tools is still usable: then nothing
+// is known, no name is refused, and no call is safe to repeat. The other lists are read as well,
+// where a client will ask for them.
 
 import { type Definition, isSameList } from '../../catalog/definitions.ts';
 import { definitionDigest, type Tool } from '../../catalog/tool.ts';
@@ -12,11 +12,11 @@ import { Fault } from '../../kernel/fault.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import { type ReplayContract, replayContract } from '../../policy/replay.ts';
 import type { Connection } from '../../upstream/connection.ts';
-import { hasParamHeaders } from '../../upstream/http/mirror-headers.ts';
+import { marksIn } from '../../wire/mirrored-headers.ts';
 import { taskSupport } from '../tasks/task-result.ts';
 import { Listings, type ListKind, listDeadlineMs } from './listings.ts';
 
-/** A tool with everything the pipeline decides by, worked out once per listing. */
+/** A tool with everything the pipeline needs, computed once per reading. */
 export interface OfferedTool {
   readonly tool: Tool;
   readonly digest: string;
@@ -30,7 +30,7 @@ export interface OfferedTool {
 }
 
 export interface CatalogueListener {
-  /** Names of tools whose definition is gone or not what it was. */
+  /** Names of tools whose definition was removed or changed. */
   listed(tools: number, invalid: number, changed: readonly string[]): void;
   /** A list was read: for the first time ever, with something new, or as it was. */
   read(kind: ListKind, change: 'first' | 'new' | 'same'): void;
@@ -38,7 +38,7 @@ export interface CatalogueListener {
 
 export class Catalogue {
   readonly lists: Listings;
-  readonly #config: ServerConfig;
+  #config: ServerConfig;
   readonly #clock: Clock;
   readonly #listener: CatalogueListener;
   /** At most one for each kind of list. */
@@ -83,10 +83,27 @@ export class Catalogue {
     this.lists.changed(kind);
   }
 
-  /** Nothing is decided any more by what was read; it is still shown until it is read anew. */
+  /** The list is no longer used for decisions; it is still shown until it is read again. */
   forget(): void {
     this.#offered = undefined;
     this.lists.changed('tools');
+  }
+
+  /** The operator has changed the settings: what is shown and used is computed again. */
+  reconfigure(config: ServerConfig): void {
+    this.#config = config;
+    const known = this.lists.known('tools');
+    if (!known) return;
+    this.#listed = this.#readTools(known.definitions);
+    if (this.#offered) this.#offered = this.#listed;
+  }
+
+  /** Knows what another one knows now. */
+  beginAs(other: Catalogue): void {
+    this.#offered = other.#offered;
+    this.#listed = other.#listed;
+    for (const [kind, definitions] of other.#shown) this.#shown.set(kind, definitions);
+    this.lists.beginAs(other.lists);
   }
 
   /** What an earlier run of the host had read. */
@@ -102,7 +119,7 @@ export class Catalogue {
     await this.lists.load('tools', connection);
   }
 
-  /** Reads them without letting a failure matter: for the moment a connection is made. */
+  /** Reads them and ignores a failure: for the moment a connection is opened. */
   async tryLoad(connection: Connection): Promise<void> {
     let isRead = false;
     const reading = this.load(connection).then(
@@ -114,8 +131,8 @@ export class Catalogue {
       },
     );
     await within(this.#clock, listDeadlineMs, reading);
-    // What an earlier process offered says nothing about this one.
-    if (!isRead) this.forget();
+    // What an earlier process offered may not hold for this one.
+    if (!isRead && !this.lists.isLeftBy(connection)) this.forget();
   }
 
   #arrived(kind: ListKind, definitions: readonly Definition[], leftOut: number): void {
@@ -123,6 +140,8 @@ export class Catalogue {
     if (kind === 'tools') this.#toolsArrived(definitions, leftOut);
     else this.#shown.set(kind, definitions);
     const isSameAs = before !== undefined && isSameList(before, this.#shown.get(kind) ?? []);
+    // One array for all who are shown the same.
+    if (isSameAs) this.#shown.set(kind, before);
     this.#listener.read(kind, before === undefined ? 'first' : isSameAs ? 'same' : 'new');
   }
 
@@ -134,7 +153,7 @@ export class Catalogue {
     this.#listener.listed(offered.size, leftOut, changed);
   }
 
-  /** A hidden tool is offered to nobody, so it is not in the book at all. */
+  /** A hidden tool is offered to nobody, so it is not in the catalogue at all. */
   #readTools(definitions: readonly Definition[]): ReadonlyMap<string, OfferedTool> {
     const visible = definitions.filter(({ key }) => !ownValue(this.#config.tools, key)?.hidden);
     this.#shown.set('tools', visible);
@@ -149,7 +168,7 @@ export class Catalogue {
       digest: definitionDigest(tool),
       contract: contractOf(this.#config, tool.name, tool.annotations.readOnlyHint === true),
       config,
-      hasParamHeaders: hasParamHeaders(tool.inputSchema),
+      hasParamHeaders: marksIn(tool.inputSchema).length > 0,
       needsTask: taskSupport(tool.definition) === 'required',
       paramsHead: paramsHead(tool.name),
     };

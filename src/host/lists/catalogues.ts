@@ -1,7 +1,7 @@
-// What one server offers to each class of clients. Most servers offer everybody the same, and then
-// there is one catalogue for all legacy clients; a server that offers more to a client that can be
-// asked has one for each class. A modern connection is the same for everybody. Until a class has a
-// catalogue of its own, the nearest one is shown.
+// What one server offers to each class of clients. Most servers offer the same to all, and then
+// there is one catalogue for all legacy clients; a server that offers more to clients with certain
+// capabilities has one for each class. A modern connection is the same for all clients. Until a
+// class has a catalogue of its own, the nearest one is shown.
 
 import { type Definition, isSameList } from '../../catalog/definitions.ts';
 import type { Greeting } from '../../upstream/connection.ts';
@@ -14,13 +14,18 @@ import { type ListKind, listKinds } from './listings.ts';
 export interface ClassCatalogue {
   readonly aim: Aim;
   readonly catalogue: Catalogue;
-  /** What the server said of itself to this class. */
+  /** The server's instructions and capabilities for this class. */
   greeting: Greeting | undefined;
-  /** Was it read in this run? What an earlier run kept may be of an older version of the server. */
+  /** Lists that were reported as changed, until they are read; one for each kind. */
+  readonly announced: Set<ListKind>;
+  /** Whether it was read in this run. A stored one may be of an older version of the server. */
   isRead: boolean;
 }
 
-/** Classes that are told apart; beyond that those are given up that no connection is for, the oldest first. */
+/**
+ * Classes that are distinguished; beyond that those without a connection are dropped, the oldest
+ * first.
+ */
 const maxClasses = 8;
 
 export class Catalogues {
@@ -29,6 +34,8 @@ export class Catalogues {
   readonly #isHeld: (catalogue: Catalogue) => boolean;
   /** Bounded by maxClasses. */
   #entries: ClassCatalogue[] = [];
+  /** Of clients that have connections of their own, a few each; gone with the client. */
+  readonly #own = new Map<string, ClassCatalogue[]>();
 
   /** `isHeld`: is there a connection that this catalogue is read on? */
   constructor(
@@ -41,13 +48,24 @@ export class Catalogues {
     this.#isHeld = isHeld;
   }
 
+  /** Those that classes of clients share come first. */
   all(): readonly ClassCatalogue[] {
+    return [...this.#entries, ...[...this.#own.values()].flat()];
+  }
+
+  /** Those that classes of clients share. */
+  get shared(): readonly ClassCatalogue[] {
     return this.#entries;
   }
 
   /** The one that a connection with this aim fills. */
   of(aim: Aim): ClassCatalogue {
-    return this.#exact(aim) ?? this.#add(aim);
+    return this.#exact(aim) ?? (aim.owner === undefined ? this.#add(aim) : this.#addOwn(aim));
+  }
+
+  /** The client is gone. */
+  release(owner: string): void {
+    this.#own.delete(owner);
   }
 
   /** The one to show to these clients: their own if anything is known in it, else the nearest. */
@@ -63,18 +81,19 @@ export class Catalogues {
     return nearestOf(others, entry.aim);
   }
 
-  /** Shown while nothing is known; whoever looks leaves nothing behind. */
+  /** Shown while nothing is known; reading it creates nothing. */
   #nothing(aim: Aim): ClassCatalogue {
     const entry: ClassCatalogue = {
       aim,
       catalogue: this.#make(() => entry),
       greeting: undefined,
+      announced: new Set(),
       isRead: false,
     };
     return entry;
   }
 
-  /** Are these clients shown what others are offered, because nothing was read for them? */
+  /** Whether these clients are shown the lists of others, because nothing was read for them. */
   isBorrowed(aim: Aim): boolean {
     const exact = this.#exact(aim);
     return !(exact && isKnown(exact)) && this.#entries.some(isKnown);
@@ -82,7 +101,9 @@ export class Catalogues {
 
   #exact(aim: Aim): ClassCatalogue | undefined {
     const isAlike = aim.era === 'modern' || this.#facts().classes === 'alike';
-    return this.#entries.find(
+    const { owner } = aim;
+    const entries = owner === undefined ? this.#entries : (this.#own.get(owner) ?? []);
+    return entries.find(
       (entry) =>
         entry.aim.era === aim.era && (isAlike || entry.aim.clients.key === aim.clients.key),
     );
@@ -95,6 +116,19 @@ export class Catalogues {
     return entry;
   }
 
+  /** It begins as that of its class. */
+  #addOwn(aim: Aim & { readonly owner?: string }): ClassCatalogue {
+    const { owner = '', ...shared } = aim;
+    const entry = this.#nothing(aim);
+    const of = this.#exact(shared);
+    if (of) {
+      entry.greeting = of.greeting;
+      entry.catalogue.beginAs(of.catalogue);
+    }
+    this.#own.set(owner, [...(this.#own.get(owner) ?? []), entry]);
+    return entry;
+  }
+
   #giveOneUp(): void {
     const unused = this.#entries.filter(({ catalogue }) => !this.#isHeld(catalogue));
     const gone = unused.find(({ isRead }) => !isRead) ?? unused[0];
@@ -103,10 +137,11 @@ export class Catalogues {
 
   /** All that any class is offered, each name once. */
   definitions(kind: ListKind): readonly Definition[] | undefined {
-    const lists = this.#entries.flatMap(({ catalogue }) => {
+    const known = this.all().flatMap(({ catalogue }) => {
       const definitions = catalogue.definitions(kind);
       return definitions ? [definitions] : [];
     });
+    const lists = [...new Set(known)];
     if (lists.length < 2) return lists[0];
     const byKey = new Map<string, Definition>();
     for (const definition of lists.flat()) {
@@ -128,7 +163,7 @@ export class Catalogues {
     return verdicts.includes('alike') ? 'alike' : undefined;
   }
 
-  /** They are alike: the one that was read last stands for all. */
+  /** They are alike: the one that was read last is used for all. */
   merge(latest: ClassCatalogue): void {
     this.#entries = this.#entries.filter(
       (entry) => entry === latest || entry.aim.era !== latest.aim.era,

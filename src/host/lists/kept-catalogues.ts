@@ -1,13 +1,13 @@
-// What servers offered and said of themselves, kept beyond one run of the host, so that a list and a
-// greeting can be answered before any server has been started. A record belongs to a server's spec:
-// another command is another server. What comes back from the disk is checked like everything from
-// outside; a record that does not fit is as good as none. A record that nobody reads for a
-// long time is of a server that is not configured any more, and ends; reading one keeps it.
+// The catalogues, instructions and capabilities of servers, stored across runs of the host, so that
+// a list and a handshake can be answered before any server has been started. A record belongs to a
+// server's spec: another command is another server. Data from the disk is validated like everything
+// from outside; an invalid record counts as missing. A record that is not read for a long time
+// belongs to a server that is no longer configured, and expires; reading one keeps it.
 
 import { type Definition, readDefinitions } from '../../catalog/definitions.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { isRecord } from '../../kernel/json-values.ts';
 import type { Records } from '../../store/contract/records.ts';
-import { isRecord } from '../../upstream/classify.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import { checkValue } from '../../wire/json-text.ts';
 import { WireError } from '../../wire/wire-error.ts';
@@ -24,13 +24,13 @@ export interface KeptCatalogue {
 
 export interface KeptRecord {
   readonly classes: readonly KeptCatalogue[];
-  /** It has asked its client back. */
+  /** It has sent requests to its client. */
   readonly asks: boolean;
 }
 
 const version = 2;
 const dayMs = 24 * 60 * 60 * 1000;
-/** From its last use; a day's uses count as one. */
+/** From its last use; uses within a day count as one. */
 const keptMs = 90 * dayMs;
 const openBracket = 0x5b;
 
@@ -46,7 +46,7 @@ export class KeptCatalogues {
   async get(specHash: string): Promise<KeptRecord | undefined> {
     const record = (await this.#records.get(specHash))?.value;
     const kept = read(record);
-    // A store that cannot be written says so by itself, and a closed one is no loss.
+    // A store that cannot be written reports that itself, and a closed one does not matter.
     if (kept && isRecord(record)) this.#renew(specHash, record).catch(() => {});
     return kept;
   }
@@ -125,7 +125,7 @@ function definitionsOf(text: string, kind: ListKind): readonly Definition[] | un
     if (bytes[0] !== openBracket) return undefined;
     return readDefinitions(bytes, { start: 0, end: bytes.length }, kind).definitions;
   } catch (error) {
-    // Damaged on the disk: the server will be asked.
+    // Damaged on the disk: the server will be asked again.
     if (error instanceof WireError) return undefined;
     throw error;
   }

@@ -1,7 +1,9 @@
-// When a list may start a server that has never given it. Each client that asks for a list would start
-// such a server once more, and a server that fails would soon have spent its restart budget without
-// having been called once. So lists wait longer after each failure in a row, and leave half of the
-// budget to calls. A pure decision; who keeps the attempts is left to others.
+// When a list may start a server that has never answered it. Each client that asks for a list would
+// start such a server again, and a failing server would soon have spent its restart budget without
+// a single call. So lists wait longer after each consecutive failure, and leave half of the budget
+// to calls. A pure decision; other code stores the attempts.
+
+import { backoffMs } from '../../kernel/backoff.ts';
 
 export interface ListAttempts {
   readonly failures: number;
@@ -11,12 +13,10 @@ export interface ListAttempts {
 
 export const noAttempts: ListAttempts = { failures: 0, nextAt: Number.NEGATIVE_INFINITY };
 
-const firstPauseMs = 1_000;
-const longestPauseMs = 300_000;
+const pause = { firstMs: 1_000, longestMs: 300_000 };
 
 export function failedAttempt({ failures }: ListAttempts, now: number): ListAttempts {
-  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** failures);
-  return { failures: failures + 1, nextAt: now + pauseMs };
+  return { failures: failures + 1, nextAt: now + backoffMs(pause, failures) };
 }
 
 /** What is left of how many restarts; null where there is no budget. */

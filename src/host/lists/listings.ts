@@ -1,6 +1,6 @@
-// The lists of one server (tools, prompts, resources, templates, skills) as they were last read: the
-// definitions as bytes, how long they hold, and whether the server has said that they changed. What
-// was known stays known when the server is gone, slow or broken; only a new reading replaces it.
+// The lists of one server (tools, prompts, resources, templates, skills) as they were last read:
+// the definitions as bytes, how long they are valid, and whether the server has reported a change.
+// They stay known when the server is gone, slow or broken; only a new reading replaces them.
 
 import { scopeOf, serverTtlMs } from '../../cache/freshness.ts';
 import type { ListName } from '../../catalog/cursors.ts';
@@ -14,12 +14,12 @@ import { followPages, type Page } from '../../catalog/pages.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { isRecord } from '../../upstream/classify.ts';
+import { isRecord } from '../../kernel/json-values.ts';
 import type { Connection, Greeting } from '../../upstream/connection.ts';
-import { hasBrokenParamHeaders } from '../../upstream/http/mirror-headers.ts';
 import { numberOf, valueOf as parsed, textOf } from '../../wire/decode.ts';
 import type { EnvelopeKey } from '../../wire/envelope-keys.ts';
 import { rpcCodes } from '../../wire/eras.ts';
+import { hasBrokenMarks } from '../../wire/mirrored-headers.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { Span } from '../../wire/span.ts';
 import { WireError } from '../../wire/wire-error.ts';
@@ -37,7 +37,7 @@ export const listKinds: readonly ListKind[] = [
 
 interface ListWords {
   readonly method: string;
-  /** Does it say that it has such a list? */
+  /** Whether it declares such a list. */
   readonly isDeclared: (capabilities: Greeting['capabilities']) => boolean;
 }
 
@@ -65,18 +65,22 @@ export interface Listing {
   readonly definitions: readonly Definition[];
   readonly leftOut: number;
   readonly scope: 'public' | 'private';
-  /** Until when the server's word holds; the past if it gave none. */
+  /** Until when the list is valid; the past if the server gave no time. */
   readonly holdsUntil: number;
 }
 
 /** A server that hangs in a list must not be unusable for its calls. */
 export const listDeadlineMs = 10_000;
+/** A server that reports a change with every reading is not read for ever. */
+const maxReadingsAgain = 2;
 
 interface Shelf {
   listing: Listing | undefined;
   isStale: boolean;
   staleAt: number;
-  /** How often it was said to have changed: once more while it is read, and it is old when it comes. */
+  /**
+   * How often it was reported as changed: if that happens while it is read, the result is outdated.
+   */
   changes: number;
   loading: { readonly connection: Connection; readonly loaded: Promise<Listing> } | undefined;
 }
@@ -85,8 +89,13 @@ export class Listings {
   readonly #clock: Clock;
   readonly #shelves: Readonly<Record<ListKind, Shelf>>;
   readonly #read: (kind: ListKind, listing: Listing) => void;
+  /**
+   * Connections that are reserved for one client by now: what was requested on them before does not
+   * count here; as long as they exist.
+   */
+  readonly #left = new WeakSet<Connection>();
 
-  /** `read` is told of every new reading. */
+  /** `read` is called for every new reading. */
   constructor(clock: Clock, read: (kind: ListKind, listing: Listing) => void) {
     this.#clock = clock;
     this.#read = read;
@@ -123,11 +132,28 @@ export class Listings {
     shelf.isStale = true;
   }
 
+  /** Takes over what another one knows. */
+  beginAs(other: Listings): void {
+    for (const kind of listKinds) {
+      const { listing, isStale, staleAt } = other.#shelves[kind];
+      Object.assign(this.#shelves[kind], { listing, isStale, staleAt });
+    }
+  }
+
+  /** What comes on this connection from now on is for one client only. */
+  leave(connection: Connection): void {
+    this.#left.add(connection);
+  }
+
+  isLeftBy(connection: Connection): boolean {
+    return this.#left.has(connection);
+  }
+
   /** Reads the list; those who ask on the same connection at the same time share one reading. */
   load(kind: ListKind, connection: Connection): Promise<Listing> {
     const shelf = this.#shelves[kind];
     if (shelf.loading?.connection === connection) return shelf.loading.loaded;
-    const loaded = this.#load(kind, connection)
+    const loaded = this.#loadUnchanged(kind, connection)
       .catch((error: unknown) => {
         // What an earlier process said may not hold for this one.
         shelf.isStale = true;
@@ -140,6 +166,18 @@ export class Listings {
     return loaded;
   }
 
+  /**
+   * Callers that ask after a change join a reading that began before it: then it is read once more.
+   */
+  async #loadUnchanged(kind: ListKind, connection: Connection): Promise<Listing> {
+    const shelf = this.#shelves[kind];
+    for (let again = maxReadingsAgain; ; again -= 1) {
+      const { changes } = shelf;
+      const listing = await this.#load(kind, connection);
+      if (shelf.changes === changes || again === 0) return listing;
+    }
+  }
+
   async #load(kind: ListKind, connection: Connection): Promise<Listing> {
     const shelf = this.#shelves[kind];
     const { changes } = shelf;
@@ -150,8 +188,9 @@ export class Listings {
       return page;
     };
     const list = await followPages(fetch, this.#clock);
-    // A retired connection may still answer, but no longer for the one that took its place.
+    // A retired connection may still answer, but not for its successor.
     if (connection.isLost) throw new Fault('unavailable', 'the connection was lost meanwhile');
+    if (this.isLeftBy(connection)) throw new Fault('unavailable', 'it is for one client alone');
     const now = this.#clock.now();
     const { definitions, leftOut: repeated } = distinctDefinitions(list.items);
     const { scope, ttlMs } = list;
@@ -199,7 +238,7 @@ export class Listings {
     cursor: string | undefined,
   ): Promise<Message | undefined> {
     const { method, isDeclared } = listWords[kind];
-    // Servers without tools often answer the question all the same, and wrongly without the claim.
+    // Servers without tools often still answer, and wrongly, even without declaring the list.
     if (kind !== 'tools' && !isDeclared(connection.greeting.capabilities)) {
       return undefined;
     }
@@ -230,7 +269,7 @@ function readPage(bytes: Buffer, array: Span, kind: ListKind): DefinitionReading
 }
 
 function isUnsendable(tool: Tool | undefined): boolean {
-  return tool !== undefined && hasBrokenParamHeaders(tool.inputSchema);
+  return tool !== undefined && hasBrokenMarks(tool.inputSchema);
 }
 
 function emptyShelf(): Shelf {
@@ -238,8 +277,9 @@ function emptyShelf(): Shelf {
 }
 
 /**
- * Without a time, tools and prompts hold until the server says otherwise or is connected anew;
- * resources come and go, so a server that would not say so is asked whenever it is there.
+ * Without a time, tools and prompts are valid until the server reports a change or is connected
+ * again; resources change more often, so a server that does not report changes is asked whenever it
+ * is connected.
  */
 function staleAtWithoutWord(kind: ListKind, connection: Connection, now: number): number {
   if (kind === 'tools' || kind === 'prompts') return Number.POSITIVE_INFINITY;

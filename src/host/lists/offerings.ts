@@ -1,7 +1,7 @@
-// What one server offers, to each class of its clients, in this run and as an earlier one kept it.
-// Readings of its lists arrive here: they are compared, told to those who listen, written down, and
-// show whether the server treats classes of clients alike. Which connection they were read on is the
-// business of the server's connections.
+// What one server offers to each class of its clients, in this run and as stored by an earlier one.
+// Readings of its lists arrive here: they are compared, reported to listeners, stored, and show
+// whether the server treats classes of clients alike. The server's connections decide on which
+// connection they are read.
 
 import { type Definition, isSameList } from '../../catalog/definitions.ts';
 import type { Tool } from '../../catalog/tool.ts';
@@ -23,15 +23,15 @@ export interface OfferingsParts {
   readonly clock: Clock;
   readonly kept: KeptCatalogues;
   readonly facts: ServerFacts;
-  /** Is anything kept beyond this run? */
+  /** Whether anything is stored across runs. */
   readonly isKept: boolean;
-  /** Has the server asked its client back? */
+  /** Whether the server has sent requests to its client. */
   readonly asks: () => boolean;
-  /** The tools were read: how many, how many were left out, and which are not what they were. */
+  /** The tools were read: how many, how many were ignored, and which have changed. */
   readonly toolsRead: (tools: number, invalid: number, changed: readonly string[]) => void;
-  /** Is there a connection that this is read on? */
+  /** Whether there is a connection that this is read on. */
   readonly isHeld: (catalogue: Catalogue) => boolean;
-  /** An error that nobody expected while something was written down. */
+  /** An unexpected error while something was stored. */
   readonly caught: (error: unknown) => void;
   /** A list was read. */
   readonly read: (kind: ListKind) => void;
@@ -41,14 +41,14 @@ export interface OfferingsParts {
 export class Offerings {
   readonly #parts: OfferingsParts;
   readonly #catalogues: Catalogues;
-  /** Lists that were said to have changed, until they are read; one for each kind. */
-  readonly #announced = new Set<ListKind>();
+  #config: ServerConfig;
   #isKeeping = false;
 
   constructor(parts: OfferingsParts) {
     this.#parts = parts;
+    this.#config = parts.config;
     const make = (own: () => ClassCatalogue) =>
-      new Catalogue(parts.config, parts.clock, {
+      new Catalogue(this.#config, parts.clock, {
         listed: parts.toolsRead,
         read: (kind, change) => this.#read(own(), kind, change),
       });
@@ -65,7 +65,7 @@ export class Offerings {
     return this.#catalogues.nearest(aim);
   }
 
-  /** Are these clients shown what others are offered, because nothing was read for them? */
+  /** Whether these clients are shown the lists of others, because nothing was read for them. */
   isBorrowed(aim: Aim): boolean {
     return this.#catalogues.isBorrowed(aim);
   }
@@ -86,19 +86,37 @@ export class Offerings {
 
   /** The server says that these lists have changed. */
   announced(aim: Aim, kinds: readonly ListKind[]): void {
+    const { catalogue, announced } = this.of(aim);
     for (const kind of kinds) {
-      this.of(aim).catalogue.changed(kind);
-      this.#announced.add(kind);
+      catalogue.changed(kind);
+      announced.add(kind);
       this.#parts.listChanged(kind, 'new');
     }
   }
 
-  /** Nothing is decided any more by what was read; it is still shown until it is read anew. */
+  /** The operator has changed the settings of its tools. */
+  reconfigure(config: ServerConfig): void {
+    this.#config = config;
+    for (const { catalogue } of this.#catalogues.all()) catalogue.reconfigure(config);
+  }
+
+  /** The lists of the server may have changed: they are read again when a client next asks. */
+  doubt(aim: Aim): void {
+    const { catalogue } = this.of(aim);
+    for (const kind of listKinds) catalogue.changed(kind);
+  }
+
+  /** The client is gone, and with it what was listed to it alone. */
+  release(owner: string): void {
+    this.#catalogues.release(owner);
+  }
+
+  /** The lists are no longer used for decisions; they are still shown until they are read again. */
   forget(): void {
     for (const { catalogue } of this.#catalogues.all()) catalogue.forget();
   }
 
-  /** What the server said of itself on a new connection. */
+  /** The instructions and capabilities that the server reported on a new connection. */
   greeted(aim: Aim, greeting: Greeting): void {
     const entry = this.of(aim);
     const isSame = JSON.stringify(entry.greeting) === JSON.stringify(greeting);
@@ -110,14 +128,15 @@ export class Offerings {
     const { facts, read, listChanged } = this.#parts;
     read(kind);
     entry.isRead = true;
-    const isAnnounced = this.#announced.delete(kind);
+    const isAnnounced = entry.announced.delete(kind);
     const news = change === 'first' ? this.#newsOfFirst(entry, kind) : change;
-    if (facts.now.classes === undefined) {
+    const isShared = entry.aim.owner === undefined;
+    if (isShared && facts.now.classes === undefined) {
       const classes = this.#catalogues.judge(entry);
       if (classes === 'alike') this.#catalogues.merge(entry);
       if (classes) facts.learn({ classes });
     }
-    if (change !== 'same') this.keep();
+    if (isShared && change !== 'same') this.keep();
     if (news !== 'same') listChanged(kind, isAnnounced ? 'announced' : news);
   }
 
@@ -140,18 +159,19 @@ export class Offerings {
     return record;
   }
 
-  /** Several readings come together; they are written once. */
+  /** Several readings at the same time are written once. */
   keep(): void {
     if (this.#isKeeping || !this.#parts.isKept) return;
     this.#isKeeping = true;
     const write = () => {
       this.#isKeeping = false;
-      const classes = this.#catalogues.all().map((entry) => keptFrom(entry));
+      const classes = this.#catalogues.shared.map((entry) => keptFrom(entry));
       const record = {
         classes: classes.filter(({ lists }) => lists.size > 0),
         asks: this.#parts.asks(),
       };
-      // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
+      // A disk that cannot be written is reported in `status` by the store itself; a closed one
+      // does not matter.
       this.#parts.kept.put(this.#parts.specHash, record).catch(() => {});
     };
     queueMicrotask(() => contain(write, this.#parts.caught));

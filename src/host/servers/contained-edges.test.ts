@@ -23,7 +23,7 @@ const fail = () => {
 };
 
 describe('a timer whose task throws', () => {
-  it('is told with the name of the server, and the others run', () => {
+  it('is reported with the name of the server, and the others run', () => {
     const { edges, clock, told } = newEdges();
     const ran: string[] = [];
     edges.clock.after(10, fail);
@@ -46,7 +46,7 @@ describe('a process whose output cannot be handled', () => {
     processes: null,
   };
 
-  it('is ended, its end is told, and nothing is thrown', async () => {
+  it('is ended, its end is reported, and nothing is thrown', async () => {
     const { edges, servers, told } = newEdges();
     const exits: unknown[] = [];
     const listener: ChildListener = {
@@ -84,7 +84,7 @@ describe('an HTTP exchange whose answer cannot be handled', () => {
   }
 
   it.each(['sent', 'response', 'data', 'ended'] as const)(
-    'is broken off when `%s` throws, and whoever waits for it is told',
+    'is aborted when `%s` throws, and waiting callers are notified',
     (step) => {
       const { edges, http, told } = newEdges();
       const waiting = listener({ [step]: fail });
@@ -104,7 +104,7 @@ describe('an HTTP exchange whose answer cannot be handled', () => {
     expect(http.last.isAborted).toBe(true);
   });
 
-  it('is told as failed when it cannot even be sent', () => {
+  it('is reported as failed when it cannot be sent', () => {
     const { edges, http, told } = newEdges();
     http.send = fail;
     const waiting = listener({});

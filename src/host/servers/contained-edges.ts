@@ -1,16 +1,16 @@
-// The edges of one server (its timers, its process, its HTTP exchanges) so that an error that nobody
-// expected stays with this server. A process whose output could not be handled is ended, and an HTTP
-// exchange broken off, because what was read of it is of no use any more; supervision then does what
-// it does for any server that is lost. Nothing of it reaches the process as an uncaught exception.
+// Wraps the timers, the process and the HTTP exchanges of one server, so that an unexpected error
+// affects only this server. A process whose output could not be handled is ended, and an HTTP
+// exchange aborted, because its data is useless then; supervision handles it like any lost server.
+// No such error becomes an uncaught exception of the process.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import type { Defects, Handled } from '../../observe/defects.ts';
 import type { Child, Spawn } from '../../supervise/child.ts';
 import type { HttpClient, HttpInFlight, HttpListener } from '../../upstream/http/http-client.ts';
-import type { Edges } from './server.ts';
+import type { Edges } from './server-parts.ts';
 
-/** `server` is named in what is told. */
+/** `server` is named in reports. */
 export function containedEdges(edges: Edges, defects: Defects, server: string): Edges {
   const caught = (handled: Handled) => (error: unknown) => {
     defects.caught(handled, error, server);

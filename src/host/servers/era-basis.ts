@@ -1,13 +1,15 @@
-// With which knowledge of a server's eras its next start begins. What is known may be wrong: an exit at
-// `initialize` may have been a crash and no sign of the era, and a server that was updated may speak
-// another one. So a start that fails with what is known is followed by one that begins as if nothing
-// were known, and the other way round: what a new host would reach is reached by this one too. A pure
-// decision; what is known, and how starts go, is told by others.
+// Which facts about a server's eras its next start uses. Stored facts may be wrong: an exit at
+// `initialize` may have been a crash and not a sign of the era, and an updated server may support
+// another one. So a start that fails with the stored facts is followed by one that ignores them,
+// and the other way round: what a new host would reach is reached by this one too. A pure decision;
+// facts and outcomes of starts are passed in.
 
 export interface EraBasis {
-  /** It has ended, or stayed silent, when it was sent `initialize`: the next start takes it for modern. */
+  /**
+   * It exited, or stayed silent, when it was sent `initialize`: the next start treats it as modern.
+   */
   readonly hasNotInitialized: boolean;
-  /** The last start failed with what is known of its eras: the next one begins without. */
+  /** The last start failed with the stored facts: the next one begins without them. */
   readonly isDoubted: boolean;
   /** No start has succeeded since the last one that failed. */
   readonly hasFailed: boolean;
@@ -24,7 +26,7 @@ export const firstBasis: EraBasis = {
 
 export type EraBasisEvent =
   | { readonly kind: 'not-initialized' }
-  /** The server has said something about its eras. */
+  /** The server has answered something about its eras. */
   | { readonly kind: 'answered'; readonly isAboutLegacy: boolean; readonly isNew: boolean }
   /** A start failed, and no connection is left; `serial` is that of the basis it began with. */
   | { readonly kind: 'start-failed'; readonly serial: number }
@@ -38,7 +40,7 @@ export function eraBasisStep(basis: EraBasis, event: EraBasisEvent): EraBasis {
     case 'answered':
       return answered(basis, event.isAboutLegacy, event.isNew);
     case 'start-failed':
-      // What has become known while it ran has not been tried yet.
+      // What was learnt while it ran has not been tried yet.
       if (event.serial !== basis.serial) return { ...basis, hasFailed: true };
       return next(basis, {
         hasNotInitialized: false,
@@ -48,7 +50,7 @@ export function eraBasisStep(basis: EraBasis, event: EraBasisEvent): EraBasis {
     case 'connected':
       return basis.hasFailed ? { ...basis, hasFailed: false } : basis;
     case 'last-connection-ended':
-      // What was only assumed is found out anew by the next connection.
+      // What was only assumed is determined again by the next connection.
       return basis.hasNotInitialized ? next(basis, { hasNotInitialized: false }) : basis;
   }
 }

@@ -31,7 +31,7 @@ function newPool(maxIdle: number, servers: readonly FakeServer[]) {
   return { pool, open };
 }
 
-describe('connections that nobody uses', () => {
+describe('idle connections', () => {
   it('are kept up to the bound', () => {
     const { pool, open } = newPool(2, [new FakeServer('a', 1), new FakeServer('b', 2)]);
     pool.arrived();

@@ -1,11 +1,11 @@
-// How many connections nobody uses are kept open. Each has its own keep-alive time; this is the
-// bound over all of them together: beyond it, second connections to the same server go first, then
-// the one that was used longest ago. One that is in use is never touched.
+// How many idle connections are kept open. Each has its own keep-alive time; this is the limit over
+// all of them: beyond it, second connections to the same server are closed first, then the one that
+// was used longest ago. A connection in use is never closed.
 
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
 
 export class IdlePool {
-  readonly #maxIdle: number;
+  #maxIdle: number;
   /** The connections of each server. */
   readonly #servers: () => Iterable<Iterable<ConnectionSlot>>;
   /** At most so many connections are open, in use or not; counted exactly when it matters. */
@@ -16,13 +16,19 @@ export class IdlePool {
     this.#servers = servers;
   }
 
+  /** Sets another limit; connections beyond it are closed. */
+  limit(maxIdle: number): void {
+    this.#maxIdle = maxIdle;
+    this.settle();
+  }
+
   /** A connection was made. */
   arrived(): void {
     this.#open += 1;
     this.settle();
   }
 
-  /** A call has ended; nearly always there is room. */
+  /** A call has ended; there is nearly always room. */
   settle(): void {
     if (this.#open > this.#maxIdle) this.#evict();
   }

@@ -1,7 +1,7 @@
-// From a server's config to a live connection: which transport, with which parameters, and for which
-// clients: the era that is tried first, and what a legacy server is told that its client can do. Whatever
-// goes wrong with a connection is told from here on without the secrets of its server, and how a start
-// went decides what the next one begins with.
+// Opens a connection from a server's config: which transport, with which parameters, and for which
+// clients: the era that is tried first, and the capabilities that a legacy server is told. Errors
+// of a connection are redacted from here on, and the outcome of a start decides what the next one
+// begins with.
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { secretsOf } from '../../config/secrets.ts';
@@ -9,13 +9,14 @@ import { Fault } from '../../kernel/fault.ts';
 import { Redactor } from '../../kernel/redactor.ts';
 import { childEnvironment, type Environment } from '../../supervise/process/start/environment.ts';
 import type { Connection, ConnectionListener } from '../../upstream/connection.ts';
-import { connectHttp, type HttpParts, NotStreamable } from '../../upstream/http/http-connection.ts';
-import { connectSse } from '../../upstream/http/sse-2024-connection.ts';
-import { connectStdio } from '../../upstream/stdio/stdio-connection.ts';
+import { connectHttp, connectSse } from '../../upstream/http/connect-http.ts';
+import { NotStreamable } from '../../upstream/http/http-connection.ts';
+import type { HttpParts } from '../../upstream/http/http-parts.ts';
+import { connectStdio } from '../../upstream/stdio/connect-stdio.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ConnectionSlots } from '../connections/connection-slots.ts';
-import type { ServerParts } from './server.ts';
 import type { ServerFacts } from './server-facts.ts';
+import type { ServerParts } from './server-parts.ts';
 
 interface Destination {
   readonly name: string;
@@ -41,23 +42,29 @@ export async function openConnection(
     facts.connected();
     return connection;
   } catch (error) {
-    // A connection that is there shows that what is known of the server's eras is true.
+    // An open connection confirms the facts about the server's eras.
     if (!slots.isConnected && isByGreeting(error, signal)) facts.startFailed(basis);
     throw error instanceof Fault ? redactor.fault(error) : error;
   }
 }
 
-/** Has a start failed by what the server did, or did not do, when it was greeted? */
+/** Whether a start failed because of the server's behaviour during the handshake. */
 function isByGreeting(error: unknown, signal: AbortSignal): boolean {
   if (!(error instanceof Fault)) return false;
   return error.code === 'start_timeout' || (!signal.aborted && error.dispatched !== 'no');
 }
 
-/** Knows every value that this server was given. */
-export function redactorFor(config: ServerConfig, sourceEnv: Environment = {}): Redactor {
-  const environment =
-    config.type === 'stdio' ? childEnvironment(sourceEnv, { ...config, token: '' }) : {};
-  return new Redactor(secretsOf(config, environment));
+/** Knows every value that a server was given by any of these configs. */
+export function redactorFor(
+  configs: readonly ServerConfig[],
+  sourceEnv: Environment = {},
+): Redactor {
+  const secrets = configs.map((config) => {
+    const environment =
+      config.type === 'stdio' ? childEnvironment(sourceEnv, { ...config, token: '' }) : {};
+    return secretsOf(config, environment);
+  });
+  return new Redactor(secrets.flat());
 }
 
 function open(
@@ -70,9 +77,11 @@ function open(
 ): Promise<Connection> {
   const { config, name, facts: eras, redactor } = server;
   const { clock, identity } = parts;
+  const { startTimeoutMs } = config;
   const { frameBytes } = config.limits;
   const { capabilities } = aim.clients;
-  const shared = { server: name, frameBytes, clock, identity, first: aim.era, eras, capabilities };
+  const starting = { startTimeoutMs, first: aim.era, eras, capabilities };
+  const shared = { server: name, frameBytes, clock, identity, ...starting };
   if (config.type !== 'stdio') {
     const { url, headers, type } = config;
     const remote = { ...shared, url: new URL(url), headers, http: parts.http };

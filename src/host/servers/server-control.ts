@@ -1,5 +1,5 @@
-// What an operator does with servers: register, start, keep, stop, reload. Each names one server; whether
-// and when its process runs is decided by its supervisor.
+// Operations on servers: register, start, lease, stop, reload. Each names one server; its
+// supervisor decides whether and when its process runs.
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -72,15 +72,16 @@ export class ServerControl {
     try {
       return await supervisor.lease(owner);
     } finally {
-      // Being there says nothing about how calls go: if this had the probe's place, it is given back.
+      // A lease says nothing about how calls go: if it had the slot of the probe, the slot is
+      // released.
       supervisor.breaker.withdrawn(pass);
     }
   }
 
-  /** A client of the gateway is gone: what servers kept for it alone ends. */
+  /** A client of the gateway has disconnected: what was kept only for it ends. */
   async clientGone(key: string): Promise<void> {
     const { tasks, registry } = this.#parts;
     tasks.clientGone(key);
-    await Promise.all(registry.all().map(({ slots }) => slots.release(key)));
+    await Promise.all(registry.all().map((server) => server.clientGone(key)));
   }
 }

@@ -119,7 +119,7 @@ describe('what is learnt of a server', () => {
     expect(await facts.known()).toEqual({ modern: true });
   });
 
-  it('is told once, and only if it is new', () => {
+  it('is reported once, and only if it is new', () => {
     const { facts, changes } = newFacts();
     facts.learn({ modern: true });
     facts.learn({ modern: true });

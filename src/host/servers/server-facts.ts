@@ -1,25 +1,25 @@
-// What has been learnt of one server and holds beyond this run: which eras it speaks, whether it
-// treats all classes of clients alike, and whether it asks for roots as soon as it is started. A fact
-// expires a week after the server last showed it, in a running host too, because a server that was
-// updated in place may have learnt something new. Whether the next start goes by them is decided in
-// era-basis. Nobody waits long for the disk: a start must not fail because our own disk hangs.
+// Facts about one server that are stored across runs: which eras it supports, whether it treats all
+// classes of clients alike, and whether it asks for roots as soon as it is started. A fact expires
+// a week after the server last confirmed it, in a running host too, because a server that was
+// updated in place may have changed. era-basis.ts decides whether the next start uses them. The
+// disk is not waited for long: a start must not fail because our own disk hangs.
 
 import { type Clock, within } from '../../kernel/clock.ts';
+import { isRecord } from '../../kernel/json-values.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import type { Records } from '../../store/contract/records.ts';
-import { isRecord } from '../../upstream/classify.ts';
 import type { EraKnowledge, EraMemory } from '../../upstream/negotiate.ts';
 import { type EraBasis, type EraBasisEvent, eraBasisStep, firstBasis } from './era-basis.ts';
 
 export interface Facts extends EraKnowledge {
-  /** Does it offer the same to every class of clients? Absent: not known yet. */
+  /** Whether it offers the same to every class of clients. Absent: not known yet. */
   readonly classes?: 'alike' | 'differ' | undefined;
-  /** Does it ask for roots when it has been started, before it is called? */
+  /** Whether it asks for roots when it has been started, before it is called. */
   readonly asksAtStart?: boolean | undefined;
 }
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
-/** What the server shows again is written again after this long. */
+/** A confirmed fact is written again after this long. */
 const renewMs = 24 * 60 * 60 * 1000;
 /** How long a start waits for the disk. */
 const diskMs = 1_000;
@@ -34,14 +34,14 @@ export class ServerFacts implements EraMemory {
   #facts: Facts = {};
   /** Wall time at which the server last showed each of them. */
   #shownAt: Ages = {};
-  /** Not kept, because neither an exit nor a failed start is an answer. */
+  /** Not stored, because neither an exit nor a failed start is an answer. */
   #basis: EraBasis = firstBasis;
   /** What clients are served by: the facts as far as they are believed now. */
   #assumed: Facts = {};
   #recalling: Promise<void> | undefined;
   #keeping: Promise<void> = Promise.resolve();
 
-  /** `changed` is told of everything new. */
+  /** `changed` is called for every new fact. */
   constructor(records: Records, specHash: string, clock: Clock, changed: (facts: Facts) => void) {
     this.#records = records;
     this.#specHash = specHash;
@@ -64,7 +64,7 @@ export class ServerFacts implements EraMemory {
     return this.#basis.serial;
   }
 
-  /** For the next start. What is too old is forgotten here, before it decides anything once more. */
+  /** For the next start. Expired facts are removed here, before they decide anything again. */
   async known(): Promise<Facts> {
     await within(this.#clock, diskMs, this.recall());
     this.#forgetOld();
@@ -76,7 +76,7 @@ export class ServerFacts implements EraMemory {
 
   /** Reads what an earlier run learnt, once. What was learnt since counts more. */
   recall(): Promise<void> {
-    // A record that cannot be read is as good as none: the server is asked again.
+    // A record that cannot be read counts as missing: the server is asked again.
     this.#recalling ??= this.#records
       .get(this.#specHash)
       .catch(() => undefined)
@@ -94,7 +94,7 @@ export class ServerFacts implements EraMemory {
   learn(facts: Facts): void {
     const isAboutLegacy = facts.legacy !== undefined;
     const isAboutEras = isAboutLegacy || facts.modern !== undefined;
-    // An answer counts more than all that is in doubt.
+    // An answer counts more than assumptions.
     if (isAboutEras && this.#basis.isDoubted) this.#facts = withoutEras(this.#facts);
     const keys = Object.keys(facts) as (keyof Facts)[];
     const isNew = keys.some((key) => facts[key] !== this.#facts[key]);
@@ -112,7 +112,7 @@ export class ServerFacts implements EraMemory {
     if (this.#step({ kind: 'not-initialized' })) this.#tellChange();
   }
 
-  /** A start that began with this basis failed when the server was greeted, and no connection is left. */
+  /** A start that began with this basis failed during the handshake, and no connection is left. */
   startFailed(basis: number): void {
     if (this.#step({ kind: 'start-failed', serial: basis })) this.#tellChange();
   }
@@ -154,7 +154,8 @@ export class ServerFacts implements EraMemory {
       const record = { ...this.#facts, shownAt: this.#shownAt };
       await this.#records.put(this.#specHash, record, { ttlMs: keptMs });
     });
-    // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
+    // A disk that cannot be written is reported in `status` by the store itself; a closed one does
+    // not matter.
     this.#keeping = kept.catch(() => {});
   }
 
@@ -167,7 +168,7 @@ export class ServerFacts implements EraMemory {
     this.#tellChange();
   }
 
-  /** Resolves when what was learnt so far is kept, or the disk takes too long. */
+  /** Resolves when what was learnt so far is stored, or the disk takes too long. */
   kept(): Promise<void> {
     return within(this.#clock, diskMs, this.#keeping);
   }
@@ -190,7 +191,7 @@ export function isFacts(record: unknown): boolean {
   return isFlag(legacy) && isFlag(modern) && isKnown && isFlag(asksAtStart);
 }
 
-/** What comes from the disk is checked like everything from outside. */
+/** Data from the disk is validated like everything from outside. */
 function factsIn(record: unknown): Facts {
   if (!isRecord(record)) return {};
   const { legacy, modern, classes, asksAtStart } = record;

@@ -1,12 +1,12 @@
-// How the starts of one server went, kept beyond this run of the host: how long the last start took,
-// when its tools were last read, and which of its lists did not come although they were waited for. A
-// first list is ordered by it, and does not wait twice for a server that hangs. The record belongs to
-// the server's spec; it is small, and written only when it says something new. A record that does not
-// fit is as good as none.
+// The start history of one server, stored across runs of the host: how long the last start took,
+// when its tools were last read, and which of its lists did not arrive in time. It decides the
+// order of a first list, which does not wait twice for a server that hangs. The record belongs to
+// the server's spec; it is small, and written only when it changes. An invalid record counts as
+// missing.
 
 import type { Clock } from '../../kernel/clock.ts';
+import { isRecord } from '../../kernel/json-values.ts';
 import type { Records } from '../../store/contract/records.ts';
-import { isRecord } from '../../upstream/classify.ts';
 import { type ListKind, listKinds } from '../lists/listings.ts';
 
 export interface StartFacts {
@@ -23,10 +23,10 @@ export const noFacts: StartFacts = { startMs: undefined, listedAt: undefined, la
 const version = 1;
 /** A server that nobody has started for so long is a new one. */
 const keptMs = 90 * 24 * 60 * 60 * 1000;
-/** Ages are told in hours. */
+/** Ages are shown in hours. */
 const worthAfterMs = 60 * 60 * 1000;
 
-/** A start is a round number of seconds to whoever orders by it: only a real change is written. */
+/** Start times are rounded, so that only a real change is written. */
 export function isWorthKeeping(kept: StartFacts, now: StartFacts): boolean {
   if (kept.late.length !== now.late.length) return true;
   if (kept.late.some((kind) => !now.late.includes(kind))) return true;
@@ -45,7 +45,7 @@ export class StartHistory {
   #kept = noFacts;
   #recalling: Promise<void> | undefined;
 
-  /** A short command reads what gateways have kept, and adds nothing (`isWritten`). */
+  /** A short command reads what gateways have stored, and adds nothing (`isWritten`). */
   constructor(
     specHash: string,
     clock: Clock,
@@ -94,7 +94,8 @@ export class StartHistory {
     if (!this.#isWritten || !isWorthKeeping(this.#kept, facts)) return;
     this.#kept = facts;
     const record = { version, ...facts };
-    // A disk that cannot be written is told in `status` by the store itself; a closed one is no loss.
+    // A disk that cannot be written is reported in `status` by the store itself; a closed one does
+    // not matter.
     this.#records.put(this.#specHash, record, { ttlMs: keptMs }).catch(() => {});
   }
 }

@@ -1,8 +1,8 @@
-// How many servers are started at once because somebody wants a list. A list may need dozens of
-// servers that nobody has asked for by name, and a machine that starts them all together starts none
-// of them in time. So those starts take turns: the ones that are expected to be quick go first, and a
-// server that hangs gives its place up long before its start times out. A call that names a server never
-// waits here, nor does a server that runs already or has no process of ours.
+// Limits how many servers are started at once for lists. A list may need dozens of servers that no
+// client has named, and a machine that starts them all together starts none of them in time. So
+// those starts take turns: the ones that are expected to be fast go first, and a server that hangs
+// gives up its slot long before its start times out. A call to a particular server never waits
+// here, nor does a server that runs already or has no process of ours.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Server } from './server.ts';
@@ -16,10 +16,10 @@ export function placesFor(processors: number): number {
   return Math.max(fewestPlaces, placesPerProcessor * processors);
 }
 
-/** The share of its start time after which a server that has not started gives its place up. */
+/** The share of its start time after which a server that has not started gives up its slot. */
 const placeShare = 1 / 10;
 
-/** How long it holds a place at most. Long for one that may have to be downloaded first. */
+/** How long it keeps a slot at most. Long for one that may have to be downloaded first. */
 export function placeMs(startTimeoutMs: number): number {
   return startTimeoutMs * placeShare;
 }
@@ -77,7 +77,7 @@ export class StartPlaces {
     };
   }
 
-  /** This server is connected: whoever waited for it needs no place any more, or gives one up. */
+  /** This server is connected: callers that waited for it need no slot any more, or release it. */
   connected(server: Server): void {
     const entry = this.#entries.get(server);
     if (entry && !needsPlace(server)) this.#free(entry);

@@ -1,7 +1,7 @@
-// Servers that no config names: a program calls a command, and its process is kept in the idle pool
-// like any other. A program can call any number of commands, so they are not remembered for ever: when
-// there are too many, those that have ended and that nobody uses are forgotten, least recently used
-// first. One that never came up is forgotten at once.
+// Servers that are not in a config: a program calls a command, and its process is kept in the idle
+// pool like any other. A program can call any number of commands, so they are not stored for ever:
+// when there are too many, those that have ended and are unused are removed, least recently used
+// first. One that never started successfully is removed at once.
 
 import { hash } from 'node:crypto';
 import type { ServerConfig } from '../../config/schema.ts';

@@ -3,11 +3,11 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import { scanMessage } from '../../wire/scan.ts';
 import type { Caller, Client } from '../connections/caller.ts';
-import { type Beginning, BegunTasks } from './begun-tasks.ts';
+import type { Beginning } from './begun-task.ts';
+import { BegunTasks } from './begun-tasks.ts';
 import { described } from './task-result.ts';
 
 const connection = { era: 'legacy', isLost: false } as Connection;
-const held = { supervisor: { leases: { hold() {}, release() {} } } };
 const callerOf = (key: string) => ({ client: { key } }) as unknown as Caller;
 
 const question = scanMessage(
@@ -17,6 +17,14 @@ const question = scanMessage(
 );
 
 function newTasks() {
+  let holds = 0;
+  const hold = () => {
+    holds += 1;
+  };
+  const release = () => {
+    holds -= 1;
+  };
+  const held = { supervisor: { leases: { hold, release } } };
   const tasks = new BegunTasks(new ManualClock(), () => {});
   const ownerOf = () => tasks.ownerOf(question, connection)?.client.key;
   const begin = (key: string) => {
@@ -27,11 +35,30 @@ function newTasks() {
     if (!task) throw new Error('not a task');
     const client = { key } as Client;
     const place = { slot: held, connection };
-    tasks.begin({ server: 's', era: 'legacy', client, place } as unknown as Beginning, task);
+    const beginning = { server: 's', era: 'legacy', client, place } as unknown as Beginning;
+    return tasks.begin(beginning, task);
   };
   const follow = (key: string) => tasks.following(connection, 't', callerOf(key), () => {});
-  return { tasks, ownerOf, begin, follow };
+  return { tasks, ownerOf, begin, follow, holds: () => holds };
 }
+
+describe('a task whose id its server has used before, on the same connection', () => {
+  it('is the same one as long as that is not over', () => {
+    const { begin, holds } = newTasks();
+    const first = begin('ann');
+    expect([begin('ann') === first, holds()]).toEqual([true, 1]);
+  });
+
+  it('is another one once that is over, and its server is held for it #tasks', () => {
+    const { tasks, begin, holds, ownerOf } = newTasks();
+    const first = begin('ann');
+    tasks.fetched(first);
+    expect(holds()).toBe(0);
+    const second = begin('bob');
+    expect([second === first, second.client.key, second.isOver]).toEqual([false, 'bob', false]);
+    expect([holds(), ownerOf(), tasks.get(first.serial)]).toEqual([1, 'bob', undefined]);
+  });
+});
 
 describe('the owner of a task', () => {
   it('is still the client that began it when a call with the same task id has ended', () => {

@@ -1,18 +1,17 @@
-// The tasks that clients have begun at servers and that are not forgotten yet. A task of 2025-11-25
-// lives in the session that began it: here stands which connection that is, whose task it is, and
-// how long it may be asked for. The server is held meanwhile, because a server that is stopped while
-// it seems idle loses the task. What a server says of a task finds its owner here, and nobody else.
+// The tasks that clients have begun at servers and that are still known. A task of 2025-11-25 lives
+// in the session that began it: this file stores its connection, its owner, and how long it may be
+// asked for. The server is kept running meanwhile, because a server that is stopped as idle loses
+// the task. A server's message about a task is forwarded to its owner only.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
-import type { Principal } from '../../policy/principal.ts';
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import { numberOf } from '../../wire/decode.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { Caller, Client } from '../connections/caller.ts';
-import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import { type Asker, type Beginning, type BegunTask, isOf, type TaskNews } from './begun-task.ts';
 import { TaskOwners } from './task-owners.ts';
 import {
   type DescribedTask,
@@ -22,12 +21,6 @@ import {
   taskHeaders,
 } from './task-result.ts';
 
-/** Where a request went: to this connection, in this place. */
-export interface Place {
-  readonly slot: ConnectionSlot;
-  readonly connection: Connection;
-}
-
 /** How many one client may have; at most so many of all clients together are kept. */
 const maxPerClient = 256;
 const maxInAll = 4_096;
@@ -35,64 +28,16 @@ const maxInAll = 4_096;
 const longestLifeMs = 86_400_000;
 /** Clocks differ, and an answer may be on its way. */
 const graceMs = 60_000;
-/** How long a server may take to say that it has heard of a cancellation. */
+/** How long a server may take to confirm a cancellation. */
 const cancelMs = 30_000;
 /** A description beyond this is not kept for lists. */
 const maxDescription = 16_384;
-
-export interface Beginning {
-  readonly server: string;
-  readonly tool: string | null;
-  readonly era: Era;
-  readonly client: Client;
-  readonly principal: Principal;
-  readonly place: Place;
-  /** Under which the server reports on its progress. */
-  readonly token: number;
-  /** What the client calls that, as it wrote it. */
-  readonly progressToken: Buffer | undefined;
-}
-
-export interface BegunTask extends Beginning {
-  /** Its number among all that were ever begun here: the order of lists, and part of its handle. */
-  readonly serial: number;
-  readonly taskId: string;
-  /** The requests about it that are under way. */
-  readonly asking: Set<Caller>;
-  /** Its connection is gone, and the task with it. */
-  readonly isLost: boolean;
-  /** Its state is final. */
-  readonly isOver: boolean;
-  /** As the server last described it, JSON; undefined if that was too long to keep. */
-  readonly description: Buffer | undefined;
-  /** How long it can still be asked for. */
-  leftMs(): number;
-}
 
 type Entry = { -readonly [Key in keyof BegunTask]: BegunTask[Key] } & {
   endsAt: number;
   isHeld: boolean;
   expiry: Disposable | undefined;
 };
-
-/** What a server says of a task on its own account. */
-export interface TaskNews {
-  readonly server: string;
-  readonly taskId: string;
-  readonly message: Message;
-  /** Undefined for a modern task that was begun on an earlier connection. */
-  readonly task: BegunTask | undefined;
-  /** Where it was said: the same id may be another task on another connection. */
-  readonly from: Connection;
-}
-
-/** Who asks for a task: a modern one is its principal's, one of 2025-11-25 its session's. */
-export type Asker = Pick<Beginning, 'era' | 'principal' | 'client'>;
-
-function isOf({ era, principal, client }: BegunTask, asker: Asker): boolean {
-  if (era !== asker.era) return false;
-  return era === 'modern' ? principal.id === asker.principal.id : client.key === asker.client.key;
-}
 
 export class BegunTasks {
   readonly #clock: Clock;
@@ -113,8 +58,8 @@ export class BegunTasks {
   // --- beginning ---------------------------------------------------------------------------
 
   /**
-   * Refuses a client of 2025-11-25 that has too many; what is over and was the oldest makes room first.
-   * The tasks of modern clients do not count: for them see `begin`.
+   * Refuses a client of 2025-11-25 that has too many; the oldest finished one makes room first. The
+   * tasks of modern clients do not count: for them see `begin`.
    */
   makeRoom(client: string, server: string): void {
     const isOwn = (task: Entry) => task.client.key === client;
@@ -146,8 +91,9 @@ export class BegunTasks {
   }
 
   /**
-   * A modern server makes a task of a call without being asked, so nobody can be refused beforehand: the
-   * oldest is forgotten. Its handle still names it; only its connection is no longer kept for it.
+   * A modern server turns a call into a task by itself, so nobody can be refused beforehand: the
+   * oldest is removed. Its handle still names it; only its connection is no longer kept open for
+   * it.
    */
   #makeModernRoom({ key }: Client): void {
     const isOwn = (task: Entry) => task.era === 'modern' && task.client.key === key;
@@ -157,7 +103,9 @@ export class BegunTasks {
 
   begin(beginning: Beginning, { taskId, status, livesMs, ...text }: DescribedTask): BegunTask {
     const known = this.#at(beginning.place.connection, taskId);
-    if (known) return known;
+    if (known && !known.isOver) return known;
+    // Its server uses the id again: what it says from now on is about the new one.
+    if (known) this.#forget(known);
     if (beginning.era === 'modern') this.#makeModernRoom(beginning.client);
     const task: Entry = {
       ...beginning,
@@ -176,7 +124,7 @@ export class BegunTasks {
     beginning.place.slot.supervisor.leases.hold();
     this.#owners.add(beginning.place.connection, taskId, task);
     this.heard(task, { taskId, status, livesMs, ...text });
-    // A connection that takes no more may still have carried this answer.
+    // A connection that accepts no more calls may still have carried this answer.
     if (beginning.place.connection.isLost) this.lost(beginning.place.connection);
     return task;
   }
@@ -192,7 +140,9 @@ export class BegunTasks {
     return [...this.#tasks.values()].filter(({ client }) => client.key === key);
   }
 
-  /** The asker's own: two processes of a server may use the same id for tasks of different clients. */
+  /**
+   * The caller's own: two processes of a server may use the same id for tasks of different clients.
+   */
   find(server: string, taskId: string, asker: Asker): BegunTask | undefined {
     for (const task of this.#tasks.values()) {
       if (task.taskId === taskId && task.server === server && isOf(task, asker)) return task;
@@ -202,7 +152,7 @@ export class BegunTasks {
 
   // --- what becomes of it ------------------------------------------------------------------
 
-  /** The server has described it anew. */
+  /** The server has sent a new description. */
   heard(task: BegunTask, { bytes, object, status, livesMs }: DescribedTask): void {
     const entry = this.#tasks.get(task.serial);
     if (!entry || entry.isOver) return;
@@ -244,7 +194,10 @@ export class BegunTasks {
     this.#owners.remove(entry.place.connection, entry.taskId, entry);
   }
 
-  /** The connection is gone: tasks of a session are lost; modern ones are the server's to know. */
+  /**
+   * The connection is closed: tasks of a session are lost; modern ones are still known to the
+   * server.
+   */
   lost(connection: Connection): void {
     for (const entry of [...this.#tasks.values()]) {
       if (entry.place.connection !== connection) continue;
@@ -258,12 +211,21 @@ export class BegunTasks {
     for (const lost of this.#followed.get(connection) ?? []) lost();
   }
 
-  /** Nobody can ask for the tasks of a session that is over: its servers may stop working on them. */
+  /**
+   * Nobody can ask for the tasks of a session that has ended: its servers may stop working on them.
+   */
   clientGone(key: string): void {
     for (const entry of [...this.#tasks.values()]) {
       if (entry.client.key !== key || entry.era === 'modern') continue;
       if (!entry.isOver && !entry.isLost) cancelTask(entry.place.connection, entry.taskId);
       this.#forget(entry);
+    }
+  }
+
+  /** The server is no longer registered: nobody can ask it for a task. */
+  serverGone(server: string): void {
+    for (const entry of [...this.#tasks.values()]) {
+      if (entry.server === server) this.#forget(entry);
     }
   }
 
@@ -274,8 +236,8 @@ export class BegunTasks {
   // --- what a server says ------------------------------------------------------------------
 
   /**
-   * The host itself follows a task for this caller, who does not know that there is one; `lost` is told
-   * if the connection ends meanwhile.
+   * The host itself follows a task for this caller, which does not know that there is one; `lost`
+   * is called if the connection ends meanwhile.
    */
   following(
     connection: Connection,
@@ -297,7 +259,7 @@ export class BegunTasks {
     };
   }
 
-  /** Whom a question about a task is for; undefined if it is about none that is known. */
+  /** The client that a request about a task is for; undefined if the task is not known. */
   ownerOf(
     message: Message,
     from: Connection,
@@ -309,7 +271,7 @@ export class BegunTasks {
     return { client: owner.client, caller: owner.caller ?? asking.at(-1) };
   }
 
-  /** A notification about a task: carried to its owner. False if it is about something else. */
+  /** A notification about a task: forwarded to its owner. False if it is about something else. */
   told(server: string, message: Message, from: Connection): boolean {
     const { method, bytes, paramsObject } = message;
     if (method === 'notifications/progress') return this.#progressed(server, message, from);
@@ -344,7 +306,7 @@ export class BegunTasks {
   }
 }
 
-/** Nobody waits for the answer: the server is told, and that is all. */
+/** The answer is not waited for: the server is only notified. */
 export function cancelTask(connection: Connection, taskId: string, options?: RequestOptions): void {
   if (connection.isLost) return;
   const params = { members: `"taskId":${JSON.stringify(taskId)}` };

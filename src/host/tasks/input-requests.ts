@@ -1,7 +1,7 @@
-// What a modern server wants to know before it can go on (`inputRequests`), in a result or in a task:
-// read, and put to the caller's client. The bytes of questions and answers are carried as they are. A
-// client drops a request that is not one, and then never answers it: so what the server asks is looked
-// at first, and a question that cannot be put ends the call.
+// The input that a modern server requests before it can continue (`inputRequests`), in a result or
+// in a task: read, and sent to the caller's client. The bytes of requests and answers are forwarded
+// unchanged. A client drops an invalid request and never answers it, so the requests are validated
+// first, and one that cannot be sent ends the call.
 
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -24,7 +24,7 @@ export interface InputResponse {
   readonly given: ClientAnswer;
 }
 
-/** Those that this object holds; none if it has no such member. Throws a Fault for what is none. */
+/** Those in this object; none if it has no such member. Throws a Fault for invalid ones. */
 export function readInputRequests(
   server: string,
   bytes: Buffer,
@@ -38,7 +38,7 @@ export function readInputRequests(
   }
 }
 
-/** Where they stand; undefined if they are absent or null. */
+/** Their position; undefined if they are absent or null. */
 export function inputRequestsOf(bytes: Buffer, object: ObjectSpan | undefined): Span | undefined {
   const span = object?.find('inputRequests');
   return span && bytes.toString('latin1', span.start, span.end) !== 'null' ? span : undefined;
@@ -74,7 +74,7 @@ function requestsIn(
   });
 }
 
-/** Not a notification: nobody would answer it. */
+/** Not a notification: it would not be answered. */
 function isMethod(method: string | undefined): method is string {
   return method !== undefined && method !== '' && !method.startsWith('notifications/');
 }
@@ -88,7 +88,10 @@ function requestIn(bytes: Buffer, method: string, params: Span | undefined): Mes
   return scanMessage(joinPieces(requestFrame(0, method, given)));
 }
 
-/** All at once; when `withdrawn` is raised, the client is told of each that it has not answered. */
+/**
+ * All at once; when `withdrawn` is raised, the client is notified for each that it has not
+ * answered.
+ */
 export function askForInput(
   caller: Caller,
   server: string,

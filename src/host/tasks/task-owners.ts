@@ -1,6 +1,6 @@
-// Whose the tasks of a connection are. One id may have several owners for a while: a client that has begun
-// a task, and callers whose calls the host follows as one, because a server may use an id again. Each
-// takes back only what it has put here itself; the latest is whom the server means.
+// Which client owns the tasks of a connection. One id may have several owners for a while: a client
+// that has begun a task, and callers whose calls the host follows as one, because a server may use
+// an id again. Each removes only its own entry; the latest is the one that the server means.
 
 import type { Connection } from '../../upstream/connection.ts';
 import type { Caller, Client } from '../connections/caller.ts';

@@ -1,21 +1,19 @@
-// A task as a server describes it, in either era: what says that an answer is a task and no result,
-// under which id, in which state, and how long it is kept. The tasks of 2025-11-25 are asked for with
-// `task` in the call; those of the modern extension are the server's own decision. Only what has to be
-// decided by is read here; the rest is carried as it came.
+// A task as a server describes it, in either era: whether an answer is a task or a result, its id,
+// its state, and how long it is kept. The tasks of 2025-11-25 are requested with `task` in the
+// call; those of the modern extension are the server's own decision. Only the members that
+// decisions need are read here; the rest is forwarded unchanged.
 
+import { isRecord } from '../../kernel/json-values.ts';
 import { ownValue } from '../../kernel/own-value.ts';
-import { isRecord } from '../../upstream/classify.ts';
 import type { Connection, Greeting } from '../../upstream/connection.ts';
-import { headerValue } from '../../upstream/http/mirror-headers.ts';
 import { isText, numberOf, textOf } from '../../wire/decode.ts';
-import type { Era } from '../../wire/eras.ts';
+import { type Era, envelopeKeys, extensionNames } from '../../wire/eras.ts';
+import { headerValue } from '../../wire/mirrored-headers.ts';
 import { objectAt } from '../../wire/parts.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ObjectSpan } from '../../wire/span.ts';
 
-export const tasksExtension = 'io.modelcontextprotocol/tasks';
-
-/** The members that describe a task, and where they stand. */
+/** The members that describe a task, and their positions. */
 export interface DescribedTask {
   readonly bytes: Buffer;
   readonly object: ObjectSpan;
@@ -37,12 +35,12 @@ export function taskIn(
     return type && isText(bytes, type, 'task') ? described(bytes, result) : undefined;
   }
   const task = result.find('task');
-  // A tool's own result has content; whatever else stands beside it is the tool's business.
+  // A tool's own result has content; other members of it belong to the tool.
   if (task === undefined || result.find('content') !== undefined) return undefined;
   return described(bytes, objectAt(bytes, task));
 }
 
-/** What an object says of a task; undefined if it names none. */
+/** The task in an object; undefined if it names none. */
 export function described(
   bytes: Buffer,
   object: ObjectSpan | undefined,
@@ -61,19 +59,19 @@ export function described(
   };
 }
 
-/** Will a task in this state never be in another one? */
+/** Whether this state is final. */
 export function isTerminal(status: string): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
 /** The task that a request or notification says it belongs to (`related-task`). */
 export function relatedTask({ bytes, meta }: Message): string | undefined {
-  const related = meta?.find('io.modelcontextprotocol/related-task');
+  const related = meta?.find(envelopeKeys.relatedTask);
   const id = related && objectAt(bytes, related)?.find('taskId');
   return id && textOf(bytes, id);
 }
 
-/** Has this server said that its tools can be called as tasks of 2025-11-25? */
+/** Whether this server declares that its tools can be called as tasks of 2025-11-25. */
 export function hasTaskCalls(greeting: Greeting | undefined): boolean {
   const tools = member(member(member(greeting?.capabilities, 'tasks'), 'requests'), 'tools');
   return isRecord(member(tools, 'call'));
@@ -81,7 +79,7 @@ export function hasTaskCalls(greeting: Greeting | undefined): boolean {
 
 /** Has this server the modern extension? */
 export function hasTasksExtension(greeting: Greeting | undefined): boolean {
-  return isRecord(member(member(greeting?.capabilities, 'extensions'), tasksExtension));
+  return isRecord(member(member(greeting?.capabilities, 'extensions'), extensionNames.tasks));
 }
 
 function member(of: unknown, key: string): unknown {

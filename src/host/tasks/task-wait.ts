@@ -1,8 +1,9 @@
-// A call that became a task although its caller cannot follow tasks: the host follows it, and the
-// caller gets the result of the call as if there had been none. A task of 2025-11-25 is waited for
-// with `tasks/result`; one of the modern extension is asked for again and again, and what it needs
-// to know is asked of the caller's client. The call itself went out once; nothing here runs it again.
-// If the caller gives up, or its time is over, or the server breaks the protocol, the task is cancelled.
+// Follows a task for a caller that cannot: the call became a task, the host follows it, and the
+// caller gets the result of the call as if there had been no task. A task of 2025-11-25 is waited
+// for with `tasks/result`; one of the modern extension is polled, and input that it needs is
+// requested from the caller's client. The call itself was sent once; nothing here runs it again. If
+// the caller cancels, or its time is over, or the server violates the protocol, the task is
+// cancelled.
 
 import { CancelSignal } from '../../kernel/cancel-signal.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -10,7 +11,7 @@ import { Fault, type FaultCode } from '../../kernel/fault.ts';
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import { unlessAborted } from '../../upstream/unless-aborted.ts';
 import { numberOf } from '../../wire/decode.ts';
-import { rpcCodes } from '../../wire/eras.ts';
+import { envelopeKeys, rpcCodes } from '../../wire/eras.ts';
 import { answerWith } from '../../wire/frames.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
@@ -29,7 +30,9 @@ import { type DescribedTask, described, taskHeaders } from './task-result.ts';
 /** How often a modern task is asked for, whatever its server suggests. */
 const pollMs = { least: 50, usual: 1_000, most: 30_000 };
 
-/** Ends of a call after which nobody follows its task, though the server may still work on it. */
+/**
+ * Outcomes of a call after which nobody follows its task, though the server may still work on it.
+ */
 const givingUp: ReadonlySet<FaultCode> = new Set(['cancelled', 'timeout', 'protocol_violation']);
 
 export interface TaskWait {
@@ -67,11 +70,11 @@ export async function finishTask(wait: TaskWait, task: DescribedTask): Promise<M
   }
 }
 
-/** The caller knows of no task. */
+/** The caller does not know that there is a task. */
 function withoutRelatedTask(message: Message): Message {
   const { bytes, meta, kind } = message;
-  if (kind !== 'result' || !meta?.find('io.modelcontextprotocol/related-task')) return message;
-  const edits = memberEdits(meta, { 'io.modelcontextprotocol/related-task': null });
+  if (kind !== 'result' || !meta?.find(envelopeKeys.relatedTask)) return message;
+  const edits = memberEdits(meta, { [envelopeKeys.relatedTask]: null });
   return scanMessage(splice(bytes, edits));
 }
 
@@ -131,7 +134,7 @@ function endOf(server: string, { bytes, object, status }: DescribedTask): Messag
 }
 
 function notATask(server: string): Fault {
-  return new Fault('protocol_violation', `${server} described a task in a way that MCP does not`, {
+  return new Fault('protocol_violation', `${server} sent a task that is not valid MCP`, {
     server,
     dispatched: 'yes',
   });
@@ -159,7 +162,9 @@ async function answerQuestions(
   return updated.kind === 'error' ? updated : undefined;
 }
 
-/** What the client was asked is withdrawn if the call, or the server, ends before it has answered. */
+/**
+ * The requests to the client are cancelled if the call, or the server, ends before it has answered.
+ */
 async function answersOf(
   { caller, server, interruption, loss }: Following,
   requests: readonly InputRequest[],
@@ -176,10 +181,13 @@ async function answersOf(
 }
 
 function lostFault(server: string): Fault {
-  return new Fault('unavailable', `${server} was lost while its task waited`, { server });
+  return new Fault('unavailable', `${server} was lost while its task was running`, { server });
 }
 
 function unasked({ key, message }: InputRequest): InputResponse {
-  const error = { code: -32601, message: `nobody can be asked for ${message.method}` };
+  const error = {
+    code: rpcCodes.methodNotFound,
+    message: `no client can answer ${message.method}`,
+  };
   return { key, given: { kind: 'error', json: JSON.stringify(error) } };
 }

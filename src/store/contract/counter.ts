@@ -1,14 +1,15 @@
-// A counter: how much may be taken in a span of time, for each key by itself. A window begins with the
-// first take and ends `windowMs` later; the next take begins another. Within one window never more than
-// the limit is taken, however many take at once. (So at the border of two windows up to twice the limit
-// may be taken in `windowMs`.) The limit is told with each take, because it comes from a config that may
-// change: what was taken so far counts against the new one.
+// A counter limits how much may be taken in a span of time, separately for each key. A window
+// begins with the first take and ends `windowMs` later; the next take begins another. Within one
+// window never more than the limit is taken, however many callers take at once. (So around the end
+// of a window up to twice the limit may be taken in `windowMs`.) The limit is an argument of each
+// take, because it comes from a config that may change: what was taken so far counts against the
+// new limit.
 
 import type { Durability } from './durability.ts';
 
 export interface Window {
   readonly limit: number;
-  /** Null: it never ends, only `reset` begins anew. */
+  /** Null: it never ends; only `reset` begins a new window. */
   readonly windowMs: number | null;
 }
 
@@ -19,8 +20,9 @@ export type Taken =
 
 export interface Counter {
   /**
-   * All or nothing; 0 takes nothing and tells what is left. Resolved, durable: it counts after a crash,
-   * too. Rejected with `not_kept`: it may count or not, so whoever goes on may exceed the limit by it.
+   * All or nothing; 0 takes nothing and returns what is left. Resolved, durable: it counts after a
+   * crash, too. Rejected with `not_kept`: it may or may not count, so a caller that continues may
+   * exceed the limit by it.
    */
   take(key: string, amount: number, window: Window): Promise<Taken>;
 
@@ -31,8 +33,8 @@ export interface Counter {
 export interface CounterOptions {
   readonly durability: Durability;
   /**
-   * Beyond this many keys with a window that has not ended a new one is rejected (`full`); a forgetful
-   * counter forgets the one whose window began first.
+   * When this many keys have an open window, a new key is rejected (`full`); a forgetful counter
+   * drops the key whose window began first.
    */
   readonly maxEntries?: number;
 }

@@ -1,7 +1,7 @@
-// A log: JSON values in the order in which they were appended, each with a sequence number. Numbers only
-// grow, also over trims and restarts, and are never given twice; there may be gaps between them. Old
-// entries go when they are trimmed. When a log is full, an append is rejected (`full`); a forgetful log
-// drops its oldest entries instead, and `range` shows that they are gone.
+// A log: JSON values in the order in which they were appended, each with a sequence number. Numbers
+// only grow, also over trims and restarts, and are never used twice; there may be gaps between
+// them. Old entries are removed when the log is trimmed. When a log is full, an append is rejected
+// (`full`); a forgetful log drops its oldest entries instead, and `range` shows that they are gone.
 
 import type { Durability } from './durability.ts';
 
@@ -11,14 +11,14 @@ export interface LogEntry {
 }
 
 export interface ReadOptions {
-  /** The lowest sequence number that is wanted; without it, the oldest entry that is kept. */
+  /** The lowest sequence number to read; without it, the oldest stored entry. */
   readonly from?: number;
-  /** How many entries at most; 100 unless told, and never more than 1,000. */
+  /** How many entries at most; 100 if absent, and never more than 1,000. */
   readonly limit?: number;
 }
 
 export interface LogRange {
-  /** Of the oldest entry that is kept; as large as `next` if there is none. */
+  /** Of the oldest stored entry; equal to `next` if there is none. */
   readonly first: number;
   /** No entry has this number or a larger one yet. */
   readonly next: number;
@@ -26,15 +26,15 @@ export interface LogRange {
 
 export interface Log {
   /**
-   * Resolves to the sequence number. Resolved, durable: the entry is there after a crash. Rejected with
-   * `not_kept`: it may be there or not, and its number is not used for another.
+   * Resolves to the sequence number. Resolved, durable: the entry survives a crash. Rejected with
+   * `not_kept`: it may or may not be stored, and its number is not used for another.
    */
   append(value: unknown): Promise<number>;
 
   /** One page, in the order of the numbers; the next begins after its last. Empty: nothing newer yet. */
   read(options?: ReadOptions): Promise<readonly LogEntry[]>;
 
-  /** Removes what has a smaller number. After a crash some of it may be there again. */
+  /** Removes entries with smaller numbers. After a crash some of them may be there again. */
   trim(before: number): Promise<void>;
 
   range(): Promise<LogRange>;

@@ -1,4 +1,4 @@
-// A log in memory. Its numbers have no gaps, so an entry is found by its number.
+// A log in memory. Its numbers have no gaps, so the position of an entry follows from its number.
 
 import {
   type Log,
@@ -42,7 +42,7 @@ export class MemoryLog implements Log {
     const sequence = this.#next;
     this.#next += 1;
     if (held !== undefined) this.#kept.set(sequence, { text, held });
-    // One that alone is too large takes the place of all before it, and is gone itself.
+    // An entry that is too large by itself displaces all before it, and is dropped itself.
     else this.#trim(this.#next);
     return sequence;
   }

@@ -1,5 +1,5 @@
-// A queue in memory. A lease that has ended is noticed by the next who claims or speaks of it; no timer
-// runs for it.
+// A queue in memory. A lease that has ended is noticed by the next operation; there is no timer for
+// it.
 
 import type { Claim, Queue, QueueOptions, QueuePutOptions } from '../contract/queue.ts';
 import { jsonText } from '../store.ts';

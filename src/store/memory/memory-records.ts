@@ -1,5 +1,5 @@
-// Records in memory. Values are kept as JSON text, so that nobody can change one from outside. Every
-// operation is done at once, when it is called, which is what makes it atomic.
+// Records in memory. Values are stored as JSON text, so that nobody can change one from outside.
+// Every operation is synchronous inside, which makes it atomic.
 
 import type {
   ConditionalPut,
@@ -112,8 +112,8 @@ export class MemoryRecords implements Records, Sweepable {
     if (held === undefined && !this.#isForgetful) throw this.#full();
     this.#changes += 1;
     const version = String(this.#changes);
-    this.#kept.delete(key);
-    // One that alone is too large for a forgetful store is gone at once.
+    this.#forget(key);
+    // A value that is too large for a forgetful store by itself is dropped at once.
     if (held === undefined) return version;
     const expiresAt =
       ttlMs === undefined ? Number.POSITIVE_INFINITY : this.#room.clock.now() + ttlMs;

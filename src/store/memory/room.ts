@@ -1,18 +1,19 @@
-// The room of a memory store, in bytes: one bound for everything in it. Who asks for room gets it if there
-// is enough once what has ended is swept away and what is forgetful is dropped, the one put longest ago
-// first. Nothing else ever makes way: then there is no room, and nothing was dropped for the attempt.
+// The size limit of a memory store, in bytes: one limit for everything in it. A request for room
+// succeeds if there is enough once expired values are removed and forgetful ones are dropped, the
+// one put longest ago first. Other values are never dropped: then there is no room, and nothing was
+// dropped for the attempt.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { storeClosed } from '../store-error.ts';
 
-/** Something that holds what ends by itself. */
+/** A container whose values can expire. */
 export interface Sweepable {
-  /** Releases what has ended. Called often, so it costs nothing while there is nothing. */
+  /** Releases expired values. Called often, so it is cheap when there are none. */
   sweep(now: number): void;
 }
 
 export interface HoldOptions {
-  /** For what may be dropped: takes it out of its place. */
+  /** For values that may be dropped: removes one from its container. */
   readonly drop?: (() => void) | undefined;
   /** Released in exchange. */
   readonly instead?: Held | undefined;

@@ -64,7 +64,7 @@ describe('what comes back for a POST', () => {
     },
   );
 
-  it('is broken when the network is, and then over without more words', () => {
+  it('fails when the network fails, and then reports nothing more', () => {
     const { answer, heard, respond } = newAnswer();
     respond(200, { 'content-type': 'application/json' });
     answer.data(Buffer.from(result.slice(0, 9)));

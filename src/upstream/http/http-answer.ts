@@ -1,7 +1,7 @@
-// Reading what came back for one POST: a JSON body or a stream of events, in either case messages;
-// or a status that says why there are none. The limit is kept while the bytes arrive. An answer that is
-// a stream by its nature (`subscriptions/listen`) comes from some servers as JSON without an end, one
-// message on a line: then each is read when its line is there.
+// Reads the response to one POST: a JSON body or a stream of events, in either case messages; or a
+// status that says why there are none. The size limit is enforced while the bytes arrive. Some
+// servers send a streaming answer (`subscriptions/listen`) as JSON without an end, one message on a
+// line: then each is read when its line is complete.
 
 import { Fault } from '../../kernel/fault.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
@@ -15,7 +15,7 @@ export interface AnswerListener {
   sent(): void;
   headers(status: number, headers: HttpHeaders): void;
   message(message: Message): void;
-  /** The exchange is over without (another) message; the fault says how, if it ended badly. */
+  /** The exchange has ended without (another) message; the fault says why, if it failed. */
   over(fault: Fault | undefined): void;
   /** The network failed; the request may or may not have arrived. */
   broken(error: Error): void;
@@ -53,14 +53,14 @@ export class HttpAnswer implements HttpListener {
     this.#listener = listener;
   }
 
-  /** Where a stream of events that ended could be taken up again. */
+  /** The position at which an ended stream of events could be resumed. */
   get place(): StreamPlace | undefined {
     if (this.#refusal || this.#body.kind !== 'events') return undefined;
     const lastId = headerFrom(this.#body.reader.lastId);
     return lastId === undefined ? undefined : { lastId, retryMs: this.retryMs };
   }
 
-  /** How long the server wants us to wait before we come back. */
+  /** How long the server wants us to wait before we reconnect. */
   get retryMs(): number | undefined {
     return this.#body.kind === 'events' ? this.#body.reader.retryMs : undefined;
   }
@@ -73,7 +73,7 @@ export class HttpAnswer implements HttpListener {
     this.#listener.headers(status, headers);
     if (status < 200 || status >= 300) {
       this.#refusal = statusFault(this.#remote, status, headers);
-      // Turned away unread: whatever the body says, it is not the answer.
+      // Refused unread: whatever the body says, it is not the answer.
       if (this.#refusal.dispatched === 'no') return;
     }
     const type = mediaType(headers);
@@ -103,7 +103,7 @@ export class HttpAnswer implements HttpListener {
     this.#finish(this.#refusal);
   }
 
-  /** Whole lines that are messages are told; a message may also stand on several lines. */
+  /** Whole lines that are messages are delivered; a message may also span several lines. */
   #lines(body: Body & { readonly kind: 'json' }): void {
     const bytes = Buffer.concat(body.chunks);
     let start = 0;
@@ -136,7 +136,7 @@ export class HttpAnswer implements HttpListener {
       this.#listener.message(scanMessage(bytes));
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
-      // A refusal may carry a page for people; only an answer must be a message.
+      // A refusal may have an HTML page as its body; only an answer must be a message.
       if (this.#refusal) return;
       const { server } = this.#remote;
       const detail = `${server} sent an answer that is not valid MCP (${error.reason})`;
@@ -164,8 +164,8 @@ export class HttpAnswer implements HttpListener {
 const longestIdBytes = 4_096;
 
 /**
- * An event's id as the value of `Last-Event-ID`: its UTF-8 bytes. Undefined if it is empty, which means
- * that there is no place to come back to, or cannot stand in a header.
+ * An event's id as the value of `Last-Event-ID`: its UTF-8 bytes. Undefined if it is empty, which
+ * means that the stream cannot be resumed, or cannot be sent in a header.
  */
 function headerFrom(id: string | undefined): string | undefined {
   if (id === undefined || id === '' || id !== id.trim()) return undefined;

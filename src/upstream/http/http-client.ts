@@ -1,7 +1,7 @@
-// The HTTP edge, reduced to what an exchange needs to know: was the request handed to a socket,
-// what came back, and did it break off. The simulation puts its own in this place. Redirects are
-// not followed: a server that moves must be moved in the config, or a header with a credential
-// could follow it to another origin.
+// The HTTP client, reduced to what an exchange needs: was the request handed to a socket, what was
+// the response, and did it break off. The simulation replaces it. Redirects are not followed: a
+// moved server must be changed in the config, or a header with a credential could follow it to
+// another origin.
 
 import { Agent } from 'undici';
 
@@ -13,12 +13,12 @@ export interface HttpRequest {
 }
 
 export interface HttpListener {
-  /** A connection is there and the request is being written: from now on it may have arrived. */
+  /** A connection is open and the request is being written: from now on it may have arrived. */
   sent(): void;
   response(status: number, headers: HttpHeaders): void;
   data(chunk: Buffer): void;
   ended(): void;
-  /** Broke off before the end. Nothing follows. */
+  /** Broke off before the end. No further event follows. */
   failed(error: Error): void;
 }
 
@@ -37,7 +37,7 @@ export interface HttpClient extends AsyncDisposable {
 const connectMs = 5_000;
 
 export function createHttpClient(): HttpClient {
-  // Answers may take as long as a tool runs: the deadlines are the calls' own, not the socket's.
+  // Answers may take as long as a tool runs: calls have their own deadlines, sockets have none.
   const agent = new Agent({
     connect: { timeout: connectMs },
     headersTimeout: 0,

@@ -41,7 +41,7 @@ describe('a shortage of our own', () => {
 });
 
 describe('a modern request', () => {
-  it('stands alone: version, identity and method in every one, and no session', async () => {
+  it('is independent: version, identity and method in every one, and no session', async () => {
     const { connection, http } = await modernServer();
     const options = { headers: { 'mcp-name': 'read' } };
     connection.request('tools/call', { members }, options).answer.catch(() => {});
@@ -112,7 +112,7 @@ describe('a modern request', () => {
     expect((await two.answer).kind).toBe('result');
   });
 
-  it('is not answered by a request of the server, which has nobody to answer it', async () => {
+  it('is not answered by a request of the server, which cannot be answered', async () => {
     const { connection, http, noise } = await modernServer();
     const exchange = call(connection);
     http.last.stream().event({ jsonrpc: '2.0', id: exchange.id, method: 'roots/list' });

@@ -37,7 +37,7 @@ describe('a legacy session', () => {
     expect(http.methods).not.toContain('DELETE');
   });
 
-  it('is told that a call was given up, if it may have heard of it', async () => {
+  it('is notified that a call was cancelled, if it may have received it', async () => {
     const { connection, http } = await legacyServer();
     const heard = call(connection);
     const post = http.last.sent();
@@ -157,7 +157,7 @@ describe('a legacy session', () => {
     await closing;
   });
 
-  it('is ended politely, without waiting long for the answer', async () => {
+  it('is ended properly, without waiting long for the answer', async () => {
     const { connection, http, clock } = await legacyServer();
     const closing = connection.close('end');
     await settled();
@@ -279,6 +279,21 @@ describe('what a legacy server says unasked', () => {
     expect(http.requests).toHaveLength(opened + 1);
   });
 
+  it('may have been missed when the stream was away and did not go on where it was #list-news', async () => {
+    const { http, clock, missed } = await legacyServer();
+    expect(missed()).toBe(0);
+    http.find('GET').end();
+    await clock.advanceAsync(1_000);
+    expect(missed()).toBe(0);
+    http.find('GET').stream();
+    expect(missed()).toBe(1);
+    const note = 'id: e1\ndata: {"jsonrpc":"2.0","method":"notifications/x"}\n\n';
+    http.find('GET').data(note).end();
+    await clock.advanceAsync(2_000);
+    http.find('GET').stream().data(note);
+    expect(missed()).toBe(1);
+  });
+
   it('goes on after the last event that had an id, through any number of streams', async () => {
     const { http, clock } = await legacyServer();
     http.find('GET').data('id: e1\ndata: {"jsonrpc":"2.0","method":"notifications/x"}\n\n');
@@ -303,12 +318,12 @@ describe('what a legacy server says unasked', () => {
     const note = { jsonrpc: '2.0', method: 'notifications/x' };
 
     it('is heard on a new stream, if the server gives one', async () => {
-      const { http, old, notifications } = await resumed();
+      const { http, old, notifications, missed } = await resumed();
       const plain = http.find('GET');
       expect(plain.headers).not.toHaveProperty('last-event-id');
       expect(old.isAborted).toBe(false);
       plain.stream().event(note);
-      expect([old.isAborted, notifications.length]).toEqual([true, 1]);
+      expect([old.isAborted, notifications.length, missed()]).toEqual([true, 1, 1]);
     });
 
     it('is heard on the resumed stream, if the server refuses another', async () => {
@@ -330,7 +345,7 @@ describe('what a legacy server says unasked', () => {
     });
   });
 
-  it('begins anew where the server has forgotten that event', async () => {
+  it('begins again where the server no longer has that event', async () => {
     const { http, clock } = await legacyServer();
     http.find('GET').data('id: e1\ndata: \n\n').end();
     await clock.advanceAsync(1_000);
@@ -403,7 +418,7 @@ describe('an answer that a legacy server breaks off to go on later', () => {
     expect(fault).toMatchObject({ code: 'unavailable', dispatched: 'maybe' });
   });
 
-  it('is not come back for once its caller has given up', async () => {
+  it('is not resumed once its caller has cancelled', async () => {
     const { connection, http, clock } = await legacyServer();
     const exchange = call(connection);
     http.last.sent().respond(200, stream).data(primed).end();
@@ -447,7 +462,7 @@ describe('an answer that a legacy server breaks off to go on later', () => {
     expect([lost.length, connection.isLost]).toEqual([1, true]);
   });
 
-  it('is given up, and may have run, when three attempts in a row bring nothing', async () => {
+  it('is abandoned, and may have run, when three attempts in a row have no result', async () => {
     const { connection, http, clock, lost } = await legacyServer();
     const exchange = call(connection);
     http.last.sent().respond(200, stream).data(primed).break('ECONNRESET');

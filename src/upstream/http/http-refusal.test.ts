@@ -46,7 +46,7 @@ describe('an answer that is none', () => {
   });
 
   it.each([401, 405, 413, 415, 421, 429])(
-    'is none either when the request was turned away unread (%i), whatever the body says',
+    'is none either when the request was refused unread (%i), whatever the body says',
     async (status) => {
       const { connection, http, noise } = await modernServer();
       const exchange = call(connection);
@@ -61,7 +61,9 @@ describe('an answer that is none', () => {
     const { connection, http, noise } = await modernServer();
     const exchange = call(connection);
     http.last.json('<h1>Bad gateway</h1>', { status: 502 });
-    await expect(exchange.answer).rejects.toThrow('answers 502: the server there fails');
+    await expect(exchange.answer).rejects.toThrow(
+      'answers 502: the server there has an internal error',
+    );
     expect(noise).toEqual([]);
   });
 

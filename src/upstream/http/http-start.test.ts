@@ -121,20 +121,20 @@ describe('meeting a server over HTTP', () => {
       'HTTP 401',
       (probe) => probe.status(401),
       'auth_required',
-      /^docs: https:\/\/docs\.example\/mcp answers 401: it wants a login; set "headers"/,
+      /^docs: https:\/\/docs\.example\/mcp answers 401: it requires a login; set "headers"/,
     ],
     [
       'HTTP 403',
       (probe) => probe.status(403),
       'auth_required',
-      /answers 403: it wants other credentials/,
+      /answers 403: it requires other credentials/,
     ],
     ['HTTP 429', (probe) => probe.status(429), 'unavailable', /answers 429: too many requests/],
     [
       'HTTP 503',
       (probe) => probe.status(503),
       'unavailable',
-      /answers 503: the server there fails/,
+      /answers 503: the server there has an internal error/,
     ],
     [
       'no connection',
@@ -146,7 +146,7 @@ describe('meeting a server over HTTP', () => {
       'a connection that breaks',
       (probe) => probe.sent().respond(200).break('ECONNRESET'),
       'unavailable',
-      /docs broke off the connection/,
+      /docs dropped the connection/,
     ],
     [
       'no version in common',
@@ -197,7 +197,7 @@ describe('meeting a server over HTTP', () => {
     await expect(connecting).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('answers a ping that comes before the greeting', async () => {
+  it('answers a ping that comes before the handshake', async () => {
     const world = await begin({ modern: false });
     const initialize = world.http.find('initialize').stream();
     initialize.event({ jsonrpc: '2.0', id: 99, method: 'ping' });
@@ -218,7 +218,7 @@ describe('meeting a server over HTTP', () => {
   });
 });
 
-describe('a start that is called off', () => {
+describe('a start that is cancelled', () => {
   const reason = new Fault('start_timeout', 'too slow');
 
   it('does not begin when that was before it began', async () => {

@@ -44,21 +44,21 @@ describe('an HTTP status', () => {
     const location = 'https://elsewhere.example/mcp';
     const { message } = statusFault(docs, 308, headers({ location }));
     expect(message).toMatch(/https:\/\/elsewhere\.example\/mcp.*put the new address into "url"/);
-    expect(statusFault(docs, 302, headers()).message).toContain('another place');
+    expect(statusFault(docs, 302, headers()).message).toContain('another address');
   });
 
   it.each([
     [
       401,
-      /^docs: https:\/\/docs\.example\/mcp answers 401: it wants a login; set "headers" of 'docs'/,
+      /^docs: https:\/\/docs\.example\/mcp answers 401: it requires a login; set "headers" of 'docs'/,
     ],
     [
       404,
       /answers 404: there is nothing at this path; correct the path in "url" of 'docs'.*doctor$/,
     ],
-    [502, /answers 502: the server there fails; .*; check with: holdfast doctor$/],
+    [502, /answers 502: the server there has an internal error; .*; check with: holdfast doctor$/],
     [400, /^docs answered HTTP 400; check with: holdfast doctor$/],
-  ])('%i is told in the words of the doctor, without the query', (status, words) => {
+  ])('%i is described with the messages of the doctor, without the query', (status, words) => {
     const { message } = statusFault(docs, status, headers());
     expect(message).toMatch(words);
     expect(message).not.toContain('hidden');

@@ -1,8 +1,9 @@
-// What an HTTP status says about a request, as a table: which fault it is, and whether the server
-// can have acted on it. Statuses that a server gives before it looks at the message prove that
-// nothing ran.
+// What an HTTP status means for a request, as a table: which fault it is, and whether the server
+// can have acted on it. Statuses that a server gives before it reads the message prove that nothing
+// ran.
 
 import { type Dispatched, Fault } from '../../kernel/fault.ts';
+import { shortageOf } from '../../kernel/shortage.ts';
 import type { HttpHeaders } from './http-client.ts';
 import { answerProblem, mediaType, networkProblem, problemText } from './remote-words.ts';
 
@@ -12,7 +13,7 @@ export interface Remote {
   readonly url: URL;
 }
 
-/** Statuses with which a server turns a request away unread (contract.md 4). */
+/** Statuses with which a server refuses a request unread (contract.md 4). */
 const unread = new Set([401, 405, 413, 415, 421, 429]);
 
 export function statusFault({ server, url }: Remote, status: number, headers: HttpHeaders): Fault {
@@ -26,9 +27,9 @@ export function statusFault({ server, url }: Remote, status: number, headers: Ht
   if (status >= 300 && status < 400) {
     return new Fault('protocol_violation', detail, { server, dispatched });
   }
-  // One caller's large arguments are no reason to leave the server alone.
+  // One caller's large arguments must not count against the server.
   if (status === 413) {
-    const tooLarge = `${server} answered HTTP 413: the arguments are larger than it takes`;
+    const tooLarge = `${server} answered HTTP 413: the arguments are larger than it accepts`;
     return new Fault('invalid_request', tooLarge, { server, dispatched });
   }
   const retryAfterMs = secondsFrom(headers.get('retry-after'));
@@ -39,13 +40,32 @@ export function statusFault({ server, url }: Remote, status: number, headers: Ht
   });
 }
 
+/**
+ * The network failed. `isUnsent`: nothing was sent; `isUnreached`: there was never a connection.
+ */
+export function brokenFault(
+  remote: Remote,
+  generation: number,
+  error: Error,
+  isUnsent: boolean,
+  isUnreached = isUnsent,
+): Fault {
+  const { server } = remote;
+  const shortage = isUnsent ? shortageOf(error) : undefined;
+  if (shortage !== undefined) return shortageFault(server, generation, shortage, error);
+  if (isUnreached) return unreachableFault(remote, generation, error);
+  const code = (error as NodeJS.ErrnoException).code ?? error.name;
+  const detail = `${server} dropped the connection (${code})`;
+  return new Fault('unavailable', detail, { server, generation });
+}
+
 /** The network failed before anything was sent. */
-export function unreachableFault({ server, url }: Remote, generation: number, error: Error): Fault {
+function unreachableFault({ server, url }: Remote, generation: number, error: Error): Fault {
   const detail = withCheck(problemText(server, networkProblem(url, error)));
   return new Fault('unavailable', detail, { server, generation });
 }
 
-/** A page for people came where an answer was due; undefined if it was none. */
+/** An HTML page was returned instead of an answer; undefined if it was not. */
 export function pageFault(
   { server, url }: Remote,
   generation: number,
@@ -61,8 +81,10 @@ function withCheck(detail: string): string {
   return `${detail}; check with: holdfast doctor`;
 }
 
-/** It was not sent, for a shortage of our own: that says nothing of the server. */
-export function shortageFault(
+/**
+ * It was not sent because of a resource shortage of the host, which says nothing about the server.
+ */
+function shortageFault(
   server: string,
   generation: number,
   shortage: string,

@@ -1,6 +1,6 @@
-// The HTTP client, loaded when it is first needed: most hosts have no remote server, and loading it
-// costs more time and memory than everything else at the start. What is sent meanwhile waits for it,
-// and can still be called off; nothing has been sent before it is there.
+// Loads the HTTP client when it is first needed: most hosts have no remote server, and loading it
+// costs more time and memory than everything else at the start. Requests wait until it is loaded,
+// and can still be cancelled; nothing has been sent before.
 
 import type { HttpClient, HttpInFlight, HttpListener, HttpRequest } from './http-client.ts';
 

@@ -1,17 +1,20 @@
-// A request over HTTP whose answer tells nothing that we need: a notification, an answer of ours, the
-// end of a session. It is taken, or it is not, and either way it is over; one that hangs is given up
-// at its deadline, so that a server that never answers them cannot pile them up.
+// An HTTP request whose response carries no information that we need: a notification, an answer of
+// ours, the end of a session. It is accepted or not, and then it is over; one that hangs is
+// abandoned at its deadline, so that a server that never responds cannot accumulate them.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import type { HttpClient, HttpInFlight, HttpRequest } from './http-client.ts';
 
-/** How long a server may take to accept a message that wants no answer. */
+/** How long a server may take to accept a message without an answer. */
 export const oneWayMs = 30_000;
 
 export interface OneWay {
   readonly inFlight: HttpInFlight;
-  /** Resolves when the server has taken it, or never will; not after an abort, which its owner knows of. */
+  /**
+   * Resolves when the server has accepted it, or never will; not after an abort, which its owner
+   * knows of.
+   */
   readonly over: Promise<void>;
 }
 

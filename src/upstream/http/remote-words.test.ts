@@ -13,14 +13,14 @@ describe('a connection that fails', () => {
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /^TLS: .*not trusted/],
     ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /^TLS: .*not trusted/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', /^TLS: .*another host name/],
-    ['ERR_SSL_WRONG_VERSION_NUMBER', /^TLS: .*does not speak TLS/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /^TLS: .*does not use TLS/],
     ['EPROTO', /^TLS: /],
     ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', /^TLS: /],
-    ['ECONNRESET', /cut off/],
-    ['UND_ERR_SOCKET', /cut off/],
+    ['ECONNRESET', /was closed/],
+    ['UND_ERR_SOCKET', /was closed/],
     ['EHOSTUNREACH', /network/],
     ['constructor', /network/],
-  ])('is told in words: %s', (code, what) => {
+  ])('has a message: %s', (code, what) => {
     const words = networkWords(code);
     expect(words.what).toMatch(what);
     expect(words.remedy).not.toBe('');

@@ -1,11 +1,11 @@
-// What is wrong with a remote server, in words, with the remedy: what it answered instead of MCP, or why there
-// is no connection. The doctor, calls, lists and the gateway's own lines all take their words from here.
-// Everything is decided by error codes, statuses and content types.
+// Messages about problems with a remote server, with the remedy: what it answered instead of MCP,
+// or why there is no connection. The doctor, calls, lists and the gateway's own lines use these
+// messages. Everything is decided by error codes, statuses and content types.
 
 import { ownValue } from '../../kernel/own-value.ts';
 import type { HttpHeaders } from './http-client.ts';
 
-/** Something that keeps a client from speaking MCP there. */
+/** A problem that prevents a client from using MCP there. */
 export interface RemoteProblem {
   readonly text: string;
   readonly remedy: string;
@@ -35,7 +35,7 @@ export function mediaType(headers: HttpHeaders): string {
   return headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Undefined if nothing in it speaks against an MCP server there. */
+/** Undefined if the answer may come from an MCP server. */
 export function answerProblem(
   name: string,
   url: URL,
@@ -45,13 +45,13 @@ export function answerProblem(
   const said = `${shown} answers ${status}`;
   if (status === 401 || status === 403) {
     return {
-      text: `${said}: it wants ${status === 401 ? 'a login' : 'other credentials'}`,
+      text: `${said}: it requires ${status === 401 ? 'a login' : 'other credentials'}`,
       remedy: `set "headers" of '${name}', such as { "Authorization": "Bearer \${env:TOKEN}" }`,
     };
   }
   if (status >= 300 && status < 400) {
     return {
-      text: `${shown} redirects (${status}) to ${location ?? 'another place'}, and redirects are not followed`,
+      text: `${shown} redirects (${status}) to ${location ?? 'another address'}, and redirects are not followed`,
       remedy: `put the new address into "url" of '${name}'`,
     };
   }
@@ -66,7 +66,7 @@ export function answerProblem(
   }
   if (status >= 500) {
     return {
-      text: `${said}: the server there fails`,
+      text: `${said}: the server there has an internal error`,
       remedy: 'look at the log of that server, or ask whoever runs it',
     };
   }
@@ -109,7 +109,7 @@ const byCode: Readonly<Record<string, NetworkWords>> = {
     remedy: 'use a host name of the certificate in its "url"',
   },
   ERR_SSL_WRONG_VERSION_NUMBER: {
-    what: 'TLS: the port does not speak TLS',
+    what: 'TLS: the port does not use TLS',
     remedy: 'write http:// instead of https:// in its "url", or correct the port',
   },
 };
@@ -123,11 +123,11 @@ const otherTls: NetworkWords = {
   remedy: 'check https:// and the port in its "url", and the TLS settings of that server',
 };
 const cutOff: NetworkWords = {
-  what: 'the connection was cut off',
+  what: 'the connection was closed',
   remedy: 'check the port in its "url" (https:// or http://), and any proxy in between',
 };
 
-/** No connection could be made, or it was cut off. */
+/** No connection could be opened, or it was closed. */
 export function networkProblem(url: URL, error: Error): RemoteProblem {
   const code = 'code' in error ? String(error.code) : error.name;
   const { what, remedy } = networkWords(code);
@@ -142,7 +142,7 @@ export function networkWords(code: string): NetworkWords {
   if (/^ERR_SSL|^ERR_TLS|^CERT_|^EPROTO$/.test(code)) return otherTls;
   if (/^ECONNRESET$|^EPIPE$|^UND_ERR_SOCKET$|^HPE_/.test(code)) return cutOff;
   return {
-    what: 'the network fails',
+    what: 'a network error',
     remedy: 'check its "url", the network and any proxy in between',
   };
 }

@@ -1,35 +1,36 @@
-// Taking up an answer that broke off: a legacy server may give the events of a stream ids, and then a
-// GET with `Last-Event-ID` goes on where the stream ended, whether it ended properly (the server wants
-// to be polled) or was cut off. The call itself is never sent again here. A server that ends its
-// stream properly may do so as often as it likes, the deadline of the call decides; attempts that
-// bring nothing are counted, and after a few in a row the answer is given up.
+// Resumes a response stream that broke: a legacy server may give the events of a stream ids, and
+// then a GET with `Last-Event-ID` continues where the stream ended, whether it ended properly (the
+// server wants to be polled) or broke. The call itself is never sent again here. A server may end
+// its stream properly as often as it likes, the deadline of the call decides; attempts without a
+// result are counted, and after a few in a row the answer is abandoned.
 
+import { backoffMs } from '../../kernel/backoff.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Message } from '../../wire/scan.ts';
 import { HttpAnswer, type StreamPlace } from './http-answer.ts';
 import type { HttpInFlight } from './http-client.ts';
-import type { HttpParts } from './http-connection.ts';
+import type { HttpParts } from './http-parts.ts';
 
 export interface ResumptionListener {
   /** Those of the session. */
   headers(): Readonly<Record<string, string>>;
   message(message: Message): void;
-  /** Given up. `isLost`: the session or the server itself is gone, not only this answer. */
+  /** Abandoned. `isLost`: the session or the server itself is gone, not only this answer. */
   failed(fault: Fault, isLost: boolean): void;
 }
 
-/** How soon an answer that broke off is asked for again, unless the server says when. */
-const firstWaitMs = 1_000;
+/** How soon a broken stream is resumed, unless the server says when. */
+const wait = { firstMs: 1_000, longestMs: 4_000 };
 /** Not more often than this, whatever the server says. */
 const leastWaitMs = 50;
-/** So many attempts in a row may bring nothing. */
+/** So many attempts in a row may be without a result. */
 const mostFruitless = 3;
 
 /** How long to wait before the next attempt; undefined: no further attempt. Doubles with each that failed. */
 export function nextWaitMs(fruitless: number, retryMs: number | undefined): number | undefined {
   if (fruitless >= mostFruitless) return undefined;
-  const asked = Math.max(retryMs ?? firstWaitMs, leastWaitMs);
-  return fruitless === 0 ? asked : Math.max(asked, firstWaitMs * 2 ** fruitless);
+  const asked = Math.max(retryMs ?? wait.firstMs, leastWaitMs);
+  return fruitless === 0 ? asked : Math.max(asked, backoffMs(wait, fruitless));
 }
 
 export class Resumption implements HttpInFlight {
@@ -45,7 +46,7 @@ export class Resumption implements HttpInFlight {
     this.#parts = parts;
     this.#place = place;
     this.#listener = listener;
-    this.#wait('the connection broke off', false);
+    this.#wait('the connection was dropped', false);
   }
 
   abort(): void {
@@ -90,15 +91,15 @@ export class Resumption implements HttpInFlight {
     if (status === 200) {
       this.#fruitless = 0;
       this.#place = place ?? this.#place;
-      return this.#wait('ended its answer', false);
+      return this.#wait('ended its response stream', false);
     }
-    // The call was taken; what is turned away unread here is only the way back to its answer.
+    // The call was accepted; what is refused unread here is only the resumption.
     if (status === 404) return this.#fail(this.#fault('has ended the session'), true);
     if (status !== 429 && status < 500) {
-      return this.#fail(this.#fault('ended its answer and does not take it up again'), false);
+      return this.#fail(this.#fault('ended its response stream and cannot resume it'), false);
     }
     this.#fruitless += 1;
-    this.#wait(`broke off its answer and then answered HTTP ${status}`, true);
+    this.#wait(`dropped its response stream and then answered HTTP ${status}`, true);
   }
 
   #broken(error: Error, place: StreamPlace | undefined): void {
@@ -107,7 +108,7 @@ export class Resumption implements HttpInFlight {
     this.#fruitless = isFurther ? 0 : this.#fruitless + 1;
     this.#place = place ?? this.#place;
     const code = (error as NodeJS.ErrnoException).code ?? error.name;
-    this.#wait(`broke off its answer, and it could not be taken up again (${code})`, true);
+    this.#wait(`dropped its response stream, and it could not be resumed (${code})`, true);
   }
 
   #fail(fault: Fault, isLost: boolean): void {

@@ -4,7 +4,7 @@ import { settled } from '../../../test/support/manual-clock.ts';
 import { remoteServer, sseServer } from '../../../test/support/remote-server.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Connection } from '../connection.ts';
-import { connectSse } from './sse-2024-connection.ts';
+import { connectSse } from './connect-http.ts';
 
 function call(connection: Connection, progressed?: (params: Buffer) => void) {
   const members = '"name":"read","arguments":{}';
@@ -21,7 +21,7 @@ async function begin() {
 }
 
 describe('meeting a server of the 2024 transport', () => {
-  it('listens first, and speaks to the address it is told', async () => {
+  it('listens first, and posts to the address it gets', async () => {
     const { connection, http } = await sseServer();
     expect(http.methods).toEqual(['GET', 'initialize', 'notifications/initialized']);
     expect(http.requests[1]?.request.url.href).toBe('https://docs.example/messages?session=7');
@@ -55,7 +55,7 @@ describe('meeting a server of the 2024 transport', () => {
     ['a stream without end', (get) => void get.stream().data('x'.repeat(5_000)), 'unavailable'],
   ];
 
-  it.each(failures)('fails by %s, which nobody hears as a loss', async (_name, play, code) => {
+  it.each(failures)('fails by %s, which is not reported as a loss', async (_name, play, code) => {
     const { http, connecting, lost } = await begin();
     play(http.last);
     await expect(connecting).rejects.toMatchObject({ code });
@@ -63,7 +63,7 @@ describe('meeting a server of the 2024 transport', () => {
   });
 
   it.each(['stream', 'endpoint', 'initialize', 'initialized'])(
-    'ends when it is called off before: %s',
+    'ends when it is cancelled before: %s',
     async (stage) => {
       const { http, connecting, abort, lost } = await begin();
       if (stage !== 'stream') http.last.stream();
@@ -136,7 +136,7 @@ describe('a call over the 2024 transport', () => {
     await expect(exchange.answer).rejects.toMatchObject({ dispatched: 'no' });
   });
 
-  it('that is given up is cancelled at the server if it may have heard of it', async () => {
+  it('that is cancelled is cancelled at the server if it may have received it', async () => {
     const { connection, http } = await sseServer();
     const exchange = call(connection);
     http.last.sent();
@@ -165,7 +165,7 @@ describe('a call over the 2024 transport', () => {
     expect([post.isAborted, clock.pending]).toEqual([true, 0]);
   });
 
-  it('that is given up before a socket took it is never sent', async () => {
+  it('that is cancelled before a socket took it is never sent', async () => {
     const { connection, http } = await sseServer();
     const exchange = call(connection);
     exchange.cancel(new Fault('timeout', 'too slow'));

@@ -1,112 +1,62 @@
-// A connection over the HTTP+SSE transport of 2024-11-05: one long GET carries everything the
-// server says, and its first event names the address that takes our messages. When that stream
-// ends, the connection is lost with everything open on it.
+// A connection over the HTTP+SSE transport of 2024-11-05: one long GET carries all messages of the
+// server, and its first event gives the address for our messages. When that stream ends, the
+// connection is lost with everything open on it.
 
-import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
-import { Fault } from '../../kernel/fault.ts';
-import { shortageOf } from '../../kernel/shortage.ts';
-import type { StopReason } from '../../supervise/life-machine.ts';
-import type { Params } from '../../wire/frames.ts';
-import { joined, notificationToServer, requestToServer, withProgress } from '../../wire/frames.ts';
-import { type Message, scanMessage } from '../../wire/scan.ts';
+import type { Fault } from '../../kernel/fault.ts';
+import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
+import { joined, type TextOrFrame } from '../../wire/frames.ts';
+import { scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import type { Connection, ConnectionListener, Greeting, RequestOptions } from '../connection.ts';
-import { Conversation } from '../conversation.ts';
+import type { ProbeOutcome } from '../classify.ts';
+import type { Greeting } from '../connection.ts';
 import type { Exchange } from '../exchange.ts';
-import { answersProbe } from '../liveness.ts';
-import { negotiate } from '../negotiate.ts';
-import { pingAnswer } from '../server-requests.ts';
+import { ServerConnection } from '../server-connection.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import type { HttpInFlight } from './http-client.ts';
-import type { HttpParts } from './http-connection.ts';
-import { pageFault, shortageFault, statusFault, unreachableFault } from './http-status.ts';
+import type { HttpParts } from './http-parts.ts';
+import { brokenFault, pageFault, statusFault } from './http-status.ts';
 import { oneWayMs } from './one-way.ts';
 import { EventStreamReader, type StreamEvent } from './sse-events.ts';
 
-export async function connectSse(
-  parts: HttpParts,
-  generation: number,
-  signal: AbortSignal,
-  listener: ConnectionListener,
-): Promise<Connection> {
-  const connection = new SseConnection(parts, generation, listener);
-  try {
-    await connection.start(signal);
-    return connection;
-  } catch (error) {
-    await connection.close('hung');
-    throw error;
-  }
-}
-
-class SseConnection implements Connection {
-  readonly generation: number;
-  readonly era = 'legacy';
-  readonly pid = null;
-  readonly child = undefined;
-  readonly stderr: readonly string[] = [];
-  readonly #parts: HttpParts;
-  readonly #clock: Clock;
-  readonly #listener: ConnectionListener;
-  readonly #conversation: Conversation;
+export class SseConnection extends ServerConnection<HttpParts> {
+  protected readonly isOrdered = false;
   /** One for each message, until its response ends. */
   readonly #posts = new Map<Exchange | symbol, HttpInFlight>();
   #stream: HttpInFlight | undefined;
   #endpoint: URL | undefined;
-  #opened: { resolve: () => void; reject: (fault: Fault) => void } | undefined;
-  #greeting: Greeting | undefined;
-  isLost = false;
-
-  constructor(parts: HttpParts, generation: number, listener: ConnectionListener) {
-    this.#parts = parts;
-    this.#clock = parts.clock;
-    this.generation = generation;
-    this.#listener = listener;
-    this.#conversation = new Conversation(
-      {
-        notification: (message) => this.#listener.notification(message, undefined, this),
-        request: (message) => this.#asked(message),
-        noise: (noise) => this.#listener.noise(noise),
-        abandoned: (exchange) => this.#abandoned(exchange),
-      },
-      parts.clock,
-    );
-  }
+  #connected: { resolve: () => void; reject: (fault: Fault) => void } | undefined;
 
   // --- starting ----------------------------------------------------------------------------
 
   async start(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    this.#greeting = await unlessAborted(signal, this.#meet());
+    this.opened(await unlessAborted(signal, this.#meet()));
   }
 
   async #meet(): Promise<Greeting> {
-    await this.#open();
-    const talk = {
-      request: (method: string, params: Params) => this.request(method, params),
-      notify: (method: string, params: Params) =>
-        this.#post(joined(notificationToServer(method, params)), undefined),
-      outcomeOf: (fault: Fault) => ({ kind: 'unreachable', fault }) as const,
-      isOrdered: false,
-    };
-    const { identity, capabilities } = this.#parts;
-    // This transport has no modern era; which one the server speaks elsewhere is not learnt here.
+    await this.#connect();
+    // This transport has no modern era, so nothing is learnt about the server's eras here.
     const known = { modern: false };
     const memory = { learn: () => {}, notInitialized: () => {} };
-    const opening = { first: 'legacy', known, memory, identity } as const;
-    return negotiate(talk, { ...opening, clock: this.#clock, capabilities });
+    const talk = this.talk();
+    talk.request = (method, params) => this.send(method, params, '', 'legacy');
+    return this.negotiated({ first: 'legacy', known, memory }, talk);
   }
 
-  #open(): Promise<void> {
-    const { url, http, frameBytes } = this.#parts;
+  protected override outcomeOf(fault: Fault): ProbeOutcome {
+    return { kind: 'unreachable', fault };
+  }
+
+  #connect(): Promise<void> {
+    const { url, http, frameBytes } = this.parts;
     const reader = new EventStreamReader(frameBytes, {
       event: (event) => this.#event(event),
-      oversized: () => this.#end(this.#fault('sent an event beyond limits.frameBytes')),
+      oversized: () => this.lose(this.fault('sent an event beyond limits.frameBytes')),
     });
-    const headers = { ...this.#parts.headers, accept: 'text/event-stream' };
+    const headers = { ...this.parts.headers, accept: 'text/event-stream' };
     return new Promise((resolve, reject) => {
-      this.#opened = { resolve, reject };
+      this.#connected = { resolve, reject };
       this.#stream = http.send(
         { url, method: 'GET', headers, body: null },
         {
@@ -114,13 +64,16 @@ class SseConnection implements Connection {
           response: (status, received) => {
             const problem =
               status === 200
-                ? pageFault(this.#parts, this.generation, received)
-                : statusFault(this.#parts, status, received);
-            if (problem) this.#end(problem);
+                ? pageFault(this.parts, this.generation, received)
+                : statusFault(this.parts, status, received);
+            if (problem) this.lose(problem);
           },
           data: (chunk) => reader.push(chunk),
-          ended: () => this.#end(this.#fault('ended its stream')),
-          failed: (error) => this.#end(this.#unreachable(error)),
+          ended: () => this.lose(this.fault('ended its stream')),
+          failed: (error) => {
+            const isUnreached = this.greeted === undefined;
+            this.lose(brokenFault(this.parts, this.generation, error, true, isUnreached));
+          },
         },
       );
     });
@@ -130,74 +83,51 @@ class SseConnection implements Connection {
     if (this.isLost) return;
     if (event.event === 'endpoint') return this.#endpointNamed(event.data.toString('utf8'));
     try {
-      this.#conversation.receive(scanMessage(event.data));
+      this.conversation.receive(scanMessage(event.data));
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
-      this.#listener.noise('invalid-message');
+      this.count('invalid-message');
     }
   }
 
   #endpointNamed(address: string): void {
-    const { url } = this.#parts;
+    const { url } = this.parts;
     const endpoint = URL.canParse(address, url.href) ? new URL(address, url) : undefined;
-    // Credentials must not follow a server's word to another origin.
+    // Credentials must not be sent to another origin because a server says so.
     if (!endpoint || endpoint.origin !== url.origin) {
-      return this.#end(this.#fault('named an endpoint on another origin'));
+      return this.lose(this.fault('named an endpoint on another origin'));
     }
     this.#endpoint = endpoint;
-    this.#opened?.resolve();
-  }
-
-  // --- what it is --------------------------------------------------------------------------
-
-  get greeting(): Greeting {
-    if (!this.#greeting) throw new Error('the connection is not open yet');
-    return this.#greeting;
-  }
-
-  get protocolVersion(): string {
-    return this.greeting.protocolVersion;
+    this.#connected?.resolve();
   }
 
   // --- talking -----------------------------------------------------------------------------
 
-  request(method: string, params: Params, options?: RequestOptions): Exchange {
-    const exchange = this.#conversation.begin(options);
-    const meta = options?.progress ? withProgress('', exchange.id) : '';
-    this.#post(joined(requestToServer(exchange.id, method, params, meta)), exchange).catch(ignored);
-    return exchange;
+  override get era(): 'legacy' {
+    return 'legacy';
   }
 
-  notify(method: string, params: Params): void {
-    this.#post(joined(notificationToServer(method, params)), undefined).catch(ignored);
+  protected override get canSend(): boolean {
+    return !this.isLost && this.#endpoint !== undefined;
   }
 
-  respond(answer: string | Buffer): void {
-    this.#post(answer, undefined).catch(ignored);
+  protected override transmit(exchange: Exchange, frame: TextOrFrame): void {
+    this.#post(joined(frame), exchange).catch(ignored);
   }
 
-  #asked(message: Message): void {
-    if (message.method === 'ping') this.respond(pingAnswer(message));
-    else this.#listener.asked(message, undefined, this);
+  protected override say(frame: TextOrFrame | Buffer): Promise<void> {
+    return this.#post(Buffer.isBuffer(frame) ? frame : joined(frame), undefined);
   }
 
   #post(body: string | Buffer, exchange: Exchange | undefined): Promise<void> {
-    const { http } = this.#parts;
+    const { http, clock } = this.parts;
     const url = this.#endpoint;
-    if (this.isLost || !url) {
-      if (exchange) this.#conversation.fail(exchange.id, this.#fault('is gone'));
-      return Promise.resolve();
-    }
-    const version = this.#greeting?.protocolVersion;
+    if (this.isLost || !url) return Promise.resolve();
+    const version = this.greeted?.protocolVersion;
     const headers = {
-      ...this.#parts.headers,
+      ...this.parts.headers,
       'content-type': 'application/json',
       ...(version === undefined ? {} : { 'mcp-protocol-version': version }),
-    };
-    const failExchange = (fault: Fault) => {
-      if (!exchange) return;
-      if (fault.dispatched === 'no' && exchange.dispatched === 'maybe') exchange.dispatched = 'no';
-      this.#conversation.fail(exchange.id, fault);
     };
     const key = exchange ?? Symbol('message');
     return new Promise((resolve) => {
@@ -215,15 +145,15 @@ class SseConnection implements Connection {
           },
           response: (status, received) => {
             if (status === 404) this.#sessionLost(exchange);
-            else if (status >= 300) {
-              failExchange(statusFault(this.#parts, status, received));
+            else if (status >= 300 && exchange) {
+              this.#refused(exchange, statusFault(this.parts, status, received));
             }
           },
           data: () => {},
           ended: finish,
           failed: (error) => {
             finish();
-            if (exchange) this.#conversation.fail(exchange.id, this.#unreachable(error, exchange));
+            if (exchange) this.#broken(exchange, error);
           },
         },
       );
@@ -232,75 +162,56 @@ class SseConnection implements Connection {
         finish();
       };
       this.#posts.set(key, { abort });
-      // The answer comes on the stream; once it is there, or none is expected, nothing needs this POST.
+      // The answer comes on the stream; once it is there, or none is expected, this POST is not
+      // needed.
       const limit = () => {
-        if (this.#posts.has(key)) deadline = this.#clock.after(oneWayMs, abort, true);
+        if (this.#posts.has(key)) deadline = clock.after(oneWayMs, abort, true);
       };
       if (exchange) exchange.answer.then(limit, limit).catch(ignored);
       else limit();
     });
   }
 
-  probe(): Promise<boolean> {
-    return answersProbe(this);
+  #refused(exchange: Exchange, fault: Fault): void {
+    if (fault.dispatched === 'no' && exchange.dispatched === 'maybe') exchange.dispatched = 'no';
+    this.conversation.fail(exchange.id, fault);
   }
 
-  #abandoned(exchange: Exchange): void {
-    if (exchange.dispatched === 'no') {
-      // Its caller is told that it never left us: so it must not leave us later.
-      this.#posts.get(exchange)?.abort();
-      return;
-    }
-    this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
+  #broken(exchange: Exchange, error: Error): void {
+    const fault = brokenFault(this.parts, this.generation, error, exchange.dispatched === 'no');
+    this.conversation.fail(exchange.id, fault);
+  }
+
+  protected override abandoned(exchange: Exchange): void {
+    // Its caller is told that it was never sent: so it must not be sent later.
+    if (exchange.dispatched === 'no') this.#posts.get(exchange)?.abort();
+    else this.tellCancelled(exchange);
   }
 
   // --- ending ------------------------------------------------------------------------------
 
-  /** The server has forgotten us: this message was not taken, and none will be on this stream. */
+  /**
+   * The server no longer knows the session: this message was not accepted, and none will be on this
+   * stream.
+   */
   #sessionLost(exchange: Exchange | undefined): void {
     if (exchange) exchange.dispatched = 'no';
-    this.#end(this.#fault('has ended the session'));
+    this.lose(this.fault('has ended the session'));
   }
 
-  #end(cause: Fault): void {
-    if (this.isLost) return;
-    this.isLost = true;
-    this.#stopAll();
-    this.#opened?.reject(cause);
-    this.#conversation.failAll(cause);
-    this.#listener.ended(this);
-    if (this.#greeting) this.#listener.lost(cause);
-  }
-
-  async close(_reason: StopReason | 'lost'): Promise<number> {
-    this.isLost = true;
-    this.#stopAll();
-    this.#conversation.failAll(this.#fault('was stopped'));
-    this.#listener.ended(this);
-    return 0;
-  }
-
-  #stopAll(): void {
+  protected override endWith(cause: Fault): void {
     this.#stream?.abort();
     for (const post of this.#posts.values()) post.abort();
     this.#posts.clear();
+    this.#connected?.reject(cause);
+    this.conversation.failAll(cause);
   }
 
-  #unreachable(error: Error, exchange?: Exchange): Fault {
-    const isUnsent = exchange === undefined || exchange.dispatched === 'no';
-    const shortage = isUnsent ? shortageOf(error) : undefined;
-    if (shortage !== undefined) {
-      return shortageFault(this.#parts.server, this.generation, shortage, error);
-    }
-    const isOpening = exchange === undefined && this.#greeting === undefined;
-    if (isOpening || (exchange && isUnsent))
-      return unreachableFault(this.#parts, this.generation, error);
-    const code = (error as NodeJS.ErrnoException).code ?? error.name;
-    return this.#fault(`broke off the connection (${code})`);
-  }
-
-  #fault(what: string): Fault {
-    const { server } = this.#parts;
-    return new Fault('unavailable', `${server} ${what}`, { server, generation: this.generation });
+  async close(reason: CloseReason): Promise<number> {
+    if (letsCallsEnd(reason) && !this.isLost) await this.conversation.drained();
+    this.isLost = true;
+    this.endWith(this.fault('was stopped'));
+    this.listener.ended(this);
+    return 0;
   }
 }

@@ -1,7 +1,7 @@
-// Server-sent events as bytes. The data of an event is handed on as it came, several `data` lines
-// joined by a line feed, which inside a JSON value can only be white space. An event without data only
-// marks a place, from which the stream can be taken up again; a comment keeps it alive and says
-// nothing. An event counts when its empty line has come: one that was cut off before it has no place.
+// Server-sent events as bytes. The data of an event is passed on unchanged, several `data` lines
+// joined by a line feed, which inside a JSON value can only be white space. An event without data
+// only marks a position from which the stream can be resumed; a comment only keeps it alive. An
+// event counts when its empty line has arrived: one that was cut off before has no position.
 
 export interface StreamEvent {
   readonly event: string;
@@ -47,7 +47,7 @@ export class EventStreamReader {
     return this.#id;
   }
 
-  /** How long the server wants us to wait before we come back. */
+  /** How long the server wants us to wait before we reconnect. */
   get retryMs(): number | undefined {
     return this.#retryMs;
   }
@@ -126,7 +126,10 @@ export class EventStreamReader {
   }
 }
 
-/** Pieces up to this many are kept apart; then they are joined, lest each cost more than its bytes. */
+/**
+ * So many pieces are kept separately; then they are joined, so that each does not cost more than
+ * its bytes.
+ */
 const mostPieces = 1024;
 
 /** Pieces that will be one. */

@@ -1,26 +1,35 @@
-// The stream on which a legacy session hears what its server says unasked: a GET that stays open.
-// When it ends it is opened again, later each time, but at once again after a stretch of health: many
-// proxies cut a quiet stream every minute. It goes on after the last event that had an id. A server
-// that does not offer the stream is not asked again. It may fail without loss: what answers a request
-// comes on the request's own stream.
+// The stream for unsolicited messages of a server in a legacy session: a GET that stays open. When
+// it ends it is opened again, later each time, but at once after a healthy period: many proxies
+// close a quiet stream every minute. It is resumed after the last event that had an id. A server
+// that does not offer the stream is not asked again. It may fail without loss: answers come on the
+// stream of their request.
 
 import { type EndedStream, reopenMs } from '../../kernel/reopen.ts';
 import type { Message } from '../../wire/scan.ts';
 import { HttpAnswer } from './http-answer.ts';
 import type { HttpInFlight } from './http-client.ts';
-import type { HttpParts } from './http-connection.ts';
+import type { HttpParts } from './http-parts.ts';
 
 const longestReopenMs = 30_000;
 
-/** A stream that was resumed should have brought what was missed by then. */
+/** A resumed stream should have delivered what was missed by then. */
 const catchUpMs = 2_000;
 
-/** Whether a status means "not now" rather than "not here". 409: it takes our last stream for open. */
+/**
+ * Whether a status means "not now" rather than "not here". 409: the server treats our last stream
+ * as open.
+ */
 function isPassing(status: number): boolean {
   return status === 200 || status === 409 || status === 429 || status >= 500;
 }
 
-/** Hears how one GET goes. */
+export interface UnaskedListener {
+  heard(message: Message): void;
+  /** The stream is there again, and what was said meanwhile may not come any more. */
+  missed(): void;
+}
+
+/** Notified of the progress of one GET. */
 interface GetListener {
   opened(): void;
   /** An event came. */
@@ -31,10 +40,10 @@ interface GetListener {
 export class UnaskedStream implements Disposable {
   readonly #parts: HttpParts;
   readonly #headers: () => Readonly<Record<string, string>>;
-  readonly #heard: (message: Message) => void;
+  readonly #listener: UnaskedListener;
   #lastId: string | undefined;
   #current: HttpInFlight | undefined;
-  /** A new stream beside a resumed one that says nothing. */
+  /** A new stream next to a resumed one that delivers nothing. */
   #beside: HttpInFlight | undefined;
   #timer: Disposable | undefined;
   #isClosed = false;
@@ -43,11 +52,11 @@ export class UnaskedStream implements Disposable {
   constructor(
     parts: HttpParts,
     headers: () => Readonly<Record<string, string>>,
-    heard: (message: Message) => void,
+    listener: UnaskedListener,
   ) {
     this.#parts = parts;
     this.#headers = headers;
-    this.#heard = heard;
+    this.#listener = listener;
     this.#open(0);
   }
 
@@ -56,6 +65,7 @@ export class UnaskedStream implements Disposable {
     this.#current = this.#get(this.#lastId, {
       opened: () => {
         if (isResumed) this.#after(catchUpMs, () => this.#openBeside());
+        else if (waitedMs > 0) this.#listener.missed();
       },
       spoke: () => {
         if (isResumed) this.#timer?.[Symbol.dispose]();
@@ -68,9 +78,10 @@ export class UnaskedStream implements Disposable {
   }
 
   /**
-   * The resumed stream has brought nothing. That is right if nothing was missed; but some servers (all
-   * that use the SDK's example of an event store) then go on with a stream of another name, on which
-   * they never say anything. A server that counts the resumed stream as ours refuses a second one.
+   * The resumed stream has delivered nothing. That is correct if nothing was missed; but some
+   * servers (all that use the SDK's example of an event store) then continue with a stream of
+   * another name, on which they never send anything. A server that counts the resumed stream as
+   * ours refuses a second one.
    */
   #openBeside(): void {
     let isCurrent = false;
@@ -80,6 +91,7 @@ export class UnaskedStream implements Disposable {
         this.#current?.abort();
         this.#current = this.#beside;
         this.#beside = undefined;
+        this.#listener.missed();
       },
       spoke: () => {},
       over: (status, lastedMs, retryMs) => {
@@ -107,7 +119,7 @@ export class UnaskedStream implements Disposable {
       },
       message: (message) => {
         listener.spoke();
-        this.#heard(message);
+        this.#listener.heard(message);
       },
       over,
       broken: over,
@@ -124,7 +136,7 @@ export class UnaskedStream implements Disposable {
     // 0: the network failed before there was a status.
     const isRefused = status !== 0 && !isPassing(status);
     if (isRefused && this.#lastId === undefined) return;
-    // Perhaps it has only forgotten the event that we named: then the stream begins anew.
+    // Perhaps it has only dropped the event that we named: then the stream is started without it.
     if (isRefused) this.#lastId = undefined;
     const ms = reopenMs(ended, longestReopenMs);
     this.#after(ms, () => this.#open(ms));

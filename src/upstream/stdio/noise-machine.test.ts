@@ -23,7 +23,7 @@ const heard: NoiseEvent = { kind: 'heard' };
 const dead: NoiseEvent = { kind: 'probed', isAlive: false };
 const alive: NoiseEvent = { kind: 'probed', isAlive: true };
 
-describe('lines that are not MCP, before the greeting', () => {
+describe('lines that are not MCP, before the handshake', () => {
   it('may be any number #noise', () => {
     expect(effects(noise(0, 900, { bytes: 1_000 }), greeted)).toEqual(['none', 'none']);
   });
@@ -34,7 +34,7 @@ describe('lines that are not MCP, before the greeting', () => {
   });
 });
 
-describe('lines that are not MCP, after the greeting', () => {
+describe('lines that are not MCP, after the handshake', () => {
   it('are never too many while something valid comes in between #noise', () => {
     const events = Array.from({ length: 100 }, (_, n) => [noise(n * 29_000, 1_000), heard]).flat();
     expect(new Set(effects(greeted, ...events))).toEqual(new Set(['none']));

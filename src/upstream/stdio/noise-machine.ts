@@ -1,12 +1,13 @@
-// When is a server that prints lines which are not MCP broken? Log lines and banners on stdout are
-// common, and a server that still answers is not broken, however much it prints. So: before the
-// greeting only the number of bytes is bounded here (the start timeout bounds the rest). Afterwards
-// the server is probed when it has printed a lot and nothing valid for a while, and it ends only if
-// the probe fails too. While a call is under way its own deadline decides: a server that is busy with
-// it may be unable to answer a probe. Pure: the shell in `stdout-reader.ts` feeds it and does what it says.
+// Decides when a server that prints lines which are not MCP is broken. Log lines and banners on
+// stdout are common, and a server that still answers is not broken, however much it prints. So
+// before the handshake only the number of bytes is bounded here (the start timeout bounds the
+// rest). Afterwards the server is probed when it has printed a lot and nothing valid for a while,
+// and it is ended only if the probe fails too. While a call is running its own deadline decides: a
+// server that is busy with it may be unable to answer a probe. Pure: `stdout-reader.ts` passes the
+// events and performs the effects.
 
 export interface NoisePolicy {
-  /** Before the greeting, so many bytes that are not MCP are too much. */
+  /** More bytes than this that are not MCP, before the handshake, are too much. */
   readonly startBytes: number;
   /** Noise of fewer lines and fewer bytes than these since the last valid message is ignored. */
   readonly lines: number;
@@ -26,7 +27,7 @@ export type NoiseState =
   | { readonly kind: 'starting'; readonly bytes: number }
   /** No noise since the last valid message. */
   | { readonly kind: 'clean' }
-  /** Noise since the last valid message; `since` is when nobody waited for an answer any more. */
+  /** Noise since the last valid message; `since` is when no answer was pending any more. */
   | {
       readonly kind: 'noisy';
       readonly since: number;
@@ -44,7 +45,7 @@ export type NoiseEvent =
       readonly at: number;
       readonly lines: number;
       readonly bytes: number;
-      /** Is a call under way? */
+      /** Whether a call is running. */
       readonly isAwaited: boolean;
     }
   | { readonly kind: 'probed'; readonly isAlive: boolean };
@@ -62,7 +63,7 @@ export function noiseStep(
   if (event.kind === 'greeted') return [clean, 'none'];
   if (event.kind === 'heard') return [state.kind === 'starting' ? state : clean, 'none'];
   if (event.kind === 'noise') return noise(state, event, policy);
-  // A message that came meanwhile has already answered the question that the probe asked.
+  // A message that came meanwhile has already answered the question of the probe.
   if (state.kind !== 'probing') return [state, 'none'];
   return event.isAlive ? [clean, 'none'] : [state, 'end'];
 }

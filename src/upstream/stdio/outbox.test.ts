@@ -63,7 +63,7 @@ describe('our queue in front of a pipe', () => {
     expect([stuck.length, writes]).toEqual([1, []]);
   });
 
-  it('has one write outstanding: what stands behind it is still ours', async () => {
+  it('has one write outstanding: what is queued behind it has not been sent', async () => {
     const { first, push, writes } = newOutbox();
     await first('one\n');
     const [two, three] = [push('two\n'), push('three\n')];
@@ -98,7 +98,7 @@ describe('our queue in front of a pipe', () => {
     expect(two.dispatched).toBe('maybe');
   });
 
-  it('does not gather more than is worth waiting for', () => {
+  it('does not collect more than a useful amount', () => {
     const { push, writes } = newOutbox();
     push(`${'x'.repeat(17_000)}\n`);
     expect(writes).toHaveLength(1);
@@ -114,7 +114,7 @@ describe('our queue in front of a pipe', () => {
     expect(big.map(({ dispatched }) => dispatched)).toEqual(['maybe', 'maybe', 'no', 'no']);
   });
 
-  it('never writes a frame that was given up while it was still ours', async () => {
+  it('never writes a frame that was cancelled in the queue', async () => {
     const { first, push, writes, finish } = newOutbox();
     await first('one\n');
     const two = push('two\n');
@@ -126,7 +126,7 @@ describe('our queue in front of a pipe', () => {
     expect(two.dispatched).toBe('no');
   });
 
-  it('writes nothing at all when everything that waited was given up', async () => {
+  it('writes nothing at all when everything that waited was cancelled', async () => {
     const { first, push, writes, finish } = newOutbox();
     await first('one\n');
     cancel(push('two\n'));
@@ -228,7 +228,7 @@ describe('a closed queue', () => {
     expect([clock.pending, stuck.length]).toEqual([0, 0]);
   });
 
-  it('writes the last words that still wait when it is finished, but no call', async () => {
+  it('writes waiting cancellations and answers when it is finished, but no call', async () => {
     const { first, push, writes, outbox } = newOutbox();
     await first('one\n');
     const two = push('two\n');

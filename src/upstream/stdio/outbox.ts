@@ -1,8 +1,8 @@
 // Our own queue in front of one pipe. One write is outstanding at a time and everything behind it
-// is still ours: that is what makes `dispatched: no` a fact instead of a guess. A frame that is alone
-// goes out at once; while others are on their way, those that come in one turn of the loop go out
-// together at its end, or as soon as there are enough of them: a system call each, and waking the
-// server for each, would cost more than everything else a call does here.
+// has not been sent: that makes `dispatched: no` exact. A single frame is written at once; while
+// other calls are running, the frames of one turn of the event loop are written together at its
+// end, or as soon as there are enough of them: a system call for each, and waking the server for
+// each, would cost more than everything else a call does here.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { TextOrFrame } from '../../wire/frames.ts';
@@ -21,15 +21,15 @@ export interface Pipe {
 }
 
 export interface OutboxListener {
-  /** Are other calls on their way, so that more is likely to come in this turn? */
+  /** Whether other calls are running, so that more frames are likely in this turn. */
   isBusy(): boolean;
   /** The pipe is broken, or the reader has not taken a byte for too long. */
   stuck(cause: 'broken' | 'not-reading', error: Error | null): void;
 }
 
-/** What has gathered is written as soon as it is this much. */
+/** Collected frames are written as soon as they have this size. */
 const gatherBytes = 16 * 1024;
-/** A joined write stays below this, so that little is "maybe" when a pipe breaks. */
+/** A joined write stays below this, so that few frames are "maybe" when a pipe breaks. */
 const joinBytes = 64 * 1024;
 
 export class Outbox {
@@ -83,13 +83,13 @@ export class Outbox {
     }
   }
 
-  /** The end, politely: cancellations and answers that still wait are written, calls are not. */
+  /** The orderly end: waiting cancellations and answers are written, calls are not. */
   finish(): void {
     if (this.#isClosed) return;
     const words = this.#queue.filter(({ exchange }) => exchange === undefined);
     const pieces = words.flatMap(({ frame }) => frame);
     this.close();
-    // Behind a write that is outstanding, if there is one; whether it arrives is nobody's matter now.
+    // Behind an outstanding write, if there is one; whether it arrives does not matter now.
     if (pieces.length > 0) this.#pipe.write(joinPieces(pieces), () => {});
   }
 
@@ -114,19 +114,19 @@ export class Outbox {
     this.#writing = false;
     if (this.#isClosed) return;
     if (error) {
-      // Nothing can pass a broken pipe any more: what waits, or comes, stays undispatched.
+      // Nothing can pass a broken pipe any more: waiting and later frames stay undispatched.
       this.close();
       this.#listener.stuck('broken', error);
     } else if (!this.#isGathering || this.#queuedBytes >= gatherBytes) this.#flush();
   }
 
-  /** An error that nobody expected: nobody knows what was written, so nothing more is. */
+  /** An unexpected error: it is unknown what was written, so nothing more is. */
   #failed(thrown: unknown): void {
     this.close();
     this.#listener.stuck('broken', thrown instanceof Error ? thrown : new Error(String(thrown)));
   }
 
-  /** The next frames as one piece of bytes; from here on they may have left us. */
+  /** The next frames as one piece of bytes; from here on they may have been sent. */
   #take(): Uint8Array | string | undefined {
     const pieces: (string | Buffer)[] = [];
     let isText = true;
@@ -146,15 +146,15 @@ export class Outbox {
         pieces.push(...frame);
       }
     }
-    // Dropped with every write: a queue that never runs empty must not keep what it has sent.
+    // Cleared with every write: a queue that never runs empty must not keep what it has sent.
     this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
     if (pieces.length === 0) return undefined;
     // Nothing but text is encoded by the pipe itself.
     return isText ? pieces.join('') : joinPieces(pieces);
   }
 
-  // Armed only when frames pile up behind a write, and looked at again only when it fires: a
-  // healthy pipe never pays for it.
+  // Set only when frames accumulate behind a write, and checked again only when it fires: a healthy
+  // pipe does not pay for it.
   #watchWrite(): void {
     const seen = this.#writes;
     const look = () => {

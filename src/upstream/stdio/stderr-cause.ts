@@ -1,14 +1,14 @@
-// Which lines of stderr say why a server failed. The very last line rarely does: Node ends with its own
-// version, a stack trace with its outermost frame, npm with the place of a log. So lines that only
-// accompany an error are passed over, and of the rest the last one that reads like an error is taken, or
-// else simply the last. This is for people to read; nothing is decided by it.
+// Selects the lines of stderr that say why a server failed. The last line rarely does: Node ends
+// with its own version, a stack trace with its outermost frame, npm with the path of a log. So
+// lines that only accompany an error are skipped, and of the rest the last one that looks like an
+// error is taken, or else the last one. This is for people; nothing is decided by it.
 
 import { cutText } from '../../kernel/text-cut.ts';
 
 export interface StderrCause {
-  /** The one line that tells most. */
+  /** The most informative line. */
   readonly line: string;
-  /** Does it read like an error, or is it only the last thing that was said? */
+  /** Whether it looks like an error, or is only the last line. */
   readonly isError: boolean;
   /** A few lines with that one among them, oldest first. */
   readonly excerpt: string;
@@ -36,7 +36,7 @@ const judgedLength = 500;
 /** Points at a place in the line above. */
 const underline = /^\s*\^[\s^~]*$/;
 
-/** Frames of a stack, the source beside them, and what runtimes add of their own accord. */
+/** Stack frames, the source lines next to them, and what runtimes add by themselves. */
 const accompanying: readonly RegExp[] = [
   /^\s*$/,
   /^\s+at\s/,
@@ -62,7 +62,7 @@ function isAccompanying(line: string, next: string | undefined): boolean {
   return next !== undefined && underline.test(next);
 }
 
-/** What runtimes print of an error that nobody caught, and what programs print themselves. */
+/** What runtimes print for an uncaught error, and what programs print themselves. */
 const named = /^\W*(?:Uncaught |Unhandled )?(?:[\w.$]*(?:Error|Exception))\b[^:]{0,60}:\s*\S/;
 const announced = /^\W*(?:fatal|panic|error|critical)\b/i;
 const mentioned =

@@ -1,6 +1,7 @@
-// The last lines a server wrote to stderr. It is always drained, because a pipe nobody reads
-// stops the server; it is bounded, because some servers never stop writing; and it is the first
-// thing a person wants to see when a server dies. Known secrets are replaced before anybody sees it.
+// The last lines a server wrote to stderr. stderr is always read, because a full pipe stops the
+// server; the buffer is bounded, because some servers never stop writing; and these lines are the
+// first thing a person needs when a server fails. Known secrets are replaced before anybody sees
+// them.
 
 import { Redactor } from '../../kernel/redactor.ts';
 
@@ -10,7 +11,7 @@ const maxLineBytes = 8 * 1024;
 
 interface Line {
   readonly text: string;
-  /** It was longer than what is kept of it. */
+  /** The line was longer than what is kept of it. */
   readonly isCut: boolean;
 }
 
@@ -26,7 +27,7 @@ export class StderrRing {
 
   push(chunk: Buffer): void {
     let recent = chunk;
-    // Whatever precedes the last ring's worth of a chunk would be pushed out again at once.
+    // Only the end of a chunk is needed: the rest would be dropped again at once.
     if (chunk.length > maxBytes) {
       recent = chunk.subarray(chunk.indexOf(10, chunk.length - maxBytes) + 1);
       this.#unfinished = Buffer.alloc(0);
@@ -51,7 +52,7 @@ export class StderrRing {
     return lines.map((line) => this.#shown(line));
   }
 
-  /** Where a line was cut, the last of it may be the beginning of a secret. */
+  /** Where a line was cut, its end may be the beginning of a secret. */
   #shown({ text, isCut }: Line): string {
     const shown = this.#redactor.text(text);
     return isCut ? `${shown.slice(0, Math.max(0, shown.length - this.#redactor.longest))}…` : shown;
@@ -70,7 +71,7 @@ export class StderrRing {
   }
 }
 
-/** Text that cannot drive a terminal or forge a log line. */
+/** Text without control characters and line breaks. */
 export function printable(bytes: Buffer): string {
   return bytes
     .toString('utf8')

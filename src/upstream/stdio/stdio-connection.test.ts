@@ -10,7 +10,8 @@ import {
 import { Fault } from '../../kernel/fault.ts';
 import type { Child } from '../../supervise/child.ts';
 import { noParams } from '../../wire/frames.ts';
-import { connectStdio, type StdioConnectionParts } from './stdio-connection.ts';
+import { connectStdio } from './connect-stdio.ts';
+import type { StdioConnectionParts } from './stdio-connection.ts';
 
 const spec = {
   name: 'files',
@@ -45,6 +46,7 @@ function connecting(
     clock,
     identity: { name: 'holdfast', version: '0' },
     capabilities: '{}',
+    startTimeoutMs: 60_000,
     first,
     eras,
   };
@@ -54,11 +56,12 @@ function connecting(
     lastWords: () => {},
     notification: () => {},
     asked: () => {},
+    missed: () => {},
     noise: () => {},
   });
 }
 
-describe('a connection on stdio that is given up while its process is being made', () => {
+describe('a connection on stdio that is cancelled while its process is being started', () => {
   it('ends the process as soon as it is there #generations', async () => {
     const stop = new AbortController();
     const server = new ScriptedServer();
@@ -79,8 +82,29 @@ describe('a connection on stdio that is given up while its process is being made
   });
 });
 
+describe('a server that exits right behind its answer to the greeting', () => {
+  it.each([
+    ['modern', 'server/discover', { supportedVersions: ['2026-07-28'], capabilities: {} }],
+    ['legacy', 'initialize', { protocolVersion: '2025-11-25', capabilities: {} }],
+  ] as const)('has not started: %s #eras', async (first, method, result) => {
+    const server = new ScriptedServer({
+      era: first,
+      on: {
+        [method]: (heard, child) => {
+          child.answer(heard, result);
+          child.exit({ code: 3, signal: null });
+        },
+      },
+    });
+    const { signal } = new AbortController();
+    const spawn = spawnScripted({ files: server });
+    const opening = connecting(spawn, signal, manualClock(), () => {}, { first });
+    await expect(opening).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});
+
 describe('initialize on stdio', () => {
-  it('is never cancelled, even if the server turns out to speak the other era', async () => {
+  it('is never cancelled, even if the server turns out to use the other era', async () => {
     const server = new ScriptedServer({ era: 'modern', on: { initialize: () => undefined } });
     const clock = manualClock();
     const { signal } = new AbortController();

@@ -1,115 +1,43 @@
-// A connection to a server that runs as our child and speaks on its pipes. The child is a stranger:
-// it may print banners, flood stderr, stop reading, answer what was never asked or die at any
-// byte. This file turns all of that into messages, noise counts and typed faults, and keeps the one
-// promise everything else rests on: whether a frame had left our own queue.
+// A connection to a server that runs as a child process and uses its pipes. The child cannot be
+// trusted: it may print banners, flood stderr, stop reading, answer requests that were never sent
+// or exit at any byte. This file turns all of that into messages, noise counts and typed faults,
+// and tracks exactly whether a frame had left our own queue.
 
-import { type Clock, within } from '../../kernel/clock.ts';
-import { Fault } from '../../kernel/fault.ts';
+import type { Fault, FaultFacts } from '../../kernel/fault.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
-import { cutText } from '../../kernel/text-cut.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../../supervise/child.ts';
-import type { StopReason } from '../../supervise/life-machine.ts';
+import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
 import { stopChild, stopPolicy } from '../../supervise/process/end/stop.ts';
-import type { Era } from '../../wire/eras.ts';
-import type { Params } from '../../wire/frames.ts';
-import { asLine, notificationToServer, requestToServer, withProgress } from '../../wire/frames.ts';
-import { skipSpace } from '../../wire/grammar.ts';
-import { oversizedResponseId } from '../../wire/oversized.ts';
-import { type Message, scanMessage } from '../../wire/scan.ts';
-import { WireError } from '../../wire/wire-error.ts';
+import { asLine, type TextOrFrame } from '../../wire/frames.ts';
 import type { ProbeOutcome } from '../classify.ts';
-import type { Connection, ConnectionListener, Greeting, RequestOptions } from '../connection.ts';
-import { Conversation } from '../conversation.ts';
+import type { ConnectionListener } from '../connection.ts';
 import type { Exchange } from '../exchange.ts';
-import { answersProbe } from '../liveness.ts';
-import {
-  type EraKnowledge,
-  type EraMemory,
-  envelopeHead,
-  fullEnvelope,
-  type Identity,
-  knowledgeAfter,
-  modernEnvelope,
-  negotiate,
-} from '../negotiate.ts';
-import { pingAnswer } from '../server-requests.ts';
+import type { EraKnowledge } from '../negotiate.ts';
+import { type ConnectionParts, ServerConnection } from '../server-connection.ts';
 import { Outbox } from './outbox.ts';
 import { causeIn } from './stderr-cause.ts';
 import { StderrRing } from './stderr-ring.ts';
+import { exitWords, explained } from './stdio-faults.ts';
+import { StdoutMessages } from './stdout-messages.ts';
 import { StdoutReader } from './stdout-reader.ts';
 
-export interface StdioConnectionParts {
-  readonly server: string;
+export interface StdioConnectionParts extends ConnectionParts {
   readonly spec: ChildSpec;
-  readonly frameBytes: number;
   readonly spawn: Spawn;
-  readonly clock: Clock;
-  readonly identity: Identity;
-  /** What we say a legacy server may ask its client, as JSON. */
-  readonly capabilities: string;
-  /** The era of the client that it is made for. */
-  readonly first: Era;
-  readonly eras: EraMemory;
-  /** Knows the secrets that the child was given; none if absent. */
+  /** Replaces the secrets that the child was given; none if absent. */
   readonly redactor?: Redactor;
 }
 
-const openBrace = 0x7b;
 /** A child that takes no byte for this long is hung. */
 const writeDeadlineMs = 10_000;
-/** After a broken pipe the exit that explains it is usually on its way. */
+/** After a broken pipe the exit that explains it usually follows soon. */
 const exitGraceMs = 250;
-/** Calls still running when a server is replaced get this long to finish. */
-const drainMs = 5_000;
+const done = Promise.resolve();
 
-/** Starts the server and makes its acquaintance. Rejects with a Fault, leaving nothing behind. */
-export async function connectStdio(
-  parts: StdioConnectionParts,
-  generation: number,
-  signal: AbortSignal,
-  listener: ConnectionListener,
-): Promise<Connection> {
-  const known = await parts.eras.known();
-  return open(parts, generation, signal, listener, known);
-}
-
-async function open(
-  parts: StdioConnectionParts,
-  generation: number,
-  signal: AbortSignal,
-  listener: ConnectionListener,
-  known: EraKnowledge,
-  isAgain = false,
-): Promise<StdioConnection> {
-  const connection = new StdioConnection(parts, generation, listener);
-  try {
-    await connection.start(signal, known);
-    await parts.eras.kept();
-    return connection;
-  } catch (error) {
-    await connection.close('hung');
-    // Only a process that one of the two questions has ended is started once more, without that one.
-    const again = isAgain ? undefined : knowledgeAfter(error);
-    if (again) return open(parts, generation, signal, listener, again, true);
-    throw connection.explained(isAgain ? endOf(parts.server, error) : error);
-  }
-}
-
-/** A process that was started once more and ended as the first one did: that is all there is to say. */
-function endOf(server: string, error: unknown): unknown {
-  if (knowledgeAfter(error) === undefined) return error;
-  const { cause } = error as Error;
-  return cause instanceof Fault
-    ? cause
-    : new Fault('unavailable', `${server} ended while it was being greeted`, { server });
-}
-
-class StdioConnection implements Connection {
-  readonly generation: number;
-  readonly #parts: StdioConnectionParts;
-  readonly #listener: ConnectionListener;
-  readonly #conversation: Conversation;
+export class StdioConnection extends ServerConnection<StdioConnectionParts> {
+  protected readonly isOrdered = true;
+  readonly #messages: StdoutMessages;
   readonly #stdout: StdoutReader;
   readonly #stderr: StderrRing;
   readonly #exited: Promise<Exit>;
@@ -119,50 +47,39 @@ class StdioConnection implements Connection {
   #hasEnded = false;
   #child: Child | undefined;
   #outbox: Outbox | undefined;
-  #greeting: Greeting | undefined;
-  #initializeId: number | undefined;
-  /** Modern: the members of `_meta` up to the client's capabilities. */
-  #envelopeHead = '';
-  /** The first line on stdout before the greeting that is not MCP: often the usage text of the program. */
-  #stray: StderrRing | undefined;
-  /** The beginning of a line beyond the limit whose id is yet to come. */
-  #oversizedHead: Buffer | undefined;
   #closing: Promise<number> | undefined;
   #grace: Disposable | undefined;
   #isHeld = false;
-  isLost = false;
 
   constructor(parts: StdioConnectionParts, generation: number, listener: ConnectionListener) {
-    this.#parts = parts;
-    this.generation = generation;
-    this.#listener = listener;
+    super(parts, generation, listener);
     this.#stderr = new StderrRing(parts.redactor);
     this.#exited = new Promise((resolve) => {
       this.#reportExit = resolve;
     });
-    this.#stdout = new StdoutReader(parts.frameBytes, parts.clock, {
-      line: (bytes) => this.#line(bytes),
-      oversized: (head) => this.#oversized(head),
-      oversizedEnd: (tail) => this.#oversizedEnd(tail),
-      isAwaited: () => this.#conversation.hasCalls,
-      probe: () => this.probe(),
-      broken: (what) => this.#end(this.#fault('protocol_violation', what)),
+    this.#messages = new StdoutMessages({
+      ...parts,
+      conversation: this.conversation,
+      noise: (noise) => this.count(noise),
+      isGreeted: () => this.greeted !== undefined,
+      fault: (what, code) => this.fault(what, code),
     });
-    this.#conversation = new Conversation(
-      {
-        notification: (message, about) => this.#listener.notification(message, about, this),
-        request: (message) => this.#asked(message),
-        noise: (noise) => this.#count(noise),
-        abandoned: (exchange) => this.#abandoned(exchange),
+    this.#stdout = new StdoutReader(parts.frameBytes, parts.clock, {
+      line: (bytes) => {
+        if (!this.isLost) this.#messages.line(bytes);
       },
-      parts.clock,
-    );
+      oversized: (head) => this.#messages.oversized(head),
+      oversizedEnd: (tail) => this.#messages.oversizedEnd(tail),
+      isAwaited: () => this.conversation.hasCalls,
+      probe: () => this.probe(),
+      broken: (what) => this.lose(this.fault(what, 'protocol_violation')),
+    });
   }
 
   // --- starting ----------------------------------------------------------------------------
 
   async start(signal: AbortSignal, known: EraKnowledge): Promise<void> {
-    const { spawn, spec, clock, identity, capabilities, first, eras } = this.#parts;
+    const { spawn, spec, clock, first, eras: memory } = this.parts;
     signal.throwIfAborted();
     const child = await spawn(spec, {
       stdout: (chunk) => this.#stdout.push(chunk),
@@ -173,88 +90,50 @@ class StdioConnection implements Connection {
     this.#child = child;
     this.#stdout.attach(child);
     this.#outbox = new Outbox(child, clock, writeDeadlineMs, {
-      isBusy: () => this.#conversation.isBusy,
+      isBusy: () => this.conversation.isBusy,
       stuck: (cause) => this.#stuck(cause),
     });
-    const abort = () => this.#conversation.failAll(signal.reason as Fault);
+    const abort = () => this.conversation.failAll(signal.reason as Fault);
     signal.addEventListener('abort', abort);
     try {
       signal.throwIfAborted();
       if (this.#exit) throw this.#exitFault(this.#exit);
-      const talk = {
-        isOrdered: true,
-        request: (method: string, params: Params, era: Era, options?: RequestOptions) => {
-          const envelope = era === 'modern' ? modernEnvelope(identity) : '';
-          const exchange = this.#send(method, params, envelope, options);
-          if (method === 'initialize') this.#initializeId = exchange.id;
-          return exchange;
-        },
-        notify: (method: string, params: Params) => Promise.resolve(this.notify(method, params)),
-        outcomeOf: (fault: Fault): ProbeOutcome =>
-          this.#hasEnded && fault.dispatched !== 'no'
-            ? { kind: 'exit' }
-            : { kind: 'unreachable', fault },
-      };
-      const opening = { first, known, memory: eras, identity, clock, capabilities };
-      this.#greeting = await negotiate(talk, opening);
-      if (this.#greeting.era === 'modern') this.#envelopeHead = envelopeHead(identity);
+      this.opened(await this.negotiated({ first, known, memory }));
       this.#stdout.greeted();
     } finally {
       signal.removeEventListener('abort', abort);
     }
   }
 
+  protected override outcomeOf(fault: Fault): ProbeOutcome {
+    return this.#hasEnded && fault.dispatched !== 'no'
+      ? { kind: 'exit' }
+      : { kind: 'unreachable', fault };
+  }
+
   // --- what it is --------------------------------------------------------------------------
 
-  get greeting(): Greeting {
-    if (!this.#greeting) throw new Error('the connection is not open yet');
-    return this.#greeting;
-  }
-
-  get era(): Era {
-    return this.greeting.era;
-  }
-
-  get protocolVersion(): string {
-    return this.greeting.protocolVersion;
-  }
-
-  get pid(): number | null {
-    return this.#child?.pid ?? null;
-  }
-
-  get child(): Child | undefined {
+  override get child(): Child | undefined {
     return this.#child;
   }
 
-  get stderr(): readonly string[] {
+  override get stderr(): readonly string[] {
     return this.#stderr.lines;
   }
 
   // --- talking -----------------------------------------------------------------------------
 
-  request(method: string, params: Params, options?: RequestOptions): Exchange {
-    const envelope = this.#envelopeHead === '' ? '' : fullEnvelope(this.#envelopeHead, options);
-    return this.#send(method, params, envelope, options);
+  protected override get canSend(): boolean {
+    return !this.isLost && this.#outbox !== undefined;
   }
 
-  #send(method: string, params: Params, envelope: string, options?: RequestOptions): Exchange {
-    const exchange = this.#conversation.begin(options);
-    if (this.isLost || !this.#outbox) {
-      this.#conversation.fail(exchange.id, this.#fault('unavailable', 'is gone'));
-      return exchange;
-    }
-    const meta = options?.progress ? withProgress(envelope, exchange.id) : envelope;
-    this.#outbox.push(asLine(requestToServer(exchange.id, method, params, meta)), exchange);
-    return exchange;
+  protected override transmit(exchange: Exchange, frame: TextOrFrame): void {
+    this.#outbox?.push(asLine(frame), exchange);
   }
 
-  notify(method: string, params: Params): void {
-    this.#outbox?.push(asLine(notificationToServer(method, params)), undefined);
-  }
-
-  respond(answer: string | Buffer): void {
-    this.#outbox?.push(asLine(answer), undefined);
+  protected override say(frame: TextOrFrame | Buffer): Promise<void> {
+    this.#outbox?.push(asLine(frame), undefined);
+    return done;
   }
 
   hold(isHeld: boolean): void {
@@ -262,82 +141,18 @@ class StdioConnection implements Connection {
     this.#stdout.hold(isHeld);
   }
 
-  probe(): Promise<boolean> {
-    // Its answer would lie in the pipe that is not read.
-    if (this.#isHeld) return Promise.resolve(true);
-    return answersProbe(this);
+  override probe(): Promise<boolean> {
+    // Its answer would stay in the pipe that is not read.
+    return this.#isHeld ? Promise.resolve(true) : super.probe();
   }
 
-  #abandoned(exchange: Exchange): void {
-    // `initialize` must not be cancelled, so the specification; its answer is dropped if it comes.
-    if (exchange.dispatched === 'no' || exchange.id === this.#initializeId) return;
-    this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
+  protected override abandoned(exchange: Exchange): void {
+    this.tellCancelled(exchange);
   }
 
-  // --- listening ---------------------------------------------------------------------------
-
-  #line(bytes: Buffer): void {
-    if (this.isLost) return;
-    // Most noise is a log line, and that is told by its first character.
-    if (bytes[skipSpace(bytes, 0)] !== openBrace) return this.#notJson(bytes);
-    let message: Message;
-    try {
-      message = scanMessage(bytes);
-    } catch (error) {
-      if (!(error instanceof WireError)) throw error;
-      return this.#unreadable(bytes, error);
-    }
-    this.#conversation.receive(message);
-  }
-
-  /** A banner is noise; a damaged answer ends the call it belongs to, if that can be read. */
-  #unreadable(bytes: Buffer, error: WireError): void {
-    const id = error.id ?? oversizedResponseId(bytes.subarray(0, 4096), bytes.subarray(-256));
-    if (typeof id !== 'number' || !this.#conversation.isOpen(id)) return this.#notJson(bytes);
-    const what = `sent an answer that is not valid MCP (${error.reason})`;
-    const isOurs = this.#conversation.damaged(id, this.#fault('protocol_violation', what));
-    this.#count(isOurs ? 'invalid-message' : 'not-json');
-  }
-
-  #notJson(bytes: Buffer): void {
-    if (!this.#greeting && !this.#stray && skipSpace(bytes, 0) < bytes.length) {
-      this.#stray = new StderrRing(this.#parts.redactor);
-      this.#stray.push(bytes);
-    }
-    this.#count('not-json');
-  }
-
-  #oversized(head: Buffer): void {
-    const id = oversizedResponseId(head);
-    if (typeof id === 'number') this.#tooLarge(id);
-    else this.#oversizedHead = head;
-    this.#count('oversized-frame');
-  }
-
-  /** Many servers write the id last; then only the end of the line says whose answer it was. */
-  #oversizedEnd(tail: Buffer): void {
-    const head = this.#oversizedHead;
-    this.#oversizedHead = undefined;
-    const id = head && oversizedResponseId(head, tail);
-    if (typeof id === 'number') this.#tooLarge(id);
-  }
-
-  #tooLarge(id: number): void {
-    const { frameBytes } = this.#parts;
-    const detail = `answered with more than ${frameBytes} bytes; the call did run. Raise limits.frameBytes to accept it`;
-    this.#conversation.damaged(id, this.#fault('frame_too_large', detail));
-  }
-
-  #count(noise: Noise): void {
-    this.#listener.noise(noise);
+  protected override count(noise: Noise): void {
+    super.count(noise);
     this.#stdout.noise(noise);
-  }
-
-  #asked(message: Message): void {
-    // The modern era has no requests from a server: one that comes has no one to answer it.
-    if (this.#greeting?.era === 'modern') return this.#count('unanswerable-request');
-    if (message.method === 'ping') this.respond(pingAnswer(message));
-    else this.#listener.asked(message, undefined, this);
   }
 
   // --- ending ------------------------------------------------------------------------------
@@ -351,113 +166,67 @@ class StdioConnection implements Connection {
     this.#stdout.flush();
     this.#exit = exit;
     this.#hasEnded = true;
-    this.#listener.lastWords(this.stderr);
+    this.listener.lastWords(this.stderr);
     this.#reportExit(exit);
-    this.#end(this.#exitFault(exit));
+    this.lose(this.#exitFault(exit));
   }
 
   #stuck(cause: 'broken' | 'not-reading'): void {
     if (cause === 'broken') {
       this.#afterGrace(() => this.#closed('closed its stdin'));
     } else if (!this.#isHeld) {
-      // One that cannot write need not read; when it is let go, the next frame is watched again.
-      this.#end(this.#fault('unavailable', `has not read its stdin for ${writeDeadlineMs} ms`));
+      // A server that cannot write need not read; when it is resumed, the next frame is watched
+      // again.
+      this.lose(this.fault(`has not read its stdin for ${writeDeadlineMs} ms`));
     }
   }
 
   #afterGrace(task: () => void): void {
-    if (!this.isLost) this.#grace ??= this.#parts.clock.after(exitGraceMs, task, true);
+    if (!this.isLost) this.#grace ??= this.parts.clock.after(exitGraceMs, task, true);
   }
 
   #closed(what: string): void {
     this.#hasEnded = true;
-    this.#end(this.#fault('unavailable', what));
+    this.lose(this.fault(what));
   }
 
-  #end(cause: Fault): void {
-    if (this.isLost) return;
-    this.isLost = true;
+  protected override endWith(cause: Fault): void {
     this.#stdout.close();
     this.#grace?.[Symbol.dispose]();
     this.#outbox?.close();
-    this.#conversation.failAll(cause);
-    this.#listener.ended(this);
-    // Before the greeting it is a failed start, which whoever starts it hears as a rejection.
-    if (this.#greeting) this.#listener.lost(cause);
+    this.conversation.failAll(cause);
   }
 
-  close(reason: StopReason | 'lost'): Promise<number> {
+  close(reason: CloseReason): Promise<number> {
     this.#closing ??= this.#close(reason);
     return this.#closing;
   }
 
-  async #close(reason: StopReason | 'lost'): Promise<number> {
-    const { clock } = this.#parts;
-    if (reason === 'reload' || reason === 'idle') await this.#drain();
+  async #close(reason: CloseReason): Promise<number> {
+    if (letsCallsEnd(reason) && !this.isLost) await this.conversation.drained();
     this.isLost = true;
-    this.#stdout.close();
-    this.#grace?.[Symbol.dispose]();
     this.#outbox?.finish();
-    this.#conversation.failAll(this.#fault('unavailable', 'was stopped'));
-    this.#listener.ended(this);
+    this.endWith(this.fault('was stopped'));
+    this.listener.ended(this);
     if (!this.#child) return 0;
-    const stop = stopChild(this.#child, this.#exited, clock, stopPolicy);
-    if (reason === 'hung') stop.hurry();
+    const stop = stopChild(this.#child, this.#exited, this.parts.clock, stopPolicy);
+    if (reason === 'hung' || reason === 'start-failed') stop.hurry();
     return stop.swept;
-  }
-
-  /** Lets running calls finish, for a while. */
-  async #drain(): Promise<void> {
-    if (this.isLost) return;
-    await within(this.#parts.clock, drainMs, this.#conversation.whenEmpty());
   }
 
   // --- faults ------------------------------------------------------------------------------
 
   #exitFault(exit: Exit): Fault {
-    if (exit.limit) return this.#fault('unavailable', `was ended for passing limits.${exit.limit}`);
-    const how = exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
-    const cause = causeIn(this.stderr);
-    if (!this.#greeting) {
-      // What it said comes first: on a narrow screen the rest is cut off.
-      const what = cause
-        ? `did not start: ${cause.line} (it ${how})`
-        : `${how} before it was ready`;
-      return this.#fault('unavailable', what);
-    }
-    // Long after its start, the last thing it said may be about anything.
-    const why = cause?.isError && exit.code !== null ? `: ${cause.line}` : '';
-    return this.#fault('unavailable', `${how}${why}`);
+    return this.fault(exitWords(exit, this.greeted !== undefined, this.stderr));
   }
 
-  /** A start that failed, with what the server said about it. */
+  /** A start that failed, with what the server printed about it. */
   explained(error: unknown): unknown {
-    if (!(error instanceof Fault)) return error;
-    const [stray] = this.#stray?.lines ?? [];
-    const told = stray === undefined ? error : error.because(strayText(stray));
-    const cause = causeIn(this.stderr);
-    if (!cause || error.record.stderr !== undefined) return told;
-    const explained = told.with({ stderr: cause.excerpt });
-    return cause.isError ? explained.because(`its stderr says: ${cause.line}`) : explained;
+    return explained(error, this.#messages.stray, this.stderr);
   }
 
-  #fault(
-    code: 'unavailable' | 'timeout' | 'protocol_violation' | 'frame_too_large',
-    what: string,
-  ): Fault {
-    const { server } = this.#parts;
+  protected override faultFacts(): FaultFacts {
     const cause = causeIn(this.stderr);
-    return new Fault(code, `${server} ${what}`, {
-      server,
-      generation: this.generation,
-      ...(cause === undefined ? {} : { stderr: cause.excerpt }),
-    });
+    return cause === undefined ? {} : { stderr: cause.excerpt };
   }
-}
-
-const longestStray = 200;
-
-/** The line has no secrets any more. */
-function strayText(line: string): string {
-  return `on stdout, where only MCP belongs, it printed: ${cutText(longestStray, line.trim())}`;
 }

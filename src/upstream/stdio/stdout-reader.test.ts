@@ -82,7 +82,7 @@ describe('a flood of lines that are not MCP', () => {
     expect(child).toEqual(['pause', 'pause', 'resume']);
   });
 
-  it('keeps the pipe paused until its turn has come, though nobody holds it back any more', () => {
+  it('keeps the pipe paused until its turn has come, though its receivers have caught up', () => {
     const { clock, reader, say, child } = newReader();
     reader.hold(true);
     say('x\n'.repeat(1_500));
@@ -104,11 +104,11 @@ describe('a flood of lines that are not MCP', () => {
     probes[0]?.(false);
     await settled();
     expect(broken).toEqual([
-      'printed 3200 lines to stdout that are not MCP, and answers nothing any more',
+      'printed 3200 lines to stdout that are not MCP, and no longer answers',
     ]);
   });
 
-  it('before the greeting ends the start at its number of bytes', () => {
+  it('before the handshake ends the start at its number of bytes', () => {
     const { clock, say, broken } = newReader();
     const chunk = `${'x'.repeat(65_535)}\n`;
     for (let read = 0; read < 256; read++) say(chunk);
@@ -117,7 +117,7 @@ describe('a flood of lines that are not MCP', () => {
     say(chunk);
     clock.advance(1_000);
     expect(broken).toEqual([
-      'printed more than 16777216 bytes to stdout that are not MCP before its greeting',
+      'printed more than 16777216 bytes to stdout that are not MCP before the handshake',
     ]);
   });
 });

@@ -1,8 +1,8 @@
-// Reads a child's stdout: cuts it into lines, and keeps lines that are not MCP from doing harm. Of
-// those, only so many are read before other work gets its turn: reading then pauses for a moment,
-// and the pipe makes the child wait. Whether the server is broken is decided in `noise-machine.ts`.
-// Nothing is dropped: what was read already waits here, in order, and that is at most a few chunks,
-// because a paused pipe brings no more.
+// Reads a child's stdout: cuts it into lines, and limits the effect of lines that are not MCP. Only
+// so many of those are read before other work gets its turn: reading then pauses for a moment, and
+// the pipe makes the child wait. `noise-machine.ts` decides whether the server is broken. Nothing
+// is dropped: what was read already waits here, in order, and that is at most a few chunks, because
+// a paused pipe delivers no more.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -12,10 +12,10 @@ import { LineReader, type LineSink } from '../../wire/line-reader.ts';
 import { beforeGreeting, type NoiseEvent, noisePolicy, noiseStep } from './noise-machine.ts';
 
 export interface StdoutListener extends LineSink {
-  /** Is a call under way? */
+  /** Whether a call is running. */
   isAwaited(): boolean;
   probe(): Promise<boolean>;
-  /** The server prints what is not MCP, and nothing else; `what` continues a sentence about it. */
+  /** The server prints only lines that are not MCP; `what` continues a sentence about it. */
   broken(what: string): void;
 }
 
@@ -55,13 +55,13 @@ export class StdoutReader {
     });
   }
 
-  /** The child whose stdout this is: it can be made to wait. */
+  /** The child whose stdout this is: it can be paused. */
   attach(child: Pick<Child, 'pause' | 'resume'>): void {
     this.#child = child;
     if (this.#pause || this.#isHeld) child.pause();
   }
 
-  /** Those who get what is read are behind: the pipe stays paused until they say otherwise. */
+  /** The receivers are behind: the pipe stays paused until they resume it. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     if (this.#isClosed) return;
@@ -75,7 +75,7 @@ export class StdoutReader {
     else this.#read(chunk);
   }
 
-  /** No more will come: whatever still waits is handled now. */
+  /** No more will come: what still waits is handled now. */
   flush(): void {
     this.#endPause();
     const waiting = this.#waiting;
@@ -87,14 +87,14 @@ export class StdoutReader {
     }
   }
 
-  /** The server has been greeted: from now on it is judged by whether it answers. */
+  /** The handshake is complete: from now on the server is judged by whether it answers. */
   greeted(): void {
     this.#step({ kind: 'greeted' });
   }
 
   /** The line that is being handled, or the frame that was too large, belongs to no call. */
   noise(noise: Noise): void {
-    // The answer to a call we gave up on is late by our doing, not by the server's.
+    // The answer to a cancelled call is late because of us, not because of the server.
     if (noise === 'late-answer') return;
     this.#isNoise = true;
     this.#noiseLines += 1;
@@ -106,7 +106,7 @@ export class StdoutReader {
   close(): void {
     this.#isClosed = true;
     this.#waiting = [];
-    // Whoever is being stopped must be able to write to the end of what it has to say.
+    // A server that is being stopped must be able to finish its output.
     if (this.#pause || this.#isHeld) this.#child?.resume();
     this.#endPause();
   }
@@ -151,14 +151,14 @@ export class StdoutReader {
     if (effect !== 'end') return;
     this.#listener.broken(
       state.kind === 'probing'
-        ? `printed ${state.lines} lines to stdout that are not MCP, and answers nothing any more`
-        : `printed more than ${noisePolicy.startBytes} bytes to stdout that are not MCP before its greeting`,
+        ? `printed ${state.lines} lines to stdout that are not MCP, and no longer answers`
+        : `printed more than ${noisePolicy.startBytes} bytes to stdout that are not MCP before the handshake`,
     );
   }
 
   #probe(): void {
     const probed = (isAlive: boolean) => this.#step({ kind: 'probed', isAlive });
-    // What `broken` throws has been told where it was thrown.
+    // What `broken` throws has been reported where it was thrown.
     this.#listener
       .probe()
       .then(probed, () => probed(false))
@@ -173,8 +173,8 @@ export class StdoutReader {
       try {
         this.#resume();
       } catch (error) {
-        // Its pipe would stay paused for ever; the clock tells of the error.
-        this.#listener.broken('wrote what could not be read');
+        // Its pipe would stay paused for ever; the clock reports the error.
+        this.#listener.broken('sent data that could not be read');
         throw error;
       }
     });
@@ -189,7 +189,7 @@ export class StdoutReader {
         this.#read(chunk);
       }
     } catch (error) {
-      // A defect of ours: it is told by the clock, and the child must not wait for ever.
+      // An internal error: the clock reports it, and the child must not wait for ever.
       this.#wait();
       throw error;
     }

@@ -33,7 +33,7 @@ const LIES: Readonly<Record<string, (run: PlantedRun) => PlantedRun>> = {
     run.call('lie').fault('lie', 'timeout', 'maybe', { generation: 1000 }).fine('after', {}, NEXT),
 };
 
-describe('one lie in an honest run is found', () => {
+describe('one false answer in a correct run is found', () => {
   test.each(Object.entries(LIES))('by the rule %s', (rule, tell) => {
     fc.assert(
       fc.property(chaos, ({ seed, steps }) => {

@@ -6,8 +6,8 @@
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import type { Dice } from '../../support/dice.ts';
 import { type CrashHome, logBytes } from '../home.ts';
+import type { Operation } from '../injected-faults/plan.ts';
 import { PaperServer } from '../paper-server.ts';
-import type { Operation } from '../weather/plan.ts';
 import { concerns, type Encounter, type Fate, type Subject, type Violation } from './subject.ts';
 
 const name = 'events.jsonl';

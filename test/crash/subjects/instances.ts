@@ -5,9 +5,9 @@ import { readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Dice } from '../../support/dice.ts';
 import type { CrashHome } from '../home.ts';
+import type { Operation } from '../injected-faults/plan.ts';
 import { filesIn } from '../kept-records.ts';
 import { PaperServer } from '../paper-server.ts';
-import type { Operation } from '../weather/plan.ts';
 import type { Encounter, Fate, Subject, Violation } from './subject.ts';
 
 /** What a dead gateway may leave: its record, and one that was being written. */

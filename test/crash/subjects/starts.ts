@@ -4,10 +4,10 @@
 
 import type { Dice } from '../../support/dice.ts';
 import type { CrashHome } from '../home.ts';
+import type { Operation } from '../injected-faults/plan.ts';
 import { keptRecords } from '../kept-records.ts';
 import { PaperServer } from '../paper-server.ts';
 import type { Shipped } from '../shipped.ts';
-import type { Operation } from '../weather/plan.ts';
 import {
   concerns,
   type Encounter,

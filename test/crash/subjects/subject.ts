@@ -6,7 +6,7 @@
 import type { Dice } from '../../support/dice.ts';
 import type { Client } from '../asking.ts';
 import type { Life, Listening } from '../home.ts';
-import type { Operation } from '../weather/plan.ts';
+import type { Operation } from '../injected-faults/plan.ts';
 
 /** What may be wrong; each is a figure of the report. */
 export const wrongs = {

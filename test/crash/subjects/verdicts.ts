@@ -6,10 +6,10 @@
 import { basename } from 'node:path';
 import type { Dice } from '../../support/dice.ts';
 import type { CrashHome } from '../home.ts';
+import type { Operation } from '../injected-faults/plan.ts';
 import { type KeptRecord, keptRecords } from '../kept-records.ts';
 import { PaperServer } from '../paper-server.ts';
 import type { Shipped } from '../shipped.ts';
-import type { Operation } from '../weather/plan.ts';
 import { concerns, type Encounter, replacements, type Subject, type Violation } from './subject.ts';
 
 type Era = 'legacy' | 'modern';

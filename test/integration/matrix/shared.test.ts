@@ -97,7 +97,7 @@ describe.each(serverKinds.map((server) => [server.title, server] as const))(
       }
     });
 
-    it('tells those who watch a resource that it was updated, and nobody else', async () => {
+    it('notifies only those who watch a resource that it was updated', async () => {
       await using one = await connectSdk1(door());
       await using other = await connectSdk2(door(), 'modern');
       await using third = await connectSdk2(door(), 'legacy');

@@ -109,7 +109,7 @@ async function showCounter(bench: Bench, restart: Restart): Promise<void> {
 }
 
 const refusedDurable = caseOf(
-  'durable records that the disk refuses are rejected, and read as what is there',
+  'durable records that the disk refuses are rejected, and read as what is there #durable',
   async (bench) => {
     const records = open.records(bench, 'durable');
     const version = await records.put('key', 'old');

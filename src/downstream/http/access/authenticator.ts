@@ -1,13 +1,12 @@
-// Who asks? An authenticator is given what a request showed as its credential, and answers with the
-// principal whose credential it is, or with the challenge that the client is answered with. It may
-// answer at once, or with a promise (a signature whose key must be fetched first, a token that
-// another service knows). There are two today: the access tokens (tokens.ts), and the one below for
-// a front without authentication.
+// Authentication of HTTP requests. An authenticator gets the credential of a request, and returns
+// its principal, or the challenge for the client. It may return a promise (for a signature whose
+// key must be fetched first, or a token that another service checks). There are two today: the
+// access tokens (tokens.ts), and the one below for a front without authentication.
 
 import type { IncomingMessage } from 'node:http';
 import { localUser, type Principal } from '../../../policy/principal.ts';
 
-/** What a request shows of its sender; nothing else of it is known to an authenticator. */
+/** What an authenticator gets of a request; it sees nothing else. */
 export interface Credential {
   /** The bearer token; empty if something else was sent as a credential, undefined if nothing was. */
   readonly token: string | undefined;
@@ -15,7 +14,7 @@ export interface Credential {
   readonly remoteAddress: string | undefined;
 }
 
-/** Why a request is refused, as the client is told. */
+/** Why a request is refused, for the client. */
 export interface Challenge {
   readonly status: 401 | 403;
   readonly message: string;
@@ -30,7 +29,7 @@ export type Authentication =
 export interface Authenticator {
   /**
    * A failure of the authenticator itself (it throws, rejects or does not answer in time) is
-   * answered with 503, and counted as a defect; it never lets anybody in.
+   * answered with 503, and counted as an internal error; it never grants access.
    */
   authenticate(credential: Credential): Authentication | Promise<Authentication>;
 }
@@ -42,7 +41,7 @@ export const everyoneIsLocal: Authenticator = {
 
 const local: Authentication = { principal: localUser };
 
-/** What is asked of a client that showed no token, or one that is not valid. */
+/** The challenge for a client that sent no token, or an invalid one. */
 export function bearerChallenge(token: string | undefined): Authentication {
   return token === undefined ? tokenMissing : tokenInvalid;
 }

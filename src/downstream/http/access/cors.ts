@@ -1,6 +1,6 @@
-// Answers for pages on the web. A browser lets a page of another origin send JSON here, and read
-// what comes back, only if we say so; we say so to the origins that the operator has listed, and to
-// no others. Credentials of the browser itself (cookies) are never asked for.
+// CORS. A browser lets a page of another origin send JSON here, and read the response, only if we
+// allow it; we allow the origins that the operator has listed, and no others. Credentials of the
+// browser itself (cookies) are never used.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -8,7 +8,7 @@ const shared = ['Mcp-Session-Id', 'WWW-Authenticate'].join(', ');
 const methods = 'GET, POST, DELETE';
 const dayInSeconds = '86400';
 
-/** Lets the origin read the answer. True if it was only asked whether it may send: that is answered. */
+/** Allows the origin to read the response. True if it was a preflight request: that is answered. */
 export function shareWith(origin: string, req: IncomingMessage, res: ServerResponse): boolean {
   res.setHeader('Access-Control-Allow-Origin', origin);
   res.setHeader('Access-Control-Expose-Headers', shared);

@@ -1,10 +1,9 @@
-// May a request that says it is for this host, from that page, be answered at all? A page on the web
-// can make a browser send requests to this machine by giving its own name our address (DNS
-// rebinding). Such a request still carries the page's name as its Host, and the page as its Origin:
-// so the Host must be ours, and an Origin, which only browsers send, must be our own or listed in the
-// config. Another port of this machine is another origin: what a program there serves is not ours.
-// Loopback has many spellings; only those that clients use are taken. This is asked before anything
-// else of every request, on every route.
+// Checks the Host and Origin of a request. A page on the web can make a browser send requests to
+// this machine by giving its own name our address (DNS rebinding). Such a request still has the
+// page's name as its Host, and the page as its Origin: so the Host must be ours, and an Origin,
+// which only browsers send, must be our own or listed in the config. Another port of this machine
+// is another origin: a program there is not ours. Loopback has many spellings; only those that
+// clients use are accepted. This is the first check of every request, on every route.
 
 import { isIP } from 'node:net';
 
@@ -23,7 +22,7 @@ const hostHeader = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/;
 const plainLoopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
 const originHeader = /^https?:\/\/([^/?#@\s]+)$/;
 
-/** Hosts that have passed are remembered, so that each is taken apart only once. */
+/** Accepted hosts are remembered, so that each is parsed only once. */
 const mostRemembered = 64;
 
 export class HostCheck {
@@ -61,7 +60,7 @@ export class HostCheck {
     return `pages of the origin "${origin}" may not use this server: an origin other than this server's own must be listed in "http.allowedOrigins"`;
   }
 
-  /** Is this origin one that the operator has named? Only those may read answers in a browser. */
+  /** Whether the operator has listed this origin. Only those may read responses in a browser. */
   isListed(origin: string): boolean {
     return this.#origins.has(origin.toLowerCase());
   }
@@ -72,7 +71,7 @@ export class HostCheck {
     if (plainLoopback.has(name) || this.#hosts.has(host) || this.#hosts.has(bracketed(name)))
       return true;
     const { host: listened } = this.#rules;
-    // An address cannot be rebound: it is safe where a client really reached us by it.
+    // An address cannot be rebound: it is safe if a client really reached us by it.
     const isEverywhere = listened === '0.0.0.0' || listened === '::';
     return name === (isEverywhere ? ownAddress?.replace(/^::ffff:/, '') : listened.toLowerCase());
   }

@@ -1,7 +1,7 @@
-// Where to listen: the address as it is written in the config, whether only this machine can reach
-// it, and what to say when it cannot be had. A front without authentication is for this machine
-// alone; that is decided here, before a socket exists, and once more from the address the system
-// really gave us.
+// The address to listen on: how it is written in the config, whether only this machine can reach
+// it, and the messages when listening fails. A front without authentication is for this machine
+// only; that is checked here, before a socket exists, and once more with the address that the
+// system really gave us.
 
 import { isIP } from 'node:net';
 import { errnoOf } from '../../../kernel/errno.ts';
@@ -38,7 +38,7 @@ const loopbackOf: ReadonlyMap<string, string> = new Map([
   ['::', '::1'],
 ]);
 
-/** Where a client on this machine finds it: an address that stands for all is reached as loopback. */
+/** Where a client on this machine finds it: a wildcard address is reached as loopback. */
 export function urlOf(address: ListenAddress): string {
   const host = loopbackOf.get(address.host) ?? address.host;
   return `http://${addressText({ host, port: address.port })}/mcp`;

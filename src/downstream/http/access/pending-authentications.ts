@@ -1,14 +1,14 @@
-// Requests whose principal is not known yet, because the authenticator answers later. Nothing of such
-// a request is read, invited or served meanwhile: its body waits in its connection. Only so many wait
-// at a time, each only for so long; a client that goes away meanwhile is served nothing, and nothing
-// of its request is kept. Its place is given back when the authenticator has answered or its time is
-// over, so that the work that clients can cause there is bounded whether they wait for it or not.
+// Requests that wait for an asynchronous authenticator. Meanwhile nothing of such a request is read
+// or served: its body waits in its connection. The number of waiting requests and their time are
+// bounded; a client that disconnects meanwhile gets no service, and nothing of its request is kept.
+// Its place is released when the authenticator has answered or its time is over, so that the work
+// that clients can cause there is bounded whether they wait for it or not.
 
 import type { ServerResponse } from 'node:http';
 import type { Edge } from '../http-context.ts';
 import type { Authentication } from './authenticator.ts';
 
-/** Who is told of the answer, or that there is none; neither if the client is gone. */
+/** Receives the answer, or that there is none; neither if the client has disconnected. */
 export interface AuthenticationListener {
   answered(found: Authentication): void;
   failed(error: unknown): void;
@@ -23,7 +23,10 @@ export class PendingAuthentications {
     this.#edge = edge;
   }
 
-  /** Are all places taken? Told to the operator once, until one request has found room again. */
+  /**
+   * Whether all places are taken. Reported to the operator once, until a request has found room
+   * again.
+   */
   get isFull(): boolean {
     const { limits, report } = this.#edge;
     const isFull = this.#count >= limits.authentications;
@@ -55,12 +58,15 @@ export class PendingAuthentications {
   }
 }
 
-/** In a scope of its own: a promise that never settles keeps what its listeners can reach. */
+/** In a scope of its own: a promise that never settles keeps alive what its listeners reference. */
 function follow(answer: Promise<Authentication>, pending: Pending): void {
   answer.then((found) => pending.answered(found)).catch((error: unknown) => pending.failed(error));
 }
 
-/** One request that waits; it lets go of the request as soon as it is over, or the client gone. */
+/**
+ * One waiting request; it releases the request as soon as it has ended, or the client has
+ * disconnected.
+ */
 class Pending implements AuthenticationListener {
   deadline: Disposable | undefined;
   #res: ServerResponse | undefined;
@@ -83,12 +89,13 @@ class Pending implements AuthenticationListener {
     this.#end()?.failed(error);
   }
 
-  /** The listener, if it is still to be told. */
+  /** The listener, if it has not been notified yet. */
   #end(): AuthenticationListener | undefined {
     this.#over?.();
     this.#over = undefined;
     this.deadline?.[Symbol.dispose]();
-    // A response that waits behind another on its connection does not hear that this is closed.
+    // A response that waits behind another on its connection is not notified when the connection
+    // closes.
     const isGone = this.#res?.req.socket.destroyed ?? true;
     const listener = this.#listener;
     this.#letGo();

@@ -1,6 +1,6 @@
-// Who holds a port that we wanted. Only another gateway of this program can be recognised: it says who it
-// is at /healthz, to everybody on this machine. Anything else, and anything that answers too late, is
-// another program.
+// Finds out who uses a port that we wanted. Only another gateway of this program can be recognised:
+// it identifies itself at /healthz. Anything else, and anything that answers too late, is another
+// program.
 
 import { get } from 'node:http';
 import type { Clock } from '../../../kernel/clock.ts';
@@ -13,7 +13,7 @@ export interface PortHolder {
 const longestWaitMs = 1_000;
 const mostBytes = 1_024;
 
-/** The gateway that listens there; undefined if it is another program or cannot be told. */
+/** The gateway that listens there; undefined if it is another program or unknown. */
 export function portHolder(
   address: ListenAddress,
   name: string,

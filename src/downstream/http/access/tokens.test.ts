@@ -30,7 +30,7 @@ function changed(kept: Records, by: Partial<Records>): Records {
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 describe('the tokens', () => {
-  it('begin with one for the local user, whose secret is told once', async () => {
+  it('begin with one for the local user, whose secret is shown once', async () => {
     const kept = tokenRecords();
     const first = await openTokens(kept, clock);
     expect(first.secret).toMatch(/^hf_[A-Za-z0-9_-]{43}$/);
@@ -182,7 +182,7 @@ describe('the tokens', () => {
       expect((await openTokens(tokenRecords(), clock)).isKept).toBe(true);
     });
 
-    it('are kept as soon as it takes them', async () => {
+    it('are kept as soon as it takes them #durable', async () => {
       const clock = manualClock();
       const { kept, refused, state } = refusing();
       const { secret = '' } = await openTokens(refused, clock);

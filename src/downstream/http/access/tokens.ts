@@ -1,13 +1,15 @@
-// Access tokens: a secret that its holder sends with every request, and a record of it that cannot
-// be turned back into the secret. The secret is made of 32 random bytes and shown once; what is kept
-// is its SHA-256. What comes in is compared hash to hash, and after that, while we run, with what was
-// found good before; both in a time that says nothing. The first start makes a token for the local
-// user; a token with a role is another record of the same kind. Where a record cannot be read, no other
-// token is made, which would lock its holder out without a word: the store says what to do about it, and as
-// soon as the record can be read again its token is good. A first token that the disk refuses is good all
-// the same while we run, whoever shows it says that it is not kept, and we go on trying to keep it.
+// Access tokens: a secret that its holder sends with every request, and a record from which the
+// secret cannot be computed. The secret has 32 random bytes and is shown once; its SHA-256 is
+// stored. An incoming secret is compared by its hash, and later, while we run, with secrets that
+// were verified before; both in constant time. The first start creates a token for the local user;
+// a token with a role is another record of the same kind. If a record cannot be read, no other
+// token is created, because that would silently lock its holder out: the store reports what to do,
+// and as soon as the record can be read again its token is valid. A first token that the disk
+// refuses is valid while we run; the page that shows it says that it is not stored, and storing it
+// is tried again.
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { backoffMs } from '../../../kernel/backoff.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { localUser, type Principal } from '../../../policy/principal.ts';
 import type { Records } from '../../../store/contract/records.ts';
@@ -15,7 +17,7 @@ import { StoreError } from '../../../store/store-error.ts';
 import { type Authentication, type Authenticator, bearerChallenge } from './authenticator.ts';
 
 export interface Tokens {
-  /** Whose token this is; undefined if it is nobody's, or its time is over. */
+  /** The principal of this token; undefined if it is not valid, or has expired. */
   verify(bearer: string): Principal | undefined;
 }
 
@@ -29,7 +31,7 @@ export function tokenAuthenticator(tokens: Tokens): Authenticator {
   };
 }
 
-/** What is kept of a token, under its id. */
+/** The stored record of a token, under its id. */
 export interface TokenRecord {
   readonly id: string;
   /** SHA-256 of the secret, in hexadecimal digits. */
@@ -43,22 +45,27 @@ export interface TokenRecord {
 
 export interface OpenedTokens {
   readonly tokens: Tokens;
-  /** The secret of the token that this start made: to be shown now, or never. */
+  /** The secret of the token that this start created: it can be shown only now. */
   readonly secret: string | undefined;
-  /** Is that token kept, so that it is good after a restart, too? */
+  /** Whether that token is stored, so that it is valid after a restart, too. */
   readonly isKept: boolean;
 }
 
 /** The id of the local user's own token. */
 const localId = 'local';
 
-/** Reads what is kept, durably, and makes the first token if there never was one. */
+/** Reads the stored tokens, and creates the first one if there never was one. */
 export async function openTokens(records: Records, clock: Clock): Promise<OpenedTokens> {
   const known = await tokensIn(records);
   const isWhole = await records.isWhole();
   if (known.length > 0 || !isWhole) {
     const tokens = new KeptTokens(known, clock);
-    if (!isWhole) keepReading(records, clock, tokens, firstPauseMs);
+    // Until everything has been read: what comes back is accepted from then on.
+    const readAgain = async () => {
+      tokens.know(await tokensIn(records));
+      return records.isWhole();
+    };
+    if (!isWhole) keepTrying(clock, readAgain);
     return { tokens, secret: undefined, isKept: true };
   }
   const secret = `hf_${randomBytes(32).toString('base64url')}`;
@@ -72,9 +79,11 @@ export async function openTokens(records: Records, clock: Clock): Promise<Opened
   };
   const tokens = new KeptTokens([record], clock);
   const kept = await keep(records, record);
-  if (kept === 'refused') keepWriting(records, clock, record, firstPauseMs);
+  // Until it is stored, or another has its place: then this one is valid as long as we run.
+  const keepAgain = async () => (await keep(records, record)) !== 'refused';
+  if (kept === 'refused') keepTrying(clock, keepAgain);
   if (kept !== 'taken') return { tokens, secret, isKept: kept === 'kept' };
-  // Another process has made the first token meanwhile: that one counts.
+  // Another process has created the first token meanwhile: that one counts.
   tokens.know(await tokensIn(records));
   return { tokens, secret: undefined, isKept: true };
 }
@@ -86,7 +95,8 @@ async function keep(records: Records, record: TokenRecord): Promise<'kept' | 'ta
     if (put.isPut) return 'kept';
     const there = put.entry?.value;
     if (!isTokenRecord(there) || there.hash !== record.hash) return 'taken';
-    // Ours is there from an attempt that was refused in its last step: it may not outlive a power cut yet.
+    // Ours is there from an attempt that failed in its last step: it may not survive a power cut
+    // yet.
     await records.put(record.id, record);
     return 'kept';
   } catch (error) {
@@ -95,33 +105,20 @@ async function keep(records: Records, record: TokenRecord): Promise<'kept' | 'ta
   }
 }
 
-/** Until it is kept, or another has its place: then this one is good as long as we run. */
-function keepWriting(records: Records, clock: Clock, record: TokenRecord, pauseMs: number): void {
-  const write = async () => {
-    if ((await keep(records, record)) !== 'refused') return;
-    keepWriting(records, clock, record, Math.min(longestPauseMs, 2 * pauseMs));
+const pause = { firstMs: 1_000, longestMs: 60_000 };
+
+/** Later each time, until it is done. */
+function keepTrying(clock: Clock, isDone: () => Promise<boolean>, attempts = 0): void {
+  const attempt = async () => {
+    if (!(await isDone())) keepTrying(clock, isDone, attempts + 1);
   };
   // A store that was closed meanwhile rejects: then there is nothing more to be done.
-  clock.after(pauseMs, () => void write().catch(() => {}), true);
+  clock.after(backoffMs(pause, attempts), () => void attempt().catch(() => {}), true);
 }
 
 async function tokensIn(records: Records): Promise<readonly TokenRecord[]> {
   const entries = await records.entries();
   return entries.map(({ value }) => value).filter(isTokenRecord);
-}
-
-const firstPauseMs = 1_000;
-const longestPauseMs = 60_000;
-
-/** Until everything has been read: what comes back is accepted from then on. */
-function keepReading(records: Records, clock: Clock, tokens: KeptTokens, pauseMs: number): void {
-  const read = async () => {
-    tokens.know(await tokensIn(records));
-    if (await records.isWhole()) return;
-    keepReading(records, clock, tokens, Math.min(longestPauseMs, 2 * pauseMs));
-  };
-  // A store that was closed meanwhile rejects: then nobody needs its tokens any more.
-  clock.after(pauseMs, () => void read().catch(() => {}), true);
 }
 
 interface Known {
@@ -133,7 +130,7 @@ interface Known {
 /** A secret that was verified, as bytes. */
 interface Remembered {
   readonly secret: Buffer;
-  /** Where a secret that comes in is put to be compared with it. */
+  /** The buffer for an incoming secret to compare with it. */
   readonly guess: Buffer;
   readonly known: Known;
 }
@@ -168,7 +165,9 @@ class KeptTokens implements Tokens {
     return known.principal;
   }
 
-  /** Compares with secrets that were verified before, in a time that depends on their length alone. */
+  /**
+   * Compares with secrets that were verified before, in a time that depends only on their length.
+   */
   #recall(bearer: string): Known | undefined {
     const bytes = Buffer.byteLength(bearer);
     let found: Known | undefined;
@@ -180,7 +179,7 @@ class KeptTokens implements Tokens {
     return found;
   }
 
-  /** Compares hashes with all of them: which one it is, or how near it came, takes no other time. */
+  /** Compares with all hashes: the time does not depend on which one matches, or how closely. */
   #search(bearer: string): Known | undefined {
     const digest = hash('sha256', bearer, 'buffer');
     let found: Known | undefined;

@@ -46,7 +46,7 @@ describe('the era of a message', () => {
     expect(judge(body, { 'mcp-protocol-version': '2025-06-18' })).toEqual({ kind: 'legacy' });
   });
 
-  it('is modern even for a handshake whose envelope is beyond doubt', () => {
+  it('is modern even for an initialize with a valid envelope', () => {
     expect(judge(request('initialize'), said('initialize'))).toEqual({ kind: 'modern' });
   });
 

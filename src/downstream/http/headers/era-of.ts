@@ -1,7 +1,7 @@
-// To which era does a message belong that came by POST? The body decides: an envelope makes it
-// modern, its absence legacy. Headers never change that; where they contradict it, the message is
-// refused. Only a notification without an envelope goes by its header, since modern ones need none.
-// A closed union comes out, and nothing is done here.
+// Decides the era of a message that came by POST. The body decides: an envelope makes it modern,
+// its absence legacy. Headers never change that; where they contradict it, the message is refused.
+// Only a notification without an envelope goes by its header, because modern ones need none. The
+// result is a closed union, and nothing is done here.
 
 import { modernVersion } from '../../../wire/eras.ts';
 import type { ErrorToSend } from '../../../wire/frames.ts';
@@ -20,7 +20,7 @@ const legacy: EraVerdict = { kind: 'legacy' };
 export function eraOf(message: Message, headers: Headers): EraVerdict {
   if (message.kind === 'result' || message.kind === 'error') return legacy;
   const verdict = judgeEnvelope(message);
-  // A handshake of the legacy era is one, unless its envelope is beyond doubt.
+  // A legacy `initialize` is legacy, unless it has a valid envelope.
   const isHandshake = message.kind === 'request' && message.method === 'initialize';
   if (isHandshake && verdict.kind !== 'modern') return handshake(headers);
   switch (verdict.kind) {

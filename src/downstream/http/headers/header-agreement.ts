@@ -1,21 +1,22 @@
-// A modern request says the main things twice: in its body, and in headers for those who route
-// without reading bodies. If the two disagree, somebody between has been told another thing than we
-// would do, so the request is refused. The body decides what the request is; headers only confirm.
+// Compares the headers of a modern request with its body. It states the main things twice: in its
+// body, and in headers for proxies that do not read bodies. If the two disagree, a proxy has
+// decided by something else than we would execute, so the request is refused. The body decides what
+// the request is; headers only confirm it.
 
 import { ownValue } from '../../../kernel/own-value.ts';
 import { textOf } from '../../../wire/decode.ts';
 import type { EnvelopeKey } from '../../../wire/envelope-keys.ts';
 import { modernVersion, rpcCodes } from '../../../wire/eras.ts';
 import type { ErrorToSend } from '../../../wire/frames.ts';
+import { mirroredValue } from '../../../wire/mirrored-headers.ts';
 import type { Message } from '../../../wire/scan.ts';
 import { type Span, spells } from '../../../wire/span.ts';
 import type { EnvelopeVerdict } from '../../clients/modern-envelope.ts';
-import { mirroredValue } from './mirrored-value.ts';
 
 /** The headers of a request as Node has them: names in lower case. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Which member of the params the header `Mcp-Name` mirrors, for the methods that have one. */
+/** Which member of the params the header `Mcp-Name` repeats, for the methods that have one. */
 const nameSources: Readonly<Record<string, EnvelopeKey>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -26,8 +27,9 @@ const nameSources: Readonly<Record<string, EnvelopeKey>> = {
 };
 
 /**
- * Why a message with a sound envelope is refused, if it is. What is sent must agree; only requests
- * must send it. A revision that is not served is told only to those whose headers agree about it.
+ * Why a message with a valid envelope is refused, if it is. Headers that are sent must agree; only
+ * requests must send them. An unsupported version is reported only to clients whose headers agree
+ * about it.
  */
 export function headerRefusal(
   message: Message,
@@ -70,7 +72,7 @@ function nameRefusal(
   return mismatch('Mcp-Name', header, `params.${source} of the body is ${JSON.stringify(text)}`);
 }
 
-/** Nearly always: neither side is encoded, and both are the same letters. */
+/** The usual case: neither side is encoded, and both are the same characters. */
 function isPlainly(header: string, bytes: Buffer, span: Span): boolean {
   if (header.startsWith('=?') || header.includes('\\')) return false;
   return spells(bytes, span.start + 1, span.end - 1, header);

@@ -1,19 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { markedSchema as schema } from '../../../../test/support/marked-schema.ts';
 import { scanMessage } from '../../../wire/scan.ts';
 import { WireError } from '../../../wire/wire-error.ts';
-import { marksIn, paramRefusal } from './param-agreement.ts';
-
-const schema = {
-  type: 'object',
-  properties: {
-    tenant: { type: 'string', 'x-mcp-header': 'Tenant-Id' },
-    limit: { type: 'integer', 'x-mcp-header': 'Limit' },
-    dry: { type: 'boolean', 'x-mcp-header': 'Dry' },
-    where: { type: 'object', properties: { id: { type: 'string', 'x-mcp-header': 'Where' } } },
-    note: { type: 'string' },
-    list: { type: 'array', items: { type: 'string', 'x-mcp-header': 'Never' } },
-  },
-};
+import { paramRefusal } from './param-agreement.ts';
 
 const raw = (args: string) =>
   scanMessage(
@@ -89,30 +78,5 @@ describe('the headers of arguments', () => {
   it('find a key that is written with escapes', () => {
     const message = raw('{"t\\u0065nant":"a"}');
     expect(paramRefusal(message, schema, {})).toMatchObject({ code: -32020 });
-  });
-});
-
-describe('the marks of a schema', () => {
-  it('are found along properties only, once per schema', () => {
-    const names = marksIn(schema).map(({ name }) => name);
-    expect(names).toEqual(['Tenant-Id', 'Limit', 'Dry', 'Where']);
-    expect(marksIn(schema)).toBe(marksIn(schema));
-  });
-
-  it.each([undefined, null, 1, 'x', [], {}, { properties: 5 }, { 'x-mcp-header': 'Root' }])(
-    'are none in %j',
-    (odd) => {
-      expect(marksIn(odd)).toEqual([]);
-    },
-  );
-
-  it.each(['a b', 'a:b', 'a\r\nEvil: 1', '', 'é'])('leave out a name no header has: %j', (name) => {
-    expect(marksIn({ properties: { x: { 'x-mcp-header': name } } })).toEqual([]);
-  });
-
-  it('are not looked for without end', () => {
-    const loop: Record<string, unknown> = {};
-    loop['properties'] = { again: loop };
-    expect(marksIn(loop)).toEqual([]);
   });
 });

@@ -1,30 +1,17 @@
-// The arguments that a tool's schema marks with `x-mcp-header` are mirrored in headers as well
-// (`Mcp-Param-NAME`), and must agree like the rest. Most schemas mark nothing: what a schema marks
-// is found once per schema object, and without a mark the arguments are never looked into. Where
-// they are, they are read where they stand, and held to the rule that no key stands twice: a header
-// could agree with the one and the server use the other.
+// Compares the `Mcp-Param-NAME` headers with the arguments that a tool's schema marks with
+// `x-mcp-header`; they must agree like the other headers. Most schemas mark nothing: the marks are
+// found once per schema object, and without a mark the arguments are never read. Otherwise they are
+// read at their positions, and duplicate keys are refused: a header could agree with one and the
+// server use the other.
 
 import { ownValue } from '../../../kernel/own-value.ts';
 import { textOf } from '../../../wire/decode.ts';
 import type { ErrorToSend } from '../../../wire/frames.ts';
+import { type HeaderMark, marksIn, mirroredValue } from '../../../wire/mirrored-headers.ts';
 import { objectAt } from '../../../wire/parts.ts';
 import type { Message } from '../../../wire/scan.ts';
 import { type Member, memberKey, type Span } from '../../../wire/span.ts';
 import { type Headers, mismatch, missing } from './header-agreement.ts';
-import { mirroredValue } from './mirrored-value.ts';
-
-/** One argument that is mirrored. */
-export interface Mark {
-  readonly path: readonly string[];
-  /** As the schema spells it. */
-  readonly name: string;
-}
-
-const headerToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const maxDepth = 16;
-const nothing: readonly Mark[] = [];
-/** As long as the schema. */
-const known = new WeakMap<object, readonly Mark[]>();
 
 /** Why a `tools/call` is refused for the headers of its arguments, if it is. Throws a WireError. */
 export function paramRefusal(
@@ -42,33 +29,6 @@ export function paramRefusal(
     if (refusal !== undefined) return refusal;
   }
   return undefined;
-}
-
-/** What a schema marks, by the chain of `properties` that leads there. */
-export function marksIn(schema: unknown): readonly Mark[] {
-  if (!isRecord(schema)) return nothing;
-  let marks = known.get(schema);
-  if (marks === undefined) {
-    const found: Mark[] = [];
-    collect(schema, [], found);
-    marks = found.length === 0 ? nothing : found;
-    known.set(schema, marks);
-  }
-  return marks;
-}
-
-function collect(schema: unknown, path: readonly string[], marks: Mark[]): void {
-  if (!isRecord(schema) || path.length > maxDepth) return;
-  const name = schema['x-mcp-header'];
-  if (typeof name === 'string' && headerToken.test(name) && path.length > 0) {
-    marks.push({ path, name });
-    return;
-  }
-  const { properties } = schema;
-  if (!isRecord(properties)) return;
-  for (const [key, property] of Object.entries(properties)) {
-    collect(property, [...path, key], marks);
-  }
 }
 
 interface Scalar {
@@ -91,7 +51,11 @@ function scalarAt(bytes: Buffer, args: Span, path: readonly string[]): Scalar | 
   return isNumber || token === 'true' || token === 'false' ? { text: token, isNumber } : undefined;
 }
 
-function markRefusal({ name }: Mark, scalar: Scalar, headers: Headers): ErrorToSend | undefined {
+function markRefusal(
+  { name }: HeaderMark,
+  scalar: Scalar,
+  headers: Headers,
+): ErrorToSend | undefined {
   const title = `Mcp-Param-${name}`;
   const header = ownValue(headers, title.toLowerCase());
   if (typeof header !== 'string') return missing(title, scalar.text);
@@ -106,8 +70,4 @@ function isSame(header: string, token: string): boolean {
   if (!/^-?\d+(\.\d+)?$/.test(header)) return false;
   const number = Number(token);
   return Number(header) === number && Math.abs(number) <= Number.MAX_SAFE_INTEGER;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

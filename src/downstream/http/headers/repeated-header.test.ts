@@ -11,7 +11,7 @@ describe('a header that means something only once', () => {
     },
   );
 
-  it('is told from others of the same length', () => {
+  it('is distinguished from others of the same length', () => {
     expect(repeatedHeader(['From', 'a', 'From', 'b', 'Host', 'c'])).toBeUndefined();
   });
 });

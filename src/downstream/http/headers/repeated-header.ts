@@ -1,6 +1,6 @@
-// A head that can be read in two ways: Node takes the first of two Host, Content-Type or Authorization
-// headers, and whoever stands in front of us may have judged by the other. Most other headers are
-// joined when they are repeated, and then mean nothing that anyone would accept.
+// Finds repeated headers that make a head ambiguous: Node uses the first of two Host, Content-Type
+// or Authorization headers, and a proxy in front of us may have used the other. Most other headers
+// are joined when they are repeated, and are then invalid.
 
 const single: ReadonlySet<string> = new Set(['host', 'content-type', 'authorization']);
 

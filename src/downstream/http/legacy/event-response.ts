@@ -1,8 +1,7 @@
-// A response as a stream of server-sent events. It shows a sign of life while there is nothing to
-// say, and it is cut when its client does not keep up: what waits to be read is bounded, on each
-// stream and in the whole (outgoing-budget), and a client that reads nothing from one heartbeat to the
-// next is taken for gone. What is on the stream, and whether it can be taken up again elsewhere, is for
-// its owner to know.
+// A response as a stream of server-sent events. It sends heartbeats while there is nothing else,
+// and it is closed when its client does not keep up: waiting data is bounded, for each stream and
+// in total (outgoing-budget), and a client that reads nothing from one heartbeat to the next counts
+// as gone. The owner of the stream knows its content, and whether it can be resumed elsewhere.
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../../kernel/contain.ts';
@@ -24,9 +23,9 @@ const streamHead = [
 const nothing: ReadonlyMap<string, Frame> = new Map();
 
 export class EventStream implements Waiter {
-  /** How what was held is said, once the client keeps up again. */
+  /** Sends what was held back, once the client keeps up again. */
   released: (frame: Frame) => void = (frame) => this.message(frame);
-  /** Has its client spent its share of what may wait? */
+  /** Whether its client has used up its share of waiting data. */
   isSpent = false;
   readonly #res: ServerResponse;
   readonly #edge: Edge;
@@ -39,7 +38,7 @@ export class EventStream implements Waiter {
   #waitingBytes = 0;
   #isOpen = true;
 
-  /** `gone` is told once, when the stream has ended in whatever way. */
+  /** `gone` is called once, when the stream has ended in whatever way. */
   constructor(
     res: ServerResponse,
     edge: Edge,
@@ -51,7 +50,7 @@ export class EventStream implements Waiter {
     this.#gone = gone;
     this.#share = edge.outgoing.share(this);
     res.writeHead(200, more.length === 0 ? streamHead : [...streamHead, ...more]);
-    // The client learns at once that there is a stream; what is said right away goes along with it.
+    // The client sees at once that there is a stream; the first messages are sent with the head.
     res.cork();
     res.flushHeaders();
     queueMicrotask(() => res.uncork());

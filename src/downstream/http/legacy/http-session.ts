@@ -1,11 +1,12 @@
-// One legacy client over HTTP, from its `initialize` to its end. The gateway has a session of its
-// own for it; here are its streams. What belongs to a request goes where that request is answered;
-// everything else goes to exactly one of the streams the client listens on, or waits for one. A
-// session costs little until something is said in it: what it needs for streams is made then.
+// One legacy client over HTTP, from its `initialize` to its end, with its streams; the gateway has
+// its own session object for it. What belongs to a request is sent where that request is answered;
+// everything else is sent on exactly one of the streams the client listens on, or waits for one. A
+// session is cheap until something is sent in it: streams are set up then.
 
 import type { ServerResponse } from 'node:http';
 import type { UsePlace } from '../../../kernel/use-order.ts';
 import type { Principal } from '../../../policy/principal.ts';
+import { primedVersion } from '../../../wire/eras.ts';
 import type { Frame } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
 import type { Outlet, Reply, Session, Underway } from '../../contract.ts';
@@ -14,32 +15,32 @@ import { EventStream } from './event-response.ts';
 import { type ByteBudget, type KeptEvent, KeptEvents } from './kept-events.ts';
 import { eventId, placeOf, Track, type TrackKind, trackName } from './resumable-stream.ts';
 
-/** The answer to `initialize`, as long as it is under way. */
+/** The answer to `initialize`, while it is pending. */
 export interface SessionOpening {
   /** The session has ended before it began. */
   sessionEnded(): void;
 }
 
-/** What a session needs of the table it stands in. */
-export interface House {
+/** What a session needs of the table that contains it. */
+export interface SessionTable {
   readonly budget: ByteBudget;
   /** The session was in use until now. */
   used(session: HttpSession): void;
 }
 
-/** What comes of a client that comes back for the rest of a stream. */
-export type Resumption =
+/** The result for a client that resumes a stream. */
+export type StreamReturn =
   | 'resumed'
-  /** Nothing more comes on it, and nothing was missed. */
+  /** The stream has ended, and nothing was missed. */
   | 'over'
-  /** It never was, or what the client missed is not kept any more. */
+  /** It never existed, or what the client missed is no longer stored. */
   | 'unknown';
 
-/** So many cancelled streams are remembered, so that a client which comes back for one hears that it is over. */
+/**
+ * So many cancelled streams are remembered, so that a client which resumes one learns that it has
+ * ended.
+ */
 const maxAbandoned = 64;
-
-/** The first revision whose clients take an event without data for what it is. */
-const firstPrimed = '2025-11-25';
 
 export class HttpSession implements Outlet {
   readonly id: string;
@@ -49,10 +50,10 @@ export class HttpSession implements Outlet {
   place: UsePlace<HttpSession> | undefined;
   opening: SessionOpening | undefined;
   readonly #edge: Edge;
-  readonly #house: House;
+  readonly #table: SessionTable;
   readonly #session: Session;
   #events: KeptEvents | undefined;
-  /** The tracks that something can still be said on; those listened on newest last. */
+  /** The streams that can still be used; those listened on newest last. */
   #tracks: Map<string, Track> | undefined;
   #listening: Track[] | undefined;
   /** Names of tracks whose requests were cancelled; at most `maxAbandoned`. */
@@ -60,11 +61,11 @@ export class HttpSession implements Outlet {
   #tracksMade = 0;
   #isClosed = false;
 
-  constructor(id: string, principal: Principal, edge: Edge, house: House) {
+  constructor(id: string, principal: Principal, edge: Edge, table: SessionTable) {
     this.id = id;
     this.principal = principal;
     this.#edge = edge;
-    this.#house = house;
+    this.#table = table;
     this.#session = edge.front.openSession(principal, this);
   }
 
@@ -72,16 +73,16 @@ export class HttpSession implements Outlet {
     return this.#session.protocolVersion;
   }
 
-  /** Does its client take an event without data as an invitation to come back? */
+  /** Whether its client treats an event without data as a request to reconnect. */
   get isPrimed(): boolean {
-    return this.protocolVersion !== undefined && this.protocolVersion >= firstPrimed;
+    return this.protocolVersion !== undefined && this.protocolVersion >= primedVersion;
   }
 
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Is anybody there, or anything under way? */
+  /** Whether the client is connected, or anything is running. */
   get isBusy(): boolean {
     const isListening = (this.#listening?.length ?? 0) > 0;
     return isListening || this.opening !== undefined || this.#session.inFlight > 0;
@@ -101,13 +102,13 @@ export class HttpSession implements Outlet {
     return track;
   }
 
-  /** Nothing more will be said on it; what was said can still be asked for. */
+  /** Nothing more will be sent on it; what was sent can still be resumed. */
   finish(track: Track): void {
     this.#tracks?.delete(track.name);
     track.end();
   }
 
-  /** The client has cancelled what was answered there: nobody comes back for it. */
+  /** The client has cancelled what was answered there: it is not resumed. */
   abandon(track: Track): void {
     this.#events?.forget(track.name);
     this.#abandoned ??= new Set();
@@ -137,7 +138,7 @@ export class HttpSession implements Outlet {
   }
 
   /** The client comes back after this event. */
-  resume(res: ServerResponse, lastEventId: string): Resumption {
+  resume(res: ServerResponse, lastEventId: string): StreamReturn {
     const seen = placeOf(lastEventId);
     if (seen === undefined) return 'unknown';
     const missed = this.#keptEvents.after(seen.track, seen.place);
@@ -161,7 +162,7 @@ export class HttpSession implements Outlet {
 
   // --- ending ------------------------------------------------------------------------------
 
-  /** Memory is short: nothing that was said can be asked for again. */
+  /** Memory is short: nothing that was sent can be resumed. */
   forget(): void {
     this.#events?.clear();
   }
@@ -169,7 +170,7 @@ export class HttpSession implements Outlet {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    // What is under way ends with it, and each reply is told.
+    // Running requests end with it, and each reply is notified.
     this.#session.close();
     this.opening?.sessionEnded();
     this.opening = undefined;
@@ -181,7 +182,7 @@ export class HttpSession implements Outlet {
   // --- parts -------------------------------------------------------------------------------
 
   get #keptEvents(): KeptEvents {
-    this.#events ??= new KeptEvents(this.#edge.limits, this.#house.budget);
+    this.#events ??= new KeptEvents(this.#edge.limits, this.#table.budget);
     return this.#events;
   }
 
@@ -222,13 +223,13 @@ export class HttpSession implements Outlet {
     this.#tracks?.delete(track.name);
     const at = this.#listening?.indexOf(track) ?? -1;
     if (at >= 0) this.#listening?.splice(at, 1);
-    this.#house.used(this);
+    this.#table.used(this);
     // What was held for its client waits for the next one.
     for (const [kind, frame] of stream.held) this.send(frame, kind);
   }
 }
 
-/** What was said before, under the ids it was said with. */
+/** Events that were sent before, with their original ids. */
 function repeat(stream: EventStream, missed: readonly KeptEvent[]): void {
   for (const { stream: name = '', place, frame } of missed) {
     stream.repeat(frame, eventId(name, place));

@@ -1,8 +1,8 @@
-// What a legacy session has said lately, kept for a client whose connection broke: it comes back
-// with the id of the last event it saw, and is given what followed on the same stream. What is said
-// while no stream is open waits here too, for the first one that opens. The memory is bounded in
-// number and bytes, counted with what keeping costs; the oldest goes first, but the newest message is
-// always kept, whatever its size, because it may be the answer somebody comes back for. All sessions
+// The recent events of a legacy session, stored for a client whose connection broke: it reconnects
+// with the id of the last event it saw, and gets what followed on the same stream. Messages without
+// an open stream wait here too, for the first one that opens. The memory is bounded in number and
+// bytes, including overhead; the oldest is dropped first, but the newest message is always kept,
+// whatever its size, because it may be the answer that the client reconnects for. All sessions
 // share one budget of bytes.
 
 import type { Frame } from '../../../wire/frames.ts';
@@ -106,7 +106,7 @@ export class KeptEvents {
     return waiting.map(({ frame }) => frame);
   }
 
-  /** Nobody comes back for what was said on this stream. */
+  /** This stream is not resumed any more. */
   forget(stream: string): void {
     for (const slot of this.#slots) if (slot.stream === stream) this.#count(-slot.bytes);
     this.#slots = this.#slots.filter((slot) => slot.stream !== stream);

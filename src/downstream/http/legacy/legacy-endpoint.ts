@@ -1,12 +1,12 @@
-// The legacy era at /mcp: `initialize` opens a session and everything after it names the session in
-// a header. A POST brings messages of the client, a GET opens a stream for what the server says
-// unasked or takes a broken one up again, a DELETE ends the session. The revision 2025-03-26 alone
-// may send several messages as a batch.
+// The legacy era at /mcp: `initialize` opens a session and every later request names the session in
+// a header. A POST has messages of the client, a GET opens a stream for unsolicited messages or
+// resumes a broken one, a DELETE ends the session. Only the version 2025-03-26 may send several
+// messages as a batch.
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../../kernel/contain.ts';
 import type { Principal } from '../../../policy/principal.ts';
-import { legacyVersions, rpcCodes } from '../../../wire/eras.ts';
+import { batchVersion, legacyVersions, rpcCodes } from '../../../wire/eras.ts';
 import { type ErrorToSend, errorFrame, idText } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
 import { judgeEnvelope } from '../../clients/modern-envelope.ts';
@@ -21,7 +21,6 @@ import type { HttpSession } from './http-session.ts';
 import { ElementReply, LegacyReply, OpeningReply, sessionGone } from './legacy-reply.ts';
 import type { Sessions } from './sessions.ts';
 
-const batchRevision = '2025-03-26';
 const known: ReadonlySet<string> = new Set(legacyVersions);
 
 export class LegacyEndpoint {
@@ -60,7 +59,7 @@ export class LegacyEndpoint {
     if (refusal !== undefined) return refuseRpc(res, 400, refusal);
     const session = this.#sessionOf(context);
     if (session === undefined) return;
-    if (session.protocolVersion !== batchRevision) return refuseRpc(res, 400, noBatches);
+    if (session.protocolVersion !== batchVersion) return refuseRpc(res, 400, noBatches);
     const requests = messages.filter(({ kind }) => kind === 'request').length;
     if (requests === 0) {
       for (const message of messages) this.#oneOfBatch(session, message, undefined);
@@ -77,7 +76,7 @@ export class LegacyEndpoint {
     });
   }
 
-  /** An error that nobody expected costs this one message: the others of the batch are answered. */
+  /** An unexpected error costs this one message: the others of the batch are answered. */
   #oneOfBatch(session: HttpSession, message: Message, reply: Reply | undefined) {
     const own = reply && new ElementReply(reply);
     let underway: Underway | undefined;
@@ -93,7 +92,7 @@ export class LegacyEndpoint {
     return underway;
   }
 
-  /** A stream for what the server says unasked, or the rest of one that broke. */
+  /** A stream for unsolicited messages, or the rest of a broken one. */
   get(context: RequestContext): void {
     const { req, res } = context;
     if (isModernVersion(req.headers['mcp-protocol-version'])) return onlyPost(res);
@@ -106,7 +105,8 @@ export class LegacyEndpoint {
     if (typeof lastEventId !== 'string') return session.listen(res);
     const resumption = session.resume(res, lastEventId);
     if (resumption === 'unknown') return refuseRpc(res, 400, eventGone);
-    // A stream that ended at once would bring the client back again and again; by this it stays away.
+    // A stream that ended at once would make the client reconnect again and again; this prevents
+    // it.
     if (resumption === 'over') refuseHttp(res, 405, streamOver, ['Allow', 'POST, DELETE']);
   }
 
@@ -176,18 +176,16 @@ function onlyPost(res: ServerResponse): void {
   refuseHttp(res, 405, 'Method Not Allowed: this revision has only POST', ['Allow', 'POST']);
 }
 
-const streamOver = 'Method Not Allowed: this stream is over, and nothing more comes on it';
+const streamOver = 'Method Not Allowed: this stream has ended';
 const retryLater = ['Retry-After', '5'];
-const noBatches = invalid(
-  `only the revision ${batchRevision} has batches; send each message alone`,
-);
+const noBatches = invalid(`only the revision ${batchVersion} has batches; send each message alone`);
 const alreadyOpen = invalid(
   'the session has been initialized; leave out Mcp-Session-Id for another',
 );
-const sessionMissing = invalid('the header Mcp-Session-Id is missing; initialize gives it out');
-const eventGone = invalid(
-  'the event in Last-Event-ID is not known any more; send the request again',
+const sessionMissing = invalid(
+  'the header Mcp-Session-Id is missing; the response to initialize has it',
 );
+const eventGone = invalid('the event in Last-Event-ID is no longer stored; send the request again');
 
 function unknownVersion(version: string): ErrorToSend {
   return invalid(`MCP-Protocol-Version ${version} is not one of ${legacyVersions.join(', ')}`);

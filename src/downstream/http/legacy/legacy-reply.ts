@@ -1,15 +1,15 @@
-// Where what came by one legacy POST is answered: one request, or all the requests of a batch. It is
-// plain JSON if the answers are the first thing to come, and a stream of events as soon as something
-// comes before them or they take long. Unlike in the modern era a connection that breaks cancels
-// nothing: on a stream the client comes back for the rest, with the id of the last event it saw.
-// That is why a request that takes longer than a moment becomes a stream before there is anything
-// to say, for clients that understand it.
+// The response to one legacy POST: one request, or all the requests of a batch. It is plain JSON if
+// the answers come first, and a stream of events as soon as something comes before them or they
+// take long. Unlike in the modern era a broken connection cancels nothing: the client resumes the
+// stream, with the id of the last event it saw. That is why a request that takes longer than a
+// moment becomes a stream before there is anything to send, for clients that support it.
 
 import type { ServerResponse } from 'node:http';
 import { contain } from '../../../kernel/contain.ts';
+import { rpcCodes } from '../../../wire/eras.ts';
 import type { Frame } from '../../../wire/frames.ts';
 import type { Reply, Underway } from '../../contract.ts';
-import { accept, answerJson, type HeaderList, refuseRpc, sessionNotFoundCode } from '../answers.ts';
+import { accept, answerJson, type HeaderList, refuseRpc } from '../answers.ts';
 import type { Edge } from '../http-context.ts';
 import type { HttpSession, SessionOpening } from './http-session.ts';
 import type { Track } from './resumable-stream.ts';
@@ -38,7 +38,7 @@ export class LegacyReply implements Reply {
     this.#left = parts.expected;
   }
 
-  /** Everything has been handed to the gateway; some of it may be answered already. */
+  /** Everything has been passed to the gateway; some of it may be answered already. */
   taken(underway: Underway | undefined): void {
     this.#underway = underway;
     const { edge, session, readsEvents } = this.#parts;
@@ -68,7 +68,7 @@ export class LegacyReply implements Reply {
     if (this.#left === 0) this.#finish();
   }
 
-  /** The client has cancelled a request, or its session has ended: nobody waits for its answer. */
+  /** The client has cancelled a request, or its session has ended: the answer is not needed. */
   withdrawn(): void {
     if (this.#left === 0) return;
     if (this.#parts.session.isClosed) return this.#sessionEnded();
@@ -77,7 +77,7 @@ export class LegacyReply implements Reply {
     if (this.#left === 0) this.#finish();
   }
 
-  /** The client does not read what it asked for: the servers are told that nobody waits. */
+  /** The client does not read the response: its requests are cancelled. */
   #giveUp(): void {
     this.#underway?.cancel();
   }
@@ -89,7 +89,7 @@ export class LegacyReply implements Reply {
     if (this.#track === undefined && !res.closed) refuseRpc(res, 404, sessionGone);
   }
 
-  /** The stream of this reply. A client that is gone before it began can never come back to it. */
+  /** The stream of this reply. A client that disconnected before it began cannot resume it. */
   #stream(): Track | undefined {
     if (this.#track !== undefined) return this.#track;
     this.#patience?.[Symbol.dispose]();
@@ -169,7 +169,7 @@ export class OpeningReply implements Reply, SessionOpening {
     );
   }
 
-  /** Nothing belongs to a handshake; what is said during it is for the session. */
+  /** No message belongs to the handshake; messages during it are for the session. */
   send(frame: Frame, kind?: string): void {
     this.#session.send(frame, kind);
   }
@@ -200,8 +200,8 @@ export class OpeningReply implements Reply, SessionOpening {
 
 /** The refusal of a request in a session that is not there, or not there any more. */
 export const sessionGone = {
-  code: sessionNotFoundCode,
-  message: 'Session not found: it has ended or never was; send initialize to begin a new one',
+  code: rpcCodes.sessionNotFound,
+  message: 'Session not found: it has ended or never existed; send initialize to begin a new one',
 };
 
 function listOf(frames: readonly Frame[]): Frame {

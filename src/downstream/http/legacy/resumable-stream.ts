@@ -1,6 +1,6 @@
-// One stream of a legacy session as its client counts it, which may run over several connections:
-// when one breaks, the client comes back with the id of the last event it saw. The id of an event is
-// the track's name and the event's place on it, so it says both where to go on and after what.
+// One resumable stream of a legacy session, which may use several connections: when one breaks, the
+// client reconnects with the id of the last event it saw. The id of an event is the stream's name
+// and the event's number, so it says both which stream to resume and after which event.
 
 import type { Frame } from '../../../wire/frames.ts';
 import type { EventStream } from './event-response.ts';
@@ -11,7 +11,7 @@ export type TrackKind = 'post' | 'listen';
 
 export class Track {
   readonly name: string;
-  /** Its client has spent its share of what may wait: it is not told any more of what it asked. */
+  /** Its client has used up its share of waiting data: no more is sent for its requests. */
   spent: (() => void) | undefined;
   readonly #events: KeptEvents;
   #stream: EventStream | undefined;
@@ -38,7 +38,7 @@ export class Track {
     if (this.#stream === stream) this.#stream = undefined;
   }
 
-  /** Gives the client an id to come back with, before there is an event to have one. */
+  /** Gives the client an id to reconnect with, before there is an event that has one. */
   prime(retryMs: number): void {
     const id = eventId(this.name, this.#place);
     this.#stream?.raw(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`);

@@ -52,7 +52,7 @@ describe('the table of sessions', () => {
     for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]{24}$/);
   });
 
-  it('finds a session for the one it was given to, and for nobody else', () => {
+  it('finds a session only for the principal it was issued to', () => {
     const { sessions, open } = table();
     const { session } = open();
     expect(sessions.find(session.id, localUser)).toBe(session);

@@ -1,16 +1,16 @@
-// The table of legacy sessions. It stands in the order of use, the longest idle first, so that
-// expiry needs one timer for all and the one to give up when the table is full is found at once. A
-// session that somebody listens on, or that has work under way, is not idle. An id is good only with
-// the credential it was given to: in other hands it names nothing.
+// The table of legacy sessions, in the order of use, the longest idle first, so that expiry needs
+// one timer for all and the session to drop when the table is full is found at once. A session with
+// an open stream or running work is not idle. An id is valid only with the credential it was issued
+// to.
 
 import { randomBytes } from 'node:crypto';
 import { UseOrder } from '../../../kernel/use-order.ts';
 import type { Principal } from '../../../policy/principal.ts';
 import type { Edge } from '../http-context.ts';
-import { type House, HttpSession } from './http-session.ts';
+import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';
 
-export class Sessions implements House {
+export class Sessions implements SessionTable {
   readonly budget: ByteBudget;
   readonly #edge: Edge;
   /** By id, until they end or expire; at most `limits.sessions`. */
@@ -76,7 +76,7 @@ export class Sessions implements House {
     for (const session of [...this.#sessions.values()]) this.end(session);
   }
 
-  /** One timer for all: for whoever is first then, whatever is used meanwhile. */
+  /** One timer for all: for the session that is first when it fires. */
   #expireLater(): void {
     const { first } = this.#order;
     if (first === undefined) return;
@@ -118,7 +118,7 @@ export class Sessions implements House {
     this.#edge.outgoing.check();
   }
 
-  /** Until they keep no more than this, sessions forget what they said, those idle longest first. */
+  /** Until they keep no more than this, sessions drop stored events, those idle longest first. */
   #economise(bytes: number): void {
     for (const session of this.#order) {
       if (this.budget.bytes <= bytes) return;
@@ -137,7 +137,7 @@ export function newSessionId(): string {
   return randomBytes(18).toString('base64url');
 }
 
-/** The same person with the same rights; a session does not outlive a change of role. */
+/** The same principal with the same rights; a session does not outlive a change of role. */
 export function isSamePrincipal(one: Principal, other: Principal): boolean {
   return one.id === other.id && one.role === other.role;
 }

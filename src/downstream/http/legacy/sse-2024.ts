@@ -1,6 +1,6 @@
-// The HTTP+SSE transport of 2024-11-05: the client opens one stream, is told on it where to post,
-// and everything the server says, answers too, comes on that stream. The stream is the session: when
-// it ends, so does the client.
+// The HTTP+SSE transport of 2024-11-05: the client opens one stream, gets on it the address for its
+// messages, and all messages to the client, including answers, come on that stream. The stream is
+// the session: when it ends, so does the client.
 
 import type { ServerResponse } from 'node:http';
 import type { Principal } from '../../../policy/principal.ts';
@@ -62,7 +62,7 @@ export class OldTransport {
   }
 }
 
-/** One client; everything that is said to it takes the same way. */
+/** One client; everything is sent to it in the same way. */
 class OldClient implements Outlet, Reply {
   readonly principal: Principal;
   readonly #stream: EventStream;

@@ -1,8 +1,9 @@
-// The control groups of one child: the kernel's own list of its tree, and limits that the kernel
-// enforces itself. Both versions are served: v2, whose `cgroup.kill` ends a whole tree at once, and
-// the controllers of v1. A group is only ever made below the one we are in: elsewhere the child
-// would escape the limits that the operator has set for us. On v2 that means limits are the kernel's
-// only where our own group already hands its controllers down (a process in it forbids to begin).
+// The control groups of one child: the kernel's own list of its processes, and limits that the
+// kernel enforces. Both versions are supported: v2, whose `cgroup.kill` ends a whole tree at once,
+// and the controllers of v1. A group is only created below our own: elsewhere the child would
+// escape the limits that the operator has set for us. On v2 that means that the kernel enforces
+// limits only where our own group already delegates its controllers (a group that contains a
+// process cannot begin to).
 
 import { constants, existsSync, readFileSync } from 'node:fs';
 import { access, mkdir, rmdir, writeFile } from 'node:fs/promises';
@@ -21,7 +22,7 @@ export interface TreeCgroup {
   readonly pids: string | null;
 }
 
-/** A group for containment: v2 with `cgroup.kill`. Null when it cannot be had. */
+/** A group for containment: v2 with `cgroup.kill`. Null when it is not available. */
 export async function containingCgroup(own: OwnCgroups, name: string): Promise<TreeCgroup | null> {
   const dir = await make(own.unified, name, {});
   if (dir === null) return null;
@@ -31,12 +32,12 @@ export async function containingCgroup(own: OwnCgroups, name: string): Promise<T
   return null;
 }
 
-/** Can the kernel end all of its members at once? */
+/** Whether the kernel can end all of its members at once. */
 export function isContaining(group: TreeCgroup | null): boolean {
   return group?.dirs.some((dir) => existsSync(`${dir}/cgroup.kill`)) === true;
 }
 
-/** Groups that keep all of the limits. Null when the kernel will not keep every one of them. */
+/** Groups that enforce all of the limits. Null when the kernel cannot enforce every one of them. */
 export async function limitingCgroup(
   own: OwnCgroups,
   name: string,
@@ -46,8 +47,8 @@ export async function limitingCgroup(
 }
 
 /**
- * The kernel counts threads where the config counts processes. The brake is set far above, so that
- * it stops a fork bomb and nothing else; the exact number is counted by `limits.ts`.
+ * The kernel counts threads where the config counts processes. The kernel's limit is set far above,
+ * so that it only stops a fork bomb; `limits.ts` counts the exact number.
  */
 const threadsPerProcess = 32;
 
@@ -119,7 +120,7 @@ export function cgroupMembers(dirs: readonly string[]): readonly number[] {
   return [...new Set(pids)].filter((pid) => pid > 0);
 }
 
-/** What the kernel has had to do to keep the limits. */
+/** What the kernel has done to enforce the limits. */
 export function interventions(group: TreeCgroup): { oomKills: number; refusedForks: number } {
   const { memory, pids } = group;
   const oomFiles =
@@ -147,7 +148,7 @@ async function removeDir(dir: string): Promise<boolean> {
   );
 }
 
-/** Makes the directory with these settings, all of them, or nothing. */
+/** Creates the directory with all of these settings, or nothing. */
 async function make(
   home: string | null,
   name: string,
@@ -160,7 +161,7 @@ async function make(
     await access(`${home}/cgroup.procs`, constants.W_OK);
     await mkdir(dir);
   } catch {
-    // Read-only, or not ours: no cgroup then, which is what null says.
+    // Read-only, or not ours: then there is no cgroup, and the result is null.
     return null;
   }
   const kept = await Promise.all(

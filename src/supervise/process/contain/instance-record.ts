@@ -1,7 +1,8 @@
-// What this host has running, on disk: a small private file per instance, from which the next start
-// learns what to sweep if we and our reaper both die. It is written whole and renamed into place.
-// A record that cannot be written is announced once and tried again with the next change: it is the
-// last of three safety nets, not a reason to refuse work.
+// A record on disk of the processes that this host has started: a small private file per instance,
+// from which the next start learns which processes to sweep if both the host and its reaper die. It
+// is written as a whole and renamed into place. A record that cannot be written is reported once
+// and tried again with the next change: it is the last of three safety measures, not a reason to
+// refuse work.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import type { ProcessIdentity } from '../watch/process-table.ts';
 export interface InstanceFile {
   readonly version: 1;
   readonly instance: string;
-  /** Pids mean something only within one boot of one machine and one pid namespace. */
+  /** Pids are meaningful only within one boot of one machine and one pid namespace. */
   readonly boot: string;
   readonly pidNamespace: string;
   readonly host: ProcessIdentity;
@@ -30,7 +31,7 @@ export function bootId(procDir: string): string {
   try {
     return readFileSync(`${procDir}/sys/kernel/random/boot_id`, 'latin1').trim();
   } catch {
-    // Without it a record is told from that of another boot by the start times alone.
+    // Without it only the start times distinguish a record from that of another boot.
     return '';
   }
 }
@@ -69,7 +70,10 @@ export class InstanceRecord implements AsyncDisposable {
     this.#file = stateDir === null ? null : join(recordsDir(stateDir), `${instance}.json`);
   }
 
-  /** Says that this host lives, before it has any process: its marker alone finds strays. */
+  /**
+   * Records that this host is alive, before it has any process: its marker alone finds stray
+   * processes.
+   */
   open(): Promise<void> {
     this.#save();
     return this.#writing;
@@ -87,7 +91,7 @@ export class InstanceRecord implements AsyncDisposable {
     this.#save();
   }
 
-  /** After an orderly end there is nothing to remember: what comes later writes no new file. */
+  /** After an orderly end nothing needs to be recorded: later changes write no new file. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     await this.#writing;
@@ -95,12 +99,12 @@ export class InstanceRecord implements AsyncDisposable {
     try {
       await rm(this.#file, { force: true });
     } catch (error) {
-      // Nobody lives who could be mistaken for what it names: the next start removes it.
+      // No living process can be confused with what it names: the next start removes it.
       this.#complain('remove', error);
     }
   }
 
-  /** Changes of one moment share a write. */
+  /** Changes at the same moment share a write. */
   #save(): void {
     if (this.#file === null || this.#isDirty || this.#isOver) return;
     this.#isDirty = true;
@@ -134,7 +138,7 @@ export class InstanceRecord implements AsyncDisposable {
   #complain(what: 'write' | 'remove', error: unknown): void {
     const code = errnoOf(error);
     if (code === undefined) throw error;
-    const meanwhile = 'what a crash would leave running is not recorded meanwhile';
+    const meanwhile = 'until it works, processes are not recorded for cleanup after a crash';
     this.#options.notice(`cannot ${what} ${this.#file} (${code}): ${meanwhile}`);
   }
 }

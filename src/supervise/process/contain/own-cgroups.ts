@@ -1,5 +1,5 @@
-// Which control groups this process is in, and where they are mounted: the places below which a
-// child's group may be made. Reading only; `cgroup.ts` makes the groups.
+// Finds the control groups of this process and where they are mounted: a child's group may be
+// created below these. It only reads; `cgroup.ts` creates the groups.
 
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';

@@ -1,9 +1,9 @@
-// Holdfast as process 1, as in a container that has no init. Every process there that loses its parent
-// becomes a child of process 1, and stays a zombie until process 1 waits for it. Node waits for the
-// children it has started and for no others. So the program is run again, below a small shell that
-// waits for everybody and passes signals on; the shell gets the orphans because it takes the place of
-// process 1, or, where this Node cannot replace itself (before 22.15), because it is made the
-// "subreaper" of all its descendants. Perl can ask the kernel for that; the setting survives `exec`.
+// Holdfast as process 1, as in a container without an init. Every process there that loses its
+// parent becomes a child of process 1, and stays a zombie until process 1 waits for it. Node waits
+// only for the children it has started. So the program is run again, below a small shell that waits
+// for all processes and forwards signals. The shell gets the orphans because it replaces process 1,
+// or, where this Node cannot replace itself (before 22.15), because it is made the "subreaper" of
+// all its descendants. Perl can make that system call; the setting survives `exec`.
 
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -11,9 +11,9 @@ import { constants as system } from 'node:os';
 import { isatty } from 'node:tty';
 
 /**
- * Runs its arguments, waits for everything that becomes its child, and exits as they do. A signal of
- * the terminal reaches all processes by itself; any other is sent to process 1 alone. A shell takes
- * the input away from what it runs in the background; it is handed on by another number.
+ * Runs its arguments, waits for everything that becomes its child, and exits as they do. A signal
+ * of the terminal reaches all processes by itself; any other is sent to process 1 only. A shell
+ * takes the input away from background jobs; it is passed on by another descriptor.
  */
 const init = `
 child=
@@ -52,7 +52,7 @@ const passedOn = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
 
 export type InitOutcome =
   | { readonly kind: 'ended'; readonly code: number }
-  /** It could not be done here; the program must run as process 1 itself. */
+  /** It is not possible here; the program must run as process 1 itself. */
   | { readonly kind: 'impossible' };
 
 /** Only a process 1 needs an init. */
@@ -60,7 +60,7 @@ export function needsInit(own: { readonly pid: number; readonly platform: string
   return own.pid === 1 && own.platform === 'linux';
 }
 
-/** Runs this very program below an init; does not return where the process can be replaced. */
+/** Runs this program below an init; does not return where the process can be replaced. */
 export async function runUnderInit(): Promise<InitOutcome> {
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const line = [shell, '-c', init, 'holdfast', ...again];

@@ -9,7 +9,7 @@ function row(pid: number, parent: number): ProcessRow {
 }
 
 describe('a command in a pid namespace', () => {
-  it('ends with the words of the command, untouched', () => {
+  it('ends with the words of the command, unchanged', () => {
     const line = inPidNamespace(tools, 'root', ['/bin/server', 'a b', '$HOME', "'"]);
     expect(line.slice(-4)).toEqual(['/bin/server', 'a b', '$HOME', "'"]);
     expect(line).not.toContain('--user');

@@ -1,7 +1,7 @@
-// Our end of the reaper: one small shell process per host that holds a pipe from us and ends
-// everything we started when the pipe breaks, however we died. This file starts it, tells it what
-// is ours, and starts another if it is killed. It lives in its own session and holds none of our
-// streams: a user's `holdfast call … | cat` must end when we do.
+// Starts and informs the reaper: one small shell process per host that reads from a pipe and ends
+// everything we started when the pipe breaks, for whatever reason we died. This file starts it,
+// tells it which processes are ours, and starts another if it is killed. It has its own session and
+// none of our streams: `holdfast call … | cat` must end when we do.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,12 +21,12 @@ export interface ReaperOptions {
   readonly notice: (message: string) => void;
 }
 
-/** After so many violent deaths somebody is at work whom we cannot beat. */
+/** After being killed so often, it is not started again. */
 const maxRestarts = 5;
 
 export class Reaper implements AsyncDisposable {
   readonly #options: ReaperOptions;
-  /** What it must know, as the lines that tell it; each until the child is swept. */
+  /** What it must know, as the lines that are sent to it; each until the child is swept. */
   readonly #told = new Set<string>();
   #process: ChildProcess | undefined;
   #restartsLeft = maxRestarts;
@@ -40,7 +40,7 @@ export class Reaper implements AsyncDisposable {
     return this.#process?.pid;
   }
 
-  /** Starts it, once. Throws a Fault when the machine refuses even this. */
+  /** Starts it, once. Throws a Fault if that is not possible. */
   async start(): Promise<void> {
     if (this.#process !== undefined || this.#hasEnded) return;
     try {
@@ -97,7 +97,7 @@ export class Reaper implements AsyncDisposable {
     const { instance, procDir, sourceEnv } = this.#options;
     const args = ['-c', reaperScript, 'holdfast-reaper', instanceToken(instance), procDir];
     const reaper = spawn('/bin/sh', args, {
-      // Nothing of the user's environment, above all no marker: it must not find itself.
+      // Without the user's environment, above all without the marker: it must not find itself.
       env: { PATH: sourceEnv['PATH'] ?? '/usr/bin:/bin' },
       cwd: '/',
       detached: true,
@@ -119,7 +119,7 @@ export class Reaper implements AsyncDisposable {
     if (this.#hasEnded) return;
     this.#process = undefined;
     if (this.#restartsLeft === 0) {
-      this.#options.notice('the reaper was killed again and again: strays may outlive this host');
+      this.#options.notice('the reaper was killed repeatedly: processes may outlive this host');
       return;
     }
     this.#restartsLeft--;

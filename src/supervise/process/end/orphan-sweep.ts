@@ -1,9 +1,9 @@
-// At the start, before the first child: ends what hosts that died have left behind. Each record in
-// the state directory names a host and its processes; if that host no longer lives, everything of
-// it is swept by the same rules as ever, and the record is removed. A living host, and a host in
-// another pid namespace (a container that shares the directory), are left alone. A record that says
-// nothing we understand is moved aside with a word about it; one that cannot be read is left to the
-// next start. Neither keeps a server from starting.
+// Runs at the start, before the first child: ends the processes that dead hosts left behind. Each
+// record in the state directory names a host and its processes; if that host no longer lives, its
+// processes are swept by the usual rules, and the record is removed. A living host, and a host in
+// another pid namespace (a container that shares the directory), are not touched. A record that is
+// damaged is moved aside and reported; one that cannot be read is left to the next start. Neither
+// prevents a server from starting.
 
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,7 +46,9 @@ export async function sweepOrphans(options: OrphanSweepOptions): Promise<number>
       if (code === undefined) throw error;
       // Its host, or another that starts at this moment, has removed it.
       if (code === 'ENOENT') continue;
-      options.notice(`cannot look after ${file} (${code}): what it names may still be running`);
+      options.notice(
+        `cannot process ${file} (${code}): the processes it names may still be running; check with ps, then delete it`,
+      );
     }
   }
   return ended;
@@ -54,10 +56,15 @@ export async function sweepOrphans(options: OrphanSweepOptions): Promise<number>
 
 const damaged = '.damaged';
 
-/** A file that its host was writing when it died; a living one renames it within a moment. */
+/**
+ * A temporary file that its host was writing when it died; a living host renames it within a
+ * moment.
+ */
 const unfinishedMs = 60_000;
 
-/** A record from elsewhere is kept so long; its host may live where we cannot see it. */
+/**
+ * How long a record from another namespace is kept; its host may be alive where we cannot see it.
+ */
 const foreignRecordMs = 7 * 24 * 3_600_000;
 
 async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<number> {
@@ -99,10 +106,15 @@ async function removeIfOlder(file: string, ms: number, clock: Clock): Promise<vo
 async function setAside(file: string, { notice }: OrphanSweepOptions): Promise<void> {
   await rename(file, `${file}${damaged}`);
   const remedy = `it was moved to ${file}${damaged}; delete that when no stray process is left`;
-  notice(`${file} is damaged, so what a dead host left running cannot be told from it: ${remedy}`);
+  notice(
+    `${file} is damaged, so it does not show which processes a dead host left running: ${remedy}`,
+  );
 }
 
-/** Null when it is not one of ours. What it says decides whom we kill, so every field is checked. */
+/**
+ * Null when it is not valid. Its content decides which processes are killed, so every field is
+ * checked.
+ */
 async function readRecord(file: string): Promise<InstanceFile | null> {
   const bytes = await readOwnFile(file, maxRecordBytes).catch(unlessTooLarge);
   try {

@@ -1,6 +1,6 @@
-// How a child is asked to go, ever less politely: its stdin is closed, then its group gets SIGTERM,
-// then SIGKILL, and whatever is left of its tree is swept. Pure: times arrive inside events, effects
-// are performed by `stop.ts`. Invariants: a rung is never climbed down, an exit at any rung leads to
+// The steps of stopping a child: its stdin is closed, then its group gets SIGTERM, then SIGKILL,
+// and the remaining processes of its tree are swept. Pure: times arrive inside events, `stop.ts`
+// performs the effects. Invariants: a step is never taken back, an exit at any step leads to
 // exactly one sweep, and every stop ends, even of a process that cannot be killed.
 
 import type { Exit } from '../../child.ts';
@@ -12,10 +12,10 @@ export interface StopPolicy {
   readonly termGraceMs: number;
 }
 
-/** With it the whole ladder takes six seconds at the most, without the sweep. */
+/** With it all steps together take six seconds at most, without the sweep. */
 export const stopPolicy: StopPolicy = { stdinGraceMs: 2000, termGraceMs: 3000 };
 
-/** A process that SIGKILL has not ended by then hangs in the kernel: nobody can end it now. */
+/** A process that SIGKILL has not ended by then hangs in the kernel and cannot be ended now. */
 const killGraceMs = 1000;
 
 export type StopRung = 'stdin' | 'term' | 'kill';
@@ -23,9 +23,9 @@ export type StopRung = 'stdin' | 'term' | 'kill';
 export interface StopReport {
   /** Null when it outlived SIGKILL. */
   readonly exit: Exit | null;
-  /** How far it had to go. */
+  /** The last step that was needed. */
   readonly rung: StopRung;
-  /** How many processes of its tree were left and have been ended. */
+  /** How many remaining processes of its tree were ended. */
   readonly swept: number;
 }
 
@@ -37,7 +37,7 @@ export type StopState =
 
 export type StopEvent =
   | { readonly kind: 'requested'; readonly at: number }
-  /** Asked a second time: no more patience. */
+  /** Stopped a second time: go to SIGKILL at once. */
   | { readonly kind: 'hurried'; readonly at: number }
   | { readonly kind: 'elapsed'; readonly at: number }
   | { readonly kind: 'exited'; readonly exit: Exit }
@@ -73,7 +73,7 @@ function mayHurry(state: StopState): boolean {
   return state.kind === 'running' || (state.kind === 'waiting' && state.rung !== 'kill');
 }
 
-/** A wake-up that comes early, or for a rung already left, changes nothing. */
+/** A timer that fires early, or for a step already left, changes nothing. */
 function elapsed(state: StopState, at: number, policy: StopPolicy): StopStep {
   if (state.kind !== 'waiting' || at < state.until) return [state, []];
   switch (state.rung) {
@@ -101,7 +101,7 @@ function rungs(policy: StopPolicy): Record<StopRung, { deed: StopEffect; graceMs
 }
 
 function exited(state: StopState, exit: Exit): StopStep {
-  // Before any request the exit is the business of the child's machine, not of the stop.
+  // Before any stop the exit is handled by the child's machine.
   if (state.kind !== 'waiting') return [state, []];
   return [{ kind: 'sweeping', rung: state.rung, exit }, [{ kind: 'sweep' }]];
 }

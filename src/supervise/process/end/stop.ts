@@ -1,6 +1,6 @@
-// The shell of the stop ladder: performs its effects on one child and feeds it the clock, the exit
-// and the end of the sweep. Stopping a child that is already being stopped joins the stop under
-// way; only `hurry` changes its course.
+// Runs the stop machine for one child: performs its effects and passes it the clock, the exit and
+// the end of the sweep. Stopping a child that is already being stopped joins that stop; only
+// `hurry` shortens it.
 
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Child, Exit } from '../../child.ts';
@@ -30,7 +30,7 @@ export interface StopInProgress {
 /** As long as the child. */
 const underWay = new WeakMap<Child, Stop>();
 
-/** `exited` resolves with what the child's listener was told; it may have resolved already. */
+/** `exited` resolves with the exit that the child's listener gets; it may have resolved already. */
 export function stopChild(
   child: Child,
   exited: Promise<Exit>,
@@ -65,7 +65,7 @@ class Stop implements StopInProgress {
       this.#fail = reject;
     });
     this.swept = this.finished.then((report) => report.swept);
-    // Whoever waits hears of a failure through `finished` or `swept`; waiting for one is enough.
+    // Callers learn of a failure through `finished` or `swept`; waiting for one is enough.
     this.finished.catch(() => {});
     this.swept.catch(() => {});
   }
@@ -113,7 +113,7 @@ class Stop implements StopInProgress {
     this.#alarm?.[Symbol.dispose]();
     const inMs = Math.max(0, at - this.#clock.now());
     this.#alarm = this.#clock.after(inMs, () => {
-      // A real timer may fire a fraction of a millisecond early; the ladder must still move.
+      // A real timer may fire a fraction of a millisecond early; the machine must still advance.
       this.#dispatch({ kind: 'elapsed', at: Math.max(at, this.#clock.now()) });
     });
   }

@@ -26,11 +26,11 @@ function pids(rows: readonly ProcessRow[], marked: readonly number[] = [], of = 
 }
 
 describe('what belongs to a tree', () => {
-  it('is what is known by pid and start time, and nobody else', () => {
+  it('is only what is known by pid and start time', () => {
     expect(pids([...machine, leader])).toEqual([200]);
   });
 
-  it('is never a stranger who got the pid of one of ours', () => {
+  it('is never another process that reuses the pid of one of ours', () => {
     const stranger = row(200, { start: 'born later', session: 200 });
     const hisChild = row(201, { parent: 200, session: 200 });
     expect(pids([...machine, stranger, hisChild])).toEqual([]);

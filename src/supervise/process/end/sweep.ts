@@ -1,8 +1,8 @@
-// Ends what is left of a tree. A process is ours when it is one we know (pid and start time), when
-// it carries our marker, when it sits in our cgroup, when its parent is ours, or when it shares a
-// session with one of ours: each child leads its own session, and a session is entered by birth
-// only. Passes repeat until two in a row find nothing, because a process may fork while it is
-// being looked for. `reaper-script.ts` keeps the same rules for the time when we are dead.
+// Ends the remaining processes of a tree. A process is ours when it is known (pid and start time),
+// when it has our marker, when it is in our cgroup, when its parent is ours, or when it shares a
+// session with one of ours: each child leads its own session, and a process can be in it only by
+// being started there. Passes repeat until two in a row find nothing, because a process may fork
+// during the search. `reaper-script.ts` applies the same rules when the host is dead.
 
 import type { Clock } from '../../../kernel/clock.ts';
 import {
@@ -18,7 +18,7 @@ export interface SweepTarget {
   readonly token: string;
   /** The start of our oldest process: the environments of older ones need not be read. */
   readonly since: string;
-  /** Pids read from a cgroup, afresh in every pass. */
+  /** Pids read from a cgroup, again in every pass. */
   readonly members: () => readonly number[];
 }
 
@@ -40,14 +40,14 @@ export async function sweepTree(
   while (emptyPasses < 2 && clock.now() < deadline) {
     const found = await pass(table, target, ended).catch(() => null);
     emptyPasses = found === 0 ? emptyPasses + 1 : 0;
-    // It takes a moment to die. And where the table cannot be read (too many open files), it may
-    // be possible in a moment.
+    // It takes a moment to die. Where the table cannot be read (too many open files), it may be
+    // readable in a moment.
     if (found !== 0) await settled(clock);
   }
   return { ended: ended.size, isClean: emptyPasses === 2 };
 }
 
-/** Looks once, ends whom it finds, and says how many there were. */
+/** Searches once, ends what it finds, and returns how many there were. */
 async function pass(table: ProcessTable, target: SweepTarget, ended: Set<string>): Promise<number> {
   const rows = await table.rows();
   const carriers = await table.carrying(target.token, rows, target.since);
@@ -57,7 +57,7 @@ async function pass(table: ProcessTable, target: SweepTarget, ended: Set<string>
   return ours.length;
 }
 
-/** What has not ended by then hangs in the kernel; the next start will try again. */
+/** What has not ended by then hangs in the kernel; the next start tries again. */
 const sweepMs = 2000;
 
 /** Between a kill and the next look. */
@@ -89,21 +89,21 @@ export function claim(
     for (const row of candidates) {
       if (pids.has(row.pid) || !isOurs(row)) continue;
       pids.add(row.pid);
-      // Our own session holds the user's shell as well; 0 stands for one we cannot see.
+      // Our own session contains the user's shell as well; 0 means one we cannot see.
       if (row.session !== ownSession && row.session > 1) sessions.add(row.session);
     }
   }
   return candidates.filter((row) => pids.has(row.pid));
 }
 
-/** Looks once more before it kills. False when it was gone, or is beyond our rights. */
+/** Checks once more before it kills. False when it was gone, or we have no permission. */
 async function kill(table: ProcessTable, identity: ProcessIdentity): Promise<boolean> {
   return (
     isSameProcess(identity, await table.find(identity.pid)) && sendSignal(identity.pid, 'SIGKILL')
   );
 }
 
-/** A negative pid names a group. False when nobody was there, or it is beyond our rights. */
+/** A negative pid names a group. False when it does not exist, or we have no permission. */
 export function sendSignal(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
   try {
     return process.kill(pid, name);

@@ -1,8 +1,8 @@
 // The limits of one child: how much memory and how many processes its tree may have. Where a cgroup
-// can be had the kernel keeps the memory limit and brakes a fork bomb; elsewhere, and always for the
-// exact number of processes, the tree is measured about once a second. Either way the outcome is the
-// same: a tree that breaks a limit is ended as a whole, and its exit says which limit it was. What
-// the kernel did by itself (an OOM kill, a refused fork) is read from its counters.
+// is available the kernel enforces the memory limit and stops a fork bomb; elsewhere, and always
+// for the exact number of processes, the tree is measured about once a second. In both cases a tree
+// that exceeds a limit is ended as a whole, and its exit says which limit it was. What the kernel
+// did by itself (an OOM kill, a refused fork) is read from its counters.
 
 import type { Exit } from '../../child.ts';
 import { cgroupMembers, interventions, type Limits, type TreeCgroup } from '../contain/cgroup.ts';
@@ -14,7 +14,7 @@ export function hasLimits({ memoryMb, processes }: Limits): boolean {
   return memoryMb !== null || processes !== null;
 }
 
-/** By the kernel's books. `group` was made by `limitingCgroup` for these limits. */
+/** Enforced by the kernel. `group` was created by `limitingCgroup` for these limits. */
 export function limitBrokenInCgroup(group: TreeCgroup, { processes }: Limits): BrokenLimit | null {
   const { oomKills, refusedForks } = interventions(group);
   if (oomKills > 0) return 'memoryMb';
@@ -23,8 +23,8 @@ export function limitBrokenInCgroup(group: TreeCgroup, { processes }: Limits): B
 }
 
 /**
- * By measurement. Pages that processes share are counted once for each of them, so that the sum
- * errs on the strict side; a burst shorter than the interval is not seen.
+ * By measurement. Shared pages are counted once for each process, so that the sum is rather too
+ * high; a burst shorter than the interval is not seen.
  */
 export async function limitBrokenByCount(
   table: ProcessTable,
@@ -37,9 +37,9 @@ export async function limitBrokenByCount(
 }
 
 /**
- * The exit as it is told: with the limit for which we ended the child, or for which the kernel did
- * before we saw it. A wrapper that failed because its process was killed, and one that gave up
- * because it could not fork, were ended by the limit as well.
+ * The reported exit: with the limit for which we ended the child, or for which the kernel did
+ * before we saw it. A wrapper that failed because its process was killed, or because it could not
+ * fork, was ended by the limit as well.
  */
 export function exitWithLimit(
   exit: Exit,

@@ -1,7 +1,7 @@
-// The three pipes of one child, and the order in which its end is told. Nothing is told before
-// `begin`; the exit is told last, after the output that was already in the pipe, but without
-// waiting for the pipe to close: a grandchild may hold it open for ever. The write path is hot and
-// makes no garbage of its own.
+// The three pipes of one child, and the order in which its end is reported. Nothing is reported
+// before `begin`; the exit is reported last, after the output that was already in the pipe, but
+// without waiting for the pipe to close: a grandchild may hold it open for ever. The write path
+// runs for every call and allocates nothing of its own.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
@@ -16,27 +16,27 @@ export interface Pipes {
   readonly stderr: Readable;
 }
 
-/** As the operating system told it; a wrapper may have translated it. */
+/** As the operating system reported it; a wrapper may have translated it. */
 export interface RawExit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
-/** How long the pipes may stay open after the exit before the rest is given up. */
+/** How long the pipes may stay open after the exit before the rest is dropped. */
 const drainMs = 100;
 
 export class ChildStreams {
-  /** The process is gone; the listener may not know yet. */
+  /** The process has exited; the listener may not have been notified yet. */
   readonly exit: Promise<RawExit>;
-  /** The listener has been told of the exit. */
+  /** The listener has been notified of the exit. */
   readonly told: Promise<void>;
   readonly #pipes: Pipes;
   readonly #clock: Clock;
-  /** Until `begin`, what is to be told waits here. */
+  /** Until `begin`, reports wait here. */
   readonly #early: ((listener: ChildListener) => void)[] = [];
   #listener: ChildListener | null = null;
   #done: ((error: Error | null) => void) | null = null;
-  /** Writes that were told as done before Node's own callback. */
+  /** Writes that were reported as done before Node's own callback. */
   #toldEarly = 0;
   #isPaused = false;
   #isOver = false;
@@ -68,7 +68,7 @@ export class ChildStreams {
       try {
         this.#failWrite();
       } finally {
-        // Whatever the write's owner does, the exit is told.
+        // The exit is reported whatever the owner of the write does.
         this.#afterDrain(() => this.#finish(exitFrom(raw)));
       }
     };
@@ -84,7 +84,7 @@ export class ChildStreams {
       stdin.write(bytes, this.#written);
       this.#tellIfTaken();
     } else {
-      // The contract has one write at a time; a caller who breaks it still gets his answer.
+      // The contract allows one write at a time; a caller who violates it still gets its callback.
       stdin.write(bytes, (error) => done(error ?? null));
     }
   }
@@ -125,8 +125,9 @@ export class ChildStreams {
     stderr.pause();
   }
 
-  // The kernel has usually taken all of it before `write` returns, and Node says so only a turn
-  // later. Saying it at once lets the next frames follow while the server works on the first.
+  // The kernel has usually taken all of it before `write` returns, and Node reports that only a
+  // turn later. Reporting it at once lets the next frames follow while the server works on the
+  // first.
   #tellIfTaken(): void {
     const { stdin } = this.#pipes;
     // A broken pipe is known at once too, but only by the error: the bytes are gone either way.

@@ -55,7 +55,7 @@ describe('resolving a command', () => {
     );
   });
 
-  it('shows a long PATH in part, each folder once, and is not worth trying again', async () => {
+  it('shows a long PATH in part, each folder once, and is not retryable', async () => {
     const folders = Array.from({ length: 40 }, (_, index) => `/opt/tools/number-${index}/bin`);
     const path = [...folders, ...folders].join(':');
     const fault = await resolveCommand({ server: 's', command: 'absent', cwd: dir, path }).catch(

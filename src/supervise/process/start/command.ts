@@ -1,7 +1,7 @@
-// From the command in the config to the file that will be executed, decided before anything is
-// started: a spawn that fails late says ENOENT and leaves the user to guess whether the command,
-// the directory or the interpreter was missing. No shell takes part. Every refusal is one line
-// that names the thing and the cause.
+// Finds the file that is executed for a command of the config, before anything is started: a spawn
+// that fails late gives ENOENT, and the user would have to guess whether the command, the directory
+// or the interpreter was missing. No shell is involved. Every refusal is one line with the name and
+// the cause.
 
 import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
@@ -65,11 +65,11 @@ async function searched({ server, command, cwd, path }: CommandQuery): Promise<s
   throw refusal(server, `the command '${command}' was not found on PATH: ${where}${hint}`);
 }
 
-/** A script whose interpreter is gone fails to start with the very errno of a missing script. */
+/** A script whose interpreter is missing fails with the same errno as a missing script. */
 async function assertInterpreter({ server }: CommandQuery, file: string): Promise<void> {
   const interpreter = await interpreterOf(file);
   if (interpreter === undefined || (await examine(interpreter)) === 'executable') return;
-  throw refusal(server, `'${file}' asks for the interpreter '${interpreter}', which is not there`);
+  throw refusal(server, `'${file}' needs the interpreter '${interpreter}', which does not exist`);
 }
 
 /** The longest first line that Linux reads. */
@@ -96,7 +96,7 @@ async function examine(file: string): Promise<Finding> {
     if ((await stat(file)).isDirectory()) return 'a directory';
   } catch (error) {
     if (shortageOf(error) !== undefined) throw error;
-    // Missing, or behind a directory we may not enter: for us it is not there.
+    // Missing, or in a directory that we may not enter: both count as missing.
     return 'missing';
   }
   return access(file, constants.X_OK).then(
@@ -112,7 +112,7 @@ function unusable(server: string, file: string, finding: Finding): Fault {
   return refusal(server, `the command '${file}' is not executable: try chmod +x '${file}'`);
 }
 
-/** As much of a PATH as fits into a line of its message; some have hundreds of folders. */
+/** As much of a PATH as fits into one line of a message; some have hundreds of folders. */
 const longestShownPath = 120;
 
 /** Each folder once, and how many there are where not all are shown. */
@@ -128,7 +128,7 @@ function shownPath(path: string): string {
   return shown;
 }
 
-/** Trying again does not help: somebody has to change the config or the machine. */
+/** A retry does not help: the config or the machine has to be changed. */
 function refusal(server: string, detail: string): Fault {
   return new Fault('unavailable', detail, { server, dispatched: 'no', retryable: false });
 }

@@ -1,11 +1,11 @@
-// What a child may see of our environment: the small safe set of the contract, what the operator
-// passes on (`inheritEnv`) and declares (`env`), and the marker by which a stray process can be
-// recognised as ours. Everything is a function of a given environment; only `processEnvironment`
-// reads the real one. Invariant: a variable nobody named never reaches a child.
+// The environment of a child: the small safe set, what the operator passes on (`inheritEnv`) and
+// declares (`env`), and the marker by which a stray process is recognised as ours. Everything is a
+// function of a given environment; only `processEnvironment` reads the real one. Invariant: a
+// variable that was not named never reaches a child.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names passed on to every child; a `*` at one end stands for anything. */
+/** Names passed on to every child; a `*` at one end matches anything. */
 const safeNames: readonly string[] = [
   ...['PATH', 'HOME', 'USER', 'SHELL', 'TERM', 'LOGNAME', 'LANG', 'LC_*', 'TZ', 'TMPDIR'],
   ...['*_PROXY', '*_proxy', 'SSL_CERT_*', 'NODE_EXTRA_CA_CERTS', 'XDG_*'],

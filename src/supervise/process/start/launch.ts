@@ -1,6 +1,6 @@
-// The start of a process, from a command line to a living pid: the leader of its own session, with
-// pipes for its streams. Every way in which that can fail becomes a Fault. It leaves the streams to
-// `child-streams.ts` and the tree to `process-tree.ts`.
+// Starts a process, from a command line to a pid: the leader of its own session, with pipes for its
+// streams. Every failure becomes a Fault. `child-streams.ts` handles the streams and
+// `process-tree.ts` the tree.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ export interface LaunchPlan {
   readonly line: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Does a wrapper report that the server exists? */
+  /** Whether a wrapper reports that the server exists. */
   readonly hasReport: boolean;
 }
 
@@ -33,7 +33,10 @@ export interface Launched {
   readonly report: Readable | null;
 }
 
-/** Throws a Fault when the process cannot be started: `unavailable`, or `overloaded` if we cannot. */
+/**
+ * Throws a Fault when the process cannot be started: `unavailable`, or `overloaded` for a shortage
+ * of the host.
+ */
 export async function launch(plan: LaunchPlan, clock: Clock): Promise<Launched> {
   const started = start(plan);
   const { pid, stdin, stdout, stderr } = started;
@@ -51,7 +54,7 @@ export async function launch(plan: LaunchPlan, clock: Clock): Promise<Launched> 
   return { pid, streams, report };
 }
 
-/** Waits until the server exists; false when its wrapper ended without a word. */
+/** Waits until the server exists; false when its wrapper ended without reporting it. */
 export async function hasReported(report: Readable): Promise<boolean> {
   let isThere = false;
   try {

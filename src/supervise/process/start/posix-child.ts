@@ -1,6 +1,6 @@
-// One child as the rest of Holdfast sees it: its streams, its tree and its limits behind the
-// contract of `child.ts`. It adds the reading of the exit: through the shells of a pid namespace a
-// death by signal arrives as 128 + n, and a limit that was broken is named.
+// Implements the contract of `child.ts` for one child: its streams, its tree and its limits. It
+// also interprets the exit: through the shells of a pid namespace a signal arrives as 128 + n, and
+// an exceeded limit is named.
 
 import { constants } from 'node:os';
 import { ignored } from '../../../kernel/contain.ts';
@@ -26,11 +26,11 @@ export interface PosixChildParts {
   readonly table: ProcessTable;
   readonly containment: Containment;
   readonly limits: Limits;
-  /** The groups that keep the limits; null when they are kept by measurement. */
+  /** The groups that enforce the limits; null when they are enforced by measurement. */
   readonly limiting: TreeCgroup | null;
 }
 
-/** These need no notes of ours. */
+/** For these no descendants have to be recorded. */
 const heldByKernel: readonly Containment[] = ['pidns', 'cgroup'];
 
 export class PosixChild implements Child {
@@ -57,12 +57,12 @@ export class PosixChild implements Child {
     });
   }
 
-  /** Resolves when the listener has been told of the exit. */
+  /** Resolves when the listener has been notified of the exit. */
   get told(): Promise<void> {
     return this.#streams.told;
   }
 
-  /** From here on the listener hears of it. */
+  /** From here on the listener is notified. */
   begin(listener: ChildListener, rounds: Rounds): void {
     const isWatched = this.enforced !== 'none' || !heldByKernel.includes(this.containment);
     const visits = isWatched ? rounds.add(() => this.#visit()) : undefined;
@@ -77,7 +77,7 @@ export class PosixChild implements Child {
   }
 
   closeStdin(): void {
-    // Whom it leaves behind when it ends must be known before.
+    // The processes it leaves behind must be known before it ends.
     const close = () => this.#streams.closeStdin();
     this.#parts.tree.note().then(close).catch(ignored);
   }
@@ -91,7 +91,7 @@ export class PosixChild implements Child {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): void {
-    // One that cannot be sent is followed by the next rung of the ladder.
+    // If it cannot be sent, the next step of the stop follows.
     this.#parts.tree.signal(name).catch(ignored);
   }
 

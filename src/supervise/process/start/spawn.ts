@@ -1,10 +1,7 @@
-// Starts children and answers for them: the one door between Holdfast and the processes of the
-// operating system. Before the first child it ends the orphans of dead hosts, finds out what can
-// hold a tree together here, and starts the reaper; when it is disposed everything it started is
-// gone. A child's start is in `start-child.ts`, its life in `posix-child.ts`.
-//
-// POSIX only. Windows has neither sessions nor /proc, but job objects: it would be another
-// implementation of `Spawner`, and everything above this file stays as it is.
+// Starts children and owns them: the only connection between Holdfast and the processes of the
+// operating system. Before the first child it ends the orphans of dead hosts, finds out which
+// containment works here, and starts the reaper; when it is disposed everything it started is
+// ended. `start-child.ts` starts a child, `posix-child.ts` is a running one.
 
 import { type Clock, within } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
@@ -33,7 +30,7 @@ export interface SpawnerOptions {
   readonly sourceEnv: Environment;
   /** The containments that may be used; all of them if left out. `group` always may. */
   readonly containments?: readonly Containment[];
-  /** May cgroups be made, for containment and for limits? Yes if left out. */
+  /** Whether cgroups may be created, for containment and for limits. True if absent. */
   readonly useCgroups?: boolean;
   /** Another place for /proc. */
   readonly procDir?: string;
@@ -46,7 +43,7 @@ const toldMs = 2000;
 
 export interface Spawner extends AsyncDisposable {
   readonly spawn: Spawn;
-  /** What holds the tree of the next child together when we die. */
+  /** The containment of the next child. */
   containment(): Promise<Containment>;
 }
 
@@ -57,7 +54,7 @@ export function createSpawner(options: SpawnerOptions): Spawner {
   return new PosixSpawner(options);
 }
 
-/** Whatever went wrong, nothing has been dispatched and the server is not there. */
+/** Whatever the error, nothing was dispatched and the server is not running. */
 function startFault(error: unknown, server: string): Fault {
   if (error instanceof Fault) return error.with({ server });
   const shortage = shortageOf(error);
@@ -81,7 +78,9 @@ class PosixSpawner implements Spawner {
   /** Starts that are under way, until they succeed or fail. */
   readonly #starts = new Set<Promise<Child>>();
   #factory: Promise<ChildFactory> | undefined;
-  /** From the first preparation on, also if that fails: whatever is written goes at the end. */
+  /**
+   * From the first preparation on, also if that fails: whatever was written is removed at the end.
+   */
   #record: InstanceRecord | undefined;
   #ending: Promise<void> | undefined;
   #count = 0;
@@ -111,7 +110,7 @@ class PosixSpawner implements Spawner {
     return (await this.#prepared()).plan.kind;
   }
 
-  /** Ends every child at once: a caller with patience has stopped them before. Idempotent. */
+  /** Ends every child at once: a caller that wants an orderly stop does that before. Idempotent. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -127,7 +126,7 @@ class PosixSpawner implements Spawner {
       });
     this.#children.add(child);
     child.swept.then(() => this.#children.delete(child)).catch(ignored);
-    // The caller gets his child first, and hears of it afterwards.
+    // The caller gets the child first; its reports follow.
     setImmediate(() => child.begin(listener, this.#rounds));
     return child;
   }
@@ -154,7 +153,7 @@ class PosixSpawner implements Spawner {
     if (self === null) throw new Fault('unavailable', 'neither /proc nor ps shows our own process');
     if (isForeign(procDir)) {
       const remedy = "mount one for ours, for example with 'unshare --mount-proc'";
-      throw new Fault('unavailable', `/proc is that of another pid namespace: ${remedy}`);
+      throw new Fault('unavailable', `/proc belongs to another pid namespace: ${remedy}`);
     }
     if (stateDir !== null) {
       const notice = this.#notice;
@@ -184,7 +183,7 @@ class PosixSpawner implements Spawner {
     await Promise.allSettled(this.#starts);
     const children = [...this.#children];
     await Promise.all(children.map((child) => child.destroy()));
-    // They are gone; their listeners may have to hear it still.
+    // They have ended; their listeners may still have to be notified.
     await within(this.#options.clock, toldMs, Promise.all(children.map((child) => child.told)));
     this.#rounds[Symbol.dispose]();
     await this.#reaper[Symbol.asyncDispose]();

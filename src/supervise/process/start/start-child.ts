@@ -1,6 +1,5 @@
-// From a specification to a living child: resolves the command, makes the cgroups, starts the
-// process under its containment, and enters it into the books. Whatever fails on the way leaves
-// nothing behind.
+// Starts a child from its specification: resolves the command, creates the cgroups, starts the
+// process under its containment, and registers it. A failure at any step leaves nothing behind.
 
 import type { Clock } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
@@ -29,7 +28,7 @@ import { childEnvironment, childToken, type Environment } from './environment.ts
 import { hasReported, type Launched, launch } from './launch.ts';
 import { PosixChild } from './posix-child.ts';
 
-/** What stands ready before the first child. */
+/** What is prepared before the first child. */
 export interface ChildFactory {
   readonly clock: Clock;
   readonly instance: string;
@@ -60,7 +59,7 @@ export async function startChild(
     launched = await launch({ server, command, line, env, cwd, hasReport }, clock);
     return await register(factory, spec, groups, launched, token);
   } catch (error) {
-    // It may run already, and nobody would know it (too many open files to look it up).
+    // It may run already, and no other code would know (too many open files to look it up).
     if (launched !== undefined) sendSignal(-launched.pid, 'SIGKILL');
     await removeCgroup(groups);
     throw error;
@@ -88,12 +87,12 @@ async function makeGroups(
   return {
     dirs: [...(limiting?.dirs ?? []), ...(containing?.dirs ?? [])],
     limiting,
-    // The kernel may refuse this one although it gave the first.
+    // The kernel may refuse this one although it allowed the first.
     containment: containing === null ? 'marker' : 'cgroup',
   };
 }
 
-/** From here on the process is in the books, whatever happens. */
+/** From here on the process is registered, whatever happens. */
 async function register(
   factory: ChildFactory,
   spec: ChildSpec,
@@ -109,7 +108,7 @@ async function register(
     const launched = { pid, streams, report };
     return await installed(factory, spec, { containment, limiting }, launched, tree);
   } catch (error) {
-    // Nobody else knows of it: it ends at once, and what the books hold of it goes with it.
+    // No other code knows of it: it is ended at once, and its registration is removed.
     sendSignal(-pid, 'SIGKILL');
     tree.sweep().catch(ignored);
     throw error;
@@ -135,7 +134,9 @@ async function installed(
   return new PosixChild({ ...of, pid: serverPid });
 }
 
-/** The server's pid as we see it; that of its wrapper if it was born and gone within a moment. */
+/**
+ * The server's pid as we see it; that of its wrapper if it was started and ended within a moment.
+ */
 async function enterNamespace(
   tree: ProcessTree,
   table: ProcessTable,
@@ -147,7 +148,7 @@ async function enterNamespace(
   return members.server.pid;
 }
 
-/** A process that is gone already gets a start time that matches nobody's. */
+/** A process that has already ended gets a start time that matches no process. */
 async function identify(table: ProcessTable, pid: number): Promise<ProcessIdentity> {
   return { pid, start: (await table.find(pid))?.start ?? 'gone' };
 }

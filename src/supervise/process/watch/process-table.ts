@@ -1,6 +1,6 @@
-// Who is running on this machine: the contract of the table of processes, and who is below whom in
-// it. A process is identified by pid and start time together, because a pid alone may belong to a
-// stranger a moment later. `system-processes.ts` chooses between /proc and `ps` to fill it.
+// The contract of the table of processes, and which processes are below which. A process is
+// identified by pid and start time together, because a pid alone may belong to another process a
+// moment later. `system-processes.ts` chooses between /proc and `ps` to read it.
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -13,12 +13,12 @@ export interface ProcessRow extends ProcessIdentity {
   readonly group: number;
   /** The process group where the session is unknown. */
   readonly session: number;
-  /** Dead, but not yet collected by its parent: nothing is left to end. */
+  /** Dead, but not yet reaped by its parent: there is nothing left to end. */
   readonly isZombie: boolean;
 }
 
 export interface ProcessTable {
-  /** Can it see environments, and so markers? */
+  /** Whether it can read environments, and so markers. */
   readonly seesEnvironments: boolean;
   /** The process of this pid now; null when there is none. */
   find(pid: number): Promise<ProcessRow | null>;

@@ -1,7 +1,7 @@
-// One child and everything below it, as something to signal, to watch and to end. It keeps the
-// books that make this safe: who leads the group, who was seen below it (with start times, told to
-// the reaper), which cgroup holds it. After the leader's exit no signal goes to the group any more,
-// since its number may be given to a stranger; what is left is ended by the sweep.
+// One child and everything below it, to be signalled, watched and ended. It records what makes this
+// safe: the leader of the group, the processes seen below it (with start times, also sent to the
+// reaper), and its cgroup. After the leader's exit no signal is sent to the group any more, because
+// its number may be reused; the remaining processes are ended by the sweep.
 
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Containment } from '../../child.ts';
@@ -24,7 +24,7 @@ export interface TreeParts {
   readonly cgroups: readonly string[];
 }
 
-/** What has to be gone for a namespace to be empty, and who is the server in it. */
+/** What must have ended for a namespace to be empty, and which process is the server in it. */
 export interface NamespaceMembers {
   readonly init: ProcessIdentity;
   readonly server: ProcessIdentity;
@@ -33,7 +33,7 @@ export interface NamespaceMembers {
 export class ProcessTree {
   readonly #parts: TreeParts;
   #namespace: NamespaceMembers | null = null;
-  /** Those seen alive at the last look; only those. */
+  /** Those that were alive at the last look; only those. */
   #noted = new Map<number, ProcessIdentity>();
   #noting: Promise<void> = Promise.resolve();
   #hasExited = false;
@@ -60,12 +60,12 @@ export class ProcessTree {
     this.#hasExited = true;
   }
 
-  /** Writes down who is below, so that who breaks away is still known. */
+  /** Records the descendants, so that those that break away later are still known. */
   note(): Promise<void> {
     const { containment } = this.#parts;
-    // These are the kernel's to know.
+    // The kernel tracks these.
     if (containment === 'pidns' || containment === 'cgroup') return Promise.resolve();
-    // One after the other: an older look must not overwrite what a newer one has found.
+    // One after the other: an older look must not overwrite the result of a newer one.
     this.#noting = this.#noting.then(() => this.#noteNow());
     return this.#noting;
   }
@@ -82,7 +82,9 @@ export class ProcessTree {
     return [leader, ...this.#noted.values()];
   }
 
-  /** To the whole group; those who would be lost from sight by a death are noted first. */
+  /**
+   * To the whole group; descendants that would be lost from sight by a death are recorded first.
+   */
   async signal(name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const { leader, cgroups, containment } = this.#parts;
     if (name === 'SIGKILL') this.#wasKilled = true;
@@ -93,7 +95,7 @@ export class ProcessTree {
     sendSignal(-leader.pid, name);
   }
 
-  /** Ends and forgets what is left. A second call joins the first. */
+  /** Ends the remaining processes. A second call joins the first. */
   sweep(): Promise<number> {
     this.#sweeping ??= this.#sweep();
     return this.#sweeping;
@@ -104,7 +106,7 @@ export class ProcessTree {
       const seen = await this.#walk();
       if (this.#sweeping === undefined) this.#renew(seen);
     } catch {
-      // Too many open files, or no process can be started: what was noted before stays.
+      // Too many open files, or no process can be started: what was recorded before stays.
     }
   }
 
@@ -113,7 +115,7 @@ export class ProcessTree {
     const { table, leader } = this.#parts;
     const seen = new Map<number, ProcessIdentity>();
     for (const root of [leader, ...this.#noted.values()]) {
-      // A root may have ended, and its pid may be a stranger's.
+      // A root may have ended, and its pid may belong to another process.
       if (seen.has(root.pid) || !isSameProcess(root, await table.find(root.pid))) continue;
       if (root !== leader) seen.set(root.pid, root);
       for (const { pid, start } of await table.descendants(root.pid)) {
@@ -131,7 +133,7 @@ export class ProcessTree {
     this.#noted = seen;
   }
 
-  /** A server that has left the group is still to be asked politely. */
+  /** A server that has left the group still gets the signal. */
   async #signalServer(name: 'SIGTERM'): Promise<void> {
     if (this.#namespace === null) return;
     const { server } = this.#namespace;
@@ -154,7 +156,7 @@ export class ProcessTree {
             members: () => cgroupMembers(cgroups),
           })
         : await this.#endNamespace(this.#namespace.init);
-    // What could not be ended now stays in the books of the reaper and of the next start.
+    // What could not be ended now stays known to the reaper and to the next start.
     if ((await this.#removeCgroups()) && isClean) this.#forget();
     return Math.max(members, ended);
   }

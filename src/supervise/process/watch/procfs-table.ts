@@ -1,6 +1,6 @@
 // The table of processes from /proc. It is read synchronously, which is many times cheaper than the
-// thread pool, but in slices, so that a machine with thousands of processes never holds up the event
-// loop. A process that ends while it is looked at is simply not there.
+// thread pool, but in slices, so that a machine with thousands of processes never blocks the event
+// loop. A process that ends during the look is treated as absent.
 
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { below, type ProcessRow, type ProcessTable } from './process-table.ts';
@@ -38,7 +38,7 @@ export function procfsTable(dir: string): ProcessTable {
 /** So many files are read before the event loop gets its turn. */
 const sliceFiles = 32;
 
-/** A tree larger than this is a fork bomb; who counts it has seen enough. */
+/** A tree larger than this is a fork bomb; further counting is useless. */
 const maxWalked = 4096;
 
 /** Walks down by the lists of children: the cost is that of the tree, not of the machine. */
@@ -93,7 +93,7 @@ function residentOf(file: string): number | null {
   return kilobytes === undefined ? null : Number(kilobytes) * 1024;
 }
 
-/** Null when the process has ended meanwhile or is not ours to look at: both are every day's fare. */
+/** Null when the process has ended meanwhile or we may not read it: both are normal. */
 function readProc(file: string): Buffer | null {
   try {
     return readFileSync(file);
@@ -118,7 +118,7 @@ function readLine(file: string): string | null {
   }
 }
 
-/** Any other error (too many open files) must not pass for the end of a process. */
+/** Any other error (too many open files) must not be taken for the end of a process. */
 function nullIfGone(error: unknown): null {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return null;

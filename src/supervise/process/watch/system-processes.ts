@@ -1,4 +1,4 @@
-// The processes of this machine, as well as it shows them.
+// Reads the processes of this machine, from /proc or `ps`.
 
 import { existsSync, readlinkSync } from 'node:fs';
 import type { ProcessTable } from './process-table.ts';
@@ -10,7 +10,9 @@ export function systemProcesses(procDir = '/proc'): ProcessTable {
   return existsSync(`${procDir}/self/stat`) ? procfsTable(procDir) : psTable;
 }
 
-/** Inside a pid namespace without a /proc of its own every number in /proc is somebody else's. */
+/**
+ * Inside a pid namespace without its own /proc every number in /proc belongs to another namespace.
+ */
 export function isForeign(procDir = '/proc'): boolean {
   try {
     return readlinkSync(`${procDir}/self`) !== String(process.pid);

@@ -24,7 +24,7 @@ describe('the rounds', () => {
     rounds[Symbol.dispose]();
   });
 
-  it('set no timer when there is nobody to visit', async () => {
+  it('set no timer when there is no tree to visit', async () => {
     const clock = manualClock();
     const rounds = new Rounds(clock);
     expect(clock.pending).toBe(0);

@@ -1,6 +1,6 @@
-// Looks after every living tree about once a second: each visit notes new descendants and checks
-// the limits. Visits are spread over the second and never overlap, the first comes soon after the
-// start (that is when a process escapes, if it does), and without trees there is no timer.
+// Visits every running tree about once a second: each visit records new descendants and checks the
+// limits. Visits are spread over the second and never overlap, the first comes soon after the start
+// (processes that escape usually do so then), and without trees there is no timer.
 
 import type { Clock } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
@@ -46,7 +46,7 @@ export class Rounds implements Disposable {
     for (const [visit, dueAt] of [...this.#visits]) {
       if (dueAt > now || !this.#visits.has(visit)) continue;
       this.#visits.set(visit, now + visitEveryMs);
-      // One tree that cannot be looked after now must not cost the others their visits.
+      // A tree that cannot be visited now must not cost the others their visits.
       await visit().catch(ignored);
     }
     // Ended meanwhile, or ended and begun again with a timer of its own.

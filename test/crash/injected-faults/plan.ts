@@ -1,6 +1,6 @@
-// The weather that a gateway is to meet, as the file that disk-weather.mjs reads: who writes it says
-// which operation on which files is the last one, and which ones fail. It can be rewritten while the
-// gateway runs. What the weather did is read back from its journal.
+// The disk faults of a gateway, as the file that preload.mjs reads: which operation on which files is the
+// last one, and which operations fail. It can be rewritten while the gateway runs. What was injected is read
+// back from the journal.
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ export interface Strike extends Aim {
 
 export interface Failure extends Aim {
   readonly code: string;
-  /** So often; null: until the weather changes. */
+  /** So often; null: until the plan changes. */
   readonly times: number | null;
 }
 
@@ -59,9 +59,9 @@ export interface Struck {
   readonly undone: readonly string[];
 }
 
-const preload = pathToFileURL(fileURLToPath(new URL('./disk-weather.mjs', import.meta.url))).href;
+const preload = pathToFileURL(fileURLToPath(new URL('./preload.mjs', import.meta.url))).href;
 
-export class Weather {
+export class FaultPlan {
   readonly #state: string;
   readonly #file: string;
   readonly #journal: string;
@@ -69,8 +69,8 @@ export class Weather {
 
   constructor(folder: string, state: string) {
     this.#state = state;
-    this.#file = join(folder, 'weather.json');
-    this.#journal = join(folder, 'weather.jsonl');
+    this.#file = join(folder, 'fault-plan.json');
+    this.#journal = join(folder, 'injected-faults.jsonl');
     this.#backups = join(folder, 'backups');
     mkdirSync(this.#backups);
     this.set({});
@@ -82,7 +82,7 @@ export class Weather {
   }
 
   get env(): Readonly<Record<string, string>> {
-    return { HOLDFAST_WEATHER: this.#file };
+    return { HOLDFAST_TEST_FAULT_PLAN: this.#file };
   }
 
   set(conditions: Conditions): void {

@@ -7,21 +7,21 @@ import { basename, dirname, join } from 'node:path';
 
 export class Unsynced {
   #real;
-  #forecast;
+  #plan;
   /** Of each file written to: how many of its bytes are safe. */
   #safeBytes = new Map();
   /** Changes of names, in the order in which they happened. */
   #changes = [];
   #backups = 0;
 
-  constructor(real, forecast) {
+  constructor(real, plan) {
     this.#real = real;
-    this.#forecast = forecast;
+    this.#plan = plan;
   }
 
   /** Another name for what is at the path now, in case it has to come back; null if nothing is. */
   backup(path) {
-    const { backups } = this.#forecast;
+    const { backups } = this.#plan;
     if (backups === null) return null;
     this.#backups += 1;
     const copy = join(backups, `${process.pid}-${this.#backups}-${basename(path)}`);
@@ -97,7 +97,7 @@ export class Unsynced {
     const kept = new Map();
     for (const { folder } of this.#changes) kept.set(folder, (kept.get(folder) ?? 0) + 1);
     for (const [folder, count] of kept)
-      kept.set(folder, Math.floor(this.#forecast.chance() * (count + 1)));
+      kept.set(folder, Math.floor(this.#plan.chance() * (count + 1)));
     const lost = this.#changes.filter(({ folder }) => {
       const left = kept.get(folder) ?? 0;
       kept.set(folder, left - 1);
@@ -118,9 +118,9 @@ export class Unsynced {
   #tear(path, safe) {
     const size = this.#sizeOf(path);
     if (size <= safe) return [];
-    const end = safe + Math.floor(this.#forecast.chance() * (size - safe + 1));
+    const end = safe + Math.floor(this.#plan.chance() * (size - safe + 1));
     if (end === size) return [];
-    const leavesZeros = this.#forecast.chance() < 0.25;
+    const leavesZeros = this.#plan.chance() < 0.25;
     this.#real.truncateSync(path, end);
     if (leavesZeros) this.#real.truncateSync(path, size);
     return [`${basename(path)} ${leavesZeros ? 'zeros from' : 'cut at'} ${end} of ${size}`];

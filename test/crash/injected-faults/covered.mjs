@@ -1,5 +1,5 @@
-// The calls on files that the weather covers. A call that the source uses and that is not here, or
-// among those that change nothing in the state directory, has to be learned by disk-weather.mjs.
+// The calls on files that fault injection covers. A call that the source uses and that is not here, or
+// among those that change nothing in the state directory, has to be learned by preload.mjs.
 
 /** Functions of node:fs/promises. */
 export const coveredCalls = [

@@ -1,22 +1,22 @@
-// Loaded with `--import` before the gateway, it puts itself between the gateway and its state directory:
-// every call on a file in there goes through here and meets the weather of the moment, which is read
-// anew from the file named by HOLDFAST_WEATHER. The weather kills the process before, inside or after
-// one operation, takes back what was not forced to the disk first (a power cut), or lets operations
-// fail. The gateway itself knows nothing of it. A call on the state directory that is not covered ends
-// the process with exit code 97 and a line that names it: then this file has to learn that call.
+// Loaded with `--import` before the gateway, it replaces Node's file functions for the state directory: every
+// call on a file in there is checked against the fault plan, which is read again each time from the file named
+// by HOLDFAST_TEST_FAULT_PLAN. The plan can kill the process before, inside or after one operation, undo what
+// was not forced to the disk first (a power cut), or let operations fail. The gateway itself has no code for
+// this. A call on the state directory that is not covered ends the process with exit code 97 and a line that
+// names it: then that call has to be added here.
 
 import fs from 'node:fs';
 import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { coveredCalls, coveredMethods } from './covered.mjs';
-import { Forecast } from './forecast.mjs';
+import { CurrentPlan } from './current-plan.mjs';
 import { Unsynced } from './unsynced.mjs';
 
 // Loads what Node loads only at the first removal, before the calls it uses are covered.
 fs.rmSync('/nothing/of/this/name', { force: true });
 const real = { ...fs, promises: { ...promises } };
-const forecast = new Forecast(process.env.HOLDFAST_WEATHER ?? '', real);
-const unsynced = new Unsynced(real, forecast);
+const plan = new CurrentPlan(process.env.HOLDFAST_TEST_FAULT_PLAN ?? '', real);
+const unsynced = new Unsynced(real, plan);
 /** What is known of a FileHandle in the state directory: its path, whether it is a folder. */
 const handles = new WeakMap();
 let inFlight = 0;
@@ -37,14 +37,14 @@ syncBuiltinESMExports();
 // --- one operation --------------------------------------------------------------------------
 
 /**
- * Lets an operation meet the weather. `act` does it; `partly(share)` does a part of it, where there is
+ * Applies the fault plan to an operation. `act` does it; `partly(share)` does a part of it, where there is
  * such a thing; `done` tells the book of what is not forced to the disk yet.
  */
 async function pass(op, path, { act, partly, done }) {
-  if (forecast.isFrozen) return never();
-  const failure = forecast.failureOf(op, path);
+  if (plan.isFrozen) return never();
+  const failure = plan.failureOf(op, path);
   if (failure !== undefined) throw failure;
-  const strike = forecast.strikeOn(op, path);
+  const strike = plan.strikeOn(op, path);
   if (strike?.when === 'before') return die(strike, op, path);
   let result;
   inFlight += 1;
@@ -63,11 +63,11 @@ async function pass(op, path, { act, partly, done }) {
 /** Waits for what other threads are doing, so that a power cut is one moment; then nothing more happens. */
 async function die(strike, op, path) {
   if (strike.isPowerCut) {
-    forecast.isFrozen = true;
+    plan.isFrozen = true;
     while (inFlight > 0) await new Promise((resolve) => setImmediate(resolve));
   }
   const undone = strike.isPowerCut ? unsynced.cut() : [];
-  forecast.note({ kind: 'struck', op, path, ...strike, undone });
+  plan.note({ kind: 'struck', op, path, ...strike, undone });
   process.kill(process.pid, 'SIGKILL');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
@@ -81,22 +81,22 @@ function never() {
 function coverPaths() {
   const plain = (name, op) => {
     promises[name] = (path, ...rest) => {
-      if (!forecast.isOurs(path)) return real.promises[name](path, ...rest);
+      if (!plan.isOurs(path)) return real.promises[name](path, ...rest);
       return pass(op, String(path), { act: () => real.promises[name](path, ...rest) });
     };
   };
   for (const name of ['readFile', 'readdir', 'stat', 'lstat', 'access']) plain(name, 'read');
   plain('chmod', 'chmod');
   promises.open = (path, flags, mode) =>
-    forecast.isOurs(path) ? open(String(path), flags, mode) : real.promises.open(path, flags, mode);
+    plan.isOurs(path) ? open(String(path), flags, mode) : real.promises.open(path, flags, mode);
   promises.mkdir = (path, options) => {
     const act = () => real.promises.mkdir(path, options);
-    if (!forecast.isOurs(path)) return act();
+    if (!plan.isOurs(path)) return act();
     return pass('mkdir', String(path), { act, done: () => unsynced.made(String(path)) });
   };
   promises.rename = (from, to) => {
     const act = () => real.promises.rename(from, to);
-    if (!forecast.isOurs(to)) return act();
+    if (!plan.isOurs(to)) return act();
     const before = unsynced.backup(String(to));
     return pass('rename', String(to), {
       act,
@@ -106,7 +106,7 @@ function coverPaths() {
   for (const name of ['rm', 'unlink']) {
     promises[name] = (path, options) => {
       const act = () => real.promises[name](path, options);
-      if (!forecast.isOurs(path)) return act();
+      if (!plan.isOurs(path)) return act();
       const before = unsynced.backup(String(path));
       return pass('remove', String(path), {
         act,
@@ -115,7 +115,7 @@ function coverPaths() {
     };
   }
   promises.writeFile = async (path, data, options) => {
-    if (!forecast.isOurs(path)) return real.promises.writeFile(path, data, options);
+    if (!plan.isOurs(path)) return real.promises.writeFile(path, data, options);
     const { mode, flag } = typeof options === 'object' && options !== null ? options : {};
     const handle = await open(String(path), flag ?? 'w', mode);
     try {
@@ -241,11 +241,11 @@ function refuseTheRest() {
 
 function guarded(name, value) {
   return (...args) => {
-    const path = args.slice(0, 2).find((argument) => forecast.isOurs(argument));
-    // Reading in one piece at the start is no business of the weather.
+    const path = args.slice(0, 2).find((argument) => plan.isOurs(argument));
+    // Reading in one piece at the start is not subject to faults.
     if (
       path !== undefined &&
-      !forecast.isFrozen &&
+      !plan.isFrozen &&
       !(name === 'fs.openSync' && (args[1] ?? 'r') === 'r')
     )
       uncovered(name, path);
@@ -254,7 +254,7 @@ function guarded(name, value) {
 }
 
 function uncovered(name, path) {
-  real.writeSync(2, `disk-weather does not cover ${name}, which was called on ${path}\n`);
+  real.writeSync(2, `fault injection does not cover ${name}, which was called on ${path}\n`);
   process.exit(97);
 }
 

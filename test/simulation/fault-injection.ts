@@ -1,13 +1,13 @@
-// Which faults happen, and how often. Every seed has its own climate: some kinds of faults are
-// possible in it and others are not, because rare combinations are found by many different mixes
-// and not by one with everything in it. Within a run fair and foul spells follow each other, so that
-// servers also recover. When the weather is calm nothing new goes wrong; what has gone wrong stays.
-// How a process ends, with which code or signal, is drawn here too, and counted.
+// Which faults happen, and how often. Every seed has its own rates: some kinds of faults are possible in
+// it and others are not, because rare combinations are found by many different mixes and not by one with
+// everything in it. Within a run phases with more and with fewer faults follow each other, so that servers
+// also recover. After `stop` no new fault happens; what has failed stays so. How a process ends, with which
+// code or signal, is drawn here too, and counted.
 
 import type { Exit } from '../../src/supervise/child.ts';
 import type { Dice } from './random.ts';
 
-/** How likely each fault is at each opportunity for it, in an average spell. */
+/** How likely each fault is at each opportunity for it, in an average phase. */
 const rates = {
   // The process and its pipes.
   'spawn-eagain': 0.04,
@@ -89,8 +89,8 @@ export type FaultKind = keyof typeof rates;
 
 export const faultKinds = Object.keys(rates) as FaultKind[];
 
-/** How much of the faults a spell brings. */
-const spells = [0, 0.4, 1, 1, 3] as const;
+/** The factors of a phase. */
+const phaseFactors = [0, 0.4, 1, 1, 3] as const;
 
 /** Codes by what they stand for: fine, failed, misused, sysexits.h, the shell's own, a signal's. */
 const exitCodes: readonly [readonly [number, ...number[]], ...(readonly [number, ...number[]])[]] =
@@ -109,14 +109,14 @@ const exitSignals = [
   ...(['SIGHUP', 'SIGINT', 'SIGILL', 'SIGFPE', 'SIGXCPU'] as const),
 ] as const;
 
-export class Weather {
+export class FaultInjection {
   readonly counts = new Map<FaultKind, number>();
   /** How often a process has ended by itself with each code or signal. */
   readonly exits = new Map<string, number>();
   readonly #dice: Dice;
-  readonly #climate = new Map<FaultKind, number>();
-  #spell = 1;
-  #isCalm = false;
+  readonly #rates = new Map<FaultKind, number>();
+  #phaseFactor = 1;
+  #isStopped = false;
 
   /** `without`: kinds that do not happen, to cut a failing run down to what matters. */
   constructor(dice: Dice, without: ReadonlySet<FaultKind> = new Set()) {
@@ -124,15 +124,15 @@ export class Weather {
     const severity = dice.pick([0.5, 1, 1, 2]);
     for (const kind of faultKinds) {
       const rate = dice.chance(0.6) ? rates[kind] * severity * dice.pick([0.5, 1, 2]) : 0;
-      this.#climate.set(kind, without.has(kind) ? 0 : rate);
+      this.#rates.set(kind, without.has(kind) ? 0 : rate);
     }
   }
 
-  /** Does this fault happen here and now? */
-  strikes(kind: FaultKind): boolean {
-    if (this.#isCalm || this.#spell === 0) return false;
-    const rate = this.#climate.get(kind) ?? 0;
-    if (!this.#dice.chance(rate * this.#spell)) return false;
+  /** Whether this fault happens here and now. */
+  occurs(kind: FaultKind): boolean {
+    if (this.#isStopped || this.#phaseFactor === 0) return false;
+    const rate = this.#rates.get(kind) ?? 0;
+    if (!this.#dice.chance(rate * this.#phaseFactor)) return false;
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
     return true;
   }
@@ -148,13 +148,13 @@ export class Weather {
     return { code, signal };
   }
 
-  /** Another spell begins. Resolves to how long it lasts. */
+  /** Another phase begins. Resolves to how long it lasts. */
   change(): number {
-    this.#spell = this.#dice.pick(spells);
+    this.#phaseFactor = this.#dice.pick(phaseFactors);
     return this.#dice.between(5_000, 30_000);
   }
 
-  calm(): void {
-    this.#isCalm = true;
+  stop(): void {
+    this.#isStopped = true;
   }
 }

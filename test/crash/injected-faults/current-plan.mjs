@@ -1,11 +1,11 @@
-// What the weather is at this moment, as its file says: which operation kills, which ones fail. The
-// file is read at every operation, so that the one who wrote it can change the weather of a process
-// that runs. What happened is noted in the journal, in which the killed cannot lie.
+// The fault plan that applies now: which operation kills the process, which ones fail. Its file is read at
+// every operation, so that it can be changed while a process runs. What happened is written to a journal
+// before the process is killed.
 
 import { constants } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 
-export class Forecast {
+export class CurrentPlan {
   /** Nothing happens to the disk any more. */
   isFrozen = false;
   #file;
@@ -42,7 +42,7 @@ export class Forecast {
     if (fail.times !== null && this.#failed >= fail.times) return undefined;
     this.#failed += 1;
     this.note({ kind: 'failed', op, path, code: fail.code });
-    const error = new Error(`${fail.code}: made by the weather, ${op} '${path}'`);
+    const error = new Error(`${fail.code}: injected, ${op} '${path}'`);
     return Object.assign(error, {
       errno: -constants.errno[fail.code],
       code: fail.code,

@@ -1,0 +1,96 @@
+// Notifies clients that a list or a resource has changed. Legacy clients are notified in their
+// session, modern ones on their subscription; only clients that may see the change are notified.
+
+import type { HostForGateway } from '../host/gateway-face.ts';
+import { announcedAs, type ListKind } from '../host/lists/listings.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { serverRequest } from '../policy/access.ts';
+import type { Principal } from '../policy/principal.ts';
+import { textOf } from '../wire/decode.ts';
+import { notificationFrame } from '../wire/frames.ts';
+import type { Message } from '../wire/scan.ts';
+import { type LegacySession, paramsOf, watches } from './clients/legacy-session.ts';
+import type { Listening } from './subscriptions/listen.ts';
+import type { View } from './view/view.ts';
+
+export interface ClientNewsParts {
+  readonly host: Pick<HostForGateway, 'access'>;
+  readonly clock: Clock;
+  readonly view: Pick<View, 'resources'>;
+  readonly sessions: ReadonlySet<LegacySession>;
+  readonly listenings: ReadonlySet<Listening>;
+}
+
+/** A burst of changes is one notification. */
+const gatherMs = 20;
+
+export class ClientNews implements Disposable {
+  readonly #parts: ClientNewsParts;
+  /** Lists whose changes are notified next, and of which servers; at most one entry for each. */
+  readonly #changed = new Map<ListKind, Set<string>>();
+  #telling: Disposable | undefined;
+
+  constructor(parts: ClientNewsParts) {
+    this.#parts = parts;
+  }
+
+  /** Notified to all who may see the list, together with other changes that follow soon. */
+  listChanged(kind: ListKind, server: string): void {
+    const list = announcedAs(kind);
+    this.#changed.set(list, (this.#changed.get(list) ?? new Set()).add(server));
+    this.#telling ??= this.#parts.clock.after(gatherMs, () => {
+      this.#telling = undefined;
+      const changed = [...this.#changed];
+      this.#changed.clear();
+      for (const [list, servers] of changed) this.#tellAll(list, servers);
+    });
+  }
+
+  #tellAll(kind: ListKind, servers: ReadonlySet<string>): void {
+    const method = `notifications/${kind}/list_changed`;
+    const frame = notificationFrame(method);
+    const requests = [...servers].map((server) => serverRequest('list', server));
+    const { host, sessions, listenings } = this.#parts;
+    const { access } = host;
+    const maySee = (principal: Principal) =>
+      requests.some((request) => access.isAllowed(principal, request));
+    for (const session of sessions) {
+      if (maySee(session.principal)) session.send(frame, method);
+    }
+    for (const listening of listenings) {
+      if (maySee(listening.incoming.principal)) listening.listChanged(kind);
+    }
+  }
+
+  /** A resource has changed; `owner` is the client of a reserved connection. */
+  updated(server: string, message: Message, owner: string | null): void {
+    const { host, view, sessions, listenings } = this.#parts;
+    const params = paramsOf(message);
+    const span = message.paramsObject?.find('uri');
+    const own = span && textOf(message.bytes, span);
+    if (!params || own === undefined) return;
+    const uri = view.resources.exposed(server, own);
+    const shown = uri === own ? params : view.resources.exposedIn(server, params);
+    const frame = notificationFrame('notifications/resources/updated', shown);
+    const request = {
+      action: 'subscribe',
+      server,
+      kind: 'resource',
+      name: own,
+      method: null,
+    } as const;
+    const isMeant = (key: string, principal: Principal) =>
+      (owner === null || owner === key) && host.access.isAllowed(principal, request);
+    for (const session of sessions) {
+      if (watches(session, uri) && isMeant(session.key, session.principal)) session.send(frame);
+    }
+    for (const listening of listenings) {
+      const { client, principal } = listening.incoming;
+      if (isMeant(client.key, principal)) listening.updated(uri, shown);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#telling?.[Symbol.dispose]();
+  }
+}

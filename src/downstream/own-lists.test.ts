@@ -1,0 +1,174 @@
+// What a server lists to a client that has a connection of its own may depend on what that client has
+// told it: such a list is for that client, and for nobody else. Real gateway and host, scripted servers,
+// manual clock.
+
+import { describe, expect, it } from 'vitest';
+import { type LegacyPeer, newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
+import { type Script, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
+import { specHash } from '../config/spec-hash.ts';
+
+const ann = { id: 'token:ann', role: null };
+const bob = { id: 'token:bob', role: null };
+
+const tools = (child: ScriptedChild) => [tool('a', { description: rootsTold(child) })];
+
+/** Lists what it finds in the roots that it was told. */
+const listing: Script = {
+  on: {
+    ...rooted.on,
+    'tools/list': (_heard, child) => ({ tools: tools(child) }),
+    'resources/list': (_heard, child) => ({
+      resources: [{ uri: 'x://r', name: rootsTold(child) }],
+    }),
+  },
+};
+/** The same, and it never says that something has changed. */
+const silent: Script = { ...listing, capabilities: { tools: {}, resources: {} } };
+
+function newClients(script: Script, config: object = {}) {
+  const world = newGateway({ s: script }, { config: { s: config } });
+  world.host.setGuard(() => ({ allow: true }));
+  const anns = world.legacy({ roots: {} }, ann);
+  const bobs = world.legacy({ roots: {} }, bob);
+  const tell = async (peer: LegacyPeer, uri: string) => {
+    const first = peer.request('tools/call', { name: 's__a' });
+    await seconds(5, world.clock, rootsOf(peer, uri, first));
+    const again = peer.request('tools/call', { name: 's__a' });
+    await seconds(1, world.clock);
+    expect(JSON.stringify(again.result)).toContain(uri);
+  };
+  const listed = async (peer: LegacyPeer, kind = 'tools') => {
+    const list = peer.request(`${kind}/list`);
+    await seconds(5, world.clock);
+    return JSON.stringify(list.result);
+  };
+  return { ...world, anns, bobs, tell, listed };
+}
+
+describe('a list that was read after a client has told its roots', () => {
+  it.each([{}, { isolation: 'client' }])(
+    'is shown to that client, and to nobody else #own-roots: %j',
+    async (config) => {
+      const { anns, bobs, servers, clock, tell, listed } = newClients(listing, config);
+      await tell(anns, 'file:///ann');
+      servers.s.child.note('notifications/tools/list_changed');
+      await seconds(1, clock);
+      expect(await listed(anns)).toContain('file:///ann');
+      expect(await listed(bobs)).not.toContain('file:///ann');
+      await tell(bobs, 'file:///bob');
+      expect(await listed(bobs)).toContain('file:///bob');
+      expect(await listed(anns)).toContain('file:///ann');
+    },
+  );
+
+  it('is read anew also from a server that says nothing of changes #own-roots', async () => {
+    const { anns, bobs, tell, listed } = newClients(silent);
+    await tell(anns, 'file:///ann');
+    for (const kind of ['tools', 'resources']) {
+      expect(await listed(anns, kind)).toContain('file:///ann');
+      expect(await listed(bobs, kind)).not.toContain('file:///ann');
+    }
+  });
+
+  it('is shown to nobody else of the same principal either #own-roots', async () => {
+    const { anns, legacy, tell, listed } = newClients(silent);
+    const other = legacy({ roots: {} }, ann);
+    await tell(anns, 'file:///ann');
+    expect(await listed(anns)).toContain('file:///ann');
+    expect(await listed(other)).toContain('none');
+  });
+
+  it('is not kept for a later run #own-roots', async () => {
+    const { anns, bobs, host, tell, listed, store } = newClients(silent);
+    await tell(anns, 'file:///ann');
+    expect(await listed(anns)).toContain('file:///ann');
+    // What was read for everybody is kept, and written after it.
+    await listed(bobs);
+    host.find('s').offerings.keep();
+    await settled();
+    const kept = store.records('catalogues', { durability: 'forgetful' });
+    const record = JSON.stringify(await kept.get(specHash(host.find('s').config)));
+    expect(record).toContain('none');
+    expect(record).not.toContain('file:///ann');
+    const later = newGateway({ s: silent }, { store });
+    const list = later.legacy({ roots: {} }).request('tools/list');
+    await settled();
+    expect(JSON.stringify(list.result)).not.toContain('file:///ann');
+  });
+
+  it('costs nothing where it is what everybody is shown #no-growth', async () => {
+    const { anns, bobs, host, tell, listed } = newClients(rooted);
+    await tell(anns, 'file:///ann');
+    const { offerings } = host.find('s');
+    const before = offerings.definitions('tools');
+    await tell(bobs, 'file:///bob');
+    await Promise.all([listed(anns), listed(bobs)]);
+    expect(offerings.definitions('tools')).toBe(before);
+  });
+
+  it('is gone with its client #no-growth', async () => {
+    const { anns, bobs, host, clock, tell, listed } = newClients(silent);
+    await tell(anns, 'file:///ann');
+    await tell(bobs, 'file:///bob');
+    await Promise.all([listed(anns), listed(bobs)]);
+    for (const { session } of [anns, bobs]) session.close();
+    await seconds(60, clock);
+    const { offerings } = host.find('s');
+    expect(JSON.stringify(offerings.definitions('tools'))).not.toContain('file:///');
+  });
+});
+
+describe('a list that is read while a client tells its roots', () => {
+  it('is not taken for that of everybody #own-roots', async () => {
+    const waiting: (() => void)[] = [];
+    let isLet = false;
+    const slow: Script = {
+      on: {
+        ...rooted.on,
+        'tools/list': (heard, child) => {
+          if (isLet) return { tools: tools(child) };
+          waiting.push(() => child.answer(heard, { tools: tools(child) }));
+          return undefined;
+        },
+      },
+    };
+    const { anns, bobs, clock, servers, listed } = newClients(slow);
+    const call = anns.request('tools/call', { name: 's__a' });
+    await seconds(1, clock, rootsOf(anns, 'file:///ann', call));
+    expect(rootsTold(servers.s.child)).toContain('file:///ann');
+    isLet = true;
+    for (const answer of waiting) answer();
+    await seconds(3, clock);
+    expect(JSON.stringify(call.result)).toContain('file:///ann');
+    expect(await listed(anns)).toContain('file:///ann');
+    expect(await listed(bobs)).not.toContain('file:///ann');
+  });
+});
+
+describe('a tool that a client has switched on, on a connection of its own', () => {
+  const switching: Script = {
+    on: {
+      'tools/list': (_heard, child) => ({
+        tools: [tool('on'), ...(child.heardAs('tools/call').length > 0 ? [tool('more')] : [])],
+      }),
+      'tools/call': (_heard, child) => {
+        child.note('notifications/tools/list_changed');
+        return text('');
+      },
+    },
+  };
+
+  it('is listed to that client, and can be called', async () => {
+    const { anns, bobs, clock, listed } = newClients(switching, { isolation: 'client' });
+    for (const peer of [bobs, anns]) await listed(peer);
+    const first = bobs.request('tools/call', { name: 's__on' });
+    await seconds(1, clock);
+    expect(first.result).toBeDefined();
+    expect(await listed(bobs)).toContain('s__more');
+    expect(await listed(anns)).not.toContain('s__more');
+    const more = bobs.request('tools/call', { name: 's__more' });
+    await seconds(1, clock);
+    expect(more.result['isError']).toBeUndefined();
+  });
+});

@@ -1,0 +1,161 @@
+// Opens a connection of a server that is ready for calls: it is opened, its lists are read, and the
+// server's messages are forwarded to the right receiver. An error before that closes it.
+
+import { ignored } from '../../kernel/contain.ts';
+import type { Handled } from '../../observe/defects.ts';
+import type { Noise } from '../../observe/events.ts';
+import type { Connection, ConnectionListener } from '../../upstream/connection.ts';
+import type { Exchange } from '../../upstream/exchange.ts';
+import type { Message } from '../../wire/scan.ts';
+import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import type { RootsAtStart } from '../connections/roots-at-start.ts';
+import type { Catalogue } from '../lists/catalogue.ts';
+import { type ListKind, listKinds } from '../lists/listings.ts';
+import { containedListener } from './contained-listener.ts';
+import { openConnection } from './open-connection.ts';
+import type { Server } from './server.ts';
+import type { ServerParts } from './server-parts.ts';
+
+/** Which list a notification is about; resources, templates and skills change together. */
+const changedLists: ReadonlyMap<string, readonly ListKind[]> = new Map([
+  ['notifications/tools/list_changed', ['tools']],
+  ['notifications/prompts/list_changed', ['prompts']],
+  ['notifications/resources/list_changed', ['resources', 'resourceTemplates', 'skills']],
+]);
+
+export interface MakerListener {
+  /** The last lines that a process wrote to stderr. */
+  lastWords(stderr: readonly string[]): void;
+  noise(noise: Noise): void;
+}
+
+export class ConnectionMaker {
+  readonly #server: Server;
+  readonly #parts: ServerParts;
+  readonly #roots: RootsAtStart;
+  readonly #listener: MakerListener;
+
+  constructor(server: Server, parts: ServerParts, roots: RootsAtStart, listener: MakerListener) {
+    this.#server = server;
+    this.#parts = parts;
+    this.#roots = roots;
+    this.#listener = listener;
+  }
+
+  /** Rejects with a Fault, and then leaves nothing open. */
+  async connect(
+    slot: ConnectionSlot,
+    generation: number,
+    signal: AbortSignal,
+    lost: ConnectionListener['lost'],
+  ): Promise<Connection> {
+    const startedAt = this.#parts.clock.now();
+    let connection: Connection | undefined;
+    const listener: ConnectionListener = {
+      lost,
+      ended: (from) => {
+        this.#parts.tasks.lost(from);
+        this.#server.questions.lost(from);
+        slot.ended(from);
+        if (connection && !this.#server.slots.isConnected) this.#server.facts.lastConnectionEnded();
+        // The connection that another one duplicated may be closed.
+        this.#server.slots.changed();
+      },
+      lastWords: (stderr) => this.#listener.lastWords(stderr),
+      // Before the handshake is complete no call can be running that a message could belong to.
+      notification: (message, about, from) =>
+        connection
+          ? this.#notified(slot, message, about, from)
+          : this.#listener.noise('unowned-notification'),
+      asked: (message, about, from) => this.#server.questions.asked(slot, message, about, from),
+      missed: () => this.#server.offerings.doubt(slot.aim),
+      noise: (noise) => this.#listener.noise(noise),
+    };
+    const caught = (handled: Handled, error: unknown) =>
+      slot.supervisor.noteFault(
+        this.#parts.events.defects.caught(handled, error, this.#server.name),
+      );
+    const contained = containedListener(listener, caught);
+    connection = await openConnection(
+      this.#server,
+      this.#parts,
+      slot.aim,
+      generation,
+      signal,
+      contained,
+    );
+    await this.#prepareUnlessAborted(slot, connection, signal);
+    this.#server.history.started(this.#parts.clock.now() - startedAt);
+    return connection;
+  }
+
+  /** Closes the connection on every exit path but the one on which it is used. */
+  async #prepareUnlessAborted(
+    slot: ConnectionSlot,
+    connection: Connection,
+    signal: AbortSignal,
+  ): Promise<void> {
+    // What cannot be closed now is closed below, where that is waited for.
+    const abort = () => void connection.close('start-failed').catch(ignored);
+    signal.addEventListener('abort', abort);
+    try {
+      await this.#prepare(slot, connection, signal);
+      signal.throwIfAborted();
+    } catch (error) {
+      await connection.close('start-failed');
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** What a new connection needs before the first call is sent on it. */
+  async #prepare(slot: ConnectionSlot, connection: Connection, signal: AbortSignal): Promise<void> {
+    // The server may use another era than the client that it was started for.
+    slot.aim = { ...slot.aim, era: connection.era };
+    const { catalogue } = this.#server.offerings.of(slot.aim);
+    slot.catalogue = catalogue;
+    this.#server.offerings.greeted(slot.aim, connection.greeting);
+    this.#roots.connected(slot, connection);
+    slot.subscriptions.connected(connection);
+    // A reserved connection is to the same server: its common lists need not be read again.
+    const isKnown = slot.owner !== null && slot.aim.owner === undefined && catalogue.isFresh;
+    if (!signal.aborted && !isKnown) await this.#readLists(catalogue, connection);
+    // While they were read it may have been sent data of a client: then it has lists of its own.
+    const own = slot.catalogue === catalogue ? undefined : slot.catalogue;
+    if (own && !signal.aborted) await this.#readLists(own, connection);
+  }
+
+  async #readLists(catalogue: Catalogue, connection: Connection): Promise<void> {
+    if (this.#parts.hasClients) {
+      // Read in parallel with the tools, and waited for only by those who ask for them.
+      for (const kind of listKinds) {
+        if (kind !== 'tools') catalogue.lists.load(kind, connection).catch(notNeededNow);
+      }
+    }
+    await catalogue.tryLoad(connection);
+  }
+
+  #notified(
+    slot: ConnectionSlot,
+    message: Message,
+    about: Exchange | undefined,
+    from: Connection,
+  ): void {
+    const { method = '' } = message;
+    const changed = changedLists.get(method);
+    if (changed) {
+      this.#server.part(slot, from);
+      return this.#server.offerings.announced(slot.aim, changed);
+    }
+    if (method === 'notifications/resources/updated') {
+      return this.#parts.updated(this.#server.name, message, slot.ownerOf(from));
+    }
+    if (method === 'notifications/subscriptions/acknowledged') return;
+    if (this.#parts.tasks.told(this.#server.name, message, from)) return;
+    if (this.#parts.hasClients) this.#server.questions.told(slot, message, about, from);
+  }
+}
+
+/** A caller that needs the list requests it, and then gets the error. */
+function notNeededNow(): void {}

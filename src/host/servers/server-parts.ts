@@ -1,0 +1,51 @@
+// What a registered server is created from: access to processes and the network, stored data, and
+// listeners.
+
+import type { Clock, Random } from '../../kernel/clock.ts';
+import type { EventHub } from '../../observe/events.ts';
+import type { Records } from '../../store/contract/records.ts';
+import type { Spawn } from '../../supervise/child.ts';
+import type { Environment } from '../../supervise/process/start/environment.ts';
+import type { HttpClient } from '../../upstream/http/http-client.ts';
+import type { Identity } from '../../upstream/negotiate.ts';
+import type { Message } from '../../wire/scan.ts';
+import type { ListChange } from '../host-news.ts';
+import type { KeptCatalogues } from '../lists/kept-catalogues.ts';
+import type { ListKind } from '../lists/listings.ts';
+import type { BegunTasks } from '../tasks/begun-tasks.ts';
+import type { Server } from './server.ts';
+
+/** The access to processes and the network. */
+export interface Edges {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly spawn: Spawn;
+  readonly http: HttpClient;
+  /** The environment that processes inherit from; it is needed to find their secrets. */
+  readonly sourceEnv?: Environment;
+}
+
+export interface ServerParts extends Edges {
+  readonly events: EventHub;
+  /** What was learnt of servers, by their spec. */
+  readonly facts: Records;
+  readonly kept: KeptCatalogues;
+  /** Where the start history is stored. */
+  readonly starts: Records;
+  readonly identity: Identity;
+  /**
+   * Whether this host serves clients: then everything is forwarded, and servers may send requests.
+   */
+  readonly hasClients: boolean;
+  /** Tools whose definition changed: cached results of them are invalid. */
+  readonly toolsChanged: (server: string, tools: readonly string[]) => void;
+  /** A client has sent the server something on which its answers may depend. */
+  readonly clientsTold: (server: string) => void;
+  /** A connection was opened; for the idle pool. */
+  readonly connected: (server: Server) => void;
+  /** A list as clients see it has, or may have, changed. */
+  readonly listChanged: (server: string, kind: ListKind, change: ListChange) => void;
+  /** A watched resource changed; `owner` is the client of a reserved connection. */
+  readonly updated: (server: string, message: Message, owner: string | null) => void;
+  readonly tasks: BegunTasks;
+}

@@ -61,6 +61,23 @@ describe('a process whose output cannot be handled', () => {
     expect(exits).toEqual([{ code: null, signal: 'SIGKILL' }]);
     expect(told).toMatchObject([{ server: 'files', handled: 'the output of the process' }]);
   });
+
+  it('is not read on, because a part of its output is missing', async () => {
+    const { edges, servers } = newEdges();
+    const read: string[] = [];
+    await edges.spawn(spec, {
+      stdout: (chunk) => {
+        read.push(String(chunk));
+        fail();
+      },
+      stderr: () => {},
+      ended: () => {},
+      exited: () => {},
+    });
+    servers.files.child.say('first');
+    servers.files.child.say('second');
+    expect(read).toEqual(['first\n']);
+  });
 });
 
 describe('an HTTP exchange whose answer cannot be handled', () => {

@@ -34,16 +34,20 @@ export function containedClock(clock: Clock, caught: (error: unknown) => void): 
 function containedSpawn(spawn: Spawn, caught: (error: unknown) => void): Spawn {
   return async (spec, listener) => {
     let child: Child | undefined;
+    let isBroken = false;
     const failed = (error: unknown) => {
+      isBroken = true;
       caught(error);
       child?.signal('SIGKILL');
     };
     child = await spawn(spec, {
-      stdout: (chunk) => contain(() => listener.stdout(chunk), failed),
+      // A part of the output is missing after an error, so what follows is not read either.
+      stdout: (chunk) => isBroken || contain(() => listener.stdout(chunk), failed),
       stderr: (chunk) => contain(() => listener.stderr(chunk), failed),
       ended: () => contain(() => listener.ended(), failed),
       exited: (exit) => contain(() => listener.exited(exit), failed),
     });
+    if (isBroken) child.signal('SIGKILL');
     return child;
   };
 }
@@ -62,8 +66,8 @@ function containedHttp(http: HttpClient, caught: (error: unknown) => void): Http
       const guarded: HttpListener = {
         sent: () => contain(() => listener.sent(), failed),
         response: (status, headers) => contain(() => listener.response(status, headers), failed),
-        data: (chunk) => contain(() => listener.data(chunk), failed),
-        ended: () => contain(() => listener.ended(), failed),
+        data: (chunk) => isBroken || contain(() => listener.data(chunk), failed),
+        ended: () => isBroken || contain(() => listener.ended(), failed),
         failed: (error) => contain(() => listener.failed(error), caught),
       };
       contain(() => {

@@ -667,7 +667,7 @@ export const patches: readonly Patch[] = [
     promise: 'own-roots',
     edits: [
       {
-        find: `if (slot.isSpent && leases.isPinned) this.#renew(slot);
+        find: `if (slot.isSpent && leases.isPinned) this.#pinned.renew(slot);
     else if (!leases.isWanted)`,
         replace: 'if (!leases.isWanted)',
       },
@@ -832,7 +832,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'unawaited-end',
     breaks: 'A server counts as ended while connections of single clients still end.',
-    file: 'src/host/connections/connection-slots.ts',
+    file: 'src/host/connections/own-slots.ts',
     foundBy: 'tests',
     tests: ['src/downstream/live-servers.test.ts', 'src/host/apply.test.ts'],
     promise: 'live-config',

@@ -3,9 +3,7 @@
 // clients: another class may use it only if the server is known to treat classes alike and the
 // declared capabilities cover that class. A server that sends requests which cannot be assigned to
 // a client has one connection for each client from then on. `isolation` can force one connection
-// for all, or one for each client. A client that can be asked only inside a call (modern) then gets
-// a free connection for every concurrent call, so that a request of the server belongs to exactly
-// one.
+// for all, or one for each client.
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -15,11 +13,10 @@ import type { Catalogue } from '../lists/catalogue.ts';
 import type { Caller, Client } from './caller.ts';
 import { bareClass, type ClientClass, classOf, everyClass } from './client-class.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
+import { OwnSlots } from './own-slots.ts';
+import { PinnedSlot } from './pinned-slot.ts';
 import { isLive, SharedSlots, type SharedSlotsParts } from './shared-slots.ts';
 import { type Watch, type Watcher, Watches } from './watches.ts';
-
-/** At most so many connections for the concurrent calls of one client; beyond that they share. */
-const maxPerClient = 8;
 
 export interface SlotsParts extends SharedSlotsParts {
   readonly isolation: ServerConfig['isolation'];
@@ -33,14 +30,11 @@ export interface SlotsParts extends SharedSlotsParts {
 export class ConnectionSlots {
   readonly #parts: SlotsParts;
   readonly #shared: SharedSlots;
-  /** By client, at most maxPerClient each; ended when the client is gone. */
-  readonly #own = new Map<string, ConnectionSlot[]>();
-  /** Those that serve nobody any more, until they have ended. */
-  readonly #leaving = new Set<ConnectionSlot>();
+  readonly #own: OwnSlots;
+  readonly #pinned: PinnedSlot;
   readonly #watches = new Watches();
   #current: ConnectionSlot;
   #isolation: ServerConfig['isolation'];
-  #isPinned = false;
   #asks = false;
   /** The fault for callers once it has ended. */
   #ended: Fault | undefined;
@@ -50,7 +44,15 @@ export class ConnectionSlots {
     this.#isolation = parts.isolation;
     // Its era is found out by the modern probe unless a legacy client comes first.
     this.#shared = new SharedSlots(parts, { era: 'modern', clients: this.#firstClass });
+    this.#own = new OwnSlots({ shared: this.#shared, make: (key, aim) => this.#makeOwn(key, aim) });
+    this.#pinned = new PinnedSlot(this.#shared);
     this.#current = this.#shared.first;
+  }
+
+  #makeOwn(key: string, aim: Aim): ConnectionSlot {
+    const slot = this.#parts.make(key, aim);
+    this.#watches.slotAdded(key, slot);
+    return slot;
   }
 
   /** Whether this server is known to send requests to its clients. */
@@ -67,7 +69,7 @@ export class ConnectionSlots {
 
   *all(): Iterable<ConnectionSlot> {
     yield* this.#shared.all;
-    for (const slots of this.#own.values()) yield* slots;
+    yield* this.#own.all();
   }
 
   /** Whether there is any connection that accepts calls. */
@@ -80,14 +82,14 @@ export class ConnectionSlots {
   for(caller: Watcher | undefined): ConnectionSlot {
     if (this.#ended) throw this.#ended;
     if (caller === undefined)
-      return this.#own.size > 0 || this.#asks ? this.#forNobody() : this.current;
+      return !this.#own.isEmpty || this.#asks ? this.#forNobody() : this.current;
     if (this.#isolation === 'shared') return this.current;
     const { client } = caller;
     // Work for a client that has disconnected must not open a connection for it.
     if (client.isGone) return this.#forNobody();
     const era = this.#eraFor(client);
     const slot = this.#isApart(era)
-      ? this.#ownSlot(client, { era, clients: classOf(caller.capabilities) })
+      ? this.#own.for(client, { era, clients: classOf(caller.capabilities) })
       : this.#shared.chosen(era, caller.capabilities);
     if (!client.isAskedInCalls) slot.wished = 'legacy';
     this.#current = slot;
@@ -131,7 +133,7 @@ export class ConnectionSlots {
   }
 
   #hasOwnLists(key: string): boolean {
-    return this.#slotsOf(key).some(({ aim }) => aim.owner === key);
+    return this.#own.of(key).some(({ aim }) => aim.owner === key);
   }
 
   /**
@@ -140,7 +142,7 @@ export class ConnectionSlots {
    */
   part(slot: ConnectionSlot): boolean {
     const { owner } = slot;
-    if (owner === null || !this.#slotsOf(owner).includes(slot)) return false;
+    if (owner === null || !this.#own.of(owner).includes(slot)) return false;
     slot.aim = { ...slot.aim, owner };
     return true;
   }
@@ -174,7 +176,7 @@ export class ConnectionSlots {
   /** A connection was opened: another one may no longer be needed. */
   connected(slot: ConnectionSlot): void {
     slot.isDuplicate = false;
-    if (this.#isPinned && slot.owner !== null) this.#keepOwn(slot);
+    if (this.#isolation === 'client' && slot.owner !== null) this.#pinned.toOwn(slot);
     // Its client may have disconnected while it was opened.
     if (slot.isSpent) this.settle(slot);
     this.changed();
@@ -189,55 +191,14 @@ export class ConnectionSlots {
   settle(slot: ConnectionSlot): void {
     if (!slot.isDuplicate && !slot.isSpent) return;
     const { leases } = slot.supervisor;
-    if (this.#isPinned && leases.isPinned) this.#movePin(slot);
-    if (slot.isSpent && leases.isPinned) this.#renew(slot);
+    this.#pinned.moveFrom(slot);
+    if (slot.isSpent && leases.isPinned) this.#pinned.renew(slot);
     else if (!leases.isWanted) slot.supervisor.evict();
-  }
-
-  /**
-   * There is no other one to keep: it ends when its calls have ended, and is started again for all
-   * clients.
-   */
-  #renew({ supervisor }: ConnectionSlot): void {
-    const { leases } = supervisor;
-    if (leases.held > 0) return;
-    leases.pin(false);
-    supervisor.evict();
-    leases.pin(true);
   }
 
   /** Pins one connection of the server, or unpins it. */
   pin(isPinned: boolean): void {
-    this.#isPinned = isPinned;
-    for (const slot of this.all()) if (!isPinned) slot.supervisor.leases.pin(false);
-    if (isPinned) this.current.supervisor.leases.pin(true);
-  }
-
-  /** Where each client has its own, the one that was started with the host is unused: it ends. */
-  #keepOwn(own: ConnectionSlot): void {
-    if (this.#isolation !== 'client') return;
-    own.supervisor.leases.pin(true);
-    for (const { supervisor } of this.#shared.open) {
-      supervisor.leases.pin(false);
-      supervisor.evict();
-    }
-  }
-
-  /** The last client that had its own has disconnected: one connection is still kept. */
-  #keepShared(): void {
-    const [first] = this.#shared.open;
-    if (!first || this.#own.size > 0 || !this.#isPinned) return;
-    first.supervisor.leases.pin(true);
-    first.supervisor.want();
-  }
-
-  #movePin(from: ConnectionSlot): void {
-    const stays = this.#shared.open.find(
-      (slot) => slot !== from && !slot.isDuplicate && slot.supervisor.connection,
-    );
-    if (!stays) return;
-    stays.supervisor.leases.pin(true);
-    from.supervisor.leases.pin(false);
+    this.#pinned.set(isPinned, this.all(), this.current);
   }
 
   // --- one for each client -----------------------------------------------------------------
@@ -289,39 +250,6 @@ export class ConnectionSlots {
     return isolation === 'client' || (isolation === 'auto' && this.#asks && era === 'legacy');
   }
 
-  #ownSlot(client: Client, aim: Aim): ConnectionSlot {
-    const { key, isAskedInCalls } = client;
-    const all = this.#slotsOf(key);
-    if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
-    // The calls of one principal may come from programs with different capabilities.
-    const slots = all.filter(
-      (slot) => slot.aim.era === aim.era && this.#shared.serves(slot, aim.clients),
-    );
-    const [first] = slots;
-    if (aim.era === 'modern' && first) return first;
-    const free = slots.find((slot) => slot.inFlight === 0);
-    if (free) return free;
-    const unused = all.find((slot) => slot.isFree);
-    if (unused) {
-      unused.aim = aim;
-      return unused;
-    }
-    return all.length < maxPerClient ? this.#add(key, aim) : (first ?? all[0] ?? this.current);
-  }
-
-  #slotsOf(key: string): readonly ConnectionSlot[] {
-    const adopted = this.#shared.all.filter(({ owner }) => owner === key);
-    const own = this.#own.get(key) ?? [];
-    return adopted.length === 0 ? own : [...adopted, ...own];
-  }
-
-  #add(key: string, aim: Aim): ConnectionSlot {
-    const slot = this.#parts.make(key, aim);
-    this.#watches.slotAdded(key, slot);
-    this.#own.set(key, [...(this.#own.get(key) ?? []), slot]);
-    return slot;
-  }
-
   /** Those that are reserved for this client. */
   usedOnlyBy(key: string): readonly ConnectionSlot[] {
     return [...this.all()].filter((slot) => {
@@ -332,7 +260,7 @@ export class ConnectionSlots {
 
   /** The client has disconnected: what was reserved for it ends. */
   async release(key: string): Promise<void> {
-    for (const slot of this.#slotsOf(key)) shareLists(slot);
+    for (const slot of this.#own.of(key)) shareLists(slot);
     for (const slot of this.#shared.all) {
       if (slot.owner !== key) continue;
       slot.disown();
@@ -340,27 +268,10 @@ export class ConnectionSlots {
       slot.spend();
       this.settle(slot);
     }
-    const slots = this.#own.get(key) ?? [];
-    this.#own.delete(key);
+    const slots = this.#own.take(key);
     if (slots.includes(this.#current)) this.#current = this.#shared.first;
-    if (slots.length > 0) this.#keepShared();
-    await this.#leave(slots, ({ supervisor }) => supervisor.end());
-  }
-
-  /** They are in no list any more, and yet the server has ended only when they have. */
-  async #leave(
-    slots: readonly ConnectionSlot[],
-    end: (slot: ConnectionSlot) => Promise<void>,
-  ): Promise<void> {
-    const leave = async (slot: ConnectionSlot) => {
-      this.#leaving.add(slot);
-      try {
-        await end(slot);
-      } finally {
-        this.#leaving.delete(slot);
-      }
-    };
-    await Promise.all(slots.map(leave));
+    if (slots.length > 0 && this.#own.isEmpty) this.#pinned.toShared();
+    await this.#own.leave(slots, ({ supervisor }) => supervisor.end());
   }
 
   /** Which capabilities the first connection declares while no client is known. */
@@ -376,8 +287,7 @@ export class ConnectionSlots {
     // One that ends must not begin another connection for those who watch: nobody would end it.
     if (isolation === this.#isolation || this.#ended) return;
     this.#isolation = isolation;
-    const own = [...this.#own.values()].flat();
-    this.#own.clear();
+    const own = this.#own.takeAll();
     this.#shared.forgetChoices();
     for (const slot of own) shareLists(slot);
     for (const slot of this.#shared.all) slot.disown();
@@ -385,22 +295,24 @@ export class ConnectionSlots {
     this.#current = first;
     first.aim = { ...first.aim, clients: this.#firstClass };
     this.#watches.moveAll((watcher) => this.#watchSlot(watcher));
-    this.pin(this.#isPinned);
+    this.pin(this.#pinned.isOn);
     for (const slot of own) slot.isRetired = true;
-    await this.#leave(own, ({ supervisor }) => supervisor.retire());
+    await this.#own.leave(own, ({ supervisor }) => supervisor.retire());
   }
 
   /** Permanently, after the running calls: later callers are refused with this fault. */
   async retireAll(refusal: Fault): Promise<void> {
     this.#ended = refusal;
     this.#watches.forgetAll();
-    await Promise.all([...this.all(), ...this.#leaving].map((slot) => slot.supervisor.retire()));
+    await Promise.all(
+      [...this.all(), ...this.#own.leaving].map((slot) => slot.supervisor.retire()),
+    );
   }
 
   /** Permanently: later callers are refused. */
   async endAll(): Promise<void> {
     this.#ended ??= endedFault();
-    await Promise.all([...this.all(), ...this.#leaving].map((slot) => slot.supervisor.end()));
+    await Promise.all([...this.all(), ...this.#own.leaving].map((slot) => slot.supervisor.end()));
   }
 
   // --- watching ----------------------------------------------------------------------------
@@ -427,7 +339,7 @@ export class ConnectionSlots {
     }
     const watcher = { client, capabilities };
     const watches = this.#watches;
-    const watch = watches.begin(watcher, uri, slot, this.#slotsOf(client.key));
+    const watch = watches.begin(watcher, uri, slot, this.#own.of(client.key));
     // While the server was asked, clients may have been given other connections.
     const isRegrouped = slot.isRetired || isolation !== this.#isolation;
     if (isRegrouped) this.#move(watch, (moved) => this.#watchSlot(moved));
@@ -438,7 +350,7 @@ export class ConnectionSlots {
 
   #watchSlot(watcher: Watcher): ConnectionSlot {
     const aim = this.aimOf(watcher);
-    return this.#isApart(aim.era) ? this.#firstOf(watcher.client.key, aim) : this.for(watcher);
+    return this.#isApart(aim.era) ? this.#own.firstOf(watcher.client.key, aim) : this.for(watcher);
   }
 
   /**
@@ -451,11 +363,7 @@ export class ConnectionSlots {
   }
 
   #ownSlotOf(watcher: Watcher): ConnectionSlot {
-    return this.#firstOf(watcher.client.key, this.aimOf(watcher));
-  }
-
-  #firstOf(key: string, aim: Aim): ConnectionSlot {
-    return this.#slotsOf(key)[0] ?? this.#add(key, aim);
+    return this.#own.firstOf(watcher.client.key, this.aimOf(watcher));
   }
 }
 

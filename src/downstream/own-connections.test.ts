@@ -64,7 +64,7 @@ describe('a client that answers before the lists of its server are read', () => 
     const first = one.request('tools/call', { name: 's__a' });
     await seconds(1, clock);
     const second = other.request('tools/call', { name: 's__a' });
-    await seconds(1, clock, rootsOf(one, 'file:///one', first));
+    await seconds(2, clock, rootsOf(one, 'file:///one', first));
     expect(JSON.stringify(servers.s.children[0]?.heard)).toContain('file:///one');
     letThem();
     await seconds(5, clock, rootsOf(other, 'file:///other', second));
@@ -128,7 +128,7 @@ describe('a result that was kept before the roots had come', () => {
     // Longer than a server may keep a call waiting for its roots.
     await seconds(4, clock);
     expect(JSON.stringify(early.result)).toContain('none');
-    await seconds(1, clock, rootsOf(one, 'file:///one', early));
+    await seconds(2, clock, rootsOf(one, 'file:///one', early));
     const late = one.request('tools/call', { name: 's__a' });
     await seconds(1, clock);
     expect(JSON.stringify(late.result)).toContain('file:///one');

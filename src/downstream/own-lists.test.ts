@@ -135,7 +135,7 @@ describe('a list that is read while a client tells its roots', () => {
     };
     const { anns, bobs, clock, servers, listed } = newClients(slow);
     const call = anns.request('tools/call', { name: 's__a' });
-    await seconds(1, clock, rootsOf(anns, 'file:///ann', call));
+    await seconds(2, clock, rootsOf(anns, 'file:///ann', call));
     expect(rootsTold(servers.s.child)).toContain('file:///ann');
     isLet = true;
     for (const answer of waiting) answer();
@@ -143,6 +143,34 @@ describe('a list that is read while a client tells its roots', () => {
     expect(JSON.stringify(call.result)).toContain('file:///ann');
     expect(await listed(anns)).toContain('file:///ann');
     expect(await listed(bobs)).not.toContain('file:///ann');
+  });
+});
+
+describe('lists of a server that asks for roots at its start', () => {
+  it('are read for everybody before a client tells its roots, and kept #own-roots #first-list', async () => {
+    const waiting: (() => void)[] = [];
+    const slow: Script = {
+      on: {
+        ...rooted.on,
+        'tools/list': (heard, child) => {
+          waiting.push(() => child.answer(heard, { tools: tools(child) }));
+          return undefined;
+        },
+      },
+    };
+    const { anns, clock, servers, store } = newClients(slow);
+    const list = anns.request('tools/list');
+    await seconds(0.5, clock, rootsOf(anns, 'file:///ann', list));
+    expect(rootsTold(servers.s.child)).toBe('none');
+    for (const answer of waiting.splice(0)) answer();
+    await settled();
+    expect(JSON.stringify(list.result)).toContain('none');
+    expect(rootsTold(servers.s.child)).toContain('file:///ann');
+    const later = newGateway({ s: slow }, { store });
+    const kept = later.legacy({ roots: {} }).request('tools/list');
+    await settled();
+    expect(JSON.stringify(kept.result)).toContain('none');
+    expect(later.servers.s.children).toHaveLength(0);
   });
 });
 

@@ -659,6 +659,16 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'if (connection.isLost) return false;', replace: '' }],
   },
   {
+    id: 'roots-before-lists',
+    breaks: 'A client tells its roots before the lists for all clients were read: none are kept.',
+    file: 'src/host/connections/questions.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/own-lists.test.ts'],
+    promise: 'first-list',
+    rules: ['own-roots', 'first-list'],
+    edits: [{ find: 'await before();', replace: '' }],
+  },
+  {
     id: 'kept-spent',
     breaks: 'A pinned server keeps the process that was sent the roots of a client that has left.',
     file: 'src/host/connections/connection-slots.ts',

@@ -4,16 +4,20 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScenarioResult } from '../conformance/run-suite.ts';
+import { GatewayHome } from '../support/gateway-home.ts';
 import { runClients } from './client-proof.ts';
 import { realClients } from './client-table.ts';
 import { compare } from './comparison.ts';
 import { lostChecks } from './conformance.ts';
+import { statusOf } from './gateway-status.ts';
 import { officialServer } from './official-servers.ts';
+import { HttpPeer } from './peers/http-peer.ts';
 import { elementsOf, membersOf, withMember, withoutMember } from './raw-json.ts';
-import type { List, ListKind, Reading } from './reading.ts';
-import { type Comparison, kindNames, readBare, readThrough } from './server-proof.ts';
+import { greet, type List, type ListKind, type Reading, read } from './reading.ts';
+import { type Comparison, clientKinds, kindNames, readBare, readThrough } from './server-proof.ts';
 
 describe('the official clients of either generation #gateway-eras #interop', () => {
   const clients = realClients.filter(({ script }) => script === 'sdk-1' || script === 'sdk-2');
@@ -65,6 +69,22 @@ describe('the reference servers, bare and through the gateway #interop', () => {
 
   it('are not started for lists that are kept', () => {
     expect(started).toEqual([]);
+  });
+
+  it('are not started by the client with roots that was the only one before #first-list', async () => {
+    const mcpServers = { files: officialServer('filesystem', folder) };
+    await using home = await GatewayHome.create({ mcpServers });
+    const kind = clientKinds['legacy, with roots, sampling and elicitation'];
+    const listedBy = async (url: string) => {
+      await using peer = new HttpPeer(url, kind, pathToFileURL(folder).href);
+      return (await read(peer, await greet(peer, kind))).lists.tools;
+    };
+    await using gateway = await home.serve();
+    const first = await listedBy(gateway.url);
+    await gateway[Symbol.asyncDispose]();
+    await using again = await home.serve();
+    expect(await listedBy(again.url)).toEqual(first);
+    expect(await statusOf(again.url)).toMatchObject([{ name: 'files', state: 'idle' }]);
   });
 });
 

@@ -286,6 +286,9 @@ export class KnownLists {
     const isKnown = server.offerings.definitions(kind) !== undefined;
     if (isKnown && !server.isBorrowedFor(caller)) {
       this.#attempts.delete(key);
+      // Its lists may be gone with its client later: then it is waited for as the first time.
+      this.#waitedUntil.delete(mark);
+      if (kind === 'tools') this.#waitedUntil.delete(server.name);
       return;
     }
     const now = this.#clock.now();

@@ -73,6 +73,7 @@ function newQuestions({ hasClients = true } = {}) {
     slots,
     hasClients,
     asked: () => {},
+    beforeRoots: () => undefined,
     told: () => {},
     roots: new RootsAtStart(() => facts, clock),
     foundAsking: () => {

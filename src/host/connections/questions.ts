@@ -40,6 +40,8 @@ export interface QuestionsParts {
    * The server has sent a request to a client: the capabilities of classes make a difference to it.
    */
   readonly asked: () => void;
+  /** What a client's roots have to wait for before they are sent; undefined if there is nothing. */
+  readonly beforeRoots: (slot: ConnectionSlot) => Promise<void> | undefined;
   /** It was sent a client's roots: its earlier answers may be different now. */
   readonly told: (slot: ConnectionSlot, connection: Connection) => void;
   /**
@@ -144,8 +146,11 @@ export class Questions {
     }
     const { client } = owner;
     slot.claim(from, client);
-    const told = (answer: ClientAnswer) => this.#rootsAnswer(slot, client, answer, from);
-    this.#carry(slot, message, about, owner, from, told, () => roots.answered(from));
+    this.#carry(slot, message, about, owner, from, {
+      before: () => this.#parts.beforeRoots(slot),
+      told: (answer) => this.#rootsAnswer(slot, client, answer, from),
+      over: () => roots.answered(from),
+    });
   }
 
   /** The only client that has used the connection, or whose call waits for this very request. */
@@ -188,8 +193,7 @@ export class Questions {
     about: Exchange | undefined,
     { client, caller }: Owner,
     from: Connection,
-    told: (answer: ClientAnswer) => ClientAnswer = (answer) => answer,
-    over: () => void = ignored,
+    { before, told, over }: Steps = noSteps,
   ): void {
     const { server } = this.#parts;
     const withdrawn = new CancelSignal();
@@ -206,7 +210,9 @@ export class Questions {
     };
     const ask = async () => {
       try {
-        return await client.ask({ server, message, caller, withdrawn, tellServer });
+        const answer = await client.ask({ server, message, caller, withdrawn, tellServer });
+        await before();
+        return answer;
       } finally {
         waiting[Symbol.dispose]();
         if (open.get(id) === question) open.delete(id);
@@ -320,6 +326,18 @@ interface OpenQuestion {
 function isAwaited({ about }: OpenQuestion, { isLost }: Connection): boolean {
   return !isLost || (about !== undefined && !about.isSettled);
 }
+
+/** What else happens when a client answers. */
+interface Steps {
+  /** What the answer waits for before it is sent to the server. */
+  readonly before: () => Promise<void> | undefined;
+  /** What the server is sent instead of the client's answer. */
+  readonly told: (answer: ClientAnswer) => ClientAnswer;
+  /** The question is answered, or will not be. */
+  readonly over: () => void;
+}
+
+const noSteps: Steps = { before: () => undefined, told: (answer) => answer, over: ignored };
 
 interface Owner {
   readonly client: Client;

@@ -11,6 +11,7 @@ import type { ConnectionSlot } from '../connections/connection-slot.ts';
 import type { RootsAtStart } from '../connections/roots-at-start.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import { type ListKind, listKinds } from '../lists/listings.ts';
+import { CommonLists, type CommonReading } from './common-lists.ts';
 import { containedListener } from './contained-listener.ts';
 import { openConnection } from './open-connection.ts';
 import type { Server } from './server.ts';
@@ -34,12 +35,19 @@ export class ConnectionMaker {
   readonly #parts: ServerParts;
   readonly #roots: RootsAtStart;
   readonly #listener: MakerListener;
+  readonly #common: CommonLists;
 
   constructor(server: Server, parts: ServerParts, roots: RootsAtStart, listener: MakerListener) {
     this.#server = server;
     this.#parts = parts;
     this.#roots = roots;
     this.#listener = listener;
+    this.#common = new CommonLists(parts.clock);
+  }
+
+  /** What roots wait for before they are sent on this slot's connection; undefined if nothing. */
+  beforeRoots(slot: ConnectionSlot): Promise<void> | undefined {
+    return this.#common.before(slot);
   }
 
   /** Rejects with a Fault, and then leaves nothing open. */
@@ -50,6 +58,7 @@ export class ConnectionMaker {
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
     const startedAt = this.#parts.clock.now();
+    using common = this.#common.begin(slot);
     let connection: Connection | undefined;
     const listener: ConnectionListener = {
       lost,
@@ -84,7 +93,7 @@ export class ConnectionMaker {
       signal,
       contained,
     );
-    await this.#prepareUnlessAborted(slot, connection, signal);
+    await this.#prepareUnlessAborted(slot, connection, signal, common);
     this.#server.history.started(this.#parts.clock.now() - startedAt);
     return connection;
   }
@@ -94,12 +103,13 @@ export class ConnectionMaker {
     slot: ConnectionSlot,
     connection: Connection,
     signal: AbortSignal,
+    common: CommonReading,
   ): Promise<void> {
     // What cannot be closed now is closed below, where that is waited for.
     const abort = () => void connection.close('start-failed').catch(ignored);
     signal.addEventListener('abort', abort);
     try {
-      await this.#prepare(slot, connection, signal);
+      await this.#prepare(slot, connection, signal, common);
       signal.throwIfAborted();
     } catch (error) {
       await connection.close('start-failed');
@@ -110,7 +120,12 @@ export class ConnectionMaker {
   }
 
   /** What a new connection needs before the first call is sent on it. */
-  async #prepare(slot: ConnectionSlot, connection: Connection, signal: AbortSignal): Promise<void> {
+  async #prepare(
+    slot: ConnectionSlot,
+    connection: Connection,
+    signal: AbortSignal,
+    common: CommonReading,
+  ): Promise<void> {
     // The server may use another era than the client that it was started for.
     slot.aim = { ...slot.aim, era: connection.era };
     const { catalogue } = this.#server.offerings.of(slot.aim);
@@ -120,20 +135,24 @@ export class ConnectionMaker {
     slot.subscriptions.connected(connection);
     // A reserved connection is to the same server: its common lists need not be read again.
     const isKnown = slot.owner !== null && slot.aim.owner === undefined && catalogue.isFresh;
-    if (!signal.aborted && !isKnown) await this.#readLists(catalogue, connection);
+    if (!signal.aborted && !isKnown) {
+      const [tools, others] = this.#readLists(catalogue, connection);
+      if (slot.aim.owner === undefined) common.reads(Promise.allSettled([tools, ...others]));
+      await tools;
+    }
     // While they were read it may have been sent data of a client: then it has lists of its own.
     const own = slot.catalogue === catalogue ? undefined : slot.catalogue;
-    if (own && !signal.aborted) await this.#readLists(own, connection);
+    if (own && !signal.aborted) await this.#readLists(own, connection)[0];
   }
 
-  async #readLists(catalogue: Catalogue, connection: Connection): Promise<void> {
-    if (this.#parts.hasClients) {
-      // Read in parallel with the tools, and waited for only by those who ask for them.
-      for (const kind of listKinds) {
-        if (kind !== 'tools') catalogue.lists.load(kind, connection).catch(notNeededNow);
-      }
-    }
-    await catalogue.tryLoad(connection);
+  /** The tools, and the others: read in parallel, and waited for only by those who ask for them. */
+  #readLists(
+    catalogue: Catalogue,
+    connection: Connection,
+  ): readonly [tools: Promise<void>, others: readonly Promise<unknown>[]] {
+    const kinds = this.#parts.hasClients ? listKinds.filter((kind) => kind !== 'tools') : [];
+    const others = kinds.map((kind) => catalogue.lists.load(kind, connection).catch(notNeededNow));
+    return [catalogue.tryLoad(connection), others];
   }
 
   #notified(

@@ -85,6 +85,7 @@ export class Server {
       slots: this.slots,
       hasClients,
       asked: () => this.facts.learn({ classes: 'differ' }),
+      beforeRoots: (slot) => this.#maker.beforeRoots(slot),
       told: (slot, connection) => {
         parts.clientsTold(name);
         this.part(slot, connection);

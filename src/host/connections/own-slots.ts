@@ -1,0 +1,111 @@
+// The connections of a server that are reserved for single clients. A client that can be asked at
+// any time has one. A client that can be asked only inside a call gets a free connection for every
+// concurrent call, up to a bound. A shared connection that only one client has used can become
+// reserved for it, and counts among that client's then.
+
+import type { Client } from './caller.ts';
+import type { Aim, ConnectionSlot } from './connection-slot.ts';
+import type { SharedSlots } from './shared-slots.ts';
+
+/** At most so many connections for the concurrent calls of one client; beyond that they share. */
+const maxPerClient = 8;
+
+export interface OwnSlotsParts {
+  readonly shared: SharedSlots;
+  readonly make: (owner: string, aim: Aim) => ConnectionSlot;
+}
+
+export class OwnSlots {
+  readonly #parts: OwnSlotsParts;
+  /** By client, at most maxPerClient each; ended when the client is gone. */
+  readonly #byClient = new Map<string, ConnectionSlot[]>();
+  /** Those that serve nobody any more, until they have ended. */
+  readonly #leaving = new Set<ConnectionSlot>();
+
+  constructor(parts: OwnSlotsParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether no client has a connection that was made for it alone. */
+  get isEmpty(): boolean {
+    return this.#byClient.size === 0;
+  }
+
+  *all(): Iterable<ConnectionSlot> {
+    for (const slots of this.#byClient.values()) yield* slots;
+  }
+
+  /** Those that serve nobody any more and have not ended yet. */
+  get leaving(): Iterable<ConnectionSlot> {
+    return this.#leaving;
+  }
+
+  /** All that are reserved for this client, with the shared ones that have become its own. */
+  of(key: string): readonly ConnectionSlot[] {
+    const adopted = this.#parts.shared.all.filter(({ owner }) => owner === key);
+    const own = this.#byClient.get(key) ?? [];
+    return adopted.length === 0 ? own : [...adopted, ...own];
+  }
+
+  /** Where the next call of this client goes. */
+  for(client: Client, aim: Aim): ConnectionSlot {
+    const { key, isAskedInCalls } = client;
+    const all = this.of(key);
+    if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
+    // The calls of one principal may come from programs with different capabilities.
+    const slots = all.filter(
+      (slot) => slot.aim.era === aim.era && this.#parts.shared.serves(slot, aim.clients),
+    );
+    const [first] = slots;
+    if (aim.era === 'modern' && first) return first;
+    const free = slots.find((slot) => slot.inFlight === 0);
+    if (free) return free;
+    const unused = all.find((slot) => slot.isFree);
+    if (unused) {
+      unused.aim = aim;
+      return unused;
+    }
+    const shared = all.length < maxPerClient ? undefined : (first ?? all[0]);
+    return shared ?? this.#add(key, aim);
+  }
+
+  /** Any one of this client. */
+  firstOf(key: string, aim: Aim): ConnectionSlot {
+    return this.of(key)[0] ?? this.#add(key, aim);
+  }
+
+  #add(key: string, aim: Aim): ConnectionSlot {
+    const slot = this.#parts.make(key, aim);
+    this.#byClient.set(key, [...(this.#byClient.get(key) ?? []), slot]);
+    return slot;
+  }
+
+  /** They are in no list any more: the caller ends them. */
+  take(key: string): readonly ConnectionSlot[] {
+    const slots = this.#byClient.get(key) ?? [];
+    this.#byClient.delete(key);
+    return slots;
+  }
+
+  takeAll(): readonly ConnectionSlot[] {
+    const slots = [...this.all()];
+    this.#byClient.clear();
+    return slots;
+  }
+
+  /** Ends those that were taken; the server has ended only when they have. */
+  async leave(
+    slots: readonly ConnectionSlot[],
+    end: (slot: ConnectionSlot) => Promise<void>,
+  ): Promise<void> {
+    const leave = async (slot: ConnectionSlot) => {
+      this.#leaving.add(slot);
+      try {
+        await end(slot);
+      } finally {
+        this.#leaving.delete(slot);
+      }
+    };
+    await Promise.all(slots.map(leave));
+  }
+}

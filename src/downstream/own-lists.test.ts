@@ -174,6 +174,51 @@ describe('lists of a server that asks for roots at its start', () => {
   });
 });
 
+describe('lists of a server that asks for roots before it lists anything', () => {
+  /** Its lists come when it is let, if it has been answered. */
+  function patient() {
+    const waiting: [ScriptedChild, Parameters<ScriptedChild['answer']>[0], string][] = [];
+    const script: Script = {
+      on: {
+        'tools/list': (heard, child) => {
+          waiting.push([child, heard, `list-${waiting.length}`]);
+          child.ask(waiting.at(-1)?.[2] ?? '', 'roots/list');
+          return undefined;
+        },
+      },
+    };
+    const letThem = () => {
+      for (const [child, heard, id] of waiting.splice(0)) {
+        if (child.heard.some((answer) => answer.id === id)) {
+          child.answer(heard, { tools: tools(child) });
+        }
+      }
+    };
+    return { script, letThem };
+  }
+
+  it('are read for everybody too, also if every client leaves before it has them #first-list', async () => {
+    const { script, letThem } = patient();
+    const { anns, bobs, clock, servers, store } = newClients(script);
+    const list = anns.request('tools/list');
+    await seconds(2, clock, rootsOf(anns, 'file:///ann', list));
+    expect(rootsTold(servers.s.child)).toContain('file:///ann');
+    anns.session.close();
+    await seconds(20, clock);
+    expect(servers.s.children).toHaveLength(2);
+    letThem();
+    await seconds(1, clock);
+    const shown = bobs.request('tools/list');
+    await settled();
+    expect(JSON.stringify(shown.result)).toContain('none');
+    const later = newGateway({ s: script }, { store });
+    const kept = later.legacy({ roots: {} }).request('tools/list');
+    await settled();
+    expect(JSON.stringify(kept.result)).toContain('none');
+    expect(later.servers.s.children).toHaveLength(0);
+  });
+});
+
 describe('a tool that a client has switched on, on a connection of its own', () => {
   const switching: Script = {
     on: {

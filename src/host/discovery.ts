@@ -6,14 +6,12 @@
 import type { SearchOutcome, ServedTool } from '../catalog/search.ts';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { durationFrom } from '../kernel/duration.ts';
-import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
+import { type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import { type AccessRequest, serverRequest } from '../policy/access.ts';
 import { disclosedFault, disclosedRecord } from '../policy/disclosure.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
 import type { CallParts } from './call/call-parts.ts';
-import { Interruption } from './call/interruption.ts';
-import type { Caller } from './connections/caller.ts';
-import type { ListKind } from './lists/listings.ts';
+import { freshen } from './lists/list-reading.ts';
 import type { Server } from './servers/server.ts';
 
 /** A tool, or a server whose tools could not be listed; the second has `error`. */
@@ -104,59 +102,6 @@ async function toolsOf(
   return offered
     .map(({ tool }) => tool)
     .filter((tool) => parts.access.isAllowed(principal, listed(server, tool.name)));
-}
-
-export interface Freshening {
-  /** The client that wants to know; the server is started for its class. */
-  readonly caller?: Caller | undefined;
-  readonly deadlineMs: number | undefined;
-  /**
-   * Requests the tools again where the start of the server has just failed to read them, to get the
-   * reason.
-   */
-  readonly asksAgain: boolean;
-}
-
-/** Reads one of its lists again, starting the server if necessary. Throws a Fault. */
-export async function freshen(
-  parts: Pick<CallParts, 'clock'>,
-  server: Server,
-  kind: ListKind,
-  { caller, deadlineMs, asksAgain }: Freshening,
-): Promise<void> {
-  if (caller?.client.isGone) throw new Fault('cancelled', 'the client has disconnected');
-  const shown = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller);
-  const slot = (shown && server.slotOf(shown)) ?? server.slots.for(caller);
-  const { supervisor } = slot;
-  const pass = supervisor.gate();
-  const interruption = new Interruption();
-  using _deadline =
-    deadlineMs === undefined
-      ? undefined
-      : parts.clock.after(deadlineMs, () => interruption.raise(slowFault(server, deadlineMs)));
-  supervisor.leases.hold();
-  // A client that is asked in calls cannot be asked during a list: it is asked in its call.
-  const asked = caller?.client.isAskedInCalls ? undefined : caller;
-  slot.enter(asked);
-  try {
-    const earlier = supervisor.connection;
-    const connection = earlier ?? (await interruption.of(supervisor.acquire()));
-    const catalogue = server.catalogueOf(slot);
-    // Making the connection has usually read the list already.
-    const isFresh = kind === 'tools' ? catalogue.isFresh : catalogue.lists.isFresh(kind);
-    const isReadInVain = kind === 'tools' && earlier === undefined;
-    if (!isFresh && (asksAgain || !isReadInVain)) {
-      await interruption.of(catalogue.lists.load(kind, connection));
-    }
-    supervisor.breaker.succeeded(pass);
-  } catch (thrown) {
-    supervisor.breaker.withdrawn(pass);
-    throw faultFrom(thrown).with({ server: server.name });
-  } finally {
-    slot.leave(asked);
-    supervisor.leases.release();
-    server.slots.settle(slot);
-  }
 }
 
 export async function discoverAll(
@@ -279,14 +224,6 @@ function discovered(server: string, tool: Tool, kept: KeptMark | undefined): Dis
     schema: tool.inputSchema,
     ...(kept ? { kept } : {}),
   };
-}
-
-function slowFault(server: Server, deadlineMs: number): Fault {
-  return new Fault(
-    'timeout',
-    `${server.name} did not list its tools within ${deadlineMs} ms; look at it with: holdfast status ${server.name}`,
-    { server: server.name },
-  );
 }
 
 function listed({ name: server }: Server, name: string): AccessRequest {

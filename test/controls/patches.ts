@@ -669,6 +669,20 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'await before();', replace: '' }],
   },
   {
+    id: 'lists-of-single-clients',
+    breaks: 'A server that lists to single clients only is never read for the next one.',
+    file: 'src/downstream/view/known-lists.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/own-lists.test.ts'],
+    promise: 'first-list',
+    edits: [
+      {
+        find: '!server.offerings.isSharedKnown) this.#readForAll(server);',
+        replace: 'false) return;',
+      },
+    ],
+  },
+  {
     id: 'kept-spent',
     breaks: 'A pinned server keeps the process that was sent the roots of a client that has left.',
     file: 'src/host/connections/connection-slots.ts',

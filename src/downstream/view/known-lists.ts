@@ -7,7 +7,6 @@
 
 import type { Caller } from '../../host/connections/caller.ts';
 import { classOf } from '../../host/connections/client-class.ts';
-import { freshen } from '../../host/discovery.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { ServersChange } from '../../host/host-news.ts';
 import {
@@ -16,17 +15,15 @@ import {
   mayTry,
   noAttempts,
 } from '../../host/lists/list-attempts.ts';
+import { freshen, readForAll } from '../../host/lists/list-reading.ts';
 import { type ListKind, listDeadlineMs, listKinds, listWords } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { serverRequest } from '../../policy/access.ts';
+import { isMarkedBy, ListWaits, markOf } from './list-waits.ts';
 
 /** Lists that are remembered as unreadable. */
 const maxAttempts = 1_000;
-/** How long a list waits for a server that reported a changed list. */
-const changedListMs = 2_000;
-/** A server that has used up this share of the wait without listing was late. */
-const lateShare = 1 / 4;
 
 interface Reading {
   /** When the server was asked; undefined while it waits for a place. */
@@ -41,12 +38,8 @@ export class KnownLists {
   readonly #host: HostForGateway;
   readonly #clock: Clock;
   readonly #recalled: () => void;
-  #listWaitMs: number;
+  readonly #waits: ListWaits;
   #recalling: Promise<void> = Promise.resolve();
-  /** Until when a server is waited for that has never given a list; one for each server, and for each list of it. */
-  readonly #waitedUntil = new Map<string, number>();
-  /** Until when a server is waited for that has given its list to others; at most `maxAttempts`. */
-  readonly #ownUntil = new Map<string, number>();
   /** Servers without which a list was answered; at most one for each server and list. */
   readonly #missed = new Set<string>();
   /** Readings under way; at most one for each server, list and class or client that lacks a list of its own. */
@@ -65,7 +58,7 @@ export class KnownLists {
   ) {
     this.#host = host;
     this.#clock = clock;
-    this.#listWaitMs = listWaitMs;
+    this.#waits = new ListWaits(clock, listWaitMs);
     this.#recalled = recalled;
     this.#recall(host.servers(), others);
   }
@@ -84,12 +77,12 @@ export class KnownLists {
 
   /** How much is remembered of all servers together. */
   get size(): number {
-    const maps = [this.#waitedUntil, this.#ownUntil, this.#missed, this.#readings, this.#attempts];
-    return maps.reduce((sum, { size }) => sum + size, 0);
+    const kept = [this.#waits, this.#missed, this.#readings, this.#attempts];
+    return kept.reduce((sum, { size }) => sum + size, 0);
   }
 
   set listWaitMs(ms: number) {
-    this.#listWaitMs = ms;
+    this.#waits.longestMs = ms;
   }
 
   /**
@@ -106,16 +99,14 @@ export class KnownLists {
   }
 
   #forget(name: string): void {
-    this.#waitedUntil.delete(name);
+    this.#waits.forget(name);
     for (const kind of listKinds) {
       const mark = markOf(name, kind);
-      this.#waitedUntil.delete(mark);
       this.#missed.delete(mark);
       for (const map of [this.#readings, this.#attempts]) {
         for (const key of map.keys()) if (isMarkedBy(key, mark)) map.delete(key);
       }
     }
-    for (const key of this.#ownUntil.keys()) if (isMarkedBy(key, name)) this.#ownUntil.delete(key);
   }
 
   /** Undefined when there is nothing to wait for. */
@@ -181,44 +172,13 @@ export class KnownLists {
 
   /** Waits for one server as long as it may be waited for. */
   async #await(server: Server, kind: ListKind, caller: Caller | undefined): Promise<void> {
-    const waitMs = server.isBorrowedFor(caller)
-      ? this.#waitForOwnMs(server, caller)
-      : this.#waitMs(server, kind);
+    const waitMs = this.#waits.msFor(server, kind, caller);
     const reading = this.#reading(server, kind, caller);
     if (reading === undefined || waitMs === 0) return;
     await within(this.#clock, waitMs, reading.ended);
-    if (server.offerings.definitions(kind) === undefined) this.#noteLate(server, kind, reading);
-  }
-
-  /** What others are offered is shown at once or after a short time, but that time is waited only once. */
-  #waitForOwnMs({ name }: Server, caller: Caller | undefined): number {
-    const mark = `${name} ${caller ? classOf(caller.capabilities).key : ''}`;
-    const now = this.#clock.now();
-    const until = this.#ownUntil.get(mark) ?? now + changedListMs;
-    if (this.#ownUntil.size >= maxAttempts) this.#ownUntil.clear();
-    this.#ownUntil.set(mark, until);
-    return Math.max(0, until - now);
-  }
-
-  #waitMs({ offerings, name, history }: Server, kind: ListKind): number {
-    if (offerings.definitions(kind) !== undefined) return changedListMs;
-    const mark = markOf(name, kind);
-    const now = this.#clock.now();
-    const { late } = history.facts;
-    // Until it has given its tools it is the server that is waited for, once for all of its lists.
-    const isServer = offerings.definitions('tools') === undefined;
-    const isLate = late.includes(kind) || (isServer && late.includes('tools'));
-    const shared = isServer ? this.#waitedUntil.get(name) : undefined;
-    const until = this.#waitedUntil.get(mark) ?? shared ?? now + (isLate ? 0 : this.#listWaitMs);
-    this.#waitedUntil.set(mark, until);
-    if (isServer && !isLate) this.#waitedUntil.set(name, until);
-    return Math.max(0, until - now);
-  }
-
-  /** A server that waited for its start slot most of the time was not late. */
-  #noteLate({ history }: Server, kind: ListKind, { begunAt }: Reading): void {
-    if (begunAt === undefined) return;
-    if (this.#clock.now() - begunAt >= this.#listWaitMs * lateShare) history.wasLate(kind);
+    if (server.offerings.definitions(kind) === undefined) {
+      this.#waits.noteLate(server, kind, reading.begunAt);
+    }
   }
 
   /** The reading under way, or a new one; undefined if a list may not try it now. */
@@ -262,9 +222,7 @@ export class KnownLists {
     // It may have waited long for its place: it is read for somebody who is still there.
     const present = reading.askers.splice(0).filter((asker) => !asker?.client.isGone);
     if (present.length > 0) return await this.#read(server, kind, present[0], key);
-    // The server itself was not waited for: the next request waits for it.
-    this.#waitedUntil.delete(markOf(server.name, kind));
-    this.#waitedUntil.delete(server.name);
+    this.#waits.unasked(server, kind);
   }
 
   /** Ends when the list is read or cannot be read: it is shown as it was last known, or not. */
@@ -274,7 +232,6 @@ export class KnownLists {
     caller: Caller | undefined,
     key = markOf(server.name, kind),
   ): Promise<void> {
-    const mark = markOf(server.name, kind);
     const deadlineMs = server.config.startTimeoutMs + listDeadlineMs;
     try {
       await freshen(this.#host, server, kind, { caller, deadlineMs, asksAgain: false });
@@ -283,18 +240,50 @@ export class KnownLists {
     }
     // Nothing is remembered of a server that was removed meanwhile.
     if (!this.#isThere(server)) return;
+    if (caller && server.slots.asks && !server.offerings.isSharedKnown) this.#readForAll(server);
     const isKnown = server.offerings.definitions(kind) !== undefined;
     if (isKnown && !server.isBorrowedFor(caller)) {
       this.#attempts.delete(key);
-      // Its lists may be gone with its client later: then it is waited for as the first time.
-      this.#waitedUntil.delete(mark);
-      if (kind === 'tools') this.#waitedUntil.delete(server.name);
+      this.#waits.given(server, kind);
       return;
     }
-    const now = this.#clock.now();
-    this.#waitedUntil.set(mark, now);
+    this.#waits.end(server, kind);
+    this.#failed(key);
+  }
+
+  #failed(key: string): void {
     if (this.#attempts.size >= maxAttempts) this.#attempts.clear();
-    this.#attempts.set(key, failedAttempt(this.#attempts.get(key) ?? noAttempts, now));
+    const before = this.#attempts.get(key) ?? noAttempts;
+    this.#attempts.set(key, failedAttempt(before, this.#clock.now()));
+  }
+
+  /**
+   * It lists to single clients only, because it asks them at its start: what they were listed is
+   * gone with them. It is read for everybody too, once, so that the next client and the next run
+   * have something to show.
+   */
+  #readForAll(server: Server): void {
+    const key = `${markOf(server.name, 'tools')} all`;
+    if (this.#readings.has(key) || !this.#mayStart(server, key, true)) return;
+    const read = async () => {
+      using _place = await this.#host.places.enter(server, true);
+      reading.begunAt = this.#clock.now();
+      const isNeeded = () => this.#isThere(server) && !server.offerings.isSharedKnown;
+      if (!isNeeded()) return;
+      await readForAll(this.#host, server, server.config.startTimeoutMs + listDeadlineMs);
+      if (isNeeded()) throw new Error('the server has listed nothing');
+    };
+    const reading: Reading = { begunAt: undefined, askers: [], ended: Promise.resolve() };
+    this.#readings.set(key, reading);
+    // `status` has the cause of a failure.
+    reading.ended = read()
+      .then(
+        () => this.#attempts.delete(key),
+        () => this.#isThere(server) && this.#failed(key),
+      )
+      .then(() => {
+        if (this.#readings.get(key) === reading) this.#readings.delete(key);
+      });
   }
 }
 
@@ -322,13 +311,4 @@ function mayHave(server: Server, kind: ListKind, caller: Caller | undefined): bo
   if (kind !== 'skills') return true;
   const greeting = caller ? server.greetingFor(caller) : server.greeting;
   return greeting === undefined || listWords.skills.isDeclared(greeting.capabilities);
-}
-
-function markOf(server: string, kind: ListKind): string {
-  return `${kind} ${server}`;
-}
-
-/** Is this the mark, or the mark with a class of clients behind it? */
-function isMarkedBy(key: string, mark: string): boolean {
-  return key === mark || key.startsWith(`${mark} `);
 }

@@ -70,6 +70,13 @@ export class Offerings {
     return this.#catalogues.isBorrowed(aim);
   }
 
+  /** Whether the tools were read for a class of clients, and not for single clients only. */
+  get isSharedKnown(): boolean {
+    return this.#catalogues.shared.some(
+      ({ catalogue }) => catalogue.definitions('tools') !== undefined,
+    );
+  }
+
   /** All that any class is offered; undefined if the list was never read. */
   definitions(kind: ListKind): readonly Definition[] | undefined {
     return this.#catalogues.definitions(kind);

@@ -1,0 +1,108 @@
+// Reads the lists of a server, starting it if necessary: for one client, on the connection that its
+// calls use, or for everybody, on a connection that is no client's. The server is held by a lease
+// meanwhile, and is asked through the gate like any call.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
+import type { Connection } from '../../upstream/connection.ts';
+import { Interruption } from '../call/interruption.ts';
+import type { Caller } from '../connections/caller.ts';
+import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import type { Server } from '../servers/server.ts';
+import { type ListKind, listKinds } from './listings.ts';
+
+/** What is needed beside the server. */
+interface ReadingParts {
+  readonly clock: Clock;
+}
+
+export interface Freshening {
+  /** The client that wants to know; the server is started for its class. */
+  readonly caller?: Caller | undefined;
+  readonly deadlineMs: number | undefined;
+  /**
+   * Requests the tools again where the start of the server has just failed to read them, to get the
+   * reason.
+   */
+  readonly asksAgain: boolean;
+}
+
+/** Reads one of its lists again, starting the server if necessary. Throws a Fault. */
+export async function freshen(
+  parts: ReadingParts,
+  server: Server,
+  kind: ListKind,
+  { caller, deadlineMs, asksAgain }: Freshening,
+): Promise<void> {
+  if (caller?.client.isGone) throw new Fault('cancelled', 'the client has disconnected');
+  const shown = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller);
+  const slot = (shown && server.slotOf(shown)) ?? server.slots.for(caller);
+  // A client that is asked in calls cannot be asked during a list: it is asked in its call.
+  const asked = caller?.client.isAskedInCalls ? undefined : caller;
+  await onConnection(parts, server, slot, { asked, deadlineMs }, async (connection, isNew) => {
+    const catalogue = server.catalogueOf(slot);
+    // Making the connection has usually read the list already.
+    const isFresh = kind === 'tools' ? catalogue.isFresh : catalogue.lists.isFresh(kind);
+    const isReadInVain = kind === 'tools' && isNew;
+    if (isFresh || (isReadInVain && !asksAgain)) return;
+    await catalogue.lists.load(kind, connection);
+  });
+}
+
+/**
+ * Reads all lists on a connection that is no client's, starting the server if necessary: for a
+ * server that has listed to single clients only. Throws a Fault.
+ */
+export async function readForAll(
+  parts: ReadingParts,
+  server: Server,
+  deadlineMs: number,
+): Promise<void> {
+  const slot = server.slots.forNobody();
+  await onConnection(parts, server, slot, { deadlineMs }, async (connection) => {
+    const { lists } = server.catalogueOf(slot);
+    const unread = listKinds.filter((kind) => !lists.isFresh(kind));
+    await Promise.allSettled(unread.map((kind) => lists.load(kind, connection)));
+  });
+  if (!slot.supervisor.leases.isWanted) slot.supervisor.evict();
+}
+
+/** Does this on the connection of this slot, which is made if there is none. Throws a Fault. */
+async function onConnection(
+  parts: ReadingParts,
+  server: Server,
+  slot: ConnectionSlot,
+  { asked, deadlineMs }: { asked?: Caller | undefined; deadlineMs: number | undefined },
+  work: (connection: Connection, isNew: boolean) => Promise<void>,
+): Promise<void> {
+  const { supervisor } = slot;
+  const pass = supervisor.gate();
+  const interruption = new Interruption();
+  using _deadline =
+    deadlineMs === undefined
+      ? undefined
+      : parts.clock.after(deadlineMs, () => interruption.raise(slowFault(server, deadlineMs)));
+  supervisor.leases.hold();
+  slot.enter(asked);
+  try {
+    const earlier = supervisor.connection;
+    const connection = earlier ?? (await interruption.of(supervisor.acquire()));
+    await interruption.of(work(connection, earlier === undefined));
+    supervisor.breaker.succeeded(pass);
+  } catch (thrown) {
+    supervisor.breaker.withdrawn(pass);
+    throw faultFrom(thrown).with({ server: server.name });
+  } finally {
+    slot.leave(asked);
+    supervisor.leases.release();
+    server.slots.settle(slot);
+  }
+}
+
+function slowFault(server: Server, deadlineMs: number): Fault {
+  return new Fault(
+    'timeout',
+    `${server.name} did not list its tools within ${deadlineMs} ms; look at it with: holdfast status ${server.name}`,
+    { server: server.name },
+  );
+}

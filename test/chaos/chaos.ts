@@ -95,7 +95,7 @@ async function run(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
   const fleet = await Fleet.start({ home, seed, dice });
   options.started?.(fleet);
   try {
-    const resting = { fleet, tally, hasSnapshot: options.isKept };
+    const resting = { fleet, tally, isCompared: options.isCompared, hasSnapshot: options.isKept };
     const warmSeconds = options.isCompared ? seconds * warmShare : 0;
     let before: IdlePoint | undefined;
     if (options.isCompared) {

@@ -11,6 +11,7 @@ import type { Client } from './client.ts';
 import { HttpClient } from './client-http.ts';
 import { modernHeaders, requestFrame } from './dialects.ts';
 import type { Fleet } from './fleet.ts';
+import { dataBytesIn } from './heap-data.ts';
 import { History } from './history.ts';
 import { heapSnapshot, lookIntoHeap } from './inspector.ts';
 import { descriptorsOf } from './process-list.ts';
@@ -22,6 +23,8 @@ export interface IdlePoint {
   /** What each is open on. */
   readonly descriptors: readonly string[];
   readonly heapBytes: number;
+  /** Of the heap, what is not compiled code. */
+  readonly dataBytes: number;
   readonly bufferBytes: number;
   readonly zombies: readonly string[];
   /** Errors of our own, as the gateway counts them. */
@@ -38,6 +41,8 @@ export interface IdlePointOptions {
   readonly tally: Tally;
   /** Of the client that wakes the servers once more. */
   readonly name: string;
+  /** Look at the whole heap. */
+  readonly isCompared: boolean;
   /** Write down the whole heap, for whoever wants to know what has grown. */
   readonly hasSnapshot: boolean;
 }
@@ -63,12 +68,13 @@ export async function idlePoint(options: IdlePointOptions): Promise<IdlePoint> {
   const zombies = await lastingZombies(gateway.pid);
   const descriptors = descriptorsOf(gateway.pid);
   const { usedBytes: heapBytes, bufferBytes } = await lookIntoHeap(gateway.inspector);
-  if (options.hasSnapshot) {
-    writeFileSync(join(folder, `${name}.heapsnapshot`), await heapSnapshot(gateway.inspector));
-  }
+  const isLookedAt = options.isCompared || options.hasSnapshot;
+  const snapshot = isLookedAt ? await heapSnapshot(gateway.inspector) : '';
+  if (options.hasSnapshot) writeFileSync(join(folder, `${name}.heapsnapshot`), snapshot);
+  const dataBytes = isLookedAt ? dataBytesIn(snapshot) : Number.NaN;
   const { status } = await health(url, 'full');
   const internalErrors = status?.internalErrors ?? Number.NaN;
-  return { descriptors, heapBytes, bufferBytes, zombies, internalErrors };
+  return { descriptors, heapBytes, dataBytes, bufferBytes, zombies, internalErrors };
 }
 
 /** No more faults; each server is called until it answers again, unless it is ejected for good. */

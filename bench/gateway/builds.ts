@@ -38,7 +38,7 @@ interface Way {
 const shortSliceSeconds = 0.25;
 
 /** A process may be lucky with how its code was compiled: so many of each build are measured. */
-const pairs = 3;
+const pairs = 5;
 
 /** Says whether no way of calling became dearer. */
 export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Promise<boolean> {
@@ -57,14 +57,14 @@ export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Prom
       start: (at, build) => startOnHttp(holdfastOnHttp(at, 'none', build), generator),
       loads: [manyAtOnce],
       slice: seconds,
-      turns: 1,
+      turns: 2,
     },
     {
       way: 'session',
       start: (at, build) => startOnHttp(holdfastInSession(at, build), generator),
       loads: [manyAtOnce],
       slice: seconds,
-      turns: 1,
+      turns: 2,
     },
   ];
   for (const one of ways) {

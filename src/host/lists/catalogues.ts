@@ -4,6 +4,7 @@
 // class has a catalogue of its own, the nearest one is shown.
 
 import { type Definition, isSameList } from '../../catalog/definitions.ts';
+import type { Tool } from '../../catalog/tool.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import { distance } from '../connections/client-class.ts';
 import type { Aim } from '../connections/connection-slot.ts';
@@ -51,6 +52,21 @@ export class Catalogues {
   /** Those that classes of clients share come first. */
   all(): readonly ClassCatalogue[] {
     return [...this.#entries, ...[...this.#own.values()].flat()];
+  }
+
+  /** The tool as last listed to anybody. Called for every call over HTTP: it allocates nothing. */
+  lastKnown(tool: string): Tool | undefined {
+    for (const { catalogue } of this.#entries) {
+      const known = catalogue.lastKnown(tool);
+      if (known) return known;
+    }
+    for (const own of this.#own.values()) {
+      for (const { catalogue } of own) {
+        const known = catalogue.lastKnown(tool);
+        if (known) return known;
+      }
+    }
+    return undefined;
   }
 
   /** Those that classes of clients share. */

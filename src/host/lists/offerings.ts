@@ -84,11 +84,7 @@ export class Offerings {
 
   /** The tool as last listed to anybody, by this process or an earlier one. */
   lastKnown(tool: string): Tool | undefined {
-    for (const { catalogue } of this.#catalogues.all()) {
-      const known = catalogue.lastKnown(tool);
-      if (known) return known;
-    }
-    return undefined;
+    return this.#catalogues.lastKnown(tool);
   }
 
   /** The server says that these lists have changed. */

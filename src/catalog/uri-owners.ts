@@ -10,6 +10,7 @@
 
 import { looksRewritten, readRewritten, rewrittenUri, serverMark } from './rewritten-uri.ts';
 import { foldersOf, isSkillKey, skillKey, skillKeyOf } from './skill-folders.ts';
+import { isAheadOfEarlier, isPreceded, type RankedTemplate, templaterOf } from './template-order.ts';
 import { type Claims, reranked, separateTurns } from './uri-claims.ts';
 import {
   type Holdings,
@@ -20,10 +21,11 @@ import {
   remove,
   uriKey,
 } from './uri-holdings.ts';
-import { comparable, matchesOne, overlap, type UriTemplate } from './uri-template.ts';
+import { comparable, type UriTemplate } from './uri-template.ts';
 
 /** URIs in results, stored for each server; the least recently used is dropped first. */
 const maxReturned = 10_000;
+
 export interface UriOwner {
   readonly server: string;
   /** As the server names it. */
@@ -153,7 +155,8 @@ export class UriOwners {
     }
     for (const [rank, holdings] of this.#holdings.entries()) {
       for (const [text, template] of holdings.templates) {
-        if (this.#isAheadOfEarlier(text, template, rank)) held.push([rank, text]);
+        const ranked = this.#ranked(text, template, rank);
+        if (isAheadOfEarlier(this.#holdings, ranked)) held.push([rank, text]);
       }
       // The server may still list these.
       if (!holdings.hasListed) for (const text of holdings.held) held.push([rank, text]);
@@ -207,7 +210,8 @@ export class UriOwners {
     this.#isShown = true;
     const { mark, templates } = this.#at(rank);
     const template = templates.get(uriTemplate) ?? judgedAlone(uriTemplate, templates.size);
-    const keeps = template !== undefined && !this.#isPreceded(uriTemplate, template, rank);
+    const ranked = template && this.#ranked(uriTemplate, template, rank);
+    const keeps = ranked !== undefined && !isPreceded(this.#holdings, ranked);
     return keeps ? uriTemplate : rewrittenUri(mark, uriTemplate);
   }
 
@@ -263,7 +267,7 @@ export class UriOwners {
     if (lister !== undefined) return lister;
     const nearest = Math.min(asker, claims?.returners[0] ?? Number.POSITIVE_INFINITY);
     // A template of an earlier server comes before what a later one returned.
-    const templater = this.#templater(comparable(uri), nearest);
+    const templater = templaterOf(this.#holdings, comparable(uri), nearest);
     if (templater !== undefined) return templater;
     return nearest === Number.POSITIVE_INFINITY ? undefined : nearest;
   }
@@ -278,49 +282,8 @@ export class UriOwners {
     return undefined;
   }
 
-  /** The rank of the first server below a rank whose template matches. */
-  #templater(text: string | undefined, before: number): number | undefined {
-    if (text === undefined) return undefined;
-    let [first, firstTurn]: [number | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
-    for (const [rank, { templates, templateTurns }] of this.#holdings.entries()) {
-      if (rank >= before) break;
-      for (const [own, template] of templates) {
-        const turn = templateTurns.get(own) ?? 0;
-        if (turn < firstTurn && matchesOne([template], text)) [first, firstTurn] = [rank, turn];
-      }
-    }
-    return first;
-  }
-
-  /** Whether another server has a template that can give the same URIs, and had it earlier. */
-  #isPreceded(text: string, template: UriTemplate, rank: number): boolean {
-    const turn = this.#at(rank).templateTurns.get(text) ?? this.#turn;
-    return this.#overlapping(template, rank, (other, otherTurn) =>
-      otherTurn === turn ? other < rank : otherTurn < turn,
-    );
-  }
-
-  #isAheadOfEarlier(text: string, template: UriTemplate, rank: number): boolean {
-    const turn = this.#at(rank).templateTurns.get(text) ?? this.#turn;
-    return this.#overlapping(
-      template,
-      rank,
-      (other, otherTurn) => other < rank && turn < otherTurn,
-    );
-  }
-
-  #overlapping(
-    template: UriTemplate,
-    rank: number,
-    isMeant: (other: number, turn: number) => boolean,
-  ): boolean {
-    for (const [other, { templates, templateTurns }] of this.#holdings.entries()) {
-      if (other === rank) continue;
-      for (const [text, theirs] of templates) {
-        if (isMeant(other, templateTurns.get(text) ?? 0) && overlap(theirs, template)) return true;
-      }
-    }
-    return false;
+  #ranked(text: string, template: UriTemplate, rank: number): RankedTemplate {
+    return { template, rank, turn: this.#at(rank).templateTurns.get(text) ?? this.#turn };
   }
 
   /** Behind those that listed it in an earlier turn, and behind earlier servers of the same turn. */

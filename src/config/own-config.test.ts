@@ -7,7 +7,7 @@ import { ownConfig } from './own-config.ts';
 
 const variables = {
   env: { TOKEN: 's3cret' },
-  folder: '/work',
+  folder: '/srv',
   home: '/home/me',
   inputs: new Map(),
 };
@@ -31,7 +31,7 @@ describe('a file called holdfast.json', () => {
       '{"mcpServers":{"a":{"command":"x"},"b":{"command":"x","cwd":"sub"},"c":{"command":"x","cwd":"/abs"}}}',
     );
     expect(Object.values(config.mcpServers).map((server) => 'cwd' in server && server.cwd)).toEqual(
-      ['/work', '/work/sub', '/abs'],
+      ['/srv', '/srv/sub', '/abs'],
     );
   });
 

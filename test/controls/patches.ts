@@ -661,7 +661,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'roots-before-lists',
     breaks: 'A client tells its roots before the lists for all clients were read: none are kept.',
-    file: 'src/host/connections/questions.ts',
+    file: 'src/host/connections/open-questions.ts',
     foundBy: 'tests',
     tests: ['src/downstream/own-lists.test.ts'],
     promise: 'first-list',

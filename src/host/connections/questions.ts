@@ -8,27 +8,18 @@
 // used by one client only, whichever stream the request came on: a server keeps them, and uses them
 // in every call.
 
-import { CancelSignal } from '../../kernel/cancel-signal.ts';
-import { contain, ignored } from '../../kernel/contain.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
-import {
-  errorAnswer,
-  internalAnswer,
-  invalidAnswer,
-  refusedAnswer,
-  resultAnswer,
-} from '../../upstream/server-requests.ts';
-import { type Id, idOf } from '../../wire/decode.ts';
+import { refusedAnswer, resultAnswer } from '../../upstream/server-requests.ts';
+import { idOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
-import { oneLine } from '../../wire/splice.ts';
-import { WireError } from '../../wire/wire-error.ts';
 import type { BegunTasks } from '../tasks/begun-tasks.ts';
 import type { Caller, Client, ClientAnswer } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
 import type { ConnectionSlots } from './connection-slots.ts';
 import { LogLevels } from './log-levels.ts';
+import { OpenQuestions, type Owner } from './open-questions.ts';
 import type { RootsAtStart } from './roots-at-start.ts';
 
 export interface QuestionsParts {
@@ -58,12 +49,12 @@ export interface QuestionsParts {
 
 export class Questions {
   readonly #parts: QuestionsParts;
-  /** By the server's id, until answered; at most what clients may be asked, and as long as the connection. */
-  readonly #open = new WeakMap<Connection, Map<Id, OpenQuestion>>();
+  readonly #open: OpenQuestions;
   readonly #levels = new LogLevels();
 
   constructor(parts: QuestionsParts) {
     this.#parts = parts;
+    this.#open = new OpenQuestions(parts);
   }
 
   /** A call is about to be sent: a legacy server has to know that the client is there. */
@@ -96,9 +87,7 @@ export class Questions {
    * run on it.
    */
   lost(connection: Connection): void {
-    for (const question of this.#open.get(connection)?.values() ?? []) {
-      if (!isAwaited(question, connection)) question.withdrawn.abort();
-    }
+    this.#open.lost(connection);
     this.#parts.roots.lost(connection);
   }
 
@@ -125,7 +114,7 @@ export class Questions {
     if (owner.client.isAskedInCalls && owner.caller === undefined) {
       return this.#refuse(slot, message, from);
     }
-    this.#carry(slot, message, about, owner, from);
+    this.#open.carry(slot, message, about, owner, from);
   }
 
   /** Roots belong to the client, but a server may also ask before it has any client. */
@@ -146,7 +135,7 @@ export class Questions {
     }
     const { client } = owner;
     slot.claim(from, client);
-    this.#carry(slot, message, about, owner, from, {
+    this.#open.carry(slot, message, about, owner, from, {
       before: () => this.#parts.beforeRoots(slot),
       told: (answer) => this.#rootsAnswer(slot, client, answer, from),
       over: () => roots.answered(from),
@@ -187,54 +176,6 @@ export class Questions {
     return answer;
   }
 
-  #carry(
-    slot: ConnectionSlot,
-    message: Message,
-    about: Exchange | undefined,
-    { client, caller }: Owner,
-    from: Connection,
-    { before, told, over }: Steps = noSteps,
-  ): void {
-    const { server } = this.#parts;
-    const withdrawn = new CancelSignal();
-    const { id } = message;
-    if (id === undefined || id === null) return over();
-    const open = this.#openOf(from);
-    const question = { withdrawn, about };
-    open.set(id, question);
-    const waiting = slot.waitingFor(client, caller);
-    const tellServer = (said: Message) => {
-      const { method = '', bytes, paramsObject } = said;
-      const { start, end } = paramsObject ?? { start: -1, end: 1 };
-      from.notify(method, { members: oneLine(bytes.subarray(start + 1, end - 1)) });
-    };
-    const ask = async () => {
-      try {
-        const answer = await client.ask({ server, message, caller, withdrawn, tellServer });
-        await before();
-        return answer;
-      } finally {
-        waiting[Symbol.dispose]();
-        if (open.get(id) === question) open.delete(id);
-      }
-    };
-    const answered = (answer: ClientAnswer) => {
-      if (withdrawn.aborted || !isAwaited(question, from)) return;
-      const { kind, json } = told(answer);
-      const write = kind === 'result' ? resultAnswer : errorAnswer;
-      from.respond(write(message, json));
-    };
-    const failed = (error: unknown) => {
-      const isInvalid = error instanceof WireError;
-      if (isInvalid) this.#parts.noise('invalid-message');
-      else this.#parts.caught(error);
-      if (!isAwaited(question, from)) return;
-      const answer = isInvalid ? invalidAnswer(message, error) : internalAnswer(message);
-      contain(() => from.respond(answer), this.#parts.caught);
-    };
-    ask().then(answered).catch(failed).finally(over).catch(this.#parts.caught);
-  }
-
   #refuse(slot: ConnectionSlot, message: Message, from: Connection): void {
     const { server, hasClients } = this.#parts;
     if (!hasClients)
@@ -248,12 +189,6 @@ export class Questions {
 
   #foundAsking(): void {
     this.#parts.foundAsking();
-  }
-
-  #openOf(connection: Connection): Map<Id, OpenQuestion> {
-    const open = this.#open.get(connection) ?? new Map<Id, OpenQuestion>();
-    this.#open.set(connection, open);
-    return open;
   }
 
   // --- notifications -----------------------------------------------------------------------
@@ -300,7 +235,7 @@ export class Questions {
   #withdrawn(message: Message, from: Connection): void {
     const span = message.paramsObject?.get('requestId');
     const id = span && idOf(message.bytes, span);
-    if (id !== undefined) this.#open.get(from)?.get(id)?.withdrawn.abort();
+    if (id !== undefined) this.#open.withdraw(from, id);
   }
 
   #owner(slot: ConnectionSlot, about: Exchange | undefined, from: Connection): Owner | undefined {
@@ -311,37 +246,6 @@ export class Questions {
     const only = slot.onlyCaller;
     return client && { client, caller: only?.client.key === client.key ? only : undefined };
   }
-}
-
-interface OpenQuestion {
-  readonly withdrawn: CancelSignal;
-  /** The exchange on whose stream it came. */
-  readonly about: Exchange | undefined;
-}
-
-/**
- * Whether its server waits for the answer. A connection that accepts no new calls goes on with
- * those that it has.
- */
-function isAwaited({ about }: OpenQuestion, { isLost }: Connection): boolean {
-  return !isLost || (about !== undefined && !about.isSettled);
-}
-
-/** What else happens when a client answers. */
-interface Steps {
-  /** What the answer waits for before it is sent to the server. */
-  readonly before: () => Promise<void> | undefined;
-  /** What the server is sent instead of the client's answer. */
-  readonly told: (answer: ClientAnswer) => ClientAnswer;
-  /** The question is answered, or will not be. */
-  readonly over: () => void;
-}
-
-const noSteps: Steps = { before: () => undefined, told: (answer) => answer, over: ignored };
-
-interface Owner {
-  readonly client: Client;
-  readonly caller: Caller | undefined;
 }
 
 const noRoots = { kind: 'result', json: '{"roots":[]}' } as const;

@@ -52,7 +52,7 @@ npm error code E404
 npm error 404 Not Found - GET https://registry.npmjs.org/no-such
 npm error 404
 npm error 404  'no-such@*' is not in this registry.
-npm error A complete log of this run can be found in: /root/.npm/_logs/x.log`;
+npm error A complete log of this run can be found in: /home/me/.npm/_logs/x.log`;
     expect(lineOf(text)).toBe('npm error 404 Not Found - GET https://registry.npmjs.org/no-such');
   });
 

@@ -42,11 +42,7 @@ export function isPreceded(holdings: readonly Holdings[], template: RankedTempla
 /** Whether it comes before one of an earlier server that can give the same URIs. */
 export function isAheadOfEarlier(holdings: readonly Holdings[], template: RankedTemplate): boolean {
   const { rank, turn } = template;
-  return isOverlapped(
-    holdings,
-    template,
-    (other, otherTurn) => other < rank && turn < otherTurn,
-  );
+  return isOverlapped(holdings, template, (other, otherTurn) => other < rank && turn < otherTurn);
 }
 
 function isOverlapped(

@@ -10,7 +10,12 @@
 
 import { looksRewritten, readRewritten, rewrittenUri, serverMark } from './rewritten-uri.ts';
 import { foldersOf, isSkillKey, skillKey, skillKeyOf } from './skill-folders.ts';
-import { isAheadOfEarlier, isPreceded, type RankedTemplate, templaterOf } from './template-order.ts';
+import {
+  isAheadOfEarlier,
+  isPreceded,
+  type RankedTemplate,
+  templaterOf,
+} from './template-order.ts';
 import { type Claims, reranked, separateTurns } from './uri-claims.ts';
 import {
   type Holdings,

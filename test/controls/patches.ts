@@ -355,7 +355,7 @@ export const patches: readonly Patch[] = [
       {
         find: 'return this.#rootsAsked(slot, message, about, likely, from);',
         replace:
-          'return about && likely ? this.#carry(slot, message, about, likely, from) : this.#rootsAsked(slot, message, about, likely, from);',
+          'return about && likely ? this.#open.carry(slot, message, about, likely, from) : this.#rootsAsked(slot, message, about, likely, from);',
       },
     ],
   },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { FakeDisk, onFakeDisk } from '../../test/support/fake-disk.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
+import { ManualClock, settled } from '../../test/support/manual-clock.ts';
 import { storeSuite } from '../../test/support/store-suite/store-suite.ts';
 import { FileStore } from './file-store.ts';
 import type { StoreProblem } from './problem.ts';
@@ -330,6 +330,23 @@ describe('the sweep of the file store', () => {
     expect(disk.files.size).toBe(1);
     await store.close();
     expect(clock.waiting).toBe(0);
+  });
+
+  it('does not hold up the end: no further file is read #stop-ladder', async () => {
+    const { disk, clock, verdicts, store } = setUp();
+    for (const key of ['a', 'b', 'c', 'd']) await verdicts.put(key, 1);
+    const read = disk.read.bind(disk);
+    let reads = 0;
+    let closing: Promise<void> | undefined;
+    disk.read = (...args) => {
+      reads += 1;
+      closing ??= store.close();
+      return read(...args);
+    };
+    clock.advance(600_000);
+    await settled();
+    await closing;
+    expect(reads).toBe(1);
   });
 
   it('goes on after a listing that failed', async () => {

@@ -150,6 +150,7 @@ export class FileStore implements Store {
 
   async #end(): Promise<void> {
     this.#timer[Symbol.dispose]();
+    this.#housekeeping.stop();
     await this.#pending.end();
   }
 }

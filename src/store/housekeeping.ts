@@ -20,6 +20,7 @@ export interface HousekeepingParts {
 
 export class Housekeeping {
   readonly #parts: HousekeepingParts;
+  #isStopped = false;
 
   constructor(parts: HousekeepingParts) {
     this.#parts = parts;
@@ -37,13 +38,20 @@ export class Housekeeping {
     );
   }
 
+  /** The store is being closed: a sweep under way ends with the file that it is at. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Checks all records; files with pending changes are skipped. */
   sweep(isWaiting: (file: string) => boolean): Promise<void> {
     const { disk, files } = this.#parts;
     return this.#unlessRefused('', async () => {
       for (const collection of (await disk.list('')).filter(isStoreName)) {
+        if (this.#isStopped) return;
         await this.tidy(collection);
         for (const file of (await files.list(collection)).files) {
+          if (this.#isStopped) return;
           if (!isWaiting(file)) await this.#sweepOne(file);
         }
       }

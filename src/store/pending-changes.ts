@@ -165,7 +165,8 @@ export class PendingChanges {
   #tryAgain(): void {
     this.#saveAgain();
     this.inTurnAlone(async () => {
-      if (!(await this.#parts.files.tryAgain())) this.#retry.refused();
+      const isRead = await this.#parts.files.tryAgain(() => !this.#isClosed);
+      if (!isRead) this.#retry.refused();
       else if (this.#problem === null) this.#retry.succeeded();
     });
   }

@@ -59,9 +59,13 @@ export class RecordFiles {
     return this.#closed.values().next().value ?? null;
   }
 
-  /** Reads once more what could not be read; resolves to whether all of it can be now. */
-  async tryAgain(): Promise<boolean> {
+  /**
+   * Reads once more what could not be read, as long as that is wanted; resolves to whether all of
+   * it can be now.
+   */
+  async tryAgain(isWanted: () => boolean): Promise<boolean> {
     for (const name of [...this.#closed.keys()]) {
+      if (!isWanted()) break;
       if (name.endsWith(suffix)) await this.read(name);
       else await this.list(name);
     }

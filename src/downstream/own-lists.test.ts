@@ -217,6 +217,35 @@ describe('lists of a server that asks for roots before it lists anything', () =>
     expect(JSON.stringify(kept.result)).toContain('none');
     expect(later.servers.s.children).toHaveLength(0);
   });
+
+  it.each<[string, (world: ReturnType<typeof newClients>) => unknown]>([
+    ['the host ends', ({ host }) => host.close()],
+    ['the operator has stopped it', ({ host }) => host.stop('s')],
+    ['its start has failed', ({ servers }) => servers.s.child.exit()],
+  ])('do not start it again for everybody when %s', async (_when, happens) => {
+    const world = newClients(patient().script);
+    const { anns, clock, servers } = world;
+    const list = anns.request('tools/list');
+    await seconds(2, clock, rootsOf(anns, 'file:///ann', list));
+    expect(rootsTold(servers.s.child)).toContain('file:///ann');
+    happens(world);
+    await seconds(5, clock);
+    expect(servers.s.children).toHaveLength(1);
+  });
+
+  it('do not start it when the host ends together with a client that waits for them', async () => {
+    const { anns, bobs, host, clock, servers } = newClients(patient().script);
+    const list = anns.request('tools/list');
+    await seconds(2, clock, rootsOf(anns, 'file:///ann', list));
+    bobs.request('tools/call', { name: 's__a' });
+    await seconds(1, clock);
+    expect(servers.s.children).toHaveLength(2);
+    bobs.session.close();
+    const closed = host.close();
+    await seconds(5, clock);
+    await closed;
+    expect(servers.s.children).toHaveLength(2);
+  });
 });
 
 describe('a tool that a client has switched on, on a connection of its own', () => {

@@ -675,12 +675,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/own-lists.test.ts'],
     promise: 'first-list',
-    edits: [
-      {
-        find: '!server.offerings.isSharedKnown) this.#readForAll(server);',
-        replace: 'false) return;',
-      },
-    ],
+    edits: [{ find: '(isReached || caller.client.isGone)', replace: 'false' }],
   },
   {
     id: 'kept-spent',

@@ -233,14 +233,17 @@ export class KnownLists {
     key = markOf(server.name, kind),
   ): Promise<void> {
     const deadlineMs = server.config.startTimeoutMs + listDeadlineMs;
+    let isReached = false;
     try {
       await freshen(this.#host, server, kind, { caller, deadlineMs, asksAgain: false });
+      isReached = true;
     } catch {
       // `status` has the cause.
     }
     // Nothing is remembered of a server that was removed meanwhile.
     if (!this.#isThere(server)) return;
-    if (caller && server.slots.asks && !server.offerings.isSharedKnown) this.#readForAll(server);
+    // One that has failed or was stopped is not started again; a client that has left is no failure.
+    if (caller && (isReached || caller.client.isGone)) this.#readForAll(server);
     const isKnown = server.offerings.definitions(kind) !== undefined;
     if (isKnown && !server.isBorrowedFor(caller)) {
       this.#attempts.delete(key);
@@ -263,6 +266,7 @@ export class KnownLists {
    * have something to show.
    */
   #readForAll(server: Server): void {
+    if (!server.slots.asks || server.offerings.isSharedKnown) return;
     const key = `${markOf(server.name, 'tools')} all`;
     if (this.#readings.has(key) || !this.#mayStart(server, key, true)) return;
     const read = async () => {

@@ -101,6 +101,7 @@ export class ConnectionSlots {
    * the server would be ambiguous.
    */
   forNobody(): ConnectionSlot {
+    if (this.#ended) throw this.#ended;
     const open = this.#shared.open;
     const slot = open.find(({ supervisor }) => supervisor.connection) ?? open[0];
     return slot ?? this.#shared.aimed({ era: this.#current.aim.era, clients: bareClass });

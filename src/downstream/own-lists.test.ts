@@ -5,7 +5,13 @@
 import { describe, expect, it } from 'vitest';
 import { type LegacyPeer, newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
-import { type Script, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
+import {
+  ErrorAnswer,
+  type Script,
+  type ScriptedChild,
+  text,
+  tool,
+} from '../../test/support/scripted-server.ts';
 import { specHash } from '../config/spec-hash.ts';
 
 const ann = { id: 'token:ann', role: null };
@@ -245,6 +251,27 @@ describe('lists of a server that asks for roots before it lists anything', () =>
     await seconds(5, clock);
     await closed;
     expect(servers.s.children).toHaveLength(2);
+  });
+});
+
+describe('a server for all clients that lists nothing', () => {
+  it('is not ended because it was asked for its lists once more', async () => {
+    const refusing: Script = {
+      on: {
+        ...rooted.on,
+        'tools/list': () => new ErrorAnswer({ code: -32_000, message: 'no' }),
+      },
+    };
+    const { anns, clock, servers, listed } = newClients(refusing, { isolation: 'shared' });
+    const first = anns.request('tools/list');
+    await seconds(3, clock, rootsOf(anns, 'file:///ann', first));
+    expect(rootsTold(servers.s.child)).toContain('file:///ann');
+    servers.s.child.exit();
+    await seconds(30, clock);
+    await listed(anns);
+    expect(servers.s.children).toHaveLength(2);
+    await seconds(5, clock);
+    expect(servers.s.child.isGone).toBe(false);
   });
 });
 

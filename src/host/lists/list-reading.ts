@@ -51,7 +51,8 @@ export async function freshen(
 
 /**
  * Reads all lists on a connection that is no client's, starting the server if necessary: for a
- * server that has listed to single clients only. Throws a Fault.
+ * server that has listed to single clients only. What was started for this ends with it, if nobody
+ * else uses it. Throws a Fault.
  */
 export async function readForAll(
   parts: ReadingParts,
@@ -59,12 +60,17 @@ export async function readForAll(
   deadlineMs: number,
 ): Promise<void> {
   const slot = server.slots.forNobody();
-  await onConnection(parts, server, slot, { deadlineMs }, async (connection) => {
-    const { lists } = server.catalogueOf(slot);
-    const unread = listKinds.filter((kind) => !lists.isFresh(kind));
-    await Promise.allSettled(unread.map((kind) => lists.load(kind, connection)));
-  });
-  if (!slot.supervisor.leases.isWanted) slot.supervisor.evict();
+  const { supervisor } = slot;
+  const wasRunning = supervisor.connection !== undefined || supervisor.phase.kind === 'starting';
+  try {
+    await onConnection(parts, server, slot, { deadlineMs }, async (connection) => {
+      const { lists } = server.catalogueOf(slot);
+      const unread = listKinds.filter((kind) => !lists.isFresh(kind));
+      await Promise.allSettled(unread.map((kind) => lists.load(kind, connection)));
+    });
+  } finally {
+    if (!wasRunning) supervisor.evict();
+  }
 }
 
 /** Does this on the connection of this slot, which is made if there is none. Throws a Fault. */

@@ -2,7 +2,7 @@
 // may be told to is decided when they come. Real gateway and host, scripted servers, manual clock.
 
 import { describe, expect, it } from 'vitest';
-import { newGateway } from '../../test/support/fake-gateway.ts';
+import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import {
   type Heard,
@@ -105,5 +105,32 @@ describe('roots that a client tells after another has called on the same connect
     expect(JSON.stringify(second.result)).toContain('none');
     expect(JSON.stringify(again.result)).toContain('file:///ann');
     expect(servers.s.children).toHaveLength(2);
+  });
+});
+
+describe('roots that wait for a list which does not come', () => {
+  const unlisted: Script = {
+    ...rooted,
+    on: { ...rooted.on, 'prompts/list': () => undefined },
+  };
+
+  it('reach the server before the call, however long their client has thought #own-roots', async () => {
+    const { anns, clock } = newClients(unlisted);
+    const call = anns.request('tools/call', { name: 's__a' });
+    await seconds(1.5, clock);
+    await seconds(2, clock, rootsOf(anns, 'file:///ann', call));
+    expect(JSON.stringify(call.result)).toContain('file:///ann');
+  });
+
+  it('do not wait where it is for their client only #own-roots', async () => {
+    const { anns, clock, servers } = newClients(unlisted);
+    const call = anns.request('tools/call', { name: 's__a' });
+    await seconds(2, clock, rootsOf(anns, 'file:///ann', call));
+    expect(rootsTold(servers.s.child)).toContain('file:///ann');
+    anns.note('notifications/roots/list_changed');
+    await settled();
+    rootsOf(anns, 'file:///new')();
+    await settled();
+    expect(rootsTold(servers.s.child)).toContain('file:///new');
   });
 });

@@ -666,7 +666,7 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/own-lists.test.ts'],
     promise: 'first-list',
     rules: ['own-roots', 'first-list'],
-    edits: [{ find: 'await before();', replace: '' }],
+    edits: [{ find: 'await before;', replace: '' }],
   },
   {
     id: 'lists-of-single-clients',

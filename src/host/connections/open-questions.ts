@@ -35,15 +35,15 @@ export interface Owner {
 
 /** What else happens when a client answers. */
 export interface Steps {
-  /** What the answer waits for before it is sent to the server. */
-  readonly before: () => Promise<void> | undefined;
+  /** What the answer waits for before it is sent to the server, from the question on. */
+  readonly before: Promise<void> | undefined;
   /** What the server is sent instead of the client's answer. */
   readonly told: (answer: ClientAnswer) => ClientAnswer;
   /** The question is answered, or will not be. */
   readonly over: () => void;
 }
 
-const noSteps: Steps = { before: () => undefined, told: (answer) => answer, over: ignored };
+const noSteps: Steps = { before: undefined, told: (answer) => answer, over: ignored };
 
 interface OpenQuestion {
   readonly withdrawn: CancelSignal;
@@ -85,7 +85,7 @@ export class OpenQuestions {
     const ask = async () => {
       try {
         const answer = await client.ask({ server, message, caller, withdrawn, tellServer });
-        await before();
+        await before;
         return answer;
       } finally {
         waiting[Symbol.dispose]();

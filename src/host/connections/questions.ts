@@ -136,7 +136,7 @@ export class Questions {
     const { client } = owner;
     slot.claim(from, client);
     this.#open.carry(slot, message, about, owner, from, {
-      before: () => this.#parts.beforeRoots(slot),
+      before: this.#parts.beforeRoots(slot),
       told: (answer) => this.#rootsAnswer(slot, client, answer, from),
       over: () => roots.answered(from),
     });

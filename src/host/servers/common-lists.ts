@@ -6,7 +6,7 @@
 import { type Clock, within } from '../../kernel/clock.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
 
-/** How long roots wait at most. */
+/** How long roots wait at most from the question on: less than their client's call waits for them. */
 const maxWaitMs = 1_000;
 
 export interface CommonReading extends Disposable {

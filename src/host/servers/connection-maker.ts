@@ -47,7 +47,8 @@ export class ConnectionMaker {
 
   /** What roots wait for before they are sent on this slot's connection; undefined if nothing. */
   beforeRoots(slot: ConnectionSlot): Promise<void> | undefined {
-    return this.#common.before(slot);
+    // Lists that are for its client only need not be read before.
+    return slot.aim.owner === undefined ? this.#common.before(slot) : undefined;
   }
 
   /** Rejects with a Fault, and then leaves nothing open. */

@@ -224,6 +224,22 @@ describe('lists of a server that asks for roots before it lists anything', () =>
     expect(later.servers.s.children).toHaveLength(0);
   });
 
+  it('are read for everybody while a client stays, and kept for clients like it #first-list', async () => {
+    const { script, letThem } = patient();
+    const { anns, clock, servers, store } = newClients(script);
+    const list = anns.request('tools/list');
+    await seconds(25, clock, rootsOf(anns, 'file:///ann', list));
+    expect(servers.s.children).toHaveLength(2);
+    letThem();
+    await seconds(1, clock);
+    expect(servers.s.child.isGone).toBe(true);
+    const later = newGateway({ s: script }, { store });
+    const kept = later.legacy({ roots: {} }).request('tools/list');
+    await settled();
+    expect(later.servers.s.children).toHaveLength(0);
+    expect(JSON.stringify(kept.result)).toContain('none');
+  });
+
   it.each<[string, (world: ReturnType<typeof newClients>) => unknown]>([
     ['the host ends', ({ host }) => host.close()],
     ['the operator has stopped it', ({ host }) => host.stop('s')],

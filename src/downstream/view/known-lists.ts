@@ -243,7 +243,7 @@ export class KnownLists {
     // Nothing is remembered of a server that was removed meanwhile.
     if (!this.#isThere(server)) return;
     // One that has failed or was stopped is not started again; a client that has left is no failure.
-    if (caller && (isReached || caller.client.isGone)) this.#readForAll(server);
+    if (caller && (isReached || caller.client.isGone)) this.#readForAll(server, caller);
     const isKnown = server.offerings.definitions(kind) !== undefined;
     if (isKnown && !server.isBorrowedFor(caller)) {
       this.#attempts.delete(key);
@@ -262,10 +262,10 @@ export class KnownLists {
 
   /**
    * It lists to single clients only, because it asks them at its start: what they were listed is
-   * gone with them. It is read for everybody too, once, so that the next client and the next run
-   * have something to show.
+   * gone with them. It is read for everybody like this client too, once, so that the next client
+   * and the next run have something to show.
    */
-  #readForAll(server: Server): void {
+  #readForAll(server: Server, caller: Caller): void {
     if (!server.slots.asks || server.offerings.isSharedKnown) return;
     const key = `${markOf(server.name, 'tools')} all`;
     if (this.#readings.has(key) || !this.#mayStart(server, key, true)) return;
@@ -274,7 +274,8 @@ export class KnownLists {
       reading.begunAt = this.#clock.now();
       const isNeeded = () => this.#isThere(server) && !server.offerings.isSharedKnown;
       if (!isNeeded()) return;
-      await readForAll(this.#host, server, server.config.startTimeoutMs + listDeadlineMs);
+      const deadlineMs = server.config.startTimeoutMs + listDeadlineMs;
+      await readForAll(this.#host, server, caller, deadlineMs);
       if (isNeeded()) throw new Error('the server has listed nothing');
     };
     const reading: Reading = { begunAt: undefined, askers: [], ended: Promise.resolve() };

@@ -82,11 +82,11 @@ export class ConnectionSlots {
   for(caller: Watcher | undefined): ConnectionSlot {
     if (this.#ended) throw this.#ended;
     if (caller === undefined)
-      return !this.#own.isEmpty || this.#asks ? this.forNobody() : this.current;
+      return !this.#own.isEmpty || this.#asks ? this.#forNobody() : this.current;
     if (this.#isolation === 'shared') return this.current;
     const { client } = caller;
     // Work for a client that has disconnected must not open a connection for it.
-    if (client.isGone) return this.forNobody();
+    if (client.isGone) return this.#forNobody();
     const era = this.#eraFor(client);
     const slot = this.#isApart(era)
       ? this.#own.for(client, { era, clients: classOf(caller.capabilities) })
@@ -100,11 +100,17 @@ export class ConnectionSlots {
    * A caller that cannot be asked must not use the connection of a client that can: a request of
    * the server would be ambiguous.
    */
-  forNobody(): ConnectionSlot {
-    if (this.#ended) throw this.#ended;
+  #forNobody(): ConnectionSlot {
     const open = this.#shared.open;
     const slot = open.find(({ supervisor }) => supervisor.connection) ?? open[0];
     return slot ?? this.#shared.aimed({ era: this.#current.aim.era, clients: bareClass });
+  }
+
+  /** No client's own, but opened as for this one: for what all clients of its class are shown. */
+  forClassOf({ client, capabilities }: Watcher): ConnectionSlot {
+    if (this.#ended) throw this.#ended;
+    if (this.#isolation === 'shared') return this.current;
+    return this.#shared.chosen(this.#eraFor(client), capabilities);
   }
 
   /**

@@ -50,16 +50,17 @@ export async function freshen(
 }
 
 /**
- * Reads all lists on a connection that is no client's, starting the server if necessary: for a
- * server that has listed to single clients only. What was started for this ends with it, if nobody
- * else uses it. Throws a Fault.
+ * Reads all lists on a connection that is no client's, for all clients of this one's class, starting
+ * the server if necessary: for a server that has listed to single clients only. What was started for
+ * this ends with it, if nobody else uses it. Throws a Fault.
  */
 export async function readForAll(
   parts: ReadingParts,
   server: Server,
+  caller: Caller,
   deadlineMs: number,
 ): Promise<void> {
-  const slot = server.slots.forNobody();
+  const slot = server.slots.forClassOf(caller);
   const { supervisor } = slot;
   const wasRunning = supervisor.connection !== undefined || supervisor.phase.kind === 'starting';
   try {

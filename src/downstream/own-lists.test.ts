@@ -244,7 +244,7 @@ describe('lists of a server that asks for roots before it lists anything', () =>
     ['the host ends', ({ host }) => host.close()],
     ['the operator has stopped it', ({ host }) => host.stop('s')],
     ['its start has failed', ({ servers }) => servers.s.child.exit()],
-  ])('do not start it again for everybody when %s', async (_when, happens) => {
+  ])('do not start it again for everybody when %s #first-list', async (_when, happens) => {
     const world = newClients(patient().script);
     const { anns, clock, servers } = world;
     const list = anns.request('tools/list');
@@ -255,7 +255,7 @@ describe('lists of a server that asks for roots before it lists anything', () =>
     expect(servers.s.children).toHaveLength(1);
   });
 
-  it('do not start it when the host ends together with a client that waits for them', async () => {
+  it('do not start it when the host ends together with a client that waits for them #no-orphans', async () => {
     const { anns, bobs, host, clock, servers } = newClients(patient().script);
     const list = anns.request('tools/list');
     await seconds(2, clock, rootsOf(anns, 'file:///ann', list));
@@ -271,7 +271,7 @@ describe('lists of a server that asks for roots before it lists anything', () =>
 });
 
 describe('a server for all clients that lists nothing', () => {
-  it('is not ended because it was asked for its lists once more', async () => {
+  it('is not ended because it was asked for its lists once more #first-list', async () => {
     const refusing: Script = {
       on: {
         ...rooted.on,

@@ -28,7 +28,7 @@ export interface OpenQuestionsParts {
 }
 
 /** Whose question it is. */
-export interface Owner {
+export interface AskedClient {
   readonly client: Client;
   readonly caller: Caller | undefined;
 }
@@ -65,7 +65,7 @@ export class OpenQuestions {
     slot: ConnectionSlot,
     message: Message,
     about: Exchange | undefined,
-    { client, caller }: Owner,
+    { client, caller }: AskedClient,
     from: Connection,
     { before, told, over }: Steps = noSteps,
   ): void {

@@ -19,7 +19,7 @@ import type { Caller, Client, ClientAnswer } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
 import type { ConnectionSlots } from './connection-slots.ts';
 import { LogLevels } from './log-levels.ts';
-import { OpenQuestions, type Owner } from './open-questions.ts';
+import { type AskedClient, OpenQuestions } from './open-questions.ts';
 import type { RootsAtStart } from './roots-at-start.ts';
 
 export interface QuestionsParts {
@@ -122,7 +122,7 @@ export class Questions {
     slot: ConnectionSlot,
     message: Message,
     about: Exchange | undefined,
-    likely: Owner | undefined,
+    likely: AskedClient | undefined,
     from: Connection,
   ): void {
     const { roots } = this.#parts;
@@ -145,9 +145,9 @@ export class Questions {
   /** The only client that has used the connection, or whose call waits for this very request. */
   #rootsOwner(
     slot: ConnectionSlot,
-    likely: Owner | undefined,
+    likely: AskedClient | undefined,
     from: Connection,
-  ): Owner | undefined {
+  ): AskedClient | undefined {
     const client = slot.onlyClientOf(from) ?? slot.onlyClientWaitingFor(from);
     if (!client) return undefined;
     const caller = likely?.client.key === client.key ? likely.caller : undefined;
@@ -216,7 +216,7 @@ export class Questions {
   }
 
   /** The only call that a message of the server can belong to. */
-  #callOf(slot: ConnectionSlot, { method }: Message, from: Connection): Owner | undefined {
+  #callOf(slot: ConnectionSlot, { method }: Message, from: Connection): AskedClient | undefined {
     if (from.era !== 'modern' && !slot.isOnePersons(from)) return undefined;
     const caller = slot.onlyCallerThat((one) =>
       method === 'notifications/message' ? one.logLevel !== undefined : true,
@@ -227,7 +227,7 @@ export class Questions {
   /**
    * Where all who have used the connection are the same principal, the only running call is meant.
    */
-  #onlyCallOf(slot: ConnectionSlot, from: Connection): Owner | undefined {
+  #onlyCallOf(slot: ConnectionSlot, from: Connection): AskedClient | undefined {
     const caller = slot.isOnePersons(from) ? slot.onlyCaller : undefined;
     return caller && { client: caller.client, caller };
   }
@@ -238,7 +238,11 @@ export class Questions {
     if (id !== undefined) this.#open.withdraw(from, id);
   }
 
-  #owner(slot: ConnectionSlot, about: Exchange | undefined, from: Connection): Owner | undefined {
+  #owner(
+    slot: ConnectionSlot,
+    about: Exchange | undefined,
+    from: Connection,
+  ): AskedClient | undefined {
     const caller = about?.owner as Caller | undefined;
     if (caller) return { client: caller.client, caller };
     const client = slot.onlyClientOf(from);

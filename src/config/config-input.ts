@@ -12,8 +12,9 @@ export interface ConfigInput {
    */
   readonly mcpServers?: Readonly<Record<string, ServerInput>> | undefined;
   /**
-   * `prefix`: tools and prompts are named server__tool. `transparent`: they keep their own names;
-   * of two with the same name the later one is refused. Default: `"prefix"`.
+   * `prefix`: tools and prompts are named server__tool; a name that only one server has may also be
+   * called alone. `transparent`: they keep their own names; of two with the same name the later one
+   * is refused. Default: `"prefix"`.
    */
   readonly naming?: 'prefix' | 'transparent' | undefined;
   /**

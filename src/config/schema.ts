@@ -24,7 +24,7 @@ export const configSchema = z.strictObject({
     .enum(['prefix', 'transparent'])
     .default('prefix')
     .describe(
-      '`prefix`: tools and prompts are named server__tool. `transparent`: they keep their own names; of two with the same name the later one is refused.',
+      '`prefix`: tools and prompts are named server__tool; a name that only one server has may also be called alone. `transparent`: they keep their own names; of two with the same name the later one is refused.',
     ),
   surface: z
     .enum(['direct', 'search'])

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, type RecordedReply, settled } from '../../test/support/fake-gateway.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
-import { type Script, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
+import {
+  ErrorAnswer,
+  type Script,
+  type ScriptedChild,
+  text,
+  tool,
+} from '../../test/support/scripted-server.ts';
 
 const echo: Script = {
   tools: [tool('t')],
@@ -477,6 +483,23 @@ describe('settings of a gateway that runs', () => {
 });
 
 describe('what is kept of servers that came and went', () => {
+  it('is nothing of one whose lists could not be read #no-growth #live-config', async () => {
+    const refusing: Script = {
+      on: { 'tools/list': () => new ErrorAnswer({ code: -32_000, message: 'no' }) },
+    };
+    const { apply, gateway, legacy, list } = newWorld({ a: echo, b: refusing });
+    await apply({ a: entry() });
+    const peer = legacy();
+    await list(peer);
+    const before = gateway.view.keptOfServers;
+    await apply({ a: entry(), b: entry() });
+    await list(peer);
+    expect(gateway.view.keptOfServers).not.toEqual(before);
+    await apply({ a: entry() });
+    await list(peer);
+    expect(gateway.view.keptOfServers).toEqual(before);
+  });
+
   it('is nothing: a thousand leave what was there before #no-growth #live-config', async () => {
     const { apply, host, gateway, legacy, list, others } = newWorld({ a: echo });
     const peer = legacy();

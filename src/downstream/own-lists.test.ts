@@ -103,6 +103,36 @@ describe('a list that was read after a client has told its roots', () => {
     expect(JSON.stringify(list.result)).not.toContain('file:///ann');
   });
 
+  it('leaves no name of it on the disk, also where names and addresses are stored #own-roots', async () => {
+    const own: Script = {
+      on: {
+        ...rooted.on,
+        'tools/list': (_heard, child) => ({ tools: [tool('a'), tool(rootsTold(child))] }),
+        'resources/list': (_heard, child) => ({
+          resources: [
+            { uri: 'x://both', name: 'both' },
+            { uri: rootsTold(child), name: 'r' },
+          ],
+        }),
+      },
+    };
+    const world = newGateway({ s: own, t: own }, { settings: { naming: 'transparent' } });
+    const peer = world.legacy({ roots: {} });
+    const ask = async (method: string) => {
+      const reply = peer.request(method, { name: 'a' });
+      await seconds(5, world.clock, rootsOf(peer, 'file:///ann', reply));
+      return JSON.stringify(reply.result);
+    };
+    for (const method of ['tools/list', 'tools/call', 'tools/list', 'resources/list']) {
+      await ask(method);
+    }
+    expect(await ask('tools/list')).toContain('file:///ann');
+    const kept = world.store.records('names', { durability: 'forgetful' });
+    const stored = JSON.stringify(await kept.entries());
+    expect(stored).toContain('"none"');
+    expect(stored).not.toContain('file:///ann');
+  });
+
   it('costs nothing where it is what everybody is shown #no-growth', async () => {
     const { anns, bobs, host, tell, listed } = newClients(rooted);
     await tell(anns, 'file:///ann');

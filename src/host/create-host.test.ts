@@ -12,4 +12,18 @@ describe('a host that is made from options', () => {
     const applied = host.apply({ configFile: '/nowhere/holdfast.json', maxIdle: 1 });
     await expect(applied).rejects.toMatchObject({ code: 'invalid_request' });
   });
+
+  it.each([5, null, [], 'text', new Map(), () => {}])(
+    'refuses %s as its config, also when it runs #live-config',
+    async (wrong) => {
+      const refused = {
+        code: 'invalid_request',
+        message: expect.stringContaining('not an object'),
+      };
+      await expect(createHost(wrong as never)).rejects.toMatchObject(refused);
+      await using host = await createHost({ mcpServers: { a: { command: '/bin/a' } } });
+      await expect(host.apply(wrong as never)).rejects.toMatchObject(refused);
+      expect(host.status().servers).toHaveLength(1);
+    },
+  );
 });

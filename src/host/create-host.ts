@@ -53,6 +53,7 @@ export interface HostOptions extends ConfigInput {
  * problem and the place.
  */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
+  assertObject(options);
   const { stateDir, baseDir, startedBy, report } = options;
   const env = processEnvironment();
   const folder = baseDir ?? process.cwd();
@@ -147,6 +148,7 @@ function readConfig(
   options: HostOptions,
   { env, folder }: Pick<HostSurroundings, 'env' | 'folder'>,
 ): LoadedConfig {
+  assertObject(options);
   const {
     configFile,
     stateDir: _dir,
@@ -163,6 +165,13 @@ function readConfig(
     throw new Fault('invalid_request', told);
   }
   return loadConfig({ file: configFile, cwd: from, env });
+}
+
+/** A program without types may pass anything: a list or a number has no keys, and is no empty config. */
+function assertObject(options: unknown): void {
+  if (Object.prototype.toString.call(options) === '[object Object]') return;
+  const told = 'the config is not an object; pass an object with mcpServers, or with configFile';
+  throw new Fault('invalid_request', told);
 }
 
 /** One server's entry, by the rules of the config file and with its messages. */

@@ -696,6 +696,15 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'this.#isStopped = true;', replace: '' }],
   },
   {
+    id: 'stored-own-name',
+    breaks: "Names from one client's own list are written to the disk.",
+    file: 'src/downstream/view/given-names.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/own-lists.test.ts'],
+    promise: 'own-roots',
+    edits: [{ find: 'isShared(owner) || this.#isStored(exposed, owner)', replace: 'owner' }],
+  },
+  {
     id: 'kept-spent',
     breaks: 'A pinned server keeps the process that was sent the roots of a client that has left.',
     file: 'src/host/connections/connection-slots.ts',

@@ -13,6 +13,7 @@ const version = 1;
 export class GivenNames {
   readonly #records: Records;
   readonly #key: string;
+  #stored: ReadonlyMap<string, Owner> = new Map();
   #kept = '[]';
 
   /** `scope` says whose names these are: the config file, the kind, the mode. */
@@ -25,19 +26,32 @@ export class GivenNames {
     const record = (await this.#records.get(this.#key))?.value;
     const names = isRecord(record) && record['version'] === version ? record['names'] : undefined;
     const given = new Map(Array.isArray(names) ? names.flatMap(entryOf) : []);
+    this.#stored = given;
     this.#kept = textOf(given);
     return given;
   }
 
-  /** Writes them if they are not the same as before. */
-  keep(given: ReadonlyMap<string, Owner>): void {
-    const text = textOf(given);
+  /**
+   * Writes them if they are not the same as before. What is for a single client only (not
+   * `isShared`) may hold something that this client has said: it is not written.
+   */
+  keep(given: Iterable<readonly [string, Owner]>, isShared: (owner: Owner) => boolean): void {
+    const kept = new Map(
+      [...given].filter(([exposed, owner]) => isShared(owner) || this.#isStored(exposed, owner)),
+    );
+    const text = textOf(kept);
     if (text === this.#kept) return;
+    this.#stored = kept;
     this.#kept = text;
-    const names = [...given].map(([exposed, { server, name }]) => [exposed, server, name]);
+    const names = [...kept].map(([exposed, { server, name }]) => [exposed, server, name]);
     // A disk that cannot be written is reported in `status` by the store itself; a closed one does
     // not matter.
     this.#records.put(this.#key, { version, names }).catch(() => {});
+  }
+
+  #isStored(exposed: string, { server, name }: Owner): boolean {
+    const stored = this.#stored.get(exposed);
+    return stored?.server === server && stored.name === name;
   }
 }
 

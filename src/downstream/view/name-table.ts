@@ -184,11 +184,14 @@ export class NameTable {
   }
 
   #keep(): void {
-    const { mode } = this.#parts;
+    const { mode, host, kind } = this.#parts;
     const contestable = [...this.#given].filter(([exposed, owner]) =>
       isContestable(mode, exposed, owner),
     );
-    this.#kept.keep(new Map(contestable));
+    const shared = new Map(
+      host.servers().map(({ name, offerings }) => [name, offerings.sharedKeys(lists[kind])]),
+    );
+    this.#kept.keep(contestable, ({ server, name }) => shared.get(server)?.has(name) ?? false);
   }
 
   #look(exposed: string, principal: Principal, asked: Asked): ToolRoute | undefined {

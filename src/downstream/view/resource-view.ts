@@ -2,6 +2,8 @@
 // address that two servers claim is rewritten for the client and restored for the server. Where
 // nothing is claimed twice the bytes of a result are not changed.
 
+import { skillKeyOf } from '../../catalog/skill-folders.ts';
+import { uriKey } from '../../catalog/uri-holdings.ts';
 import { type UriOwner, UriOwners } from '../../catalog/uri-owners.ts';
 import { collectUris, rewriteUris } from '../../catalog/uri-rewriting.ts';
 import { type Answer, answerOf, resultBytes } from '../../host/call/answer.ts';
@@ -60,9 +62,22 @@ export class ResourceView {
 
   #keep(): void {
     const held = this.#uris.held();
+    const shared = new Map(held.map(({ server }) => [server, this.#sharedOf(server)]));
     this.#kept.keep(
-      new Map(held.flatMap(({ server, uris }) => uris.map((uri) => [uri, { server, name: uri }]))),
+      held.flatMap(({ server, uris }) => uris.map((uri) => [uri, { server, name: uri }] as const)),
+      ({ server, name }) => shared.get(server)?.has(name) ?? false,
     );
+  }
+
+  /** What it lists to more than single clients, as the keys that are held. */
+  #sharedOf(name: string): ReadonlySet<string> {
+    const offerings = this.#host.get(name)?.offerings;
+    if (offerings === undefined) return new Set();
+    return new Set([
+      ...[...offerings.sharedKeys('resources')].map(uriKey),
+      ...offerings.sharedKeys('resourceTemplates'),
+      ...[...offerings.sharedKeys('skills')].map(skillKeyOf),
+    ]);
   }
 
   /** How many addresses are claimed. */

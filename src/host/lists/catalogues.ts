@@ -166,6 +166,12 @@ export class Catalogues {
     return [...byKey.values()];
   }
 
+  /** The names or addresses that classes of clients are offered, without those of single clients. */
+  sharedKeys(kind: ListKind): ReadonlySet<string> {
+    const shared = this.#entries.flatMap(({ catalogue }) => catalogue.definitions(kind) ?? []);
+    return new Set(shared.map(({ key }) => key));
+  }
+
   // --- do classes differ? ------------------------------------------------------------------
 
   /** What this reading says about how the server treats classes; undefined if nothing yet. */

@@ -82,6 +82,11 @@ export class Offerings {
     return this.#catalogues.definitions(kind);
   }
 
+  /** The names or addresses in this list that are not for a single client only. */
+  sharedKeys(kind: ListKind): ReadonlySet<string> {
+    return this.#catalogues.sharedKeys(kind);
+  }
+
   /** The tool as last listed to anybody, by this process or an earlier one. */
   lastKnown(tool: string): Tool | undefined {
     return this.#catalogues.lastKnown(tool);

@@ -134,3 +134,17 @@ describe('roots that wait for a list which does not come', () => {
     expect(rootsTold(servers.s.child)).toContain('file:///new');
   });
 });
+
+describe('a client that leaves before it has told its roots', () => {
+  it('leaves the server to the next one, which is asked for its own #roots', async () => {
+    const { anns, bobs, clock, servers } = newClients(rooted);
+    anns.request('tools/list');
+    await seconds(1, clock);
+    anns.session.close();
+    await seconds(3, clock);
+    const call = bobs.request('tools/call', { name: 's__a' });
+    await seconds(3, clock, rootsOf(bobs, 'file:///bob', call));
+    expect(JSON.stringify(call.result)).toContain('file:///bob');
+    expect(servers.s.children).toHaveLength(1);
+  });
+});

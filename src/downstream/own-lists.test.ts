@@ -7,6 +7,7 @@ import { type LegacyPeer, newGateway, settled } from '../../test/support/fake-ga
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import {
   ErrorAnswer,
+  type Heard,
   type Script,
   type ScriptedChild,
   text,
@@ -210,25 +211,47 @@ describe('lists of a server that asks for roots at its start', () => {
   });
 });
 
+describe('an empty list of a server that asks for roots at its start', () => {
+  it('is not taken for its answer in a later run #first-list', async () => {
+    const later: Script = {
+      on: {
+        ...rooted.on,
+        'tools/list': (_heard, child) => ({
+          tools: rootsTold(child) === 'none' ? [] : tools(child),
+        }),
+      },
+    };
+    const { anns, clock, store } = newClients(later);
+    const list = anns.request('tools/list');
+    await seconds(3, clock, rootsOf(anns, 'file:///ann', list));
+    const again = newGateway({ s: later }, { store });
+    again.legacy({ roots: {} }).request('tools/list');
+    await seconds(1, again.clock);
+    expect(again.servers.s.children).toHaveLength(1);
+  });
+});
+
 describe('lists of a server that asks for roots before it lists anything', () => {
   /** Its lists come when it is let, if it has been answered. */
   function patient() {
-    const waiting: [ScriptedChild, Parameters<ScriptedChild['answer']>[0], string][] = [];
+    let waiting: (readonly [ScriptedChild, Heard, string])[] = [];
+    let asked = 0;
     const script: Script = {
       on: {
         'tools/list': (heard, child) => {
-          waiting.push([child, heard, `list-${waiting.length}`]);
-          child.ask(waiting.at(-1)?.[2] ?? '', 'roots/list');
+          asked += 1;
+          waiting.push([child, heard, `list-${asked}`]);
+          child.ask(`list-${asked}`, 'roots/list');
           return undefined;
         },
       },
     };
     const letThem = () => {
-      for (const [child, heard, id] of waiting.splice(0)) {
-        if (child.heard.some((answer) => answer.id === id)) {
-          child.answer(heard, { tools: tools(child) });
-        }
-      }
+      const isAnswered = ([child, , id]: (typeof waiting)[number]) =>
+        child.heard.some((answer) => answer.id === id);
+      const ready = waiting.filter(isAnswered);
+      waiting = waiting.filter((one) => !isAnswered(one));
+      for (const [child, heard] of ready) child.answer(heard, { tools: tools(child) });
     };
     return { script, letThem };
   }
@@ -252,6 +275,20 @@ describe('lists of a server that asks for roots before it lists anything', () =>
     await settled();
     expect(JSON.stringify(kept.result)).toContain('none');
     expect(later.servers.s.children).toHaveLength(0);
+  });
+
+  it('are read for the next client that asks at the same time, too #first-list', async () => {
+    const { script, letThem } = patient();
+    const { anns, bobs, clock } = newClients(script);
+    const [first, second] = [anns.request('tools/list'), bobs.request('tools/list')];
+    const answers = [
+      rootsOf(anns, 'file:///ann', first),
+      rootsOf(bobs, 'file:///bob', second),
+      letThem,
+    ];
+    await seconds(20, clock, ...answers);
+    expect(JSON.stringify(first.result)).toContain('file:///ann');
+    expect(JSON.stringify(second.result)).toMatch(/file:...bob|none/);
   });
 
   it('are read for everybody while a client stays, and kept for clients like it #first-list', async () => {

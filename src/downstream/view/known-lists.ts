@@ -131,11 +131,12 @@ export class KnownLists {
     if (old.length === 0) return;
     const asked = old.filter((server) => isAskedNow(server, kind, caller));
     await Promise.all(asked.map((server) => this.#await(server, kind, caller)));
-    // Somebody else's reading, shared while nothing was known, may have been for other clients.
-    const borrowed = asked.filter(
-      (server) => this.#isThere(server) && server.isBorrowedFor(caller),
+    // Somebody else's reading, shared while nothing was known, may have been for other clients, or
+    // for that client only.
+    const unread = asked.filter(
+      (server) => this.#isThere(server) && isUnread(server, kind, caller),
     );
-    await Promise.all(borrowed.map((server) => this.#await(server, kind, caller)));
+    await Promise.all(unread.map((server) => this.#await(server, kind, caller)));
     // A client that is answered with an incomplete or old list has to be notified later, also about
     // a server that was not asked.
     for (const server of old) {
@@ -290,6 +291,13 @@ export class KnownLists {
         if (this.#readings.get(key) === reading) this.#readings.delete(key);
       });
   }
+}
+
+/** Whether others have this list, and nothing was read for clients like this one. */
+function isUnread(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
+  if (server.isBorrowedFor(caller)) return true;
+  const isForOthers = server.offerings.definitions(kind) !== undefined;
+  return isForOthers && server.catalogueFor(caller).definitions(kind) === undefined;
 }
 
 /** Whether there is something to read, for clients like this one, at a connected server. */

@@ -46,6 +46,8 @@ export class ConnectionSlot {
   readonly #callers: Caller[] = [];
   readonly #deadlines: (CallDeadline | undefined)[] = [];
   #client: Client | undefined;
+  /** Whether it was claimed for its client, which has not called. */
+  #isClaimed = false;
   #isMixed = false;
   #principal: string | undefined;
   #hasManyPrincipals = false;
@@ -80,6 +82,7 @@ export class ConnectionSlot {
     // one stays.
     if (connection.isLost) return false;
     if (this.#connection !== connection) this.#reset(connection);
+    this.#isClaimed = false;
     if (caller === undefined) {
       // A caller that cannot be asked: the server's messages may be about its call.
       this.#isMixed = true;
@@ -139,6 +142,14 @@ export class ConnectionSlot {
     if (this.#connection === connection || connection.isLost) return;
     this.#reset(connection);
     this.#client = client;
+    this.#isClaimed = true;
+  }
+
+  /** That client has left before anything of it was sent: the next one counts as the first. */
+  unclaim(connection: Connection, { key }: Client): void {
+    if (!this.#isClaimed || this.#connection !== connection || this.#client?.key !== key) return;
+    this.#connection = undefined;
+    this.#client = undefined;
   }
 
   /** Neither it nor its lists are one client's any more; what its connection was told stays that client's. */
@@ -233,6 +244,7 @@ export class ConnectionSlot {
   #reset(connection: Connection): void {
     this.#connection = connection;
     this.#client = undefined;
+    this.#isClaimed = false;
     this.#isMixed = false;
     this.#principal = undefined;
     this.#hasManyPrincipals = false;

@@ -138,7 +138,10 @@ export class Questions {
     this.#open.carry(slot, message, about, owner, from, {
       before: this.#parts.beforeRoots(slot),
       told: (answer) => this.#rootsAnswer(slot, client, answer, from),
-      over: () => roots.answered(from),
+      over: () => {
+        if (client.isGone && slot.owner === null) slot.unclaim(from, client);
+        roots.answered(from);
+      },
     });
   }
 

@@ -162,7 +162,11 @@ export class Offerings {
     for (const { aim, lists, greeting } of record?.classes ?? []) {
       const entry = this.of(aim);
       entry.greeting ??= greeting;
-      for (const [kind, definitions] of lists) entry.catalogue.recall(kind, definitions);
+      for (const [kind, definitions] of lists) {
+        // A server that asks its clients may list nothing before it is answered.
+        if (record?.asks && definitions.length === 0) continue;
+        entry.catalogue.recall(kind, definitions);
+      }
     }
     return record;
   }

@@ -291,6 +291,30 @@ describe('modern clients of one principal in front of a legacy server that asks'
     expect(again.result).toMatchObject(text('known'));
   });
 
+  it.each(['alike', 'differ'] as const)(
+    'that have no roots do not use those of another program of the same principal: %s #own-roots',
+    async (classes) => {
+      const { modern, clock, host } = newGateway({ s: rooted });
+      host.find('s').facts.learn({ modern: false, legacy: true, classes });
+      const peer = modern({ roots: {} });
+      const call = peer.request('tools/call', { name: 's__a' });
+      await clock.advanceAsync(100);
+      const [[key]] = Object.entries(call.result['inputRequests'] as object) as [[string, unknown]];
+      const again = peer.request('tools/call', {
+        name: 's__a',
+        inputResponses: { [key]: { roots: [{ uri: 'file:///x' }] } },
+        requestState: call.result['requestState'],
+      });
+      await clock.advanceAsync(3_000);
+      expect(again.result).toMatchObject(text('known'));
+      for (const time of ['first', 'second']) {
+        const other = modern().request('tools/call', { name: 's__a', arguments: { time } });
+        await clock.advanceAsync(3_000);
+        expect(other.result).toMatchObject(text('unknown'));
+      }
+    },
+  );
+
   it('that can do different things do not use each other’s connections #classes', async () => {
     const { modern, servers, host, clock } = newGateway({ s: choosy });
     host.find('s').facts.learn({ modern: false, legacy: true });

@@ -705,6 +705,20 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'isShared(owner) || this.#isStored(exposed, owner)', replace: 'owner' }],
   },
   {
+    id: 'roots-of-another-program',
+    breaks: 'A program without roots uses those of another program with the same token.',
+    file: 'src/host/connections/own-slots.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/classes.test.ts'],
+    promise: 'own-roots',
+    edits: [
+      {
+        find: ': slot.aim.clients.key === clients.key;',
+        replace: ': this.#parts.shared.serves(slot, clients);',
+      },
+    ],
+  },
+  {
     id: 'kept-spent',
     breaks: 'A pinned server keeps the process that was sent the roots of a client that has left.',
     file: 'src/host/connections/connection-slots.ts',

@@ -53,9 +53,7 @@ export class OwnSlots {
     const all = this.of(key);
     if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
     // The calls of one principal may come from programs with different capabilities.
-    const slots = all.filter(
-      (slot) => slot.aim.era === aim.era && this.#parts.shared.serves(slot, aim.clients),
-    );
+    const slots = all.filter((slot) => this.#serves(slot, aim));
     const [first] = slots;
     if (aim.era === 'modern' && first) return first;
     const free = slots.find((slot) => slot.inFlight === 0);
@@ -67,6 +65,14 @@ export class OwnSlots {
     }
     const shared = all.length < maxPerClient ? undefined : (first ?? all[0]);
     return shared ?? this.#add(key, aim);
+  }
+
+  /** One that knows something of its client, such as roots, serves only programs that can be asked for the same. */
+  #serves(slot: ConnectionSlot, { era, clients }: Aim): boolean {
+    if (slot.aim.era !== era) return false;
+    return era === 'modern' || slot.aim.owner === undefined
+      ? this.#parts.shared.serves(slot, clients)
+      : slot.aim.clients.key === clients.key;
   }
 
   /** Any one of this client. */

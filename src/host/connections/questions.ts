@@ -126,10 +126,11 @@ export class Questions {
     from: Connection,
   ): void {
     const { roots } = this.#parts;
-    roots.asked(from);
     const owner = this.#rootsOwner(slot, likely, from);
+    const hasOwnerRoots = owner?.client.hasRoots(owner.caller) ?? false;
+    roots.asked(from, hasOwnerRoots);
     if (!owner && likely?.client.hasRoots(likely.caller)) this.#foundAsking();
-    if (!owner?.client.hasRoots(owner.caller)) {
+    if (!owner || !hasOwnerRoots) {
       from.respond(resultAnswer(message, noRoots.json));
       return roots.answered(from);
     }

@@ -7,6 +7,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import type { Connection } from '../../upstream/connection.ts';
+import { answersProbe } from '../../upstream/liveness.ts';
 import type { ServerFacts } from '../servers/server-facts.ts';
 import type { Caller } from './caller.ts';
 import { hasRoots } from './client-class.ts';
@@ -18,6 +19,8 @@ const findOutMs = 500;
 const answerMs = 2_000;
 /** What a server does with the answer (usually reading folders) takes a moment. */
 const settleMs = 100;
+/** On a busy machine it takes longer: the server must answer a ping after that, for which it has this time. */
+const pingMs = 1_000;
 
 /** One wait for a question and its answer. */
 interface Turn {
@@ -34,6 +37,8 @@ export class RootsAtStart {
   readonly #turns = new Map<Connection, Turn>();
   /** When each connection was made; gone with the connection. */
   readonly #madeAt = new WeakMap<Connection, number>();
+  /** Those that were made, as long as they exist. */
+  readonly #made = new WeakSet<Connection>();
 
   /** `facts` are those of the server as it is configured now. */
   constructor(facts: () => ServerFacts, clock: Clock) {
@@ -43,6 +48,7 @@ export class RootsAtStart {
 
   /** A connection was made; its server may ask now. */
   connected(slot: ConnectionSlot, connection: Connection): void {
+    this.#made.add(connection);
     if (connection.era !== 'legacy' || connection.isLost || !hasRoots(slot.aim.clients)) return;
     this.#madeAt.set(connection, this.#clock.now());
     const { asksAtStart } = this.#facts().now;
@@ -65,9 +71,15 @@ export class RootsAtStart {
     return this.#begin(connection, answerMs, ignored).over;
   }
 
-  /** What is asked later, in the middle of calls, has nothing to do with the start. */
-  asked(connection: Connection): void {
-    const turn = this.#turns.get(connection);
+  /**
+   * What is asked later, in the middle of calls, has nothing to do with the start. `isForwarded`:
+   * a client is asked.
+   */
+  asked(connection: Connection, isForwarded: boolean): void {
+    const known = this.#turns.get(connection);
+    // It may ask before the connection is made: then the first call waits for that answer, too.
+    const isEarly = isForwarded && !this.#made.has(connection) && !connection.isLost;
+    const turn = known ?? (isEarly ? this.#begin(connection, answerMs, ignored) : undefined);
     const madeAt = this.#madeAt.get(connection) ?? this.#clock.now();
     if (turn || this.#clock.now() - madeAt < answerMs) this.#facts().learn({ asksAtStart: true });
     turn?.asked();
@@ -90,7 +102,7 @@ export class RootsAtStart {
     });
     const end = () => {
       timer[Symbol.dispose]();
-      this.#turns.delete(connection);
+      if (this.#turns.get(connection) === turn) this.#turns.delete(connection);
       resolve();
     };
     const giveUp = () => {
@@ -102,11 +114,16 @@ export class RootsAtStart {
       timer[Symbol.dispose]();
       timer = this.#clock.after(answerMs, end);
     };
+    const settle = () => {
+      timer = this.#clock.after(pingMs, end);
+      if (connection.isLost) end();
+      else answersProbe(connection).then(end, end);
+    };
     const answered = () => {
       timer[Symbol.dispose]();
-      timer = this.#clock.after(settleMs, end);
+      timer = this.#clock.after(settleMs, settle);
     };
-    const turn = { over, asked, answered, end };
+    const turn: Turn = { over, asked, answered, end };
     this.#turns.set(connection, turn);
     return turn;
   }

@@ -148,3 +148,18 @@ describe('a client that leaves before it has told its roots', () => {
     expect(servers.s.children).toHaveLength(1);
   });
 });
+
+describe('a server that is busy with the roots it was told', () => {
+  it('is sent the first call when it answers again #roots', async () => {
+    const busy: Script = { ...rooted, on: { ...rooted.on, ping: () => undefined } };
+    const { anns, clock, servers } = newClients(busy);
+    const call = anns.request('tools/call', { name: 's__a' });
+    await seconds(0.5, clock, rootsOf(anns, 'file:///ann', call));
+    const { child } = servers.s;
+    expect(rootsTold(child)).toContain('file:///ann');
+    expect(child.heardAs('tools/call')).toHaveLength(0);
+    child.answer(child.last('ping'), {});
+    await settled();
+    expect(child.heardAs('tools/call')).toHaveLength(1);
+  });
+});

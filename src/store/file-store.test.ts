@@ -349,6 +349,26 @@ describe('the sweep of the file store', () => {
     expect(reads).toBe(1);
   });
 
+  it('and reading again what could not be read end with the store #stop-ladder', async () => {
+    const { disk, clock, verdicts, store } = setUp();
+    const keys = ['a', 'b', 'c', 'd'];
+    for (const key of keys) await verdicts.put(key, 1);
+    disk.failing.read = 'EIO';
+    for (const key of keys) await verdicts.get(key);
+    const read = disk.read.bind(disk);
+    let reads = 0;
+    let closing: Promise<void> | undefined;
+    disk.read = (...args) => {
+      reads += 1;
+      closing ??= store.close();
+      return read(...args);
+    };
+    clock.advance(60_000);
+    await settled();
+    await closing;
+    expect(reads).toBe(1);
+  });
+
   it('goes on after a listing that failed', async () => {
     const { disk, clock, verdicts, problems } = setUp();
     await verdicts.put('short', 1, { ttlMs: 1_000 });

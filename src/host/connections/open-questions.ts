@@ -28,7 +28,7 @@ export interface OpenQuestionsParts {
 }
 
 /** Whose question it is. */
-export interface AskedClient {
+export interface QuestionOwner {
   readonly client: Client;
   readonly caller: Caller | undefined;
 }
@@ -65,7 +65,7 @@ export class OpenQuestions {
     slot: ConnectionSlot,
     message: Message,
     about: Exchange | undefined,
-    { client, caller }: AskedClient,
+    { client, caller }: QuestionOwner,
     from: Connection,
     { before, told, over }: Steps = noSteps,
   ): void {

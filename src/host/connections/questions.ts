@@ -19,7 +19,7 @@ import type { Caller, Client, ClientAnswer } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
 import type { ConnectionSlots } from './connection-slots.ts';
 import { LogLevels } from './log-levels.ts';
-import { type AskedClient, OpenQuestions } from './open-questions.ts';
+import { OpenQuestions, type QuestionOwner } from './open-questions.ts';
 import type { RootsAtStart } from './roots-at-start.ts';
 
 export interface QuestionsParts {
@@ -122,7 +122,7 @@ export class Questions {
     slot: ConnectionSlot,
     message: Message,
     about: Exchange | undefined,
-    likely: AskedClient | undefined,
+    likely: QuestionOwner | undefined,
     from: Connection,
   ): void {
     const { roots } = this.#parts;
@@ -149,9 +149,9 @@ export class Questions {
   /** The only client that has used the connection, or whose call waits for this very request. */
   #rootsOwner(
     slot: ConnectionSlot,
-    likely: AskedClient | undefined,
+    likely: QuestionOwner | undefined,
     from: Connection,
-  ): AskedClient | undefined {
+  ): QuestionOwner | undefined {
     const client = slot.onlyClientOf(from) ?? slot.onlyClientWaitingFor(from);
     if (!client) return undefined;
     const caller = likely?.client.key === client.key ? likely.caller : undefined;
@@ -220,7 +220,7 @@ export class Questions {
   }
 
   /** The only call that a message of the server can belong to. */
-  #callOf(slot: ConnectionSlot, { method }: Message, from: Connection): AskedClient | undefined {
+  #callOf(slot: ConnectionSlot, { method }: Message, from: Connection): QuestionOwner | undefined {
     if (from.era !== 'modern' && !slot.isOnePersons(from)) return undefined;
     const caller = slot.onlyCallerThat((one) =>
       method === 'notifications/message' ? one.logLevel !== undefined : true,
@@ -231,7 +231,7 @@ export class Questions {
   /**
    * Where all who have used the connection are the same principal, the only running call is meant.
    */
-  #onlyCallOf(slot: ConnectionSlot, from: Connection): AskedClient | undefined {
+  #onlyCallOf(slot: ConnectionSlot, from: Connection): QuestionOwner | undefined {
     const caller = slot.isOnePersons(from) ? slot.onlyCaller : undefined;
     return caller && { client: caller.client, caller };
   }
@@ -246,7 +246,7 @@ export class Questions {
     slot: ConnectionSlot,
     about: Exchange | undefined,
     from: Connection,
-  ): AskedClient | undefined {
+  ): QuestionOwner | undefined {
     const caller = about?.owner as Caller | undefined;
     if (caller) return { client: caller.client, caller };
     const client = slot.onlyClientOf(from);

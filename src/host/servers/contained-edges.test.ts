@@ -113,6 +113,27 @@ describe('an HTTP exchange whose answer cannot be handled', () => {
     },
   );
 
+  it('is not read on, because a part of its answer is missing', () => {
+    const { edges, http } = newEdges();
+    const send = http.send.bind(http);
+    // What had arrived before the exchange was aborted still comes.
+    http.send = (...args) => {
+      send(...args);
+      return { abort: () => {} };
+    };
+    const read: string[] = [];
+    const waiting = listener({
+      data: (chunk) => {
+        read.push(String(chunk));
+        fail();
+      },
+      ended: () => read.push('ended'),
+    });
+    edges.http.send(request, waiting.listener);
+    http.last.json({});
+    expect(read).toEqual(['{}']);
+  });
+
   it('ends there when even that throws', () => {
     const { edges, http, told } = newEdges();
     edges.http.send(request, listener({ data: fail, failed: fail }).listener);

@@ -2,7 +2,7 @@
 // own id; it is notified when the client cancels; and for the host it is the caller that a server
 // may send requests to.
 
-import type { Caller, Client } from '../host/connections/caller.ts';
+import type { Caller, CallRoots, Client } from '../host/connections/caller.ts';
 import { CancelSignal } from '../kernel/cancel-signal.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { Era } from '../wire/eras.ts';
@@ -47,6 +47,8 @@ export class Incoming implements Caller, Underway {
   isLate = false;
   /** The error of our own that it was answered with. */
   refusal: ErrorToSend | undefined;
+  /** What a modern client was asked for before its call was sent. */
+  roots: CallRoots | undefined;
   readonly #reply: Reply;
   readonly #over: ((incoming: Incoming) => void) | undefined;
   #isOver = false;

@@ -30,29 +30,25 @@ function newClients(script: Script) {
 
 describe('roots that a client tells after another has called on the same connection', () => {
   it('are not sent to it, and the client has a connection of its own from then on #own-roots', async () => {
-    const { anns, bobs, clock, host, servers } = newClients(rooted);
+    const { anns, clock, host, servers } = newClients(rooted);
+    const nobodys = () =>
+      host.carry({ principal: localUser, server: 's', operation: toolCall('a', '{}') });
     const first = anns.request('tools/call', { name: 's__a' });
-    await seconds(tooLate, clock);
-    const second = bobs.request('tools/call', { name: 's__a' });
-    await seconds(1, clock);
+    await seconds(0.3, clock);
+    // Somebody who cannot be asked does not wait for roots.
+    const second = nobodys();
+    await seconds(0.1, clock);
     expect(servers.s.children).toHaveLength(1);
-    await seconds(1, clock, rootsOf(anns, 'file:///ann', first));
-    const carried = host.carry({
-      principal: localUser,
-      server: 's',
-      operation: toolCall('a', '{}'),
-    });
+    await seconds(3, clock, rootsOf(anns, 'file:///ann', first));
+    const third = nobodys();
     await seconds(3, clock);
-    expect(resultBytes(await carried).toString()).toContain('none');
+    for (const carried of [second, third]) {
+      expect(resultBytes(await carried).toString()).toContain('none');
+    }
     expect(servers.s.children[0]?.answerTo('start').result).toEqual({ roots: [] });
     const again = anns.request('tools/call', { name: 's__a' });
     await seconds(3, clock, rootsOf(anns, 'file:///ann', again));
-    const answers = [first, second, again].map(({ result }) => JSON.stringify(result));
-    expect(answers).toEqual([
-      expect.stringContaining('none'),
-      expect.stringContaining('none'),
-      expect.stringContaining('file:///ann'),
-    ]);
+    expect(JSON.stringify(again.result)).toContain('file:///ann');
     expect(JSON.stringify(servers.s.children[0]?.heard)).not.toContain('file:///ann');
   });
 
@@ -64,7 +60,7 @@ describe('roots that a client tells after another has called on the same connect
     const first = anns.request('tools/call', { name: 's__a' });
     await seconds(tooLate, clock);
     const second = bobs.request('tools/call', { name: 's__a' });
-    await seconds(1, clock);
+    await seconds(tooLate, clock);
     expect(open).toHaveLength(2);
     await seconds(1, clock, rootsOf(anns, 'file:///ann', first));
     for (const [heard, child] of open) child.answer(heard, text(rootsTold(child)));
@@ -84,7 +80,7 @@ describe('roots that a client tells after another has called on the same connect
     };
     const { anns, bobs, clock, servers } = newClients(curious);
     const looked = anns.request('tools/call', { name: 's__look' });
-    await seconds(2, clock);
+    await seconds(0.9, clock);
     expect(looked.messages).toMatchObject([{ method: 'roots/list' }]);
     bobs.request('tools/call', { name: 's__tell' });
     await seconds(1, clock);
@@ -139,7 +135,7 @@ describe('a client that leaves before it has told its roots', () => {
   it('leaves the server to the next one, which is asked for its own #roots', async () => {
     const { anns, bobs, clock, servers } = newClients(rooted);
     anns.request('tools/list');
-    await seconds(1, clock);
+    await seconds(0.3, clock);
     anns.session.close();
     await seconds(3, clock);
     const call = bobs.request('tools/call', { name: 's__a' });

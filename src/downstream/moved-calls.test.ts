@@ -122,8 +122,8 @@ describe('a call that joins the equal call of another client', () => {
   });
 });
 
-describe('a server that is ended while a call waits that then loses its place', () => {
-  /** Ann has told her roots, so the connection is hers; Bob's call still waits for it. */
+describe('a server that is ended when a call has just lost its place', () => {
+  /** Ann has told her roots, so the connection is hers; Bob's call begins another one. */
   async function bobWaits() {
     const world = newGateway({ s: rooted });
     const { legacy, clock, host, servers } = world;
@@ -147,10 +147,12 @@ describe('a server that is ended while a call waits that then loses its place', 
 
   it('is not started again by it when the host ends #generations', async () => {
     const { clock, host, servers, second } = await bobWaits();
+    const before = servers.s.children.length;
     const closing = host.close();
     await seconds(8, clock);
     await closing;
-    expect(servers.s.children).toHaveLength(1);
+    expect(servers.s.children).toHaveLength(before);
+    expect(servers.s.children.map(({ isGone }) => isGone)).not.toContain(false);
     expect(second.answers).toHaveLength(1);
   });
 

@@ -62,7 +62,7 @@ describe('a client that answers before the lists of its server are read', () => 
     const one = legacy({ roots: {} });
     const other = legacy({ roots: {} });
     const first = one.request('tools/call', { name: 's__a' });
-    await seconds(1, clock);
+    await seconds(0.3, clock);
     const second = other.request('tools/call', { name: 's__a' });
     await seconds(2, clock, rootsOf(one, 'file:///one', first));
     expect(JSON.stringify(servers.s.children[0]?.heard)).toContain('file:///one');

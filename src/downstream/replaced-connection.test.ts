@@ -26,7 +26,7 @@ describe('a call that waits while its server is reloaded', () => {
     const { legacy, clock, host, servers } = newGateway({ s: script });
     const peer = legacy({ roots: {} });
     const first = peer.request('tools/call', { name: 's__a' });
-    await seconds(1, clock);
+    await seconds(0.3, clock);
     // Somebody who cannot be asked does not wait for roots.
     const other = host.carry({ principal: localUser, server: 's', operation: toolCall('a', '{}') });
     other.catch(() => {});

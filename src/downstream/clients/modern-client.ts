@@ -1,6 +1,6 @@
 // A modern client as servers may reach it: only inside one of its calls, and with a request only as
-// `input_required` (see parking). Over HTTP all requests of one principal count as one client; a
-// stdio connection is a client of its own.
+// `input_required` (see parking). Over HTTP all requests of one principal count as one client, though
+// their roots may differ (see call-roots); a stdio connection is a client of its own.
 
 import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
@@ -11,6 +11,7 @@ import { Incoming } from '../incoming.ts';
 import type { Parking } from '../relay/parking.ts';
 import { asTheClientKnowsIt } from '../tasks/related-task.ts';
 import { cannotBeAsked } from './asked-client.ts';
+import { CallRootsQuestions } from './call-roots.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 
 /** What may stand in `inputRequests`. */
@@ -30,6 +31,7 @@ export class ModernClient implements Client {
   underWay = 0;
   isGone = false;
   readonly #parking: Parking;
+  readonly #roots = new CallRootsQuestions((question) => this.ask(question));
 
   constructor(key: string, parking: Parking, endsIdle: boolean) {
     this.key = key;
@@ -39,6 +41,10 @@ export class ModernClient implements Client {
 
   hasRoots(caller: Caller | undefined): boolean {
     return caller instanceof Incoming && mayBeAsked(caller) && capabilitiesOf(caller).hasRoots;
+  }
+
+  async findRoots(caller: Caller, server: string): Promise<void> {
+    if (caller instanceof Incoming) await this.#roots.find(caller, server);
   }
 
   ask(question: Question): Promise<ClientAnswer> {

@@ -9,6 +9,7 @@ import type { Defects } from '../../observe/defects.ts';
 import { afterFault, protocolContract, type ReplayContract } from '../../policy/replay.ts';
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import type { Message } from '../../wire/scan.ts';
+import type { Caller } from '../connections/caller.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
 import { contractOf, type OfferedTool } from '../lists/catalogue.ts';
 import type { Server } from '../servers/server.ts';
@@ -78,10 +79,10 @@ export class Attempts implements DeadlineListener {
           caller && this.#server.questions.preparing(this.#slot, connection, caller);
         if (preparing) {
           this.#deadline.begin();
-          await this.#interruption.of(preparing);
+          await this.#unlessTaken(preparing);
         }
         if (this.#isReplaced(connection)) continue;
-        if (this.#server.slots.isTaken(this.#slot, caller)) {
+        if (this.#server.slots.isTaken(this.#slot, caller) || this.#lacksRoots(caller)) {
           throw this.#displaced();
         }
         if (this.#call.replays > 0) this.#refuseIfChanged(this.#call.offered, offered);
@@ -172,10 +173,25 @@ export class Attempts implements DeadlineListener {
   /** If clients were given other places while the call waited in this one, it goes on waiting in another. */
   async #connection(): Promise<Connection> {
     try {
-      return await this.#interruption.of(this.#slot.supervisor.acquire());
+      return await this.#unlessTaken(this.#slot.supervisor.acquire());
     } catch (thrown) {
+      if (thrown instanceof Displaced) throw thrown;
       throw this.#slot.isRetired && !this.interruptedBy ? this.#displaced() : thrown;
     }
+  }
+
+  /** Waits for this as long as the place of the call does not become another client's. */
+  async #unlessTaken<T>(work: Promise<T>): Promise<T> {
+    const { caller } = this.#call.request;
+    const slot = this.#slot;
+    let displace: (displaced: Error) => void = () => {};
+    const taken = new Promise<never>((_resolve, reject) => {
+      displace = reject;
+    });
+    using _listening = slot.onReserved(() => {
+      if (this.#server.slots.isTaken(slot, caller)) displace(this.#displaced());
+    });
+    return await this.#interruption.of(Promise.race([work, taken]));
   }
 
   /** The one connection that it can be about. */
@@ -192,6 +208,12 @@ export class Attempts implements DeadlineListener {
   #isReplaced(connection: Connection): boolean {
     const isBound = this.#call.request.task !== undefined;
     return !isBound && !connection.isLost && connection !== this.#slot.supervisor.connection;
+  }
+
+  /** While the call waited, its server has asked for roots: its client is asked before it is sent. */
+  #lacksRoots(caller: Caller | undefined): boolean {
+    const isBound = this.#call.request.slot !== undefined;
+    return !isBound && caller !== undefined && this.#server.wantsRoots(caller);
   }
 
   #offered(): OfferedTool | undefined {
@@ -221,7 +243,10 @@ export class Attempts implements DeadlineListener {
     return offered;
   }
 
-  /** While the call waited, its place has become another client's: it gets another, whether it left us or not. */
+  /**
+   * While the call waited, its place has become another client's, or one for other roots: it gets
+   * another, whether it left us or not.
+   */
   #displaced(): Error {
     const { hasLeft, request, moves, offered } = this.#call;
     if (request.slot === undefined && moves < maxMoves) {

@@ -32,6 +32,7 @@ export function lookUp(
   const { operation, principal, caller } = request;
   const { kind, name } = operation;
   if (kind !== 'tool' || name === null || operation.isFollowUp) return undefined;
+  if (caller && server.dependsOnRoots(caller)) return undefined;
   const subject = subjectOf(server, name, caller);
   if (subject === undefined) return undefined;
   const args = typeof operation.args === 'string' ? Buffer.from(operation.args) : operation.args;
@@ -54,7 +55,8 @@ export function isForAll(
 }
 
 function audienceNow(server: Server, caller: Caller | undefined): string {
-  return caller === undefined ? '' : server.slots.audienceOf(caller);
+  if (caller === undefined) return '';
+  return server.dependsOnRoots(caller) ? 'one call' : server.slots.audienceOf(caller);
 }
 
 function subjectOf(

@@ -115,6 +115,10 @@ async function carry(
   const { admission } = server;
   const { caller, task, operation } = call.request;
   if (task?.isLost) throw lostTaskFault(task);
+  if (caller && call.request.slot === undefined && server.wantsRoots(caller)) {
+    await caller.client.findRoots?.(caller, server.name);
+    if (waiting?.aborted) throw cancelledFault(server.name);
+  }
   const slot = call.request.slot ?? server.slots.for(caller);
   const { breaker, leases } = slot.supervisor;
   const pass = slot.supervisor.gate();

@@ -15,6 +15,11 @@ export interface Client {
   readonly isGone?: boolean;
   /** Whether it has roots that a server may ask for, in this call if it is asked in calls. */
   hasRoots(caller: Caller | undefined): boolean;
+  /**
+   * Only of a client that is asked in calls: asks for the roots of this call, which are then in
+   * `caller.roots`. Rejects with a Fault.
+   */
+  findRoots?(caller: Caller, server: string): Promise<void>;
   /** Forwards a server's request to it. Never rejects. */
   ask(question: Question): Promise<ClientAnswer>;
   /**
@@ -32,6 +37,18 @@ export interface Caller {
   readonly capabilities: string;
   /** The log level that it asked for; undefined: none. */
   readonly logLevel: string | undefined;
+  /**
+   * The roots of this call, if its client is asked in calls and has said them: programs of one client
+   * may have different ones.
+   */
+  readonly roots?: CallRoots | undefined;
+}
+
+/** What a client has answered to `roots/list` in one of its calls. */
+export interface CallRoots {
+  /** The same for the same roots; empty if there are none. */
+  readonly key: string;
+  readonly answer: ClientAnswer;
 }
 
 export interface Question {

@@ -9,7 +9,7 @@ import type { Connection } from '../../upstream/connection.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { CallDeadline } from '../call/call-deadline.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
-import type { Caller, Client } from './caller.ts';
+import type { Caller, CallRoots, Client } from './caller.ts';
 import type { ClientClass } from './client-class.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -25,14 +25,14 @@ export interface Aim {
 }
 
 export class ConnectionSlot {
-  /** The client that it is reserved for; null for a shared one. */
-  owner: string | null;
   /** Of the current connection; of the next one while there is none. */
   aim: Aim;
   /** The era of the clients it is kept for; its server may use another one on it. */
   wished: Era;
   /** What its clients are offered; set when the connection is made. */
   catalogue: Catalogue | undefined;
+  /** The roots that its server is sent, where its client is asked in calls: it serves only calls with these. */
+  roots: CallRoots | undefined;
   /** Another connection serves its clients as well: it is closed as soon as it is unused. */
   isDuplicate = false;
   /** Clients were given other places: it makes no connection any more, and whoever waits for one here goes elsewhere. */
@@ -45,6 +45,9 @@ export class ConnectionSlot {
    */
   readonly #callers: Caller[] = [];
   readonly #deadlines: (CallDeadline | undefined)[] = [];
+  /** Called when it is reserved; of calls that wait here, until they do not. */
+  readonly #listeners = new Set<() => void>();
+  #owner: string | null;
   #client: Client | undefined;
   /** Whether it was claimed for its client, which has not called. */
   #isClaimed = false;
@@ -62,11 +65,27 @@ export class ConnectionSlot {
     clock: Clock,
     supervise: (slot: ConnectionSlot) => Supervisor<Connection>,
   ) {
-    this.owner = owner;
+    this.#owner = owner;
     this.aim = aim;
     this.wished = aim.era;
     this.supervisor = supervise(this);
     this.subscriptions = new Subscriptions(clock, () => this.supervisor);
+  }
+
+  /** The client that it is reserved for; null for a shared one. */
+  get owner(): string | null {
+    return this.#owner;
+  }
+
+  set owner(owner: string | null) {
+    this.#owner = owner;
+    if (owner !== null) for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Calls the listener whenever it is reserved for a client. To be disposed of. */
+  onReserved(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
 
   /** A call enters here; it leaves when it has ended. */
@@ -104,6 +123,22 @@ export class ConnectionSlot {
     if (place < 0) return;
     removeAt(this.#callers, place);
     removeAt(this.#deadlines, place);
+  }
+
+  /**
+   * Whether a call with these roots may go here; undefined: its client could not be asked. A server
+   * keeps the roots that it was sent.
+   */
+  suits(roots: CallRoots | undefined): boolean {
+    if (roots === undefined) return true;
+    if (this.roots !== undefined || roots.key === '') return (this.roots?.key ?? '') === roots.key;
+    const { connection } = this.supervisor;
+    return this.inFlight === 0 && (connection === undefined || this.isUnused(connection));
+  }
+
+  /** How many calls of clients are at the server, or may be. */
+  get sent(): number {
+    return this.#deadlines.filter((deadline) => deadline !== undefined).length;
   }
 
   /** How many calls of clients are running. */
@@ -156,6 +191,7 @@ export class ConnectionSlot {
   disown(): void {
     const { era, clients } = this.aim;
     const { phase, generation } = this.supervisor;
+    this.roots = undefined;
     // One that is still being made has been told nothing.
     const last = phase.kind === 'starting' ? generation - 1 : generation;
     if (this.owner !== null) this.#former = { owner: this.owner, generation: last };

@@ -44,7 +44,11 @@ export class ConnectionSlots {
     this.#isolation = parts.isolation;
     // Its era is found out by the modern probe unless a legacy client comes first.
     this.#shared = new SharedSlots(parts, { era: 'modern', clients: this.#firstClass });
-    this.#own = new OwnSlots({ shared: this.#shared, make: (key, aim) => this.#makeOwn(key, aim) });
+    this.#own = new OwnSlots({
+      shared: this.#shared,
+      make: (key, aim) => this.#makeOwn(key, aim),
+      adopt: (key, aim) => this.#adoptUnused(key, aim),
+    });
     this.#pinned = new PinnedSlot(this.#shared);
     this.#current = this.#shared.first;
   }
@@ -88,8 +92,11 @@ export class ConnectionSlots {
     // Work for a client that has disconnected must not open a connection for it.
     if (client.isGone) return this.#forNobody();
     const era = this.#eraFor(client);
-    const slot = this.#isApart(era)
-      ? this.#own.for(client, { era, clients: classOf(caller.capabilities) })
+    const { roots } = caller;
+    const isApart =
+      this.#isApart(era) || (era === 'legacy' && roots !== undefined && roots.key !== '');
+    const slot = isApart
+      ? this.#own.for(client, { era, clients: classOf(caller.capabilities) }, roots)
       : this.#shared.chosen(era, caller.capabilities);
     if (!client.isAskedInCalls) slot.wished = 'legacy';
     this.#current = slot;
@@ -114,11 +121,12 @@ export class ConnectionSlots {
   }
 
   /**
-   * Whether this slot was assigned to another client since this call was sent to it. Then it is not
-   * for this call.
+   * Whether this slot was assigned to another client, or to calls with other roots, since this call
+   * was sent to it. Then it is not for this call.
    */
-  isTaken({ owner, isSpent }: ConnectionSlot, caller: Caller | undefined): boolean {
-    return isSpent || (owner !== null && owner !== caller?.client.key);
+  isTaken({ owner, isSpent, roots }: ConnectionSlot, caller: Caller | undefined): boolean {
+    if (isSpent || (owner !== null && owner !== caller?.client.key)) return true;
+    return roots !== undefined && caller?.roots !== undefined && roots.key !== caller.roots.key;
   }
 
   /** The same text for callers that the server treats alike. */
@@ -249,6 +257,28 @@ export class ConnectionSlots {
     }
     // Where the operator wants one connection for all, the first client's data stays.
     return slot.owner === key || slot.owner === null;
+  }
+
+  /** As long as nobody has used a shared connection, it can become one client's. */
+  #adoptUnused(key: string, { era, clients }: Aim): ConnectionSlot | undefined {
+    if (this.#isolation !== 'auto') return undefined;
+    const slot = this.#shared.open.find(
+      (one) => one.aim.era === era && one.aim.clients.key === clients.key && isUntouched(one),
+    );
+    if (!slot) return undefined;
+    slot.owner = key;
+    this.#adopted([slot]);
+    return slot;
+  }
+
+  /** Whether a legacy server would be sent the roots of this call. */
+  takesRootsOf(caller: Watcher): boolean {
+    if (this.aimOf(caller).era !== 'legacy') return false;
+    // Where all share one connection, the roots of the first client stay.
+    const { supervisor } = this.current;
+    const { connection } = supervisor;
+    const isUsed = connection !== undefined && !this.current.isUnused(connection);
+    return this.#isolation !== 'shared' || !isUsed;
   }
 
   /** Whether each client has its own connection. */
@@ -382,4 +412,11 @@ function endedFault(): Fault {
 function shareLists(slot: ConnectionSlot): void {
   const { era, clients } = slot.aim;
   slot.aim = { era, clients };
+}
+
+/** Whether no client has used its connection, or is about to. */
+function isUntouched(slot: ConnectionSlot): boolean {
+  const { connection, phase } = slot.supervisor;
+  if (slot.inFlight > 0 || phase.kind === 'idle') return false;
+  return connection === undefined || slot.isUnused(connection);
 }

@@ -17,7 +17,7 @@ import type { Id } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import { oneLine } from '../../wire/splice.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import type { Caller, Client, ClientAnswer } from './caller.ts';
+import type { Caller, Client, ClientAnswer, Question } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
 
 export interface OpenQuestionsParts {
@@ -35,6 +35,8 @@ export interface QuestionOwner {
 
 /** What else happens when a client answers. */
 export interface Steps {
+  /** How the client is asked; absent: by itself. */
+  readonly ask?: (question: Question) => Promise<ClientAnswer>;
   /** What the answer waits for before it is sent to the server, from the question on. */
   readonly before: Promise<void> | undefined;
   /** What the server is sent instead of the client's answer. */
@@ -67,7 +69,7 @@ export class OpenQuestions {
     about: Exchange | undefined,
     { client, caller }: QuestionOwner,
     from: Connection,
-    { before, told, over }: Steps = noSteps,
+    { ask: asked = (question) => client.ask(question), before, told, over }: Steps = noSteps,
   ): void {
     const { server } = this.#parts;
     const withdrawn = new CancelSignal();
@@ -84,7 +86,7 @@ export class OpenQuestions {
     };
     const ask = async () => {
       try {
-        const answer = await client.ask({ server, message, caller, withdrawn, tellServer });
+        const answer = await asked({ server, message, caller, withdrawn, tellServer });
         await before;
         return answer;
       } finally {

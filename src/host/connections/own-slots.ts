@@ -1,9 +1,11 @@
 // The connections of a server that are reserved for single clients. A client that can be asked at
 // any time has one. A client that can be asked only inside a call gets a free connection for every
-// concurrent call, up to a bound. A shared connection that only one client has used can become
+// concurrent call, up to a bound; programs of such a client may have different roots, and a connection
+// serves calls with the same roots only. A shared connection that only one client has used can become
 // reserved for it, and counts among that client's then.
 
-import type { Client } from './caller.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { CallRoots, Client } from './caller.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 import type { SharedSlots } from './shared-slots.ts';
 
@@ -13,6 +15,8 @@ const maxPerClient = 8;
 export interface OwnSlotsParts {
   readonly shared: SharedSlots;
   readonly make: (owner: string, aim: Aim) => ConnectionSlot;
+  /** Reserves a shared connection for this client that was made for such clients and that nobody has used. */
+  readonly adopt: (owner: string, aim: Aim) => ConnectionSlot | undefined;
 }
 
 export class OwnSlots {
@@ -47,24 +51,48 @@ export class OwnSlots {
     return adopted.length === 0 ? own : [...adopted, ...own];
   }
 
-  /** Where the next call of this client goes. */
-  for(client: Client, aim: Aim): ConnectionSlot {
+  /** Where the next call of this client goes; `roots` are those of the call, if it was asked. */
+  for(client: Client, aim: Aim, roots?: CallRoots): ConnectionSlot {
     const { key, isAskedInCalls } = client;
     const all = this.of(key);
     if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
-    // The calls of one principal may come from programs with different capabilities.
-    const slots = all.filter((slot) => this.#serves(slot, aim));
+    const slot = this.#free(all, key, aim, roots);
+    if (roots && roots.key !== '' && aim.era === 'legacy') slot.roots = roots;
+    return slot;
+  }
+
+  #free(
+    all: readonly ConnectionSlot[],
+    key: string,
+    aim: Aim,
+    roots: CallRoots | undefined,
+  ): ConnectionSlot {
+    // The calls of one principal may come from programs with different capabilities and roots.
+    const slots = all.filter((slot) => this.#serves(slot, aim) && slot.suits(roots));
     const [first] = slots;
     if (aim.era === 'modern' && first) return first;
     const free = slots.find((slot) => slot.inFlight === 0);
     if (free) return free;
     const unused = all.find((slot) => slot.isFree);
-    if (unused) {
-      unused.aim = aim;
-      return unused;
+    if (unused) return reassigned(unused, aim);
+    const adopted = roots && roots.key !== '' ? this.#parts.adopt(key, aim) : undefined;
+    if (adopted) return adopted;
+    if (all.length < maxPerClient) return this.#add(key, aim);
+    return first ?? (roots ? this.#replaced(all, aim) : all[0]) ?? this.#add(key, aim);
+  }
+
+  /** All have other roots: one that is idle is closed, and is started again for this call. */
+  #replaced(all: readonly ConnectionSlot[], aim: Aim): ConnectionSlot {
+    const idle = all.filter(
+      ({ inFlight, supervisor }) => inFlight === 0 && !supervisor.leases.isWanted,
+    );
+    const [oldest] = idle.toSorted((a, b) => idleSince(a) - idleSince(b));
+    if (oldest) {
+      oldest.supervisor.evict();
+      return reassigned(oldest, aim);
     }
-    const shared = all.length < maxPerClient ? undefined : (first ?? all[0]);
-    return shared ?? this.#add(key, aim);
+    const detail = `${maxPerClient} connections of this client are in use for calls with other roots; try again later`;
+    throw new Fault('overloaded', detail);
   }
 
   /** One that knows something of its client, such as roots, serves only programs that can be asked for the same. */
@@ -114,4 +142,15 @@ export class OwnSlots {
     };
     await Promise.all(slots.map(leave));
   }
+}
+
+function idleSince({ supervisor }: ConnectionSlot): number {
+  return supervisor.leases.idleSince ?? 0;
+}
+
+/** It is opened next for these clients, and knows nothing of others. */
+function reassigned(slot: ConnectionSlot, aim: Aim): ConnectionSlot {
+  slot.aim = aim;
+  slot.roots = undefined;
+  return slot;
 }

@@ -70,6 +70,7 @@ function newQuestions({ hasClients = true } = {}) {
   const tasks = new BegunTasks(clock, () => {});
   const questions = new Questions({
     server: 's',
+    clock,
     slots,
     hasClients,
     asked: () => {},

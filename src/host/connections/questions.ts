@@ -8,6 +8,9 @@
 // used by one client only, whichever stream the request came on: a server keeps them, and uses them
 // in every call.
 
+import type { Clock } from '../../kernel/clock.ts';
+import { contain } from '../../kernel/contain.ts';
+import { Fault } from '../../kernel/fault.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
@@ -15,15 +18,22 @@ import { refusedAnswer, resultAnswer } from '../../upstream/server-requests.ts';
 import { idOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { BegunTasks } from '../tasks/begun-tasks.ts';
-import type { Caller, Client, ClientAnswer } from './caller.ts';
+import type { Caller, CallRoots, Client, ClientAnswer } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
 import type { ConnectionSlots } from './connection-slots.ts';
 import { LogLevels } from './log-levels.ts';
 import { OpenQuestions, type QuestionOwner } from './open-questions.ts';
 import type { RootsAtStart } from './roots-at-start.ts';
 
+/**
+ * How long a client may take to answer `roots/list` before the connection is reserved for it: others
+ * do not wait for it.
+ */
+const reserveMs = 500;
+
 export interface QuestionsParts {
   readonly server: string;
+  readonly clock: Clock;
   readonly slots: ConnectionSlots;
   /** Whether this host has clients that could be asked. */
   readonly hasClients: boolean;
@@ -127,22 +137,82 @@ export class Questions {
   ): void {
     const { roots } = this.#parts;
     const owner = this.#rootsOwner(slot, likely, from);
+    if (owner?.client.findRoots) return this.#rootsAskedInCall(slot, message, about, owner, from);
     const hasOwnerRoots = owner?.client.hasRoots(owner.caller) ?? false;
-    roots.asked(from, hasOwnerRoots);
+    roots.asked(from, hasOwnerRoots, slot.sent > 0);
     if (!owner && likely?.client.hasRoots(likely.caller)) this.#foundAsking();
-    if (!owner || !hasOwnerRoots) {
-      from.respond(resultAnswer(message, noRoots.json));
-      return roots.answered(from);
-    }
+    if (!owner || !hasOwnerRoots) return this.#answerNoRoots(message, from);
+    this.#forwardRoots(slot, message, about, owner, from);
+  }
+
+  #answerNoRoots(message: Message, from: Connection): void {
+    from.respond(resultAnswer(message, noRoots.json));
+    this.#parts.roots.answered(from);
+  }
+
+  /** `known`: what its client has answered before, in the same call. */
+  #forwardRoots(
+    slot: ConnectionSlot,
+    message: Message,
+    about: Exchange | undefined,
+    owner: QuestionOwner,
+    from: Connection,
+    known?: CallRoots,
+  ): void {
     const { client } = owner;
+    const { clock, roots, caught } = this.#parts;
     slot.claim(from, client);
+    const reserving = clock.after(reserveMs, () => contain(() => this.#foundAsking(), caught));
     this.#open.carry(slot, message, about, owner, from, {
+      ask: async (question) => {
+        try {
+          return known ? known.answer : await client.ask(question);
+        } finally {
+          reserving[Symbol.dispose]();
+        }
+      },
       before: this.#parts.beforeRoots(slot),
-      told: (answer) => this.#rootsAnswer(slot, client, answer, from),
+      told: (answer) => this.#rootsAnswer(slot, client, answer, from, known),
       over: () => {
         if (client.isGone && slot.owner === null) slot.unclaim(from, client);
         roots.answered(from);
       },
+    });
+  }
+
+  /**
+   * The client can be asked only in a call: it is asked in the one that the server has received, unless
+   * it was asked before that was sent. Between calls, the server is told what it was told before.
+   */
+  #rootsAskedInCall(
+    slot: ConnectionSlot,
+    message: Message,
+    about: Exchange | undefined,
+    { client }: QuestionOwner,
+    from: Connection,
+  ): void {
+    const { roots, server, caught } = this.#parts;
+    const forward = (caller: Caller | undefined, known: CallRoots) =>
+      this.#forwardRoots(slot, message, about, { client, caller }, from, known);
+    const caller = slot.onlyCallerThat((one) => one.client.key === client.key);
+    const isAsked = caller !== undefined && client.hasRoots(caller);
+    roots.asked(from, slot.roots !== undefined || isAsked, slot.sent > 0);
+    if (!isAsked && slot.roots) return forward(caller, slot.roots);
+    if (!isAsked) return this.#answerNoRoots(message, from);
+    const waiting = slot.waitingFor(client, caller);
+    const find = async () => {
+      try {
+        await client.findRoots?.(caller, server);
+      } finally {
+        waiting[Symbol.dispose]();
+      }
+      if (caller.roots && caller.roots.key !== '') forward(caller, caller.roots);
+      else this.#answerNoRoots(message, from);
+    };
+    find().catch((error: unknown) => {
+      // It was refused with a fault, as its call would have been: the server goes on without.
+      if (!(error instanceof Fault)) caught(error);
+      contain(() => this.#answerNoRoots(message, from), caught);
     });
   }
 
@@ -167,6 +237,7 @@ export class Questions {
     client: Client,
     answer: ClientAnswer,
     from: Connection,
+    known: CallRoots | undefined,
   ): ClientAnswer {
     const { slots, told } = this.#parts;
     const hasRoots = listsRoots(answer);
@@ -175,7 +246,10 @@ export class Questions {
     const isAlone = hasRoots
       ? slots.keepFor(slot, from, client)
       : slot.onlyClientOf(from)?.key === client.key;
-    if (!isAlone) return noRoots;
+    // Another call of the same client may have come here, and have other roots.
+    const isOther = known && slot.roots?.key !== known.key && slot.sent > 1;
+    if (!isAlone || isOther) return noRoots;
+    slot.roots = known;
     if (hasRoots) told(slot, from);
     return answer;
   }

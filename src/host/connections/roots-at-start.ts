@@ -63,8 +63,14 @@ export class RootsAtStart {
     const turn = this.#turns.get(connection);
     if (turn) return turn.over;
     const { client } = caller;
+    if (connection.isLost) return undefined;
+    if (client.findRoots && slot.roots && caller.roots === undefined) {
+      return client.hasRoots(caller) ? this.#findWhetherKept(connection) : undefined;
+    }
     const mustTell = this.#facts().now.asksAtStart === true && slot.isUnused(connection);
-    if (!mustTell || connection.isLost || !client.hasRoots(caller)) return undefined;
+    // One that is asked in calls was asked before its call came here.
+    const hasRoots = client.findRoots ? slot.roots !== undefined : client.hasRoots(caller);
+    if (!mustTell || !hasRoots) return undefined;
     slot.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
     // That it does not ask again says nothing about its behaviour at a start.
@@ -72,16 +78,32 @@ export class RootsAtStart {
   }
 
   /**
-   * What is asked later, in the middle of calls, has nothing to do with the start. `isForwarded`:
-   * a client is asked.
+   * It was told roots in another call of this client, perhaps of another program: one that keeps them
+   * asks again when they change. That is found out once.
    */
-  asked(connection: Connection, isForwarded: boolean): void {
+  #findWhetherKept(connection: Connection): Promise<void> | undefined {
+    const facts = this.#facts();
+    if (facts.now.keepsRoots !== undefined) return undefined;
+    connection.notify('notifications/roots/list_changed', { members: '' });
+    return this.#begin(connection, findOutMs, () => facts.learn({ keepsRoots: false })).over;
+  }
+
+  /**
+   * What is asked later, in the middle of calls, has nothing to do with the start. `isForwarded`:
+   * a client is asked; `isInCall`: the server has a call that it may ask for.
+   */
+  asked(connection: Connection, isForwarded: boolean, isInCall: boolean): void {
     const known = this.#turns.get(connection);
     // It may ask before the connection is made: then the first call waits for that answer, too.
     const isEarly = isForwarded && !this.#made.has(connection) && !connection.isLost;
     const turn = known ?? (isEarly ? this.#begin(connection, answerMs, ignored) : undefined);
     const madeAt = this.#madeAt.get(connection) ?? this.#clock.now();
-    if (turn || this.#clock.now() - madeAt < answerMs) this.#facts().learn({ asksAtStart: true });
+    const isAtStart = this.#clock.now() - madeAt < answerMs;
+    this.#facts().learn({
+      asksRoots: true,
+      ...((turn || isAtStart) && !isInCall ? { keepsRoots: true } : {}),
+      ...(isEarly || isAtStart ? { asksAtStart: true } : {}),
+    });
     turn?.asked();
   }
 

@@ -7,7 +7,7 @@ import type { Caller } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
 
 /** As much of a caller as says where its connections are. */
-export type Watcher = Pick<Caller, 'client' | 'capabilities'>;
+export type Watcher = Pick<Caller, 'client' | 'capabilities' | 'roots'>;
 
 export interface Watch {
   readonly watcher: Watcher;

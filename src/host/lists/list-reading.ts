@@ -27,8 +27,30 @@ export interface Freshening {
   readonly asksAgain: boolean;
 }
 
+/** How often a reading may change its connection, because it became another client's. */
+const maxMoves = 3;
+
 /** Reads one of its lists again, starting the server if necessary. Throws a Fault. */
 export async function freshen(
+  parts: ReadingParts,
+  server: Server,
+  kind: ListKind,
+  freshening: Freshening,
+): Promise<void> {
+  for (let moves = 0; ; moves += 1) {
+    try {
+      return await freshenOnce(parts, server, kind, freshening);
+    } catch (thrown) {
+      const isMoved = thrown instanceof Fault && thrown.cause instanceof Moved;
+      if (!isMoved || moves >= maxMoves) throw thrown;
+    }
+  }
+}
+
+/** The connection has become another client's while the list was waited for. */
+class Moved extends Error {}
+
+async function freshenOnce(
   parts: ReadingParts,
   server: Server,
   kind: ListKind,
@@ -39,7 +61,8 @@ export async function freshen(
   const slot = (shown && server.slotOf(shown)) ?? server.slots.for(caller);
   // A client that is asked in calls cannot be asked during a list: it is asked in its call.
   const asked = caller?.client.isAskedInCalls ? undefined : caller;
-  await onConnection(parts, server, slot, { asked, deadlineMs }, async (connection, isNew) => {
+  const whose = { caller, asked, deadlineMs };
+  await onConnection(parts, server, slot, whose, async (connection, isNew) => {
     const catalogue = server.catalogueOf(slot);
     // Making the connection has usually read the list already.
     const isFresh = kind === 'tools' ? catalogue.isFresh : catalogue.lists.isFresh(kind);
@@ -74,12 +97,20 @@ export async function readForAll(
   }
 }
 
+interface ReadingOf {
+  /** The client that it is read for: not on the connection of another one. */
+  readonly caller?: Caller | undefined;
+  /** The same, if it can be asked meanwhile. */
+  readonly asked?: Caller | undefined;
+  readonly deadlineMs: number | undefined;
+}
+
 /** Does this on the connection of this slot, which is made if there is none. Throws a Fault. */
 async function onConnection(
   parts: ReadingParts,
   server: Server,
   slot: ConnectionSlot,
-  { asked, deadlineMs }: { asked?: Caller | undefined; deadlineMs: number | undefined },
+  { caller, asked, deadlineMs }: ReadingOf,
   work: (connection: Connection, isNew: boolean) => Promise<void>,
 ): Promise<void> {
   const { supervisor } = slot;
@@ -89,6 +120,10 @@ async function onConnection(
     deadlineMs === undefined
       ? undefined
       : parts.clock.after(deadlineMs, () => interruption.raise(slowFault(server, deadlineMs)));
+  using _reserved = slot.onReserved(() => {
+    const isTaken = caller !== undefined && server.slots.isTaken(slot, caller);
+    if (isTaken) interruption.raise(new Fault('unavailable', 'another client’s', {}, new Moved()));
+  });
   supervisor.leases.hold();
   slot.enter(asked);
   try {

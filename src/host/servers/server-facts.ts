@@ -1,6 +1,6 @@
 // Facts about one server that are stored across runs: which eras it supports, whether it treats all
-// classes of clients alike, and whether it asks for roots as soon as it is started. A fact expires
-// a week after the server last confirmed it, in a running host too, because a server that was
+// classes of clients alike, and whether it asks for roots, when, and keeps them. A fact
+// expires a week after the server last confirmed it, in a running host too, because a server that was
 // updated in place may have changed. era-basis.ts decides whether the next start uses them. The
 // disk is not waited for long: a start must not fail because our own disk hangs.
 
@@ -16,6 +16,10 @@ export interface Facts extends EraKnowledge {
   readonly classes?: 'alike' | 'differ' | undefined;
   /** Whether it asks for roots when it has been started, before it is called. */
   readonly asksAtStart?: boolean | undefined;
+  /** Whether it has ever asked for roots. */
+  readonly asksRoots?: boolean | undefined;
+  /** Whether it asks for roots between calls, and so uses in a call what it was told before. */
+  readonly keepsRoots?: boolean | undefined;
 }
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
@@ -174,32 +178,30 @@ export class ServerFacts implements EraMemory {
   }
 }
 
-function withoutEras({ classes, asksAtStart }: Facts): Facts {
-  return {
-    ...(classes === undefined ? {} : { classes }),
-    ...(asksAtStart === undefined ? {} : { asksAtStart }),
-  };
+function withoutEras({ modern: _modern, legacy: _legacy, ...others }: Facts): Facts {
+  return others;
 }
+
+const flags = ['legacy', 'modern', 'asksAtStart', 'asksRoots', 'keepsRoots'] as const;
 
 const isFlag = (value: unknown) => value === undefined || typeof value === 'boolean';
 
 /** Is this a record of facts? */
 export function isFacts(record: unknown): boolean {
   if (!isRecord(record)) return false;
-  const { legacy, modern, classes, asksAtStart } = record;
+  const { classes } = record;
   const isKnown = classes === undefined || classes === 'alike' || classes === 'differ';
-  return isFlag(legacy) && isFlag(modern) && isKnown && isFlag(asksAtStart);
+  return isKnown && flags.every((flag) => isFlag(record[flag]));
 }
 
 /** Data from the disk is validated like everything from outside. */
 function factsIn(record: unknown): Facts {
   if (!isRecord(record)) return {};
-  const { legacy, modern, classes, asksAtStart } = record;
+  const { classes } = record;
+  const known = flags.filter((flag) => typeof record[flag] === 'boolean');
   return {
-    ...(typeof legacy === 'boolean' ? { legacy } : {}),
-    ...(typeof modern === 'boolean' ? { modern } : {}),
+    ...Object.fromEntries(known.map((flag) => [flag, record[flag]])),
     ...(classes === 'alike' || classes === 'differ' ? { classes } : {}),
-    ...(typeof asksAtStart === 'boolean' ? { asksAtStart } : {}),
   };
 }
 

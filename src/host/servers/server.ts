@@ -81,6 +81,7 @@ export class Server {
     });
     this.questions = new Questions({
       server: name,
+      clock,
       roots,
       slots: this.slots,
       hasClients,
@@ -285,6 +286,22 @@ export class Server {
     if (slot.aim.owner !== undefined || !this.slots.part(slot)) return;
     slot.catalogue?.lists.leave(connection);
     slot.catalogue = this.offerings.of(slot.aim).catalogue;
+  }
+
+  /**
+   * Whether the client of this call has to be asked for the roots of the call before it is sent,
+   * because the server keeps roots and the client can be asked only inside the call.
+   */
+  wantsRoots(caller: Caller): boolean {
+    const isWanted = this.facts.now.keepsRoots === true && caller.roots === undefined;
+    return isWanted && this.dependsOnRoots(caller);
+  }
+
+  /** Whether its answer may depend on the roots of this very call. */
+  dependsOnRoots(caller: Caller): boolean {
+    const { client } = caller;
+    if (this.facts.now.asksRoots !== true || client.findRoots === undefined) return false;
+    return this.slots.takesRootsOf(caller) && client.hasRoots(caller);
   }
 
   /** A client has disconnected: what was kept only for it ends. */

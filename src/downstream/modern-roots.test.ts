@@ -1,0 +1,264 @@
+// The roots of modern clients in front of legacy servers. Programs with one token are one client, but
+// each has its own folders, and a call can be asked only inside itself: each call is asked once, before
+// it is sent, and goes to a connection with the same roots. Real gateway and host, scripted servers.
+
+import { describe, expect, it } from 'vitest';
+import { type ModernPeer, newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
+import {
+  type Heard,
+  type Script,
+  type ScriptedChild,
+  text,
+  tool,
+} from '../../test/support/scripted-server.ts';
+
+type Clock = Parameters<typeof seconds>[1];
+
+/** Calls as a modern program does that has these folders: asked for input, it calls again with it. */
+function program(peer: ModernPeer, clock: Clock, roots: readonly string[]) {
+  return async (name: string, args: object = {}) => {
+    const answer = { roots: roots.map((uri) => ({ uri })) };
+    let more = {};
+    for (let rounds = 0; ; rounds += 1) {
+      const reply = peer.call(name, args, more);
+      for (let time = 0; time < 60 && reply.answers.length === 0; time += 1) {
+        await seconds(0.1, clock);
+      }
+      const { result } = reply;
+      if (result['resultType'] !== 'input_required')
+        return { rounds, said: JSON.stringify(result) };
+      const asked = Object.entries(result['inputRequests'] as Record<string, { method: string }>);
+      expect(asked.map(([, { method }]) => method)).toEqual(['roots/list']);
+      const inputResponses = Object.fromEntries(asked.map(([key]) => [key, answer]));
+      more = { inputResponses, requestState: result['requestState'] };
+    }
+  };
+}
+
+function newPrograms(script: Script, options: Parameters<typeof newGateway>[1] = {}) {
+  const world = newGateway({ s: script }, options);
+  const withRoots = (...roots: string[]) =>
+    program(world.modern({ roots: {} }), world.clock, roots);
+  const children = () => world.servers.s.children.filter(({ isGone }) => !isGone);
+  return { ...world, withRoots, children };
+}
+
+/** Asks for the roots so many times, one after the other, and answers then. */
+function asksFirst(times: number, heard: Heard, child: ScriptedChild, result: () => object): void {
+  const ask = async () => {
+    for (let at = 0; at < times; at += 1) {
+      const id = `${heard.method}-${heard.id}-${at}`;
+      child.ask(id, 'roots/list');
+      while (!child.isGone && !child.heard.some((one) => one.id === id)) await settled();
+    }
+    child.answer(heard, result());
+  };
+  ask().catch(() => {});
+}
+
+describe('two modern programs with one token', () => {
+  it('each work in their own folders, on a connection for each #own-roots', async () => {
+    const world = newPrograms(rooted);
+    const [one, other] = [world.withRoots('file:///one'), world.withRoots('file:///other')];
+    for (let time = 0; time < 3; time += 1) {
+      expect((await one('s__a', { time })).said).toContain('file:///one');
+      expect((await other('s__a', { time })).said).toContain('file:///other');
+    }
+    expect(world.children()).toHaveLength(2);
+  });
+
+  it('do not use each other’s cached answers #own-roots', async () => {
+    const world = newPrograms(rooted, { config: { s: { trusted: true } } });
+    const [one, other] = [world.withRoots('file:///one'), world.withRoots('file:///other')];
+    expect((await one('s__a')).said).toContain('file:///one');
+    expect((await other('s__a')).said).toContain('file:///other');
+    expect((await one('s__a')).said).toContain('file:///one');
+  });
+
+  it('at the same moment, of which the first is the first client ever #own-roots', async () => {
+    const world = newPrograms(rooted, { config: { s: { trusted: true } } });
+    const [one, other] = [world.withRoots('file:///one'), world.withRoots('file:///other')];
+    const answers = await Promise.all([one('s__a'), other('s__a')]);
+    expect(answers.map(({ said }) => said)).toEqual([
+      expect.stringContaining('file:///one'),
+      expect.stringContaining('file:///other'),
+    ]);
+  });
+
+  it('of which one has no folders open: it is not given those of the other #own-roots', async () => {
+    const world = newPrograms(rooted);
+    expect((await world.withRoots('file:///one')('s__a')).said).toContain('file:///one');
+    for (const time of [1, 2])
+      expect((await world.withRoots()('s__a', { time })).said).toContain('none');
+    expect((await world.withRoots('file:///one')('s__a')).said).toContain('file:///one');
+  });
+});
+
+describe('a modern program', () => {
+  it('that opens another folder works in that one from then on #own-roots', async () => {
+    const world = newPrograms(rooted);
+    expect((await world.withRoots('file:///one')('s__a')).said).toContain('file:///one');
+    expect((await world.withRoots('file:///two')('s__a')).said).toContain('file:///two');
+  });
+
+  it('has one process, also if it lists before it calls #roots', async () => {
+    const world = newPrograms(rooted);
+    world.modern({ roots: {} }).request('tools/list');
+    await seconds(3, world.clock);
+    expect((await world.withRoots('file:///one')('s__a')).said).toContain('file:///one');
+    expect((await world.withRoots('file:///one')('s__a', { again: 1 })).said).toContain(
+      'file:///one',
+    );
+    expect(world.servers.s.children).toHaveLength(1);
+  });
+
+  it('is asked once for each call, however often its server asks #roots', async () => {
+    const curious: Script = {
+      ...rooted,
+      on: {
+        ...rooted.on,
+        'tools/list': (heard, child) => asksFirst(15, heard, child, () => ({ tools: [tool('a')] })),
+        'tools/call': (heard, child) => asksFirst(3, heard, child, () => text(rootsTold(child))),
+      },
+    };
+    const world = newPrograms(curious);
+    const one = world.withRoots('file:///one');
+    for (let time = 0; time < 3; time += 1) {
+      const { rounds, said } = await one('s__a', { time });
+      expect([rounds, said]).toEqual([1, expect.stringContaining('file:///one')]);
+    }
+  });
+
+  it('is asked in its call by a server that asks only then, and not in others #own-roots', async () => {
+    const late: Script = {
+      tools: [tool('a'), tool('b')],
+      on: {
+        'tools/call': (heard, child) =>
+          heard.params['name'] === 'b'
+            ? text('done')
+            : asksFirst(3, heard, child, () => text(rootsTold(child))),
+      },
+    };
+    const world = newPrograms(late);
+    for (const uri of ['file:///one', 'file:///other', 'file:///one']) {
+      const { rounds, said } = await world.withRoots(uri)('s__a', { uri });
+      expect([rounds, said]).toEqual([1, expect.stringContaining(uri)]);
+    }
+    for (const time of [1, 2]) expect((await world.withRoots()('s__b', { time })).rounds).toBe(0);
+    expect(world.children()).toHaveLength(1);
+  });
+
+  it('is asked before it is sent to a server that keeps the roots of an earlier call #own-roots', async () => {
+    const keeps: Script = {
+      tools: [tool('a')],
+      on: {
+        'notifications/roots/list_changed': (_heard, child) => child.ask('changed', 'roots/list'),
+        'tools/call': (heard, child) =>
+          rootsTold(child) === 'none'
+            ? asksFirst(1, heard, child, () => text(rootsTold(child)))
+            : text(rootsTold(child)),
+      },
+    };
+    const world = newPrograms(keeps);
+    for (const uri of ['file:///one', 'file:///other', 'file:///one']) {
+      const { rounds, said } = await world.withRoots(uri)('s__a', { uri });
+      expect([rounds, said]).toEqual([1, expect.stringContaining(uri)]);
+    }
+    expect(world.children()).toHaveLength(2);
+  });
+
+  it('is asked again in a later run, before its server is started #roots', async () => {
+    const first = newPrograms(rooted);
+    await first.withRoots('file:///one')('s__a');
+    const { store } = first;
+    await seconds(3, first.clock);
+    const later = newPrograms(rooted, { store });
+    later.modern({ roots: {} }).request('tools/list');
+    await settled();
+    const call = later.modern({ roots: {} }).call('s__a');
+    await settled();
+    expect(call.result).toMatchObject({ resultType: 'input_required' });
+    expect(later.servers.s.children).toHaveLength(0);
+  });
+
+  it('that never answers holds no place of the server #own-roots', async () => {
+    const world = newPrograms(rooted, { config: { s: { concurrency: 1, queue: 1 } } });
+    await world.withRoots('file:///one')('s__a');
+    for (let at = 0; at < 70; at += 1) world.modern({ roots: {} }).call('s__a', { at });
+    await settled();
+    const refused = world.modern({ roots: {} }).call('s__a', { at: 71 });
+    await settled();
+    expect(JSON.stringify(refused.result)).toContain('overloaded');
+    const legacy = world.legacy({}).request('tools/call', { name: 's__a' });
+    await seconds(3, world.clock);
+    expect(JSON.stringify(legacy.result)).toContain('none');
+  });
+
+  it('with very many roots is refused, and says why #own-roots', async () => {
+    const world = newPrograms(rooted);
+    await world.withRoots('file:///one')('s__a');
+    const many = Array.from({ length: 20_000 }, (_, at) => `file:///folder/${at}`);
+    expect((await world.withRoots(...many)('s__a')).said).toMatch(/roots\/list is longer than/);
+  });
+});
+
+describe('many modern programs with one token', () => {
+  it('have a bounded number of connections, and each its own roots #own-roots', async () => {
+    const world = newPrograms(rooted);
+    for (let time = 0; time < 2; time += 1) {
+      for (let at = 0; at < 12; at += 1) {
+        const { said } = await world.withRoots(`file:///p${at}/`)('s__a', { time });
+        expect(said).toContain(`file:///p${at}/`);
+        expect(world.children().length).toBeLessThanOrEqual(9);
+      }
+    }
+  });
+
+  it('that are all at work leave none for another, which is told so #own-roots', async () => {
+    const slow: Script = { ...rooted, on: { ...rooted.on, 'tools/call': () => undefined } };
+    const world = newPrograms(slow, { config: { s: { concurrency: 20 } } });
+    world.host.find('s').facts.learn({ asksRoots: true, asksAtStart: true, modern: false });
+    const busy = Array.from({ length: 8 }, (_, at) =>
+      world.withRoots(`file:///p${at}/`)('s__a', { at }).catch(String),
+    );
+    await seconds(1, world.clock);
+    const { said } = await world.withRoots('file:///more')('s__a');
+    expect(said).toMatch(/overloaded.*other roots/s);
+    world.clock.advance(120_000);
+    await seconds(1, world.clock);
+    expect(busy).toHaveLength(8);
+  });
+});
+
+describe('a client that does not answer roots/list', () => {
+  it('does not keep others from the server, which have no roots from it #own-roots', async () => {
+    const world = newPrograms(rooted);
+    const silent = world.legacy({ roots: {} });
+    silent.request('tools/call', { name: 's__a' });
+    await seconds(0.1, world.clock);
+    const other = world.legacy({ roots: {} });
+    const call = other.request('tools/call', { name: 's__a' });
+    await seconds(1.5, world.clock, rootsOf(other, 'file:///other', call));
+    expect(JSON.stringify(call.result)).toContain('file:///other');
+  });
+
+  it('does not either where the server waits for it before it lists #own-roots', async () => {
+    const waits: Script = {
+      ...rooted,
+      on: {
+        ...rooted.on,
+        'notifications/initialized': () => undefined,
+        'tools/list': (heard, child) => asksFirst(1, heard, child, () => ({ tools: [tool('a')] })),
+      },
+    };
+    const world = newPrograms(waits);
+    const silent = world.legacy({ roots: {} });
+    silent.request('tools/call', { name: 's__a' });
+    await seconds(0.1, world.clock);
+    const other = world.legacy({ roots: {} });
+    const call = other.request('tools/call', { name: 's__a' });
+    await seconds(3, world.clock, rootsOf(other, 'file:///other', call));
+    expect(JSON.stringify(call.result)).toContain('file:///other');
+  });
+});

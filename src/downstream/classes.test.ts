@@ -296,6 +296,7 @@ describe('modern clients of one principal in front of a legacy server that asks'
     async (classes) => {
       const { modern, clock, host } = newGateway({ s: rooted });
       host.find('s').facts.learn({ modern: false, legacy: true, classes });
+      host.find('s').slots.foundAsking();
       const peer = modern({ roots: {} });
       const call = peer.request('tools/call', { name: 's__a' });
       await clock.advanceAsync(100);

@@ -22,7 +22,7 @@ const question = scanMessage(Buffer.from('{"jsonrpc":"2.0","id":0,"method":"root
 
 export class CallRootsQuestions {
   readonly #ask: (question: Question) => Promise<ClientAnswer>;
-  /** Of calls that are being asked; each ends with its call. */
+  /** Of calls that are, or were, asked; each ends with its call. */
   readonly #open = new WeakMap<Incoming, Promise<void>>();
   #waiting = 0;
 
@@ -32,7 +32,6 @@ export class CallRootsQuestions {
 
   /** Resolves when the call has its roots. Rejects with a Fault. */
   find(caller: Incoming, server: string): Promise<void> {
-    if (caller.roots) return Promise.resolve();
     const open = this.#open.get(caller) ?? this.#find(caller, server);
     this.#open.set(caller, open);
     return open;

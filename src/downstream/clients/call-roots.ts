@@ -1,32 +1,44 @@
 // Asks a modern client for the roots of one call, before the call is sent to a legacy server that
-// asks for roots. Several programs with different folders may be one client (over HTTP a token says
-// no more), and a modern client does not report that its folders have changed. So every call is
-// asked, once, however often its server asks.
+// keeps roots, or when the server asks in the call. Several programs with different folders may be
+// one client (over HTTP a token says no more), and a modern client does not report that its folders
+// have changed. So the client is asked for every call, once, however often the server asks.
 
 import { createHash } from 'node:crypto';
 import type { CallRoots, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { CancelSignal } from '../../kernel/cancel-signal.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { canonicalText } from '../../wire/canonical.ts';
 import { objectAt } from '../../wire/parts.ts';
 import { scanMessage } from '../../wire/scan.ts';
+import { WireError } from '../../wire/wire-error.ts';
 import type { Incoming } from '../incoming.ts';
 
 /** How many calls of one client may wait for the answer; each of them is kept meanwhile. */
 const maxWaiting = 64;
-/** What the answer may have, because it is kept as long as the connection that was sent it: bytes. */
+/** A program answers by itself: beyond that number, one that has waited for so long is given up. */
+const patienceMs = 10_000;
+/** Longest answer, in bytes: it is kept as long as the connection that was sent it. */
 const maxAnswer = 262_144;
 
 const question = scanMessage(Buffer.from('{"jsonrpc":"2.0","id":0,"method":"roots/list"}'));
 
+interface Waiting {
+  readonly since: number;
+  readonly giveUp: (fault: Fault) => void;
+}
+
 export class CallRootsQuestions {
+  readonly #clock: Clock;
   readonly #ask: (question: Question) => Promise<ClientAnswer>;
   /** Of calls that are, or were, asked; each ends with its call. */
   readonly #open = new WeakMap<Incoming, Promise<void>>();
-  #waiting = 0;
+  /** Those without an answer, the oldest first; at most `maxWaiting`. */
+  readonly #waiting = new Set<Waiting>();
 
-  constructor(ask: (question: Question) => Promise<ClientAnswer>) {
+  constructor(clock: Clock, ask: (question: Question) => Promise<ClientAnswer>) {
+    this.#clock = clock;
     this.#ask = ask;
   }
 
@@ -38,21 +50,28 @@ export class CallRootsQuestions {
   }
 
   async #find(caller: Incoming, server: string): Promise<void> {
-    if (this.#waiting >= maxWaiting) throw tooManyFault(server);
-    this.#waiting += 1;
+    this.#makeRoom(server);
+    let giveUp: (fault: Fault) => void = ignored;
+    const givenUp = new Promise<never>((_resolve, reject) => {
+      giveUp = reject;
+    });
+    const waiting = { since: this.#clock.now(), giveUp };
+    this.#waiting.add(waiting);
     try {
       const withdrawn = new CancelSignal();
-      const answer = await this.#ask({
-        server,
-        message: question,
-        caller,
-        withdrawn,
-        tellServer: ignored,
-      });
-      caller.roots = rootsIn(answer, server);
+      const asked = { server, message: question, caller, withdrawn, tellServer: ignored };
+      caller.roots = rootsIn(await Promise.race([this.#ask(asked), givenUp]), server);
     } finally {
-      this.#waiting -= 1;
+      this.#waiting.delete(waiting);
     }
+  }
+
+  #makeRoom(server: string): void {
+    const [oldest] = this.#waiting;
+    if (oldest === undefined || this.#waiting.size < maxWaiting) return;
+    if (this.#clock.now() - oldest.since < patienceMs) throw tooManyFault(server);
+    this.#waiting.delete(oldest);
+    oldest.giveUp(new Fault('cancelled', 'the client has not answered roots/list', { server }));
   }
 }
 
@@ -60,10 +79,21 @@ export class CallRootsQuestions {
 function rootsIn(answer: ClientAnswer, server: string): CallRoots {
   const bytes = typeof answer.json === 'string' ? Buffer.from(answer.json) : answer.json;
   if (bytes.length > maxAnswer) throw tooLongFault(server);
-  const roots = objectAt(bytes, { start: 0, end: bytes.length })?.find('roots');
-  const text = answer.kind === 'result' && roots ? canonicalText(bytes, roots) : null;
+  const text = answer.kind === 'result' ? listedText(bytes, server) : null;
   if (text === null || !text.startsWith('[') || text === '[]') return noRoots;
   return { key: createHash('sha256').update(text).digest('base64url'), answer };
+}
+
+/** What it lists, written in one way; null if that is not possible. */
+function listedText(bytes: Buffer, server: string): string | null {
+  try {
+    const roots = objectAt(bytes, { start: 0, end: bytes.length })?.find('roots');
+    return roots ? canonicalText(bytes, roots) : null;
+  } catch (thrown) {
+    if (!(thrown instanceof WireError)) throw thrown;
+    const detail = `the client's answer to roots/list is not valid: ${thrown.message}`;
+    throw new Fault('invalid_request', detail, { server }, thrown);
+  }
 }
 
 const noRoots: CallRoots = { key: '', answer: { kind: 'result', json: '{"roots":[]}' } };

@@ -4,6 +4,7 @@
 
 import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { textOf } from '../../wire/decode.ts';
 import { carriedFrame } from '../../wire/frames.ts';
 import type { Message } from '../../wire/scan.ts';
@@ -31,10 +32,11 @@ export class ModernClient implements Client {
   underWay = 0;
   isGone = false;
   readonly #parking: Parking;
-  readonly #roots = new CallRootsQuestions((question) => this.ask(question));
+  readonly #roots: CallRootsQuestions;
 
-  constructor(key: string, parking: Parking, endsIdle: boolean) {
+  constructor(key: string, clock: Clock, parking: Parking, endsIdle: boolean) {
     this.key = key;
+    this.#roots = new CallRootsQuestions(clock, (question) => this.ask(question));
     this.#parking = parking;
     this.endsIdle = endsIdle;
   }

@@ -63,7 +63,8 @@ export class ModernClients implements Disposable {
 
   #add(key: string, endsIdle: boolean): ModernClient {
     if (this.#clients.size >= maxClients) this.#forgetOldest();
-    const client = new ModernClient(key, this.#parts.parking, endsIdle);
+    const { clock, parking } = this.#parts;
+    const client = new ModernClient(key, clock, parking, endsIdle);
     this.#clients.set(key, client);
     if (endsIdle) this.#lookLater();
     return client;

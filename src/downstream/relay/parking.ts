@@ -18,7 +18,10 @@ export class Parking {
   readonly #clock: Clock;
   readonly #seal: Seal;
   readonly #caught: (error: unknown) => void;
-  /** Calls that are under way, each in its server's place, and at most `maxKept` that have ended. */
+  /**
+   * Calls that are under way, each in its server's place or one of a bounded number that its client
+   * is asked for (call-roots), and at most `maxKept` that have ended.
+   */
   readonly #byId = new Map<string, ParkedCall>();
   /** The same by the request that began them; each ends with its request. */
   readonly #byCaller = new WeakMap<object, ParkedCall>();

@@ -19,6 +19,7 @@ import { freshen, readForAll } from '../../host/lists/list-reading.ts';
 import { type ListKind, listDeadlineMs, listKinds, listWords } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { serverRequest } from '../../policy/access.ts';
 import { isMarkedBy, ListWaits, markOf } from './list-waits.ts';
 
@@ -30,8 +31,14 @@ interface Reading {
   begunAt: number | undefined;
   /** Who waits for it, until the server is asked; as many as there are requests. */
   readonly askers: (Caller | undefined)[];
+  /** Whom it is read for, once the server is asked. */
+  reader: Caller | undefined;
   /** Never rejects: `status` has the cause. */
-  ended: Promise<void>;
+  read: Promise<void>;
+  /** The connection has become the reader's own: nobody else waits for what is read there. */
+  readonly parted: Promise<void>;
+  isParted: boolean;
+  readonly part: () => void;
 }
 
 export class KnownLists {
@@ -176,7 +183,10 @@ export class KnownLists {
     const waitMs = this.#waits.msFor(server, kind, caller);
     const reading = this.#reading(server, kind, caller);
     if (reading === undefined || waitMs === 0) return;
-    await within(this.#clock, waitMs, reading.ended);
+    await within(this.#clock, waitMs, Promise.race([reading.read, reading.parted]));
+    if (reading.isParted && reading.reader === caller) {
+      await within(this.#clock, this.#waits.msFor(server, kind, caller), reading.read);
+    } else if (reading.isParted) return this.#await(server, kind, caller);
     if (server.offerings.definitions(kind) === undefined) {
       this.#waits.noteLate(server, kind, reading.begunAt);
     }
@@ -195,10 +205,11 @@ export class KnownLists {
       return underWay;
     }
     if (!this.#mayStart(server, key, isBorrowed)) return undefined;
-    const reading: Reading = { begunAt: undefined, askers: [caller], ended: Promise.resolve() };
-    reading.ended = this.#readInTurn(server, kind, reading, key, isBorrowed).finally(() => {
+    const ended = () => {
       if (this.#readings.get(key) === reading) this.#readings.delete(key);
-    });
+    };
+    const reading = newReading([caller], ended);
+    reading.read = this.#readInTurn(server, kind, reading, key, isBorrowed).finally(ended);
     this.#readings.set(key, reading);
     return reading;
   }
@@ -222,7 +233,10 @@ export class KnownLists {
     reading.begunAt = this.#clock.now();
     // It may have waited long for its place: it is read for somebody who is still there.
     const present = reading.askers.splice(0).filter((asker) => !asker?.client.isGone);
-    if (present.length > 0) return await this.#read(server, kind, present[0], key);
+    [reading.reader] = present;
+    if (present.length > 0) {
+      return await this.#read(server, kind, reading.reader, key, reading.part);
+    }
     this.#waits.unasked(server, kind);
   }
 
@@ -232,11 +246,12 @@ export class KnownLists {
     kind: ListKind,
     caller: Caller | undefined,
     key = markOf(server.name, kind),
+    parted?: () => void,
   ): Promise<void> {
     const deadlineMs = server.config.startTimeoutMs + listDeadlineMs;
     let isReached = false;
     try {
-      await freshen(this.#host, server, kind, { caller, deadlineMs, asksAgain: false });
+      await freshen(this.#host, server, kind, { caller, deadlineMs, asksAgain: false, parted });
       isReached = true;
     } catch {
       // `status` has the cause.
@@ -279,10 +294,10 @@ export class KnownLists {
       await readForAll(this.#host, server, caller, deadlineMs);
       if (isNeeded()) throw new Error('the server has listed nothing');
     };
-    const reading: Reading = { begunAt: undefined, askers: [], ended: Promise.resolve() };
+    const reading = newReading([], ignored);
     this.#readings.set(key, reading);
     // `status` has the cause of a failure.
-    reading.ended = read()
+    reading.read = read()
       .then(
         () => this.#attempts.delete(key),
         () => this.#isThere(server) && this.#failed(key),
@@ -291,6 +306,27 @@ export class KnownLists {
         if (this.#readings.get(key) === reading) this.#readings.delete(key);
       });
   }
+}
+
+/** `parted` is called when it is for its reader only. */
+function newReading(askers: (Caller | undefined)[], parted: () => void): Reading {
+  let resolve: () => void = ignored;
+  const reading: Reading = {
+    begunAt: undefined,
+    askers,
+    reader: undefined,
+    read: Promise.resolve(),
+    parted: new Promise<void>((done) => {
+      resolve = done;
+    }),
+    isParted: false,
+    part: () => {
+      reading.isParted = true;
+      parted();
+      resolve();
+    },
+  };
+  return reading;
 }
 
 /** Whether others have this list, and nothing was read for clients like this one. */

@@ -121,6 +121,16 @@ export class Attempts implements DeadlineListener {
     return signal;
   }
 
+  /** Its time does not run while its client is asked. */
+  async whileAsked(answer: Promise<void>): Promise<void> {
+    this.#deadline.hold();
+    try {
+      await answer;
+    } finally {
+      this.#deadline.release();
+    }
+  }
+
   /** Why it must not go on, if so. */
   get interruptedBy(): Fault | undefined {
     return this.#interruption.raised;
@@ -235,7 +245,7 @@ export class Attempts implements DeadlineListener {
       if (error instanceof Fault) return catalogue.forget();
       throw error;
     });
-    await this.#interruption.of(reading);
+    await this.#unlessTaken(reading);
     const offered = catalogue.find(name);
     if (offered === undefined && catalogue.offered !== undefined) {
       throw unknownTool(this.#server, name, catalogue);

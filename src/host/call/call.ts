@@ -4,7 +4,7 @@
 // their own and do not depend on each other; the pipeline awaits only a slot, a connection and the
 // answer.
 
-import type { Signal } from '../../kernel/cancel-signal.ts';
+import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
 import type { AccessRequest } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
@@ -81,6 +81,9 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
   if (cacheable === undefined) return carry(parts, server, call, signal, undefined);
   if (cacheable.hit !== undefined) return Promise.resolve(answerOf(cacheable.hit));
   let isOwn = false;
+  const leaving = new CancelSignal();
+  const leave = () => leaving.abort(signal?.reason);
+  signal?.addEventListener('abort', leave);
   const launch = (flight: AbortSignal) => {
     isOwn = true;
     return carry(parts, server, call, flight, cacheable).then(resultBytes);
@@ -89,13 +92,21 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
   const isShared = () => isOwn || isForAll(server, call.request, cacheable);
   // What was asked before an invalidation is the answer to nobody who asks after it.
   const shared = `${cacheable.mark} ${cacheable.key.own}`;
-  return parts.flights.join(shared, launch, signal).then(
-    (result) => (isShared() ? answerOf(result) : cachedOrCarried(parts, server, call)),
-    (thrown) => {
-      if (isShared() || signal?.aborted) throw thrown;
-      return cachedOrCarried(parts, server, call);
-    },
-  );
+  // It is known earlier if the client of that call is asked for something: it is not waited for.
+  const listening = server.slots.onChange(() => isShared() || leave());
+  return parts.flights
+    .join(shared, launch, leaving)
+    .finally(() => {
+      listening[Symbol.dispose]();
+      signal?.removeEventListener('abort', leave);
+    })
+    .then(
+      (result) => (isShared() ? answerOf(result) : cachedOrCarried(parts, server, call)),
+      (thrown) => {
+        if (isShared() || signal?.aborted) throw thrown;
+        return cachedOrCarried(parts, server, call);
+      },
+    );
 }
 
 /**
@@ -116,8 +127,9 @@ async function carry(
   const { caller, task, operation } = call.request;
   if (task?.isLost) throw lostTaskFault(task);
   if (caller && call.request.slot === undefined && server.wantsRoots(caller)) {
-    await caller.client.findRoots?.(caller, server.name);
-    if (waiting?.aborted) throw cancelledFault(server.name);
+    const found = Promise.resolve(caller.client.findRoots?.(caller, server.name));
+    await (moved ? moved.whileAsked(found) : found);
+    if (waiting?.aborted) throw moved?.interruptedBy ?? cancelledFault(server.name);
   }
   const slot = call.request.slot ?? server.slots.for(caller);
   const { breaker, leases } = slot.supervisor;

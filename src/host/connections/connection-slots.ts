@@ -10,7 +10,7 @@ import { Fault } from '../../kernel/fault.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
-import type { Caller, Client } from './caller.ts';
+import type { Caller, CallRoots, Client } from './caller.ts';
 import { bareClass, type ClientClass, classOf, everyClass } from './client-class.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 import { OwnSlots } from './own-slots.ts';
@@ -35,6 +35,8 @@ export class ConnectionSlots {
   readonly #watches = new Watches();
   #current: ConnectionSlot;
   #isolation: ServerConfig['isolation'];
+  /** Called when it may be decided differently where clients go; of calls that wait for others, until they do not. */
+  readonly #listeners = new Set<() => void>();
   #asks = false;
   /** The fault for callers once it has ended. */
   #ended: Fault | undefined;
@@ -87,20 +89,26 @@ export class ConnectionSlots {
     if (this.#ended) throw this.#ended;
     if (caller === undefined)
       return !this.#own.isEmpty || this.#asks ? this.#forNobody() : this.current;
-    if (this.#isolation === 'shared') return this.current;
+    if (this.#isolation === 'shared') return this.#sharedByAll(caller);
     const { client } = caller;
     // Work for a client that has disconnected must not open a connection for it.
     if (client.isGone) return this.#forNobody();
     const era = this.#eraFor(client);
     const { roots } = caller;
-    const isApart =
-      this.#isApart(era) || (era === 'legacy' && roots !== undefined && roots.key !== '');
+    const isApart = this.#isApart(era) || (era === 'legacy' && hasAny(roots));
     const slot = isApart
       ? this.#own.for(client, { era, clients: classOf(caller.capabilities) }, roots)
       : this.#shared.chosen(era, caller.capabilities);
     if (!client.isAskedInCalls) slot.wished = 'legacy';
     this.#current = slot;
     return slot;
+  }
+
+  /** The roots of the first client are those of all. */
+  #sharedByAll({ roots }: Watcher): ConnectionSlot {
+    const { current } = this;
+    if (hasAny(roots) && !isUsed(current)) current.roots = roots;
+    return current;
   }
 
   /**
@@ -126,7 +134,8 @@ export class ConnectionSlots {
    */
   isTaken({ owner, isSpent, roots }: ConnectionSlot, caller: Caller | undefined): boolean {
     if (isSpent || (owner !== null && owner !== caller?.client.key)) return true;
-    return roots !== undefined && caller?.roots !== undefined && roots.key !== caller.roots.key;
+    if (this.#isolation === 'shared' || roots === undefined) return false;
+    return caller?.roots !== undefined && roots.key !== caller.roots.key;
   }
 
   /** The same text for callers that the server treats alike. */
@@ -200,6 +209,17 @@ export class ConnectionSlots {
   /** Facts about the server have changed. */
   changed(): void {
     for (const slot of this.#shared.duplicates()) this.settle(slot);
+    this.#tellChange();
+  }
+
+  /** Calls the listener when it may be decided differently where clients go. To be disposed of. */
+  onChange(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
+  }
+
+  #tellChange(): void {
+    for (const listener of [...this.#listeners]) listener();
   }
 
   /** A call has ended: a connection that was kept only for it is closed. */
@@ -233,6 +253,7 @@ export class ConnectionSlots {
       if (client && !client.isGone) slot.owner = client.key;
     }
     this.#adopted(this.#shared.all.filter(({ owner }) => owner !== null));
+    this.#tellChange();
     return true;
   }
 
@@ -275,10 +296,7 @@ export class ConnectionSlots {
   takesRootsOf(caller: Watcher): boolean {
     if (this.aimOf(caller).era !== 'legacy') return false;
     // Where all share one connection, the roots of the first client stay.
-    const { supervisor } = this.current;
-    const { connection } = supervisor;
-    const isUsed = connection !== undefined && !this.current.isUnused(connection);
-    return this.#isolation !== 'shared' || !isUsed;
+    return this.#isolation !== 'shared' || !isUsed(this.current);
   }
 
   /** Whether each client has its own connection. */
@@ -414,9 +432,17 @@ function shareLists(slot: ConnectionSlot): void {
   slot.aim = { era, clients };
 }
 
-/** Whether no client has used its connection, or is about to. */
+/** Whether there is a connection, or one is being made, that no client has used or is about to. */
 function isUntouched(slot: ConnectionSlot): boolean {
-  const { connection, phase } = slot.supervisor;
-  if (slot.inFlight > 0 || phase.kind === 'idle') return false;
-  return connection === undefined || slot.isUnused(connection);
+  return slot.inFlight === 0 && slot.supervisor.phase.kind !== 'idle' && !isUsed(slot);
+}
+
+/** Whether a client has used its connection. */
+function isUsed(slot: ConnectionSlot): boolean {
+  const { connection } = slot.supervisor;
+  return connection !== undefined && !slot.isUnused(connection);
+}
+
+function hasAny(roots: CallRoots | undefined): boolean {
+  return roots !== undefined && roots.key !== '';
 }

@@ -21,7 +21,7 @@ export interface OwnSlotsParts {
 
 export class OwnSlots {
   readonly #parts: OwnSlotsParts;
-  /** By client, at most maxPerClient each; ended when the client is gone. */
+  /** By client, at most maxPerClient each with those it has adopted; ended when the client is gone. */
   readonly #byClient = new Map<string, ConnectionSlot[]>();
   /** Those that serve nobody any more, until they have ended. */
   readonly #leaving = new Set<ConnectionSlot>();
@@ -75,9 +75,10 @@ export class OwnSlots {
     if (free) return free;
     const unused = all.find((slot) => slot.isFree);
     if (unused) return reassigned(unused, aim);
-    const adopted = roots && roots.key !== '' ? this.#parts.adopt(key, aim) : undefined;
-    if (adopted) return adopted;
-    if (all.length < maxPerClient) return this.#add(key, aim);
+    if (all.length < maxPerClient) {
+      const adopted = roots && roots.key !== '' ? this.#parts.adopt(key, aim) : undefined;
+      return adopted ?? this.#add(key, aim);
+    }
     return first ?? (roots ? this.#replaced(all, aim) : all[0]) ?? this.#add(key, aim);
   }
 

@@ -8,6 +8,7 @@
 // used by one client only, whichever stream the request came on: a server keeps them, and uses them
 // in every call.
 
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -18,7 +19,7 @@ import { refusedAnswer, resultAnswer } from '../../upstream/server-requests.ts';
 import { idOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { BegunTasks } from '../tasks/begun-tasks.ts';
-import type { Caller, CallRoots, Client, ClientAnswer } from './caller.ts';
+import type { Caller, CallRoots, Client, ClientAnswer, Question } from './caller.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
 import type { ConnectionSlots } from './connection-slots.ts';
 import { LogLevels } from './log-levels.ts';
@@ -61,6 +62,8 @@ export class Questions {
   readonly #parts: QuestionsParts;
   readonly #open: OpenQuestions;
   readonly #levels = new LogLevels();
+  /** The roots that each connection was sent last, as a digest. */
+  readonly #sentRoots = new WeakMap<Connection, string>();
 
   constructor(parts: QuestionsParts) {
     this.#parts = parts;
@@ -142,7 +145,7 @@ export class Questions {
     roots.asked(from, hasOwnerRoots, slot.sent > 0);
     if (!owner && likely?.client.hasRoots(likely.caller)) this.#foundAsking();
     if (!owner || !hasOwnerRoots) return this.#answerNoRoots(message, from);
-    this.#forwardRoots(slot, message, about, owner, from);
+    this.#forwardRoots(slot, message, about, owner, from, (question) => owner.client.ask(question));
   }
 
   #answerNoRoots(message: Message, from: Connection): void {
@@ -150,29 +153,33 @@ export class Questions {
     this.#parts.roots.answered(from);
   }
 
-  /** `known`: what its client has answered before, in the same call. */
+  /** `caller`: the call that is asked, where the client can be asked only in calls. */
   #forwardRoots(
     slot: ConnectionSlot,
     message: Message,
     about: Exchange | undefined,
     owner: QuestionOwner,
     from: Connection,
-    known?: CallRoots,
+    ask: (question: Question) => Promise<ClientAnswer>,
   ): void {
-    const { client } = owner;
+    const { client, caller } = owner;
     const { clock, roots, caught } = this.#parts;
     slot.claim(from, client);
     const reserving = clock.after(reserveMs, () => contain(() => this.#foundAsking(), caught));
+    const isInCall = client.findRoots !== undefined;
     this.#open.carry(slot, message, about, owner, from, {
       ask: async (question) => {
         try {
-          return known ? known.answer : await client.ask(question);
+          return await ask(question);
         } finally {
           reserving[Symbol.dispose]();
         }
       },
       before: this.#parts.beforeRoots(slot),
-      told: (answer) => this.#rootsAnswer(slot, client, answer, from, known),
+      told: (answer) => {
+        const known = isInCall ? (caller?.roots ?? slot.roots) : undefined;
+        return this.#rootsAnswer(slot, client, answer, from, known);
+      },
       over: () => {
         if (client.isGone && slot.owner === null) slot.unclaim(from, client);
         roots.answered(from);
@@ -182,7 +189,7 @@ export class Questions {
 
   /**
    * The client can be asked only in a call: it is asked in the one that the server has received, unless
-   * it was asked before that was sent. Between calls, the server is told what it was told before.
+   * it was asked before that call was sent. Between calls, the server is told what it was told before.
    */
   #rootsAskedInCall(
     slot: ConnectionSlot,
@@ -191,29 +198,25 @@ export class Questions {
     { client }: QuestionOwner,
     from: Connection,
   ): void {
-    const { roots, server, caught } = this.#parts;
-    const forward = (caller: Caller | undefined, known: CallRoots) =>
-      this.#forwardRoots(slot, message, about, { client, caller }, from, known);
-    const caller = slot.onlyCallerThat((one) => one.client.key === client.key);
+    const { roots, server } = this.#parts;
+    const isIts = (one: Caller | undefined) => one?.client.key === client.key;
+    const exact = about?.owner as Caller | undefined;
+    const caller = isIts(exact) ? exact : slot.onlyCallerThat(isIts);
     const isAsked = caller !== undefined && client.hasRoots(caller);
-    roots.asked(from, slot.roots !== undefined || isAsked, slot.sent > 0);
-    if (!isAsked && slot.roots) return forward(caller, slot.roots);
-    if (!isAsked) return this.#answerNoRoots(message, from);
-    const waiting = slot.waitingFor(client, caller);
-    const find = async () => {
-      try {
-        await client.findRoots?.(caller, server);
-      } finally {
-        waiting[Symbol.dispose]();
-      }
-      if (caller.roots && caller.roots.key !== '') forward(caller, caller.roots);
-      else this.#answerNoRoots(message, from);
-    };
-    find().catch((error: unknown) => {
-      // It was refused with a fault, as its call would have been: the server goes on without.
-      if (!(error instanceof Fault)) caught(error);
-      contain(() => this.#answerNoRoots(message, from), caught);
-    });
+    const { roots: former } = slot;
+    roots.asked(from, former !== undefined || isAsked, slot.sent > 0);
+    const forward = (ask: () => Promise<ClientAnswer>) =>
+      this.#forwardRoots(slot, message, about, { client, caller }, from, ask);
+    if (isAsked) {
+      return forward(async () => {
+        await findRoots(caller, server);
+        return caller.roots?.answer ?? noRoots;
+      });
+    }
+    if (former) return forward(() => Promise.resolve(former.answer));
+    // Which of its calls is meant is not known: from now on each has a connection of its own.
+    if (slot.sent > 1) this.#foundAsking();
+    this.#answerNoRoots(message, from);
   }
 
   /** The only client that has used the connection, or whose call waits for this very request. */
@@ -246,11 +249,16 @@ export class Questions {
     const isAlone = hasRoots
       ? slots.keepFor(slot, from, client)
       : slot.onlyClientOf(from)?.key === client.key;
-    // Another call of the same client may have come here, and have other roots.
+    // Another call of the same client may be there, and have other roots.
     const isOther = known && slot.roots?.key !== known.key && slot.sent > 1;
+    if (isOther) this.#foundAsking();
     if (!isAlone || isOther) return noRoots;
+    if (!hasRoots) return answer;
     slot.roots = known;
-    if (hasRoots) told(slot, from);
+    // Many servers ask again and again: its lists are doubted only when the roots are others.
+    const digest = createHash('sha256').update(answer.json).digest('base64');
+    if (this.#sentRoots.get(from) !== digest) told(slot, from);
+    this.#sentRoots.set(from, digest);
     return answer;
   }
 
@@ -327,6 +335,15 @@ export class Questions {
     // Another client may be about to use it, and have a slot already.
     const only = slot.onlyCaller;
     return client && { client, caller: only?.client.key === client.key ? only : undefined };
+  }
+}
+
+/** A client that cannot be asked now, or whose answer cannot be used, has none in this call. */
+async function findRoots(caller: Caller, server: string): Promise<void> {
+  try {
+    await caller.client.findRoots?.(caller, server);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
   }
 }
 

@@ -22,7 +22,7 @@ export interface SharedSlotsParts {
 export class SharedSlots {
   /** The first one is always there. */
   readonly first: ConnectionSlot;
-  /** At most maxShared, and one more for each client whose own one of them has become, until it has ended. */
+  /** At most maxShared, and those that have become one client's own, until they have ended. */
   readonly all: ConnectionSlot[];
   readonly #parts: SharedSlotsParts;
   /** Where clients of an era and class go; bounded by maxChoices. */

@@ -25,6 +25,8 @@ export interface Freshening {
    * reason.
    */
   readonly asksAgain: boolean;
+  /** Called when the connection becomes this client's own: what is listed there is for it only. */
+  readonly parted?: (() => void) | undefined;
 }
 
 /** How often a reading may change its connection, because it became another client's. */
@@ -54,14 +56,14 @@ async function freshenOnce(
   parts: ReadingParts,
   server: Server,
   kind: ListKind,
-  { caller, deadlineMs, asksAgain }: Freshening,
+  { caller, deadlineMs, asksAgain, parted }: Freshening,
 ): Promise<void> {
   if (caller?.client.isGone) throw new Fault('cancelled', 'the client has disconnected');
   const shown = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller);
   const slot = (shown && server.slotOf(shown)) ?? server.slots.for(caller);
   // A client that is asked in calls cannot be asked during a list: it is asked in its call.
   const asked = caller?.client.isAskedInCalls ? undefined : caller;
-  const whose = { caller, asked, deadlineMs };
+  const whose = { caller, asked, deadlineMs, parted };
   await onConnection(parts, server, slot, whose, async (connection, isNew) => {
     const catalogue = server.catalogueOf(slot);
     // Making the connection has usually read the list already.
@@ -103,6 +105,7 @@ interface ReadingOf {
   /** The same, if it can be asked meanwhile. */
   readonly asked?: Caller | undefined;
   readonly deadlineMs: number | undefined;
+  readonly parted?: (() => void) | undefined;
 }
 
 /** Does this on the connection of this slot, which is made if there is none. Throws a Fault. */
@@ -110,7 +113,7 @@ async function onConnection(
   parts: ReadingParts,
   server: Server,
   slot: ConnectionSlot,
-  { caller, asked, deadlineMs }: ReadingOf,
+  { caller, asked, deadlineMs, parted }: ReadingOf,
   work: (connection: Connection, isNew: boolean) => Promise<void>,
 ): Promise<void> {
   const { supervisor } = slot;
@@ -122,7 +125,8 @@ async function onConnection(
       : parts.clock.after(deadlineMs, () => interruption.raise(slowFault(server, deadlineMs)));
   using _reserved = slot.onReserved(() => {
     const isTaken = caller !== undefined && server.slots.isTaken(slot, caller);
-    if (isTaken) interruption.raise(new Fault('unavailable', 'another client’s', {}, new Moved()));
+    if (isTaken) interruption.raise(movedFault());
+    else parted?.();
   });
   supervisor.leases.hold();
   slot.enter(asked);
@@ -139,6 +143,12 @@ async function onConnection(
     supervisor.leases.release();
     server.slots.settle(slot);
   }
+}
+
+function movedFault(): Fault {
+  const detail =
+    'the connection was assigned to another client while its lists were read; try again';
+  return new Fault('unavailable', detail, {}, new Moved());
 }
 
 function slowFault(server: Server, deadlineMs: number): Fault {

@@ -150,6 +150,7 @@ export class Server {
     this.#recalling = undefined;
     const ended = [...this.slots.all()].map((slot) => {
       slot.catalogue = undefined;
+      slot.roots = undefined;
       slot.aim = { ...slot.aim, era: slot.wished };
       return slot.supervisor.reload();
     });

@@ -1,0 +1,238 @@
+// A modern call whose client is asked for roots, in odd circumstances: at the same time as others, too
+// late, wrongly, again and again; and clients beside it, which do not wait for the answer. Real gateway
+// and host, scripted servers, manual clock.
+
+import { describe, expect, it } from 'vitest';
+import { settled } from '../../test/support/fake-gateway.ts';
+import { asksFirst, newPrograms, program } from '../../test/support/modern-program.ts';
+import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
+import {
+  type Heard,
+  type Script,
+  type ScriptedChild,
+  text,
+  tool,
+} from '../../test/support/scripted-server.ts';
+
+const readOnly = { annotations: { readOnlyHint: true } };
+
+type AskedFor = { inputRequests: object; requestState: string };
+
+function toldIn({ id }: Heard, child: ScriptedChild): string {
+  return JSON.stringify(child.heard.find((one) => one.id === `tools/call-${id}-0`)?.result);
+}
+
+/** Asks once in every call, and says what it was told in that call. */
+const inCalls: Script = {
+  tools: [tool('a', readOnly)],
+  on: {
+    'tools/call': (heard, child) => asksFirst(1, heard, child, () => text(toldIn(heard, child))),
+  },
+};
+
+/** Asks if it knows no roots, and after each change. */
+const keeps: Script = {
+  tools: [tool('a')],
+  on: {
+    'notifications/roots/list_changed': (_heard, child) => child.ask('changed', 'roots/list'),
+    'tools/call': (heard, child) =>
+      rootsTold(child) === 'none'
+        ? asksFirst(1, heard, child, () => text(rootsTold(child)))
+        : text(rootsTold(child)),
+  },
+};
+
+describe('modern calls at the same time, to a server that asks in each', () => {
+  it('have their own roots from the second time on, and never those of another #own-roots', async () => {
+    const world = newPrograms(inCalls);
+    for (let time = 0; time < 3; time += 1) {
+      const [one, other] = await Promise.all([
+        world.withRoots('file:///one')('s__a', { time }),
+        world.withRoots('file:///other')('s__a', { time, other: 1 }),
+      ]);
+      expect(one?.said).not.toContain('file:///other');
+      expect(other?.said).not.toContain('file:///one');
+      if (time === 0) continue;
+      expect(one?.said).toContain('file:///one');
+      expect(other?.said).toContain('file:///other');
+    }
+  });
+
+  it('do not wait for the answer to the same cacheable call #own-roots', async () => {
+    const config = { s: { tools: { a: { cacheMs: 60_000 } } } };
+    for (const isLegacy of [true, false]) {
+      const world = newPrograms(inCalls, { config });
+      world.modern({ roots: {} }).call('s__a');
+      await seconds(isLegacy ? 1.2 : 0, world.clock);
+      const peer = isLegacy ? world.legacy({ roots: {} }) : world.modern({ roots: {} });
+      const reply = peer.request('tools/call', { name: 's__a', arguments: {} });
+      await seconds(5, world.clock);
+      expect(reply.answers.length + reply.sent.length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('a modern client that is asked in its call', () => {
+  it('keeps its connection while it thinks, and another has its own #own-roots', async () => {
+    const world = newPrograms(inCalls);
+    const thinking = world.slow(5, 'file:///one')('s__a');
+    await seconds(2, world.clock);
+    const legacy = world.legacy({ roots: {} });
+    const call = legacy.request('tools/call', { name: 's__a', arguments: { x: 1 } });
+    await seconds(5, world.clock, rootsOf(legacy, 'file:///two', call));
+    expect((await thinking).said).toContain('file:///one');
+    expect(JSON.stringify(call.result)).toContain('file:///two');
+    expect(world.children()).toHaveLength(2);
+  });
+
+  it('and answers when the server no longer wants to know: nothing is sent #one-answer', async () => {
+    const script: Script = {
+      tools: [tool('a')],
+      on: { 'tools/call': (_heard, child) => void child.ask('q', 'roots/list') },
+    };
+    const world = newPrograms(script);
+    const peer = world.modern({ roots: {} });
+    const asked = peer.call('s__a');
+    await seconds(3, world.clock);
+    const { inputRequests, requestState } = asked.result as AskedFor;
+    const { child } = world.servers.s;
+    child.note('notifications/cancelled', { requestId: 'q' });
+    await settled();
+    const [key = ''] = Object.keys(inputRequests);
+    const inputResponses = { [key]: { roots: [{ uri: 'file:///one' }] } };
+    peer.call('s__a', {}, { inputResponses, requestState });
+    await seconds(3, world.clock);
+    expect(child.heard.filter(({ id }) => id === 'q')).toEqual([]);
+  });
+
+  it('and takes longer than the call may take is not blamed on the server #roots', async () => {
+    const world = newPrograms(keeps, { config: { s: { callTimeoutMs: 5_000 } } });
+    expect((await world.slow(8, 'file:///one')('s__a')).said).toContain('file:///one');
+    expect((await world.slow(8, 'file:///other')('s__a', { x: 1 })).said).toContain(
+      'file:///other',
+    );
+  });
+
+  it.each([
+    ['before it is sent', rooted],
+    ['in the call', inCalls],
+  ] as const)(
+    'and answers what cannot be read: no defect of ours, %s #contained',
+    async (_when, script) => {
+      const world = newPrograms(script);
+      if (script === rooted) await world.withRoots('file:///one')('s__a');
+      const peer = world.modern({ roots: {} });
+      const asked = peer.call('s__a', { x: 1 });
+      await seconds(3, world.clock);
+      const { inputRequests, requestState } = asked.result as {
+        inputRequests: object;
+        requestState: string;
+      };
+      const [key = ''] = Object.keys(inputRequests);
+      const answer = `{"${key}":{"roots":[],"roots":[{"uri":"file:///x"}]}}`;
+      const again = peer.request(
+        'tools/call',
+        `"name":"s__a","arguments":{"x":1},"inputResponses":${answer},"requestState":${JSON.stringify(requestState)}`,
+      );
+      await seconds(3, world.clock);
+      expect(again.answers.join()).not.toContain('"internal"');
+      expect(world.events.filter(({ kind }) => kind === 'defect')).toEqual([]);
+    },
+  );
+});
+
+describe('modern calls that nobody answers for', () => {
+  it('make room for those that come later #own-roots', async () => {
+    const world = newPrograms(rooted);
+    await world.withRoots('file:///one')('s__a');
+    for (let at = 0; at < 64; at += 1) world.modern({ roots: {} }).call('s__a', { at });
+    await seconds(11, world.clock);
+    const { said } = await world.withRoots('file:///one')('s__a', { later: 1 });
+    expect(said).toContain('file:///one');
+  });
+});
+
+describe('a modern client of a server that all share by the operator’s wish', () => {
+  it('gives it its roots, which stay for all #own-roots', async () => {
+    const world = newPrograms(rooted, { config: { s: { isolation: 'shared' } } });
+    const rounds: number[] = [];
+    for (const uri of ['file:///one', 'file:///other', 'file:///third']) {
+      const answer = await world.withRoots(uri)('s__a', { uri });
+      expect(answer.said).toContain('file:///one');
+      rounds.push(answer.rounds);
+    }
+    expect([rounds, world.children().length]).toEqual([[1, 0, 0], 1]);
+  });
+
+  it('is not turned away because of the roots of another #own-roots', async () => {
+    const both: Script = {
+      ...inCalls,
+      on: {
+        ...inCalls.on,
+        'notifications/initialized': (_heard, child) => child.ask('start', 'roots/list'),
+      },
+    };
+    const config = { s: { isolation: 'shared', concurrency: 1 } };
+    const world = newPrograms(both, { config });
+    const answers = await Promise.all([
+      world.withRoots('file:///one')('s__a', { one: 1 }),
+      world.withRoots('file:///other')('s__a', { other: 1 }),
+    ]);
+    expect(JSON.stringify(answers)).not.toContain('overloaded');
+  });
+});
+
+describe('roots that a connection was sent', () => {
+  it('do not stay with it when it is opened for a program that has none #own-roots', async () => {
+    const world = newPrograms(rooted);
+    world.host.find('s').slots.foundAsking();
+    expect((await world.withRoots('file:///one')('s__a')).said).toContain('file:///one');
+    await seconds(400, world.clock);
+    expect(world.children()).toHaveLength(0);
+    expect((await world.withRoots()('s__a', { x: 1 })).said).toContain('none');
+  });
+
+  it('are gone with their client, whoever uses the place next #own-roots', async () => {
+    const world = newPrograms(rooted);
+    expect((await world.withRoots('file:///one')('s__a')).said).toContain('file:///one');
+    world.gateway.clientGone('modern');
+    await seconds(10, world.clock);
+    const next = world.modern({ roots: {} }, { key: 'next' });
+    expect((await program(next, world.clock, [])('s__a')).said).toContain('none');
+    const later = world.servers.s.children.slice(1);
+    expect(later).toHaveLength(1);
+    expect(JSON.stringify(later.map(({ heard }) => heard))).not.toContain('file:///one');
+  });
+
+  it('are not kept when the server is configured anew #own-roots', async () => {
+    const world = newPrograms(rooted);
+    await world.withRoots('file:///one')('s__a');
+    const { slots } = world.host.find('s');
+    expect([...slots.all()].map(({ roots }) => roots === undefined)).toEqual([false]);
+    const restarted = world.host.find('s').restart({ ...world.host.find('s').config });
+    await seconds(10, world.clock);
+    await restarted;
+    expect([...slots.all()].map(({ roots }) => roots)).toEqual([undefined]);
+  });
+});
+
+describe('a list of another client', () => {
+  it('does not wait for a client that does not answer, though it began the reading #own-roots', async () => {
+    const waits: Script = {
+      ...rooted,
+      on: {
+        ...rooted.on,
+        'notifications/initialized': () => undefined,
+        'tools/list': (heard, child) => asksFirst(1, heard, child, () => ({ tools: [tool('a')] })),
+      },
+    };
+    const world = newPrograms(waits);
+    world.legacy({ roots: {} }).request('tools/list');
+    await seconds(0.1, world.clock);
+    const other = world.legacy({ roots: {} });
+    const list = other.request('tools/list');
+    await seconds(3, world.clock, rootsOf(other, 'file:///other', list));
+    expect(JSON.stringify(list.result)).toContain('s__a');
+    await settled();
+  });
+});

@@ -1,0 +1,65 @@
+// Modern programs with roots in front of a scripted legacy server, and servers that ask before they
+// answer. For tests with a fake gateway.
+
+import { expect } from 'vitest';
+import { type ModernPeer, newGateway, settled } from './fake-gateway.ts';
+import { seconds } from './rooted-server.ts';
+import type { Heard, Script, ScriptedChild } from './scripted-server.ts';
+
+type Clock = Parameters<typeof seconds>[1];
+
+/** Calls as a modern program does that has these folders: asked for input, it calls again with it. */
+export function program(
+  peer: ModernPeer,
+  clock: Clock,
+  roots: readonly string[],
+  answersAfterS = 0,
+) {
+  return async (name: string, args: object = {}) => {
+    const answer = { roots: roots.map((uri) => ({ uri })) };
+    let more = {};
+    for (let rounds = 0; ; rounds += 1) {
+      const reply = peer.call(name, args, more);
+      for (let time = 0; time < 200 && reply.answers.length === 0; time += 1) {
+        await seconds(0.1, clock);
+      }
+      const { result } = reply;
+      if (result['resultType'] !== 'input_required')
+        return { rounds, said: JSON.stringify(result) };
+      const asked = Object.entries(result['inputRequests'] as Record<string, { method: string }>);
+      expect(asked.map(([, { method }]) => method)).toEqual(['roots/list']);
+      await seconds(answersAfterS, clock);
+      const inputResponses = Object.fromEntries(asked.map(([key]) => [key, answer]));
+      more = { inputResponses, requestState: result['requestState'] };
+    }
+  };
+}
+
+export function newPrograms(script: Script, options: Parameters<typeof newGateway>[1] = {}) {
+  const world = newGateway({ s: script }, options);
+  const withRoots = (...roots: string[]) =>
+    program(world.modern({ roots: {} }), world.clock, roots);
+  /** One that takes so long to answer. */
+  const slow = (answersAfterS: number, ...roots: string[]) =>
+    program(world.modern({ roots: {} }), world.clock, roots, answersAfterS);
+  const children = () => world.servers.s.children.filter(({ isGone }) => !isGone);
+  return { ...world, withRoots, slow, children };
+}
+
+/** Asks for the roots so many times, one after the other, and answers then. */
+export function asksFirst(
+  times: number,
+  heard: Heard,
+  child: ScriptedChild,
+  result: () => object,
+): void {
+  const ask = async () => {
+    for (let at = 0; at < times; at += 1) {
+      const id = `${heard.method}-${heard.id}-${at}`;
+      child.ask(id, 'roots/list');
+      while (!child.isGone && !child.heard.some((one) => one.id === id)) await settled();
+    }
+    child.answer(heard, result());
+  };
+  ask().catch(() => {});
+}

@@ -21,7 +21,8 @@ Examples:
   holdfast status                                    the state of every server
 
 Exit codes: 0 ok · 1 the tool returned an error or a check found one · 2 usage, config, unknown name
-3 unavailable · 4 denied or over budget · 5 outcome unknown · 130 interrupted
+3 unavailable, or no answer in time (see dispatched) · 4 denied or over budget · 5 outcome unknown
+130 interrupted
 
 Environment: HOLDFAST_CONFIG, HOLDFAST_STATE, HOLDFAST_LOG (error, warn, info, debug), NO_COLOR`;
 

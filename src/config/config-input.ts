@@ -108,9 +108,10 @@ export interface CommonServerInput {
    */
   readonly keepAliveMs?: number | undefined;
   /**
-   * `shared`: one connection for all clients. `client`: one for each client. `auto`: shared until
-   * the server first sends a request to a client, then one for each; that is remembered. Default:
-   * `"auto"`.
+   * `shared`: one connection for all clients; the roots of the first one are used for all.
+   * `client`: one for each client. `auto`: shared until the server first sends a request to a
+   * client, then one for each; that is remembered. A modern client (2026-07-28) has up to eight:
+   * one for each concurrent call, and for each set of roots. Default: `"auto"`.
    */
   readonly isolation?: 'auto' | 'shared' | 'client' | undefined;
   /** Whether the server's readOnlyHint decides about replay and caching. Default: `false`. */

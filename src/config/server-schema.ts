@@ -100,7 +100,7 @@ const common = {
     .enum(['auto', 'shared', 'client'])
     .default('auto')
     .describe(
-      '`shared`: one connection for all clients. `client`: one for each client. `auto`: shared until the server first sends a request to a client, then one for each; that is remembered.',
+      '`shared`: one connection for all clients; the roots of the first one are used for all. `client`: one for each client. `auto`: shared until the server first sends a request to a client, then one for each; that is remembered. A modern client (2026-07-28) has up to eight: one for each concurrent call, and for each set of roots.',
     ),
   trusted: z
     .boolean()

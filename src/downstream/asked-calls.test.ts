@@ -117,7 +117,7 @@ describe('a modern client that is asked in its call', () => {
     ['before it is sent', rooted],
     ['in the call', inCalls],
   ] as const)(
-    'and answers what cannot be read: no defect of ours, %s #contained',
+    'and answers what cannot be read: no defect of ours, %s #one-bad-neighbour',
     async (_when, script) => {
       const world = newPrograms(script);
       if (script === rooted) await world.withRoots('file:///one')('s__a');
@@ -139,6 +139,76 @@ describe('a modern client that is asked in its call', () => {
       expect(world.events.filter(({ kind }) => kind === 'defect')).toEqual([]);
     },
   );
+});
+
+describe('a modern call with a key', () => {
+  it.each([
+    ['before it is sent', rooted],
+    ['in the call', inCalls],
+  ] as const)(
+    'is asked again if its client has lost the question: %s #idempotency-key',
+    async (_when, script) => {
+      const world = newPrograms(script);
+      if (script === rooted) await world.withRoots('file:///one')('s__a');
+      const peer = world.modern({ roots: {} });
+      const key = { 'holdfast/idempotencyKey': 'k' };
+      const params = { name: 's__a', arguments: { x: 1 } };
+      const asked = peer.request('tools/call', params, key);
+      await seconds(3, world.clock);
+      expect(asked.result['resultType']).toBe('input_required');
+      const again = peer.request('tools/call', params, key);
+      await seconds(1, world.clock);
+      const { inputRequests, requestState } = again.result as AskedFor;
+      const [question = ''] = Object.keys(inputRequests);
+      const inputResponses = { [question]: { roots: [{ uri: 'file:///two' }] } };
+      const last = peer.request('tools/call', { ...params, inputResponses, requestState }, key);
+      await seconds(3, world.clock);
+      expect(JSON.stringify(last.result)).toContain('file:///two');
+      const sent = world.servers.s.heard('tools/call');
+      expect(sent.filter(({ text: line }) => line.includes('"x":1'))).toHaveLength(1);
+    },
+  );
+});
+
+describe('a server that was started before its client was there', () => {
+  const onlyAtStart: Script = {
+    ...rooted,
+    on: { ...rooted.on, 'notifications/roots/list_changed': () => undefined },
+  };
+
+  it.each(['modern', 'legacy'] as const)(
+    'and asks only at its start is started again, once, for a %s client #roots',
+    async (era) => {
+      const world = newPrograms(onlyAtStart);
+      world.modern({ roots: {} }).request('tools/list');
+      await seconds(3, world.clock);
+      expect(world.servers.s.children).toHaveLength(1);
+      const legacy = world.legacy({ roots: {} });
+      for (const time of [1, 2, 3]) {
+        const call = legacyCall(time);
+        expect(await call).toContain('file:///one');
+      }
+      expect(world.children()).toHaveLength(1);
+
+      async function legacyCall(time: number): Promise<string> {
+        if (era === 'modern') return (await world.withRoots('file:///one')('s__a', { time })).said;
+        const call = legacy.request('tools/call', { name: 's__a', arguments: { time } });
+        await seconds(6, world.clock, rootsOf(legacy, 'file:///one', call));
+        return JSON.stringify(call.result);
+      }
+    },
+  );
+
+  it('and asks only when roots change is notified at the first call #roots', async () => {
+    const onlyOnChange: Script = {
+      ...rooted,
+      on: { ...rooted.on, 'notifications/initialized': () => undefined },
+    };
+    const world = newPrograms(onlyOnChange);
+    world.host.find('s').facts.learn({ asksRoots: true, keepsRoots: true });
+    await world.withRoots('file:///one')('s__a');
+    expect((await world.withRoots('file:///one')('s__a', { x: 1 })).said).toContain('file:///one');
+  });
 });
 
 describe('modern calls that nobody answers for', () => {

@@ -249,7 +249,7 @@ describe('a server that asks for roots only inside calls', () => {
     const { legacy, clock, host } = newGateway({ s: asks });
     legacy({ roots: {} }).request('tools/call', { name: 's__a' });
     await clock.advanceAsync(10_000);
-    expect(host.find('s').facts.now.asksAtStart).toBe(true);
+    expect(host.find('s').facts.now.asksAtStart).toBe(false);
     await host.stop('s');
     legacy({ roots: {} }).request('tools/call', { name: 's__a' });
     await clock.advanceAsync(10_000);

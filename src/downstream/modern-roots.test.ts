@@ -154,6 +154,27 @@ describe('a modern program', () => {
   });
 });
 
+describe('a server that asks in its first call only, and does not say that it keeps the answer', () => {
+  it('is found out by the first call in which it does not ask #own-roots', async () => {
+    const caches: Script = {
+      tools: [tool('a')],
+      on: {
+        'tools/call': (heard, child) =>
+          rootsTold(child) === 'none'
+            ? asksFirst(1, heard, child, () => text(rootsTold(child)))
+            : text(rootsTold(child)),
+      },
+    };
+    const world = newPrograms(caches);
+    for (let time = 0; time < 4; time += 1) {
+      for (const uri of ['file:///one', 'file:///other']) {
+        const { said } = await world.withRoots(uri)('s__a', { time });
+        if (time > 0) expect(said).toContain(uri);
+      }
+    }
+  });
+});
+
 describe('many modern programs with one token', () => {
   it('have a bounded number of connections, and each its own roots #own-roots', async () => {
     const world = newPrograms(rooted);
@@ -166,8 +187,16 @@ describe('many modern programs with one token', () => {
     }
   });
 
-  it('that are all at work leave none for another, which is told so #own-roots', async () => {
-    const slow: Script = { ...rooted, on: { ...rooted.on, 'tools/call': () => undefined } };
+  it('that are all at work: another waits until one has ended #own-roots', async () => {
+    const open: (() => void)[] = [];
+    const slow: Script = {
+      ...rooted,
+      on: {
+        ...rooted.on,
+        'tools/call': (heard, child) =>
+          void open.push(() => child.answer(heard, text(rootsTold(child)))),
+      },
+    };
     const world = newPrograms(slow, { config: { s: { concurrency: 20 } } });
     world.host.find('s').facts.learn({ asksRoots: true, asksAtStart: true, modern: false });
     const busy = Array.from({ length: 8 }, (_, at) =>
@@ -175,9 +204,39 @@ describe('many modern programs with one token', () => {
     );
     await seconds(1, world.clock);
     expect(world.servers.s.heard('tools/call')).toHaveLength(8);
-    const { said } = await world.withRoots('file:///more')('s__a');
-    expect(said).toMatch(/overloaded.*other roots/s);
-    world.clock.advance(120_000);
+    const more = world.withRoots('file:///more')('s__a');
+    await seconds(5, world.clock);
+    expect(open).toHaveLength(8);
+    open.shift()?.();
+    await busy[0];
+    for (let turn = 0; turn < 50 && open.length < 8; turn += 1) await seconds(0.1, world.clock);
+    for (const answer of open.splice(0)) answer();
+    expect((await more).said).toContain('file:///more');
+    await Promise.all(busy);
+    expect(world.children().length).toBeLessThanOrEqual(8);
+  });
+
+  it('that are at work for longer than a call may wait: another is told so #own-roots', async () => {
+    const slow: Script = {
+      ...rooted,
+      on: {
+        ...rooted.on,
+        'tools/call': () => undefined,
+      },
+    };
+    const config = {
+      s: { concurrency: 20, callTimeoutMs: 3_000, tools: { a: { timeoutMs: 90_000 } } },
+    };
+    const world = newPrograms(slow, { config });
+    world.host.find('s').facts.learn({ asksRoots: true, asksAtStart: true, modern: false });
+    const busy = Array.from({ length: 8 }, (_, at) =>
+      world.withRoots(`file:///p${at}/`)('s__a', { at }).catch(String),
+    );
+    await seconds(2, world.clock);
+    expect((await world.withRoots('file:///more')('s__a')).said).toMatch(
+      /overloaded.*other roots/s,
+    );
+    await seconds(100, world.clock);
     await Promise.all(busy);
   });
 });

@@ -124,6 +124,11 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   async reload(): Promise<void> {
     this.#forgive();
     this.#emit({ kind: 'reloaded', server: this.#parts.server });
+    await this.renew();
+  }
+
+  /** Stops the process, and starts another if the server is in use. */
+  async renew(): Promise<void> {
     await this.#life.end('reload');
     if (this.leases.isWanted) this.#life.want();
   }

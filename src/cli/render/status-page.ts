@@ -39,7 +39,7 @@ const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
 
 /** A command can read the config and the event log, but not the state of another process. */
 const limits =
-  'This does not include the live states of a running gateway: its tool holdfast__health_snapshot shows them.';
+  'This does not include the live states of a running gateway: its tool holdfast__health_snapshot shows them, called with {"detail":"full"}.';
 
 export function limitsNote(style: Style, { columns }: Size): string[] {
   return ['', ...wrappedTo(columns, limits).map((text) => style('dim', text))];

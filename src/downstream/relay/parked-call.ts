@@ -9,9 +9,11 @@ import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { faultFrom } from '../../kernel/fault.ts';
 import { canonicalText } from '../../wire/canonical.ts';
+import { valueOf as parsed } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
+import type { Message } from '../../wire/scan.ts';
 import { memberKey } from '../../wire/span.ts';
 import { oneLine, splice } from '../../wire/splice.ts';
 import type { Incoming } from '../incoming.ts';
@@ -59,6 +61,8 @@ export interface ParkedCallEdges {
 export class ParkedCall {
   readonly id = randomBytes(16).toString('base64url');
   readonly fingerprint: string;
+  /** Its idempotency key, if it has one. */
+  readonly key: unknown;
   readonly #caller: Incoming;
   readonly #clock: Clock;
   readonly #seal: Seal;
@@ -84,6 +88,7 @@ export class ParkedCall {
     this.#caught = edges.caught;
     this.#forget = forget;
     this.fingerprint = requestFingerprint(caller);
+    this.key = idempotencyKeyOf(caller.message);
     this.#wait(caller, 0);
   }
 
@@ -162,6 +167,17 @@ export class ParkedCall {
       if (this.#asked.length > 0) this.#present();
     }
     this.#wait(incoming, number);
+  }
+
+  get principal(): string {
+    return this.#caller.principal.id;
+  }
+
+  /** Gives the same questions to another request for the same call. False if there are none. */
+  askAgain(incoming: Incoming): boolean {
+    if (this.#shown.length === 0) return false;
+    this.#inputRequired(this.#shown, this.#rounds.length - 1)(incoming);
+    return true;
   }
 
   /** Undefined if an answer is missing. */
@@ -256,6 +272,12 @@ function asEmbedded(params: Buffer): Buffer {
   if (!object) return Buffer.from('{}');
   const edits = memberEdits(object, { _meta: null, task: null, elicitationId: null });
   return oneLine(splice(params, edits));
+}
+
+/** Any value: the pipeline refuses an invalid key. */
+export function idempotencyKeyOf({ bytes, meta }: Message): unknown {
+  const span = meta?.find('holdfast/idempotencyKey');
+  return span && parsed(bytes, span);
 }
 
 /** What makes a follow-up the same request. */

@@ -8,7 +8,7 @@ import type { ClientAnswer, Question } from '../../host/connections/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import type { Incoming } from '../incoming.ts';
-import { type Deliver, ParkedCall, type ParkedState } from './parked-call.ts';
+import { type Deliver, ParkedCall, type ParkedState, requestFingerprint } from './parked-call.ts';
 import type { Seal } from './seal.ts';
 
 /** Outcomes that are kept for clients that ask again; beyond, the oldest are not. */
@@ -76,6 +76,19 @@ export class Parking {
       });
     } else call.resume(incoming, state.round);
     return true;
+  }
+
+  /**
+   * A client that has lost the question sends the call again, with the same key and without a state:
+   * it is asked the same again. Whether that is the case; then the request is handled.
+   */
+  askAgain(incoming: Incoming, key: unknown): boolean {
+    if (typeof key !== 'string') return false;
+    for (const call of this.#byId.values()) {
+      if (call.key !== key || call.principal !== incoming.principal.id) continue;
+      if (call.fingerprint === requestFingerprint(incoming) && call.askAgain(incoming)) return true;
+    }
+    return false;
   }
 
   close(): void {

@@ -14,7 +14,7 @@ import type { BegunTask } from '../../host/tasks/begun-task.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
-import { valueOf as parsed, textOf } from '../../wire/decode.ts';
+import { textOf } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
 import type { Edit } from '../../wire/splice.ts';
@@ -32,7 +32,7 @@ import {
 import { hasForeignOutput } from '../view/legacy-definitions.ts';
 import { addressRequests } from './elicitation.ts';
 import { askRound, isLegacyRound } from './legacy-input-rounds.ts';
-import { requestFingerprint } from './parked-call.ts';
+import { idempotencyKeyOf, requestFingerprint } from './parked-call.ts';
 import type { Parking } from './parking.ts';
 import { relayedParams } from './relayed-params.ts';
 import { asksForInput, changedResult, resultFor } from './results.ts';
@@ -103,6 +103,10 @@ export class Relay {
   #begin(incoming: Incoming, to: Destination): void {
     const follow = this.#followUp(incoming, to);
     if (follow === 'taken') return to.settled?.();
+    const { parking } = this.#parts;
+    if (follow === undefined && parking.askAgain(incoming, idempotencyKeyOf(incoming.message))) {
+      return to.settled?.();
+    }
     if (!incoming.isLate) return this.#carry(incoming, to, follow, 0);
     const fault = drainingFault(to.server);
     to.settled?.();
@@ -287,10 +291,4 @@ function operationFor(
   const params = relayedParams(message, changes, to.edits);
   const isFollowUp = followUp !== undefined || asksForTask(incoming);
   return { method, kind, name, args, params, isFollowUp };
-}
-
-/** Any value: the pipeline refuses an invalid key. */
-function idempotencyKeyOf({ bytes, meta }: Incoming['message']): unknown {
-  const span = meta?.find('holdfast/idempotencyKey');
-  return span && parsed(bytes, span);
 }

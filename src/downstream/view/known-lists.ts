@@ -282,13 +282,14 @@ export class KnownLists {
    * and the next run have something to show.
    */
   #readForAll(server: Server, caller: Caller): void {
-    if (!server.slots.asks || server.offerings.isSharedKnown) return;
-    const key = `${markOf(server.name, 'tools')} all`;
+    const isKnown = () => server.offerings.isSharedKnown(server.slots.aimOf(caller));
+    if (!server.slots.asks || isKnown()) return;
+    const key = `${markOf(server.name, 'tools')} all ${classOf(caller.capabilities).key}`;
     if (this.#readings.has(key) || !this.#mayStart(server, key, true)) return;
     const read = async () => {
       using _place = await this.#host.places.enter(server, true);
       reading.begunAt = this.#clock.now();
-      const isNeeded = () => this.#isThere(server) && !server.offerings.isSharedKnown;
+      const isNeeded = () => this.#isThere(server) && !isKnown();
       if (!isNeeded()) return;
       const deadlineMs = server.config.startTimeoutMs + listDeadlineMs;
       await readForAll(this.#host, server, caller, deadlineMs);

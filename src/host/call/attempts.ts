@@ -27,7 +27,7 @@ import {
 } from './call-faults.ts';
 import type { Call, CallParts } from './call-parts.ts';
 import { Interruption } from './interruption.ts';
-import { isSafeMethod } from './operation.ts';
+import { isSafeMethod, subjectOf } from './operation.ts';
 import { requestOptions, requestParams } from './outgoing.ts';
 
 /** How often a call may change its connection. From the second on it is its client's own, so one move is usual. */
@@ -74,7 +74,7 @@ export class Attempts implements DeadlineListener {
         const connection =
           this.#bound() ?? this.#slot.supervisor.connection ?? (await this.#connection());
         const offered = this.#offered() ?? (await this.#unlisted(connection));
-        const { caller } = this.#call.request;
+        const { caller, operation } = this.#call.request;
         const preparing =
           caller && this.#server.questions.preparing(this.#slot, connection, caller);
         if (preparing) {
@@ -90,6 +90,7 @@ export class Attempts implements DeadlineListener {
         this.#call.offered = offered;
         try {
           const message = await this.#dispatch(connection, offered);
+          if (caller) this.#server.questions.answered(connection, caller, subjectOf(operation));
           if (message.kind === 'error') throw rpcFault(connection, message);
           const task = this.#unwantedTask(connection, message);
           return task ? await this.#finished(connection, offered, task) : message;
@@ -290,7 +291,7 @@ export class Attempts implements DeadlineListener {
     this.#parts.observers.stage(this.#call, 'dispatched');
     const isFirst = this.#slot.use(connection, caller, this.#deadline);
     if (this.#slot.owner !== null) this.#server.part(this.#slot, connection);
-    if (caller) this.#server.questions.calling(connection, caller, isFirst);
+    if (caller) this.#server.questions.calling(this.#slot, connection, caller, isFirst);
     const exchange = connection.request(
       operation.method,
       requestParams(connection, request, offered),

@@ -138,3 +138,9 @@ export function unknownOutcome(
     cause,
   );
 }
+
+/** All connections of its client are in use, and stay so. */
+export function noSlotFault(server: string): Fault {
+  const detail = `all connections to ${server} of this client are in use for calls with other roots; try again later`;
+  return new Fault('overloaded', detail, { server });
+}

@@ -10,6 +10,7 @@ import type { AccessRequest } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
 import { booleanOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
+import type { Caller } from '../connections/caller.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
 import type { Server } from '../servers/server.ts';
 import { type Answer, answerIn, answerOf, resultBytes } from './answer.ts';
@@ -20,6 +21,7 @@ import {
   lostTaskFault,
   namedFault,
   noResultFault,
+  noSlotFault,
   overAllAttempts,
   unknownTool,
 } from './call-faults.ts';
@@ -131,7 +133,10 @@ async function carry(
     await (moved ? moved.whileAsked(found) : found);
     if (waiting?.aborted) throw moved?.interruptedBy ?? cancelledFault(server.name);
   }
-  const slot = call.request.slot ?? server.slots.for(caller);
+  const slot =
+    call.request.slot ??
+    server.slots.forCall(caller) ??
+    (await nextSlot(parts, server, caller, waiting));
   const { breaker, leases } = slot.supervisor;
   const pass = slot.supervisor.gate();
   const isWait = isWaiting(operation.method);
@@ -168,6 +173,7 @@ async function carry(
     }
   } finally {
     slot.leave(caller);
+    server.slots.left();
     if (isInside) {
       leases.release();
       if (!isWait) admission.leave();
@@ -176,6 +182,31 @@ async function carry(
     }
   }
   return await carryMoved(parts, server, call, signal, cacheable, attempts);
+}
+
+/** All connections of its client are in use for calls with other roots: it waits until one has ended. */
+async function nextSlot(
+  { clock }: CallParts,
+  server: Server,
+  caller: Caller | undefined,
+  signal: Signal | undefined,
+): Promise<ConnectionSlot> {
+  const { slots, name, config } = server;
+  const giveUp = new CancelSignal();
+  const leave = () => giveUp.abort();
+  using _timer = clock.after(config.callTimeoutMs, leave);
+  signal?.addEventListener('abort', leave);
+  try {
+    for (;;) {
+      await slots.room(giveUp);
+      if (signal?.aborted) throw cancelledFault(name);
+      const slot = slots.forCall(caller);
+      if (slot) return slot;
+      if (giveUp.aborted) throw noSlotFault(name);
+    }
+  } finally {
+    signal?.removeEventListener('abort', leave);
+  }
 }
 
 /**

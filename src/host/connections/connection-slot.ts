@@ -45,6 +45,8 @@ export class ConnectionSlot {
    */
   readonly #callers: Caller[] = [];
   readonly #deadlines: (CallDeadline | undefined)[] = [];
+  /** The connection that each was sent on last. */
+  readonly #sentOn: (Connection | undefined)[] = [];
   /** Called when it is reserved; of calls that wait here, until they do not. */
   readonly #listeners = new Set<() => void>();
   #owner: string | null;
@@ -93,6 +95,7 @@ export class ConnectionSlot {
     if (caller === undefined) return;
     this.#callers.push(caller);
     this.#deadlines.push(undefined);
+    this.#sentOn.push(undefined);
   }
 
   /** A call is about to use the connection. True if its client is the first to do so. */
@@ -108,7 +111,9 @@ export class ConnectionSlot {
       this.#hasManyPrincipals = true;
       return false;
     }
-    this.#deadlines[this.#callers.indexOf(caller)] = deadline;
+    const place = this.#callers.indexOf(caller);
+    this.#deadlines[place] = deadline;
+    this.#sentOn[place] = connection;
     this.#principal ??= caller.principal.id;
     if (this.#principal !== caller.principal.id) this.#hasManyPrincipals = true;
     const isFirst = this.#client === undefined;
@@ -123,6 +128,7 @@ export class ConnectionSlot {
     if (place < 0) return;
     removeAt(this.#callers, place);
     removeAt(this.#deadlines, place);
+    removeAt(this.#sentOn, place);
   }
 
   /**
@@ -136,9 +142,9 @@ export class ConnectionSlot {
     return this.inFlight === 0 && (connection === undefined || this.isUnused(connection));
   }
 
-  /** How many calls of clients are at the server, or may be. */
-  get sent(): number {
-    return this.#deadlines.filter((deadline) => deadline !== undefined).length;
+  /** The running calls of clients that were sent on this connection. */
+  sentOn(connection: Connection | undefined): readonly Caller[] {
+    return this.#callers.filter((_caller, place) => this.#sentOn[place] === connection);
   }
 
   /** How many calls of clients are running. */

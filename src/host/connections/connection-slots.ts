@@ -6,12 +6,14 @@
 // for all, or one for each client.
 
 import type { ServerConfig } from '../../config/schema.ts';
+import type { Signal } from '../../kernel/cancel-signal.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import type { Caller, CallRoots, Client } from './caller.ts';
-import { bareClass, type ClientClass, classOf, everyClass } from './client-class.ts';
+import { bareClass, type ClientClass, classOf, everyClass, hasRoots } from './client-class.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 import { OwnSlots } from './own-slots.ts';
 import { PinnedSlot } from './pinned-slot.ts';
@@ -84,8 +86,34 @@ export class ConnectionSlots {
     return false;
   }
 
-  /** Where this call goes. */
+  /** Where this goes. Several calls may share a connection if there are too many. */
   for(caller: Watcher | undefined): ConnectionSlot {
+    return this.#for(caller, false) ?? this.current;
+  }
+
+  /** Where this call goes; undefined if it has to wait for a place: see `room`. */
+  forCall(caller: Caller | undefined): ConnectionSlot | undefined {
+    return this.#for(caller, true);
+  }
+
+  /** Resolves when there may be a place, or this signal is raised. */
+  async room(signal: Signal | undefined): Promise<void> {
+    let resolve = ignored;
+    const change = new Promise<void>((done) => {
+      resolve = done;
+    });
+    using _listening = this.onChange(resolve);
+    signal?.addEventListener('abort', resolve);
+    await change;
+    signal?.removeEventListener('abort', resolve);
+  }
+
+  /** A call has left its slot. */
+  left(): void {
+    if (this.#listeners.size > 0) this.#tellChange();
+  }
+
+  #for(caller: Watcher | undefined, isCall: boolean): ConnectionSlot | undefined {
     if (this.#ended) throw this.#ended;
     if (caller === undefined)
       return !this.#own.isEmpty || this.#asks ? this.#forNobody() : this.current;
@@ -97,11 +125,23 @@ export class ConnectionSlots {
     const { roots } = caller;
     const isApart = this.#isApart(era) || (era === 'legacy' && hasAny(roots));
     const slot = isApart
-      ? this.#own.for(client, { era, clients: classOf(caller.capabilities) }, roots)
+      ? this.#ownFor(caller, era, isCall)
       : this.#shared.chosen(era, caller.capabilities);
+    if (slot === undefined) return undefined;
     if (!client.isAskedInCalls) slot.wished = 'legacy';
     this.#current = slot;
     return slot;
+  }
+
+  #ownFor(
+    { client, capabilities, roots }: Watcher,
+    era: Era,
+    isCall: boolean,
+  ): ConnectionSlot | undefined {
+    const clients = classOf(capabilities);
+    const isAsked = this.#parts.facts().asksRoots === true && hasRoots(clients);
+    const isAlone = isCall && (roots !== undefined || isAsked) && era === 'legacy';
+    return this.#own.for(client, { era, clients }, { roots, isAlone });
   }
 
   /** The roots of the first client are those of all. */
@@ -358,6 +398,7 @@ export class ConnectionSlots {
   /** Permanently, after the running calls: later callers are refused with this fault. */
   async retireAll(refusal: Fault): Promise<void> {
     this.#ended = refusal;
+    this.#tellChange();
     this.#watches.forgetAll();
     await Promise.all(
       [...this.all(), ...this.#own.leaving].map((slot) => slot.supervisor.retire()),
@@ -367,6 +408,7 @@ export class ConnectionSlots {
   /** Permanently: later callers are refused. */
   async endAll(): Promise<void> {
     this.#ended ??= endedFault();
+    this.#tellChange();
     await Promise.all([...this.all(), ...this.#own.leaving].map((slot) => slot.supervisor.end()));
   }
 

@@ -4,7 +4,6 @@
 // serves calls with the same roots only. A shared connection that only one client has used can become
 // reserved for it, and counts among that client's then.
 
-import { Fault } from '../../kernel/fault.ts';
 import type { CallRoots, Client } from './caller.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 import type { SharedSlots } from './shared-slots.ts';
@@ -17,6 +16,14 @@ export interface OwnSlotsParts {
   readonly make: (owner: string, aim: Aim) => ConnectionSlot;
   /** Reserves a shared connection for this client that was made for such clients and that nobody has used. */
   readonly adopt: (owner: string, aim: Aim) => ConnectionSlot | undefined;
+}
+
+/** What a call needs. */
+export interface Wish {
+  /** Its roots, if its client was asked for them. */
+  readonly roots: CallRoots | undefined;
+  /** Whether it must not share a connection with calls that may have other roots. */
+  readonly isAlone: boolean;
 }
 
 export class OwnSlots {
@@ -51,49 +58,47 @@ export class OwnSlots {
     return adopted.length === 0 ? own : [...adopted, ...own];
   }
 
-  /** Where the next call of this client goes; `roots` are those of the call, if it was asked. */
-  for(client: Client, aim: Aim, roots?: CallRoots): ConnectionSlot {
+  /** Where the next call of this client goes; undefined if it has to wait until there is a place. */
+  for(client: Client, aim: Aim, wish: Wish): ConnectionSlot | undefined {
+    const { roots } = wish;
     const { key, isAskedInCalls } = client;
     const all = this.of(key);
     if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
-    const slot = this.#free(all, key, aim, roots);
-    if (roots && roots.key !== '' && aim.era === 'legacy') slot.roots = roots;
+    // The calls of one principal may come from programs with different capabilities and roots.
+    const slots = all.filter((slot) => this.#serves(slot, aim) && slot.suits(roots));
+    const slot = this.#free(slots, all, aim, key, roots) ?? this.#shared(slots, all, aim, wish);
+    if (slot && roots && roots.key !== '' && aim.era === 'legacy') slot.roots = roots;
     return slot;
   }
 
   #free(
+    slots: readonly ConnectionSlot[],
     all: readonly ConnectionSlot[],
-    key: string,
     aim: Aim,
+    key: string,
     roots: CallRoots | undefined,
-  ): ConnectionSlot {
-    // The calls of one principal may come from programs with different capabilities and roots.
-    const slots = all.filter((slot) => this.#serves(slot, aim) && slot.suits(roots));
+  ): ConnectionSlot | undefined {
     const [first] = slots;
     if (aim.era === 'modern' && first) return first;
     const free = slots.find((slot) => slot.inFlight === 0);
     if (free) return free;
     const unused = all.find((slot) => slot.isFree);
     if (unused) return reassigned(unused, aim);
-    if (all.length < maxPerClient) {
-      const adopted = roots && roots.key !== '' ? this.#parts.adopt(key, aim) : undefined;
-      return adopted ?? this.#add(key, aim);
-    }
-    return first ?? (roots ? this.#replaced(all, aim) : all[0]) ?? this.#add(key, aim);
+    if (all.length >= maxPerClient) return undefined;
+    const adopted = roots && roots.key !== '' ? this.#parts.adopt(key, aim) : undefined;
+    return adopted ?? this.#add(key, aim);
   }
 
-  /** All have other roots: one that is idle is closed, and is started again for this call. */
-  #replaced(all: readonly ConnectionSlot[], aim: Aim): ConnectionSlot {
-    const idle = all.filter(
-      ({ inFlight, supervisor }) => inFlight === 0 && !supervisor.leases.isWanted,
-    );
-    const [oldest] = idle.toSorted((a, b) => idleSince(a) - idleSince(b));
-    if (oldest) {
-      oldest.supervisor.evict();
-      return reassigned(oldest, aim);
-    }
-    const detail = `${maxPerClient} connections of this client are in use for calls with other roots; try again later`;
-    throw new Fault('overloaded', detail);
+  /** All are in use. Where roots matter, only calls that are known to have the same may share one. */
+  #shared(
+    slots: readonly ConnectionSlot[],
+    all: readonly ConnectionSlot[],
+    aim: Aim,
+    { roots: own, isAlone }: Wish,
+  ): ConnectionSlot | undefined {
+    if (!isAlone) return slots[0] ?? all[0];
+    const same = own && slots.find(({ roots }) => roots !== undefined);
+    return same ?? replaced(all, aim);
   }
 
   /** One that knows something of its client, such as roots, serves only programs that can be asked for the same. */
@@ -154,4 +159,15 @@ function reassigned(slot: ConnectionSlot, aim: Aim): ConnectionSlot {
   slot.aim = aim;
   slot.roots = undefined;
   return slot;
+}
+
+/** All are for other calls: one that is idle is closed, and is started again for this call. */
+function replaced(all: readonly ConnectionSlot[], aim: Aim): ConnectionSlot | undefined {
+  const idle = all.filter(
+    ({ inFlight, supervisor }) => inFlight === 0 && !supervisor.leases.isWanted,
+  );
+  const [oldest] = idle.toSorted((a, b) => idleSince(a) - idleSince(b));
+  if (oldest === undefined) return undefined;
+  oldest.supervisor.evict();
+  return reassigned(oldest, aim);
 }

@@ -75,6 +75,7 @@ function newQuestions({ hasClients = true } = {}) {
     hasClients,
     asked: () => {},
     beforeRoots: () => undefined,
+    isListing: () => false,
     told: () => {},
     roots: new RootsAtStart(() => facts, clock),
     foundAsking: () => {
@@ -96,7 +97,7 @@ function newQuestions({ hasClients = true } = {}) {
     const isFirst = slot.use(on, caller, deadline);
     if (caller) {
       void questions.preparing(slot, on, caller);
-      questions.calling(on, caller, isFirst);
+      questions.calling(slot, on, caller, isFirst);
     }
     deadline.begin();
   };

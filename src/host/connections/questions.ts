@@ -24,13 +24,16 @@ import type { ConnectionSlot } from './connection-slot.ts';
 import type { ConnectionSlots } from './connection-slots.ts';
 import { LogLevels } from './log-levels.ts';
 import { OpenQuestions, type QuestionOwner } from './open-questions.ts';
-import type { RootsAtStart } from './roots-at-start.ts';
+import type { AskedWhile, RootsAtStart } from './roots-at-start.ts';
 
 /**
  * How long a client may take to answer `roots/list` before the connection is reserved for it: others
  * do not wait for it.
  */
 const reserveMs = 500;
+
+/** Of how many tools, on one connection, it is remembered that they ask for roots. */
+const maxSubjects = 64;
 
 export interface QuestionsParts {
   readonly server: string;
@@ -42,6 +45,8 @@ export interface QuestionsParts {
    * The server has sent a request to a client: the capabilities of classes make a difference to it.
    */
   readonly asked: () => void;
+  /** Whether the server is being asked for its lists there. */
+  readonly isListing: (connection: Connection) => boolean;
   /** What a client's roots have to wait for before they are sent; undefined if there is nothing. */
   readonly beforeRoots: (slot: ConnectionSlot) => Promise<void> | undefined;
   /** It was sent a client's roots: its earlier answers may be different now. */
@@ -62,8 +67,12 @@ export class Questions {
   readonly #parts: QuestionsParts;
   readonly #open: OpenQuestions;
   readonly #levels = new LogLevels();
-  /** The roots that each connection was sent last, as a digest. */
+  /** The roots that each connection was sent last, as a digest; gone with the connection. */
   readonly #sentRoots = new WeakMap<Connection, string>();
+  /** The calls in which a client was asked for roots; each ends with its call. */
+  readonly #askedIn = new WeakSet<Caller>();
+  /** What was called when a client was asked for roots, on each connection; at most `maxSubjects`. */
+  readonly #askingSubjects = new WeakMap<Connection, Set<string>>();
 
   constructor(parts: QuestionsParts) {
     this.#parts = parts;
@@ -71,11 +80,12 @@ export class Questions {
   }
 
   /** A call is about to be sent: a legacy server has to know that the client is there. */
-  calling(connection: Connection, caller: Caller, isFirst: boolean): void {
+  calling(slot: ConnectionSlot, connection: Connection, caller: Caller, isFirst: boolean): void {
     if (connection.era !== 'legacy') return;
     // Roots that it has were not there before.
     const { client } = caller;
-    if (!isFirst || client.isAskedInCalls || !client.hasRoots(caller)) return;
+    const hasRoots = client.findRoots ? slot.roots !== undefined : client.hasRoots(caller);
+    if (!isFirst || !hasRoots) return;
     connection.notify('notifications/roots/list_changed', { members: '' });
   }
 
@@ -142,10 +152,29 @@ export class Questions {
     const owner = this.#rootsOwner(slot, likely, from);
     if (owner?.client.findRoots) return this.#rootsAskedInCall(slot, message, about, owner, from);
     const hasOwnerRoots = owner?.client.hasRoots(owner.caller) ?? false;
-    roots.asked(from, hasOwnerRoots, slot.sent > 0);
+    roots.asked(from, hasOwnerRoots, this.#doing(slot, from));
     if (!owner && likely?.client.hasRoots(likely.caller)) this.#foundAsking();
     if (!owner || !hasOwnerRoots) return this.#answerNoRoots(message, from);
     this.#forwardRoots(slot, message, about, owner, from, (question) => owner.client.ask(question));
+  }
+
+  #doing(slot: ConnectionSlot, from: Connection): AskedWhile {
+    return { isInCall: slot.sentOn(from).length > 0, isListing: this.#parts.isListing(from) };
+  }
+
+  /**
+   * A call has been answered; `subject` says what it was. A server that asked in one such call, and not in
+   * a later one, uses the roots of the first.
+   */
+  answered(connection: Connection, caller: Caller, subject: string): void {
+    if (caller.client.findRoots === undefined || connection.era !== 'legacy') return;
+    const asking = this.#askingSubjects.get(connection);
+    if (this.#askedIn.has(caller)) {
+      const subjects = asking ?? new Set();
+      if (subjects.size < maxSubjects) this.#askingSubjects.set(connection, subjects.add(subject));
+    } else if (asking?.has(subject) && caller.client.hasRoots(caller)) {
+      this.#parts.roots.notAskedAgain();
+    }
   }
 
   #answerNoRoots(message: Message, from: Connection): void {
@@ -204,18 +233,20 @@ export class Questions {
     const caller = isIts(exact) ? exact : slot.onlyCallerThat(isIts);
     const isAsked = caller !== undefined && client.hasRoots(caller);
     const { roots: former } = slot;
-    roots.asked(from, former !== undefined || isAsked, slot.sent > 0);
+    roots.asked(from, former !== undefined || isAsked, this.#doing(slot, from));
     const forward = (ask: () => Promise<ClientAnswer>) =>
       this.#forwardRoots(slot, message, about, { client, caller }, from, ask);
     if (isAsked) {
+      this.#askedIn.add(caller);
       return forward(async () => {
         await findRoots(caller, server);
         return caller.roots?.answer ?? noRoots;
       });
     }
-    if (former) return forward(() => Promise.resolve(former.answer));
+    const isForAll = slot.sentOn(from).every((one) => one.roots?.key === former?.key);
+    if (former && isForAll) return forward(() => Promise.resolve(former.answer));
     // Which of its calls is meant is not known: from now on each has a connection of its own.
-    if (slot.sent > 1) this.#foundAsking();
+    if (slot.sentOn(from).length > 1) this.#foundAsking();
     this.#answerNoRoots(message, from);
   }
 
@@ -250,7 +281,7 @@ export class Questions {
       ? slots.keepFor(slot, from, client)
       : slot.onlyClientOf(from)?.key === client.key;
     // Another call of the same client may be there, and have other roots.
-    const isOther = known && slot.roots?.key !== known.key && slot.sent > 1;
+    const isOther = known && slot.roots?.key !== known.key && slot.sentOn(from).length > 1;
     if (isOther) this.#foundAsking();
     if (!isAlone || isOther) return noRoots;
     if (!hasRoots) return answer;

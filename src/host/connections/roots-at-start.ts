@@ -22,6 +22,14 @@ const settleMs = 100;
 /** On a busy machine it takes longer: the server must answer a ping after that, for which it has this time. */
 const pingMs = 1_000;
 
+/** What the server is doing when it asks. */
+export interface AskedWhile {
+  /** It has a call, and may ask because of it. */
+  readonly isInCall: boolean;
+  /** It has been asked for its lists, and may ask because of them. */
+  readonly isListing: boolean;
+}
+
 /** One wait for a question and its answer. */
 interface Turn {
   readonly over: Promise<void>;
@@ -46,15 +54,20 @@ export class RootsAtStart {
     this.#clock = clock;
   }
 
-  /** A connection was made; its server may ask now. */
-  connected(slot: ConnectionSlot, connection: Connection): void {
+  /** A connection was made; its server may ask now. `isListing`: it is asked for its lists, too. */
+  connected(slot: ConnectionSlot, connection: Connection, isListing: boolean): void {
     this.#made.add(connection);
     if (connection.era !== 'legacy' || connection.isLost || !hasRoots(slot.aim.clients)) return;
     this.#madeAt.set(connection, this.#clock.now());
     const { asksAtStart } = this.#facts().now;
     // No client is there yet that could answer, or none will be asked.
     if (asksAtStart === false || !slot.onlyClientWaitingFor(connection)) return;
-    const learnNot = () => this.#facts().learn({ asksAtStart: false });
+    const isOnlyForLists = asksAtStart === true && !isListing;
+    const learnNot = () =>
+      this.#facts().learn({
+        asksAtStart: false,
+        ...(isOnlyForLists ? { asksForLists: true } : {}),
+      });
     this.#begin(connection, asksAtStart ? answerMs : findOutMs, learnNot);
   }
 
@@ -63,23 +76,31 @@ export class RootsAtStart {
     const turn = this.#turns.get(connection);
     if (turn) return turn.over;
     const { client } = caller;
-    if (connection.isLost) return undefined;
-    if (client.findRoots && slot.roots && caller.roots === undefined) {
+    if (client.findRoots && slot.roots && caller.roots === undefined && !connection.isLost) {
       return client.hasRoots(caller) ? this.#findWhetherKept(connection) : undefined;
     }
-    const mustTell = this.#facts().now.asksAtStart === true && slot.isUnused(connection);
+    const { asksAtStart, hearsRootsChange } = this.#facts().now;
+    const mustTell = asksAtStart === true && slot.isUnused(connection) && !connection.isLost;
     // One that is asked in calls was asked before its call came here.
     const hasRoots = client.findRoots ? slot.roots !== undefined : client.hasRoots(caller);
     if (!mustTell || !hasRoots) return undefined;
+    // It was started before its client was there, and asks only at its start: another process is needed.
+    const renew = () => {
+      this.#facts().learn({ hearsRootsChange: false });
+      slot.supervisor.renew().catch(ignored);
+    };
+    if (hearsRootsChange === false) {
+      renew();
+      return Promise.resolve();
+    }
     slot.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
-    // That it does not ask again says nothing about its behaviour at a start.
-    return this.#begin(connection, answerMs, ignored).over;
+    return this.#begin(connection, answerMs, renew).over;
   }
 
   /**
    * It was told roots in another call of this client, perhaps of another program: one that keeps them
-   * asks again when they change. That is found out once.
+   * usually asks again when they change. That is found out once.
    */
   #findWhetherKept(connection: Connection): Promise<void> | undefined {
     const facts = this.#facts();
@@ -88,21 +109,27 @@ export class RootsAtStart {
     return this.#begin(connection, findOutMs, () => facts.learn({ keepsRoots: false })).over;
   }
 
+  /** It has not asked in a call of a kind in which it had asked before. */
+  notAskedAgain(): void {
+    this.#facts().learn({ keepsRoots: true });
+  }
+
   /**
    * What is asked later, in the middle of calls, has nothing to do with the start. `isForwarded`:
-   * a client is asked; `isInCall`: the server has a call that it may ask for.
+   * a client is asked.
    */
-  asked(connection: Connection, isForwarded: boolean, isInCall: boolean): void {
+  asked(connection: Connection, isForwarded: boolean, { isInCall, isListing }: AskedWhile): void {
     const known = this.#turns.get(connection);
     // It may ask before the connection is made: then the first call waits for that answer, too.
     const isEarly = isForwarded && !this.#made.has(connection) && !connection.isLost;
     const turn = known ?? (isEarly ? this.#begin(connection, answerMs, ignored) : undefined);
     const madeAt = this.#madeAt.get(connection) ?? this.#clock.now();
     const isAtStart = this.#clock.now() - madeAt < answerMs;
+    const isForLists = isListing && this.#facts().now.asksForLists === true;
     this.#facts().learn({
       asksRoots: true,
-      ...((turn || isAtStart) && !isInCall ? { keepsRoots: true } : {}),
-      ...(isEarly || isAtStart ? { asksAtStart: true } : {}),
+      ...(isInCall ? {} : { keepsRoots: true }),
+      ...(isAtStart && !isInCall && !isForLists ? { asksAtStart: true } : {}),
     });
     turn?.asked();
   }

@@ -70,11 +70,11 @@ export class Offerings {
     return this.#catalogues.isBorrowed(aim);
   }
 
-  /** Whether the tools were read for a class of clients, and not for single clients only. */
-  get isSharedKnown(): boolean {
-    return this.#catalogues.shared.some(
-      ({ catalogue }) => catalogue.definitions('tools') !== undefined,
-    );
+  /** Whether the tools were read for this class of clients, and not for single clients of it only. */
+  isSharedKnown({ era, clients }: Aim): boolean {
+    const aim = { era, clients };
+    const { catalogue } = this.#catalogues.nearest(aim);
+    return catalogue.definitions('tools') !== undefined && !this.#catalogues.isBorrowed(aim);
   }
 
   /** All that any class is offered; undefined if the list was never read. */

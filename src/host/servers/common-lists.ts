@@ -45,9 +45,17 @@ export class CommonLists {
     };
   }
 
-  /** What roots wait for before they are sent on this slot's connection; undefined if nothing. */
-  before(slot: ConnectionSlot): Promise<void> | undefined {
+  /**
+   * What roots wait for before they are sent on this slot's connection; undefined if nothing. `late`
+   * is called if nothing was read in that time.
+   */
+  before(slot: ConnectionSlot, late: () => void): Promise<void> | undefined {
     const reading = this.#readings.get(slot);
-    return reading && within(this.#clock, maxWaitMs, reading);
+    return reading && this.#wait(slot, reading, late);
+  }
+
+  async #wait(slot: ConnectionSlot, reading: Promise<void>, late: () => void): Promise<void> {
+    await within(this.#clock, maxWaitMs, reading);
+    if (this.#readings.get(slot) === reading) late();
   }
 }

@@ -36,6 +36,8 @@ export class ConnectionMaker {
   readonly #roots: RootsAtStart;
   readonly #listener: MakerListener;
   readonly #common: CommonLists;
+  /** Those that are being asked for their tools, until they have answered. */
+  readonly #listing = new WeakSet<Connection>();
 
   constructor(server: Server, parts: ServerParts, roots: RootsAtStart, listener: MakerListener) {
     this.#server = server;
@@ -47,8 +49,15 @@ export class ConnectionMaker {
 
   /** What roots wait for before they are sent on this slot's connection; undefined if nothing. */
   beforeRoots(slot: ConnectionSlot): Promise<void> | undefined {
+    const { facts } = this.#server;
     // Lists that are for its client only need not be read before.
-    return slot.aim.owner === undefined ? this.#common.before(slot) : undefined;
+    if (slot.aim.owner !== undefined || facts.now.listsAfterRoots) return undefined;
+    return this.#common.before(slot, () => facts.learn({ listsAfterRoots: true }));
+  }
+
+  /** Whether the server is being asked for its tools on this connection. */
+  isListing(connection: Connection): boolean {
+    return this.#listing.has(connection);
   }
 
   /** Rejects with a Fault, and then leaves nothing open. */
@@ -132,10 +141,10 @@ export class ConnectionMaker {
     const { catalogue } = this.#server.offerings.of(slot.aim);
     slot.catalogue = catalogue;
     this.#server.offerings.greeted(slot.aim, connection.greeting);
-    this.#roots.connected(slot, connection);
-    slot.subscriptions.connected(connection);
     // A reserved connection is to the same server: its common lists need not be read again.
     const isKnown = slot.owner !== null && slot.aim.owner === undefined && catalogue.isFresh;
+    this.#roots.connected(slot, connection, !isKnown);
+    slot.subscriptions.connected(connection);
     if (!signal.aborted && !isKnown) {
       const [tools, others] = this.#readLists(catalogue, connection);
       if (slot.aim.owner === undefined) common.reads(Promise.allSettled([tools, ...others]));
@@ -153,7 +162,9 @@ export class ConnectionMaker {
   ): readonly [tools: Promise<void>, others: readonly Promise<unknown>[]] {
     const kinds = this.#parts.hasClients ? listKinds.filter((kind) => kind !== 'tools') : [];
     const others = kinds.map((kind) => catalogue.lists.load(kind, connection).catch(notNeededNow));
-    return [catalogue.tryLoad(connection), others];
+    this.#listing.add(connection);
+    const tools = catalogue.tryLoad(connection).finally(() => this.#listing.delete(connection));
+    return [tools, others];
   }
 
   #notified(

@@ -16,10 +16,19 @@ export interface Facts extends EraKnowledge {
   readonly classes?: 'alike' | 'differ' | undefined;
   /** Whether it asks for roots when it has been started, before it is called. */
   readonly asksAtStart?: boolean | undefined;
+  /** Whether it asks for roots when it is asked for its lists, and not at a start without; only known if so. */
+  readonly asksForLists?: boolean | undefined;
   /** Whether it has ever asked for roots. */
   readonly asksRoots?: boolean | undefined;
-  /** Whether it asks for roots between calls, and so uses in a call what it was told before. */
+  /**
+   * Whether it uses in a call the roots that it was told before: true if it has asked between calls, or
+   * has not asked again in a later call; false if it did not ask when they changed.
+   */
   readonly keepsRoots?: boolean | undefined;
+  /** Whether it asks again when it is notified that roots have changed; only known if it does not. */
+  readonly hearsRootsChange?: boolean | undefined;
+  /** Whether it lists nothing before it has been told roots; only known if so. */
+  readonly listsAfterRoots?: boolean | undefined;
 }
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
@@ -182,7 +191,16 @@ function withoutEras({ modern: _modern, legacy: _legacy, ...others }: Facts): Fa
   return others;
 }
 
-const flags = ['legacy', 'modern', 'asksAtStart', 'asksRoots', 'keepsRoots'] as const;
+const flags = [
+  'legacy',
+  'modern',
+  'asksAtStart',
+  'asksForLists',
+  'asksRoots',
+  'keepsRoots',
+  'hearsRootsChange',
+  'listsAfterRoots',
+] as const;
 
 const isFlag = (value: unknown) => value === undefined || typeof value === 'boolean';
 

@@ -87,6 +87,7 @@ export class Server {
       hasClients,
       asked: () => this.facts.learn({ classes: 'differ' }),
       beforeRoots: (slot) => this.#maker.beforeRoots(slot),
+      isListing: (connection) => this.#maker.isListing(connection),
       told: (slot, connection) => {
         parts.clientsTold(name);
         this.part(slot, connection);

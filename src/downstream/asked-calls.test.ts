@@ -58,6 +58,27 @@ describe('modern calls at the same time, to a server that asks in each', () => {
     }
   });
 
+  it('of legacy clients have their own roots from the second time on #own-roots', async () => {
+    const world = newPrograms(inCalls);
+    const [one, other] = [world.legacy({ roots: {} }), world.legacy({ roots: {} })];
+    for (let time = 0; time < 3; time += 1) {
+      const calls = [one, other].map((peer) =>
+        peer.request('tools/call', { name: 's__a', arguments: { time } }),
+      );
+      const [first, second] = calls;
+      if (!first || !second) throw new Error('two calls');
+      await seconds(
+        3,
+        world.clock,
+        rootsOf(one, 'file:///one', first),
+        rootsOf(other, 'file:///other', second),
+      );
+      if (time === 0) continue;
+      expect(JSON.stringify(first.result)).toContain('file:///one');
+      expect(JSON.stringify(second.result)).toContain('file:///other');
+    }
+  });
+
   it('do not wait for the answer to the same cacheable call #own-roots', async () => {
     const config = { s: { tools: { a: { cacheMs: 60_000 } } } };
     for (const isLegacy of [true, false]) {

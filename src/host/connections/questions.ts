@@ -153,7 +153,9 @@ export class Questions {
     if (owner?.client.findRoots) return this.#rootsAskedInCall(slot, message, about, owner, from);
     const hasOwnerRoots = owner?.client.hasRoots(owner.caller) ?? false;
     roots.asked(from, hasOwnerRoots, this.#doing(slot, from));
-    if (!owner && likely?.client.hasRoots(likely.caller)) this.#foundAsking();
+    // It cannot be told which client is meant: from now on each has a connection of its own.
+    const hasAny = slot.sentOn(from).some((one) => one.client.hasRoots(one));
+    if (!owner && (hasAny || likely?.client.hasRoots(likely.caller))) this.#foundAsking();
     if (!owner || !hasOwnerRoots) return this.#answerNoRoots(message, from);
     this.#forwardRoots(slot, message, about, owner, from, (question) => owner.client.ask(question));
   }

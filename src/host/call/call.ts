@@ -128,9 +128,13 @@ async function carry(
   const { admission } = server;
   const { caller, task, operation } = call.request;
   if (task?.isLost) throw lostTaskFault(task);
-  if (caller && call.request.slot === undefined && server.wantsRoots(caller)) {
-    const found = Promise.resolve(caller.client.findRoots?.(caller, server.name));
-    await (moved ? moved.whileAsked(found) : found);
+  if (caller?.client.findRoots && call.request.slot === undefined) {
+    const ready = server.facts.ready();
+    if (ready) await ready;
+    if (server.wantsRoots(caller)) {
+      const found = caller.client.findRoots(caller, server.name);
+      await (moved ? moved.whileAsked(found) : found);
+    }
     if (waiting?.aborted) throw moved?.interruptedBy ?? cancelledFault(server.name);
   }
   const slot =

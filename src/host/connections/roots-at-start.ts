@@ -17,6 +17,8 @@ import type { ConnectionSlot } from './connection-slot.ts';
 const findOutMs = 500;
 /** How long it waits at most for a server that is known to ask, and then for the client's answer. */
 const answerMs = 2_000;
+/** How long for a server that is notified of changed roots. */
+const changeMs = 1_000;
 /** What a server does with the answer (usually reading folders) takes a moment. */
 const settleMs = 100;
 /** On a busy machine it takes longer: the server must answer a ping after that, for which it has this time. */
@@ -95,7 +97,7 @@ export class RootsAtStart {
     }
     slot.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
-    return this.#begin(connection, answerMs, renew).over;
+    return this.#begin(connection, changeMs, renew).over;
   }
 
   /**

@@ -52,6 +52,7 @@ export class ServerFacts implements EraMemory {
   /** What clients are served by: the facts as far as they are believed now. */
   #assumed: Facts = {};
   #recalling: Promise<void> | undefined;
+  #isRecalled = false;
   #keeping: Promise<void> = Promise.resolve();
 
   /** `changed` is called for every new fact. */
@@ -87,6 +88,11 @@ export class ServerFacts implements EraMemory {
     return isTriedAgain ? believed : this.#assumed;
   }
 
+  /** What has to be waited for before `now` is complete; undefined if there is nothing. */
+  ready(): Promise<void> | undefined {
+    return this.#isRecalled ? undefined : within(this.#clock, diskMs, this.recall());
+  }
+
   /** Reads what an earlier run learnt, once. What was learnt since counts more. */
   recall(): Promise<void> {
     // A record that cannot be read counts as missing: the server is asked again.
@@ -100,6 +106,9 @@ export class ServerFacts implements EraMemory {
         this.#facts = { ...before, ...this.#facts };
         this.#shownAt = { ...agesIn(record, before, this.#clock.wallNow()), ...this.#shownAt };
         this.#tellChange();
+      })
+      .finally(() => {
+        this.#isRecalled = true;
       });
     return this.#recalling;
   }

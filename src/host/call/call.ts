@@ -130,7 +130,7 @@ async function carry(
   if (task?.isLost) throw lostTaskFault(task);
   if (caller?.client.findRoots && call.request.slot === undefined) {
     const ready = server.facts.ready();
-    if (ready) await ready;
+    if (ready !== undefined) await ready;
     if (server.wantsRoots(caller)) {
       const found = caller.client.findRoots(caller, server.name);
       await (moved ? moved.whileAsked(found) : found);

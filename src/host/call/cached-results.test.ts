@@ -50,6 +50,16 @@ describe('a kept result', () => {
     expect(calls()).toBe(2);
   });
 
+  it('is not asked for by a caller that has cancelled before #true-dispatched', async () => {
+    const script: Script = { tools: [look(true)], on: { 'tools/call': () => text('plain') } };
+    const { host, calls } = newWorld(script, minute);
+    const operation = toolCall('look', '{}');
+    const signal = AbortSignal.abort();
+    const carrying = host.carry({ principal: localUser, server: 's', operation, signal });
+    await expect(carrying).rejects.toMatchObject({ code: 'cancelled', dispatched: 'no' });
+    expect(calls()).toBe(0);
+  });
+
   it('is for everybody where the server treats classes alike', async () => {
     const script: Script = { tools: [look(true)], on: { 'tools/call': () => text('plain') } };
     const { host, call, calls } = newWorld(script, minute);

@@ -85,7 +85,8 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
   let isOwn = false;
   const leaving = new CancelSignal();
   const leave = () => leaving.abort(signal?.reason);
-  signal?.addEventListener('abort', leave);
+  if (signal?.aborted) leave();
+  else signal?.addEventListener('abort', leave);
   const launch = (flight: AbortSignal) => {
     isOwn = true;
     return carry(parts, server, call, flight, cacheable).then(resultBytes);

@@ -162,6 +162,27 @@ describe('a modern client that is asked in its call', () => {
   );
 });
 
+describe('a modern call whose client answers after the host has ended', () => {
+  it('starts no server, and is refused #generations', async () => {
+    const world = newPrograms(rooted);
+    world.host.find('s').facts.learn({ asksRoots: true, keepsRoots: true, modern: false });
+    const peer = world.modern({ roots: {} });
+    const asked = peer.call('s__a');
+    await seconds(1, world.clock);
+    const { inputRequests, requestState } = asked.result as AskedFor;
+    const closing = world.host.close();
+    await seconds(10, world.clock);
+    await closing;
+    const [key = ''] = Object.keys(inputRequests);
+    const inputResponses = { [key]: { roots: [{ uri: 'file:///one' }] } };
+    const again = peer.call('s__a', {}, { inputResponses, requestState });
+    await seconds(3, world.clock);
+    expect(again.answers).toHaveLength(1);
+    // The one that its lists were read from.
+    expect([world.servers.s.children.length, world.children()]).toEqual([1, []]);
+  });
+});
+
 describe('a modern call with a key', () => {
   it.each([
     ['before it is sent', rooted],

@@ -502,7 +502,7 @@ export const patches: readonly Patch[] = [
     breaks: 'A server that was ended is started again by a call that changes its connection.',
     file: 'src/host/connections/connection-slots.ts',
     foundBy: 'tests',
-    tests: ['src/downstream/moved-calls.test.ts'],
+    tests: ['src/downstream/asked-calls.test.ts'],
     promise: 'generations',
     edits: [{ find: 'this.#ended ??= endedFault();', replace: '' }],
   },

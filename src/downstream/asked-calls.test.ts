@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/fake-gateway.ts';
-import { asksFirst, newPrograms, program } from '../../test/support/modern-program.ts';
+import { asksFirst, asksToList, newPrograms, program } from '../../test/support/modern-program.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import {
   type Heard,
@@ -90,6 +90,47 @@ describe('modern calls at the same time, to a server that asks in each', () => {
       await seconds(5, world.clock);
       expect(reply.answers.length + reply.sent.length).toBeGreaterThan(0);
     }
+  });
+});
+
+describe('a modern call beside another of the same token', () => {
+  /** Asks in calls of `a`; those of `b` take long. */
+  const both: Script = {
+    tools: [tool('a'), tool('b')],
+    on: {
+      'tools/call': (heard, child) =>
+        heard.params['name'] === 'b'
+          ? undefined
+          : asksFirst(1, heard, child, () => text(toldIn(heard, child))),
+    },
+  };
+
+  it('does not give the server its roots while the other is there #own-roots', async () => {
+    const world = newPrograms(both);
+    world.host.find('s').facts.learn({ modern: false });
+    const list = world.modern({ roots: {} }).request('tools/list');
+    await seconds(3, world.clock);
+    expect(JSON.stringify(list.result)).toContain('s__b');
+    const one = world.slow(0.3, 'file:///one')('s__a');
+    await seconds(0.1, world.clock);
+    world.modern({ roots: {} }).call('s__b');
+    expect((await one).said).not.toContain('file:///one');
+    expect(world.servers.s.heard('tools/call')).toHaveLength(2);
+    const [first] = world.servers.s.children;
+    expect(JSON.stringify(first?.heard)).not.toContain('file:///one');
+    const again = world.withRoots('file:///one');
+    expect((await again('s__a', { again: 1 })).said).toContain('file:///one');
+  });
+
+  it('does not have its answer, where each client has its own connection #own-roots', async () => {
+    const config = { s: { isolation: 'client', tools: { a: { cacheMs: 60_000 } } } };
+    const world = newPrograms(inCalls, { config });
+    const answers = await Promise.all([
+      world.withRoots('file:///one')('s__a'),
+      world.withRoots('file:///other')('s__a'),
+    ]);
+    expect(answers[0]?.said).not.toContain('file:///other');
+    expect(answers[1]?.said).not.toContain('file:///one');
   });
 });
 
@@ -183,6 +224,25 @@ describe('a modern call whose client answers after the host has ended', () => {
     const again = peer.call('s__a', {}, { inputResponses, requestState });
     await seconds(3, world.clock);
     expect(again.answers).toHaveLength(1);
+    expect(world.servers.s.children).toEqual([]);
+  });
+});
+
+describe('a modern call whose client leaves while it is asked', () => {
+  it('is not sent, and starts no server #own-roots', async () => {
+    const earlier = newPrograms(rooted);
+    await earlier.withRoots('file:///one')('s__a');
+    earlier.modern({ roots: {} }).request('tools/list');
+    await seconds(3, earlier.clock);
+    const world = newPrograms(rooted, { store: earlier.store });
+    const peer = world.modern({ roots: {} });
+    peer.request('tools/list');
+    await settled();
+    const asked = peer.call('s__a');
+    await seconds(1, world.clock);
+    expect(asked.result['resultType']).toBe('input_required');
+    world.gateway.clientGone('modern');
+    await seconds(20, world.clock);
     expect(world.servers.s.children).toEqual([]);
   });
 });
@@ -334,15 +394,7 @@ describe('roots that a connection was sent', () => {
 
 describe('a list of another client', () => {
   it('does not wait for a client that does not answer, though it began the reading #own-roots', async () => {
-    const waits: Script = {
-      ...rooted,
-      on: {
-        ...rooted.on,
-        'notifications/initialized': () => undefined,
-        'tools/list': (heard, child) => asksFirst(1, heard, child, () => ({ tools: [tool('a')] })),
-      },
-    };
-    const world = newPrograms(waits);
+    const world = newPrograms(asksToList);
     world.legacy({ roots: {} }).request('tools/list');
     await seconds(0.1, world.clock);
     const other = world.legacy({ roots: {} });

@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/fake-gateway.ts';
-import { asksFirst, newPrograms } from '../../test/support/modern-program.ts';
+import { asksFirst, asksToList, newPrograms } from '../../test/support/modern-program.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import { type Script, text, tool } from '../../test/support/scripted-server.ts';
 
@@ -254,15 +254,7 @@ describe('a client that does not answer roots/list', () => {
   });
 
   it('does not either where the server waits for it before it lists #own-roots', async () => {
-    const waits: Script = {
-      ...rooted,
-      on: {
-        ...rooted.on,
-        'notifications/initialized': () => undefined,
-        'tools/list': (heard, child) => asksFirst(1, heard, child, () => ({ tools: [tool('a')] })),
-      },
-    };
-    const world = newPrograms(waits);
+    const world = newPrograms(asksToList);
     const silent = world.legacy({ roots: {} });
     silent.request('tools/call', { name: 's__a' });
     await seconds(0.1, world.clock);

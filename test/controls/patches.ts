@@ -784,7 +784,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/modern-roots.test.ts'],
     promise: 'own-roots',
-    edits: [{ find: 'server.slots.left();', replace: '' }],
+    edits: [{ find: 'server.slots.changes.tell();', replace: '' }],
   },
   {
     id: 'roots-of-the-former',
@@ -794,6 +794,34 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/asked-calls.test.ts'],
     promise: 'own-roots',
     edits: [{ find: '    this.roots = undefined;\n', replace: '' }],
+  },
+  {
+    id: 'roots-beside-others',
+    breaks:
+      'A server is sent the roots of one modern call while it works on another of that token.',
+    file: 'src/host/connections/questions.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/asked-calls.test.ts'],
+    promise: 'own-roots',
+    edits: [{ find: '!isAlone || isOther', replace: '!isAlone' }],
+  },
+  {
+    id: 'answer-of-other-roots',
+    breaks: 'A modern call has the answer to the same call of another program with other roots.',
+    file: 'src/host/call/cached-results.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/asked-calls.test.ts'],
+    promise: 'own-roots',
+    edits: [{ find: "server.dependsOnRoots(caller) ? 'one call' : ", replace: '' }],
+  },
+  {
+    id: 'reopened-with-roots',
+    breaks: 'A connection that is opened again for a program without roots has those of another.',
+    file: 'src/host/connections/own-slots.ts',
+    foundBy: 'tests',
+    tests: ['src/host/connections/connection-slots.test.ts'],
+    promise: 'own-roots',
+    edits: [{ find: '  slot.roots = undefined;\n', replace: '' }],
   },
   {
     id: 'nobody-parted',
@@ -1020,8 +1048,8 @@ export const patches: readonly Patch[] = [
     promise: 'live-config',
     edits: [
       {
-        find: 'isolation === this.#isolation || this.#ended',
-        replace: 'isolation === this.#isolation',
+        find: 'mode === this.#isolation.mode || this.#ended',
+        replace: 'mode === this.#isolation.mode',
       },
     ],
   },

@@ -3,8 +3,8 @@
 
 import { expect } from 'vitest';
 import { type ModernPeer, newGateway, settled } from './fake-gateway.ts';
-import { seconds } from './rooted-server.ts';
-import type { Heard, Script, ScriptedChild } from './scripted-server.ts';
+import { rooted, seconds } from './rooted-server.ts';
+import { type Heard, type Script, type ScriptedChild, tool } from './scripted-server.ts';
 
 type Clock = Parameters<typeof seconds>[1];
 
@@ -63,3 +63,13 @@ export function asksFirst(
   };
   ask().catch(() => {});
 }
+
+/** Asks for the roots only when it is asked for its tools, and lists none before it is answered. */
+export const asksToList: Script = {
+  ...rooted,
+  on: {
+    ...rooted.on,
+    'notifications/initialized': () => undefined,
+    'tools/list': (heard, child) => asksFirst(1, heard, child, () => ({ tools: [tool('a')] })),
+  },
+};

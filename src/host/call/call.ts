@@ -96,7 +96,7 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
   // What was asked before an invalidation is the answer to nobody who asks after it.
   const shared = `${cacheable.mark} ${cacheable.key.own}`;
   // It is known earlier if the client of that call is asked for something: it is not waited for.
-  const listening = server.slots.onChange(() => isShared() || leave());
+  const listening = server.slots.changes.on(() => isShared() || leave());
   return parts.flights
     .join(shared, launch, leaving)
     .finally(() => {
@@ -129,14 +129,9 @@ async function carry(
   const { admission } = server;
   const { caller, task, operation } = call.request;
   if (task?.isLost) throw lostTaskFault(task);
-  if (caller?.client.findRoots && call.request.slot === undefined) {
-    const ready = server.facts.ready();
-    if (ready !== undefined) await ready;
-    if (server.wantsRoots(caller)) {
-      const found = caller.client.findRoots(caller, server.name);
-      await (moved ? moved.whileAsked(found) : found);
-    }
-    if (waiting?.aborted) throw moved?.interruptedBy ?? cancelledFault(server.name);
+  if (caller?.client.findRoots && call.request.slot === undefined && server.wantsRoots(caller)) {
+    const found = caller.client.findRoots(caller, server.name);
+    await (moved ? moved.whileAsked(found) : found);
   }
   const slot =
     call.request.slot ??
@@ -178,7 +173,7 @@ async function carry(
     }
   } finally {
     slot.leave(caller);
-    server.slots.left();
+    server.slots.changes.tell();
     if (isInside) {
       leases.release();
       if (!isWait) admission.leave();
@@ -200,15 +195,15 @@ async function nextSlot(
   const giveUp = new CancelSignal();
   const leave = () => giveUp.abort();
   using _timer = clock.after(config.callTimeoutMs, leave);
-  signal?.addEventListener('abort', leave);
+  if (signal?.aborted) leave();
+  else signal?.addEventListener('abort', leave);
   try {
-    for (;;) {
-      await slots.room(giveUp);
-      if (signal?.aborted) throw cancelledFault(name);
-      const slot = slots.forCall(caller);
+    while (!giveUp.aborted) {
+      await slots.changes.next(giveUp);
+      const slot = signal?.aborted ? undefined : slots.forCall(caller);
       if (slot) return slot;
-      if (giveUp.aborted) throw noSlotFault(name);
     }
+    throw signal?.aborted ? cancelledFault(name) : noSlotFault(name);
   } finally {
     signal?.removeEventListener('abort', leave);
   }

@@ -139,7 +139,7 @@ export class ConnectionSlot {
     if (roots === undefined) return true;
     if (this.roots !== undefined || roots.key === '') return (this.roots?.key ?? '') === roots.key;
     const { connection } = this.supervisor;
-    return this.inFlight === 0 && (connection === undefined || this.isUnused(connection));
+    return connection === undefined || this.isUnused(connection);
   }
 
   /** The running calls of clients that were sent on this connection. */

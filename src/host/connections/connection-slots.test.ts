@@ -596,3 +596,49 @@ describe('a connection whose client is gone, but which still carries calls', () 
     },
   );
 });
+
+describe('calls of one client that were asked for their roots', () => {
+  function newAsked() {
+    const world = newSlots('auto', { modern: false, asksRoots: true, keepsRoots: true });
+    world.slots.foundAsking();
+    const call = (key?: string): Caller => ({
+      ...withCapabilities('ann', declared.roots, true),
+      ...(key === undefined ? {} : { roots: { key, answer: { kind: 'result', json: '{}' } } }),
+    });
+    /** The call is at the place that it was given. */
+    const sent = (caller: Caller) => {
+      const slot = world.slots.forCall(caller);
+      if (!slot) throw new Error('no place');
+      slot.enter(caller);
+      return slot;
+    };
+    return { ...world, call, sent };
+  }
+
+  it('share a connection only if they are the same #own-roots', () => {
+    const { call, sent, connect, slots } = newAsked();
+    const slot = sent(call('one'));
+    connect(slot);
+    expect(slots.isTaken(slot, call('one'))).toBe(false);
+    expect(slots.isTaken(slot, call('other'))).toBe(true);
+    expect(sent(call('other'))).not.toBe(slot);
+  });
+
+  it('do not use a place where a call waits whose roots are not known #own-roots', () => {
+    const { call, sent } = newAsked();
+    const slot = sent(call());
+    expect(slot.supervisor.connection).toBeUndefined();
+    expect(sent(call('one'))).not.toBe(slot);
+  });
+
+  it('leave nothing of them at a place that is opened again for others #own-roots', () => {
+    const { call, sent, connect } = newAsked();
+    const [one, none] = [call('one'), call('')];
+    const slot = sent(one);
+    connect(slot);
+    slot.leave(one);
+    slot.supervisor.evict();
+    expect(sent(none)).toBe(slot);
+    expect(slot.roots).toBeUndefined();
+  });
+});

@@ -6,52 +6,53 @@
 // for all, or one for each client.
 
 import type { ServerConfig } from '../../config/schema.ts';
-import type { Signal } from '../../kernel/cancel-signal.ts';
-import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import type { Caller, CallRoots, Client } from './caller.ts';
-import { bareClass, type ClientClass, classOf, everyClass, hasRoots } from './client-class.ts';
+import { bareClass, type ClientClass, classOf, hasRoots } from './client-class.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
+import { Isolation, type IsolationParts } from './isolation.ts';
 import { OwnSlots } from './own-slots.ts';
 import { PinnedSlot } from './pinned-slot.ts';
 import { isLive, SharedSlots, type SharedSlotsParts } from './shared-slots.ts';
-import { type Watch, type Watcher, Watches } from './watches.ts';
+import { SlotChanges } from './slot-changes.ts';
+import type { Watcher } from './watches.ts';
+import { Watching } from './watching.ts';
 
-export interface SlotsParts extends SharedSlotsParts {
-  readonly isolation: ServerConfig['isolation'];
-  /**
-   * Whether its clients can be asked at all. If not, no capabilities are declared to a legacy
-   * server.
-   */
-  readonly hasClients: boolean;
-}
+export interface SlotsParts extends SharedSlotsParts, IsolationParts {}
 
 export class ConnectionSlots {
+  /** Told when it may be decided differently where clients go. */
+  readonly changes = new SlotChanges();
   readonly #parts: SlotsParts;
+  readonly #isolation: Isolation;
   readonly #shared: SharedSlots;
   readonly #own: OwnSlots;
   readonly #pinned: PinnedSlot;
-  readonly #watches = new Watches();
+  readonly #watching: Watching;
   #current: ConnectionSlot;
-  #isolation: ServerConfig['isolation'];
-  /** Called when it may be decided differently where clients go; of calls that wait for others, until they do not. */
-  readonly #listeners = new Set<() => void>();
-  #asks = false;
   /** The fault for callers once it has ended. */
   #ended: Fault | undefined;
 
   constructor(parts: SlotsParts) {
     this.#parts = parts;
-    this.#isolation = parts.isolation;
+    this.#isolation = new Isolation(parts);
     // Its era is found out by the modern probe unless a legacy client comes first.
-    this.#shared = new SharedSlots(parts, { era: 'modern', clients: this.#firstClass });
+    this.#shared = new SharedSlots(parts, { era: 'modern', clients: this.#isolation.firstClass });
     this.#own = new OwnSlots({
       shared: this.#shared,
       make: (key, aim) => this.#makeOwn(key, aim),
       adopt: (key, aim) => this.#adoptUnused(key, aim),
+    });
+    this.#watching = new Watching({
+      isolation: this.#isolation,
+      own: this.#own,
+      slotFor: (watcher) => this.for(watcher),
+      aimOf: (watcher) => this.aimOf(watcher),
+      isTaken: (slot, caller) => this.isTaken(slot, caller),
+      ended: () => this.#ended,
     });
     this.#pinned = new PinnedSlot(this.#shared);
     this.#current = this.#shared.first;
@@ -59,13 +60,13 @@ export class ConnectionSlots {
 
   #makeOwn(key: string, aim: Aim): ConnectionSlot {
     const slot = this.#parts.make(key, aim);
-    this.#watches.slotAdded(key, slot);
+    this.#watching.slotAdded(key, slot);
     return slot;
   }
 
   /** Whether this server is known to send requests to its clients. */
   get asks(): boolean {
-    return this.#asks;
+    return this.#isolation.asks;
   }
 
   /** The one that was used last: for callers that cannot be asked, and for status. */
@@ -91,39 +92,22 @@ export class ConnectionSlots {
     return this.#for(caller, false) ?? this.current;
   }
 
-  /** Where this call goes; undefined if it has to wait for a place: see `room`. */
+  /** Where this call goes; undefined if it has to wait for a change. */
   forCall(caller: Caller | undefined): ConnectionSlot | undefined {
     return this.#for(caller, true);
-  }
-
-  /** Resolves when there may be a place, or this signal is raised. */
-  async room(signal: Signal | undefined): Promise<void> {
-    let resolve = ignored;
-    const change = new Promise<void>((done) => {
-      resolve = done;
-    });
-    using _listening = this.onChange(resolve);
-    signal?.addEventListener('abort', resolve);
-    await change;
-    signal?.removeEventListener('abort', resolve);
-  }
-
-  /** A call has left its slot. */
-  left(): void {
-    if (this.#listeners.size > 0) this.#tellChange();
   }
 
   #for(caller: Watcher | undefined, isCall: boolean): ConnectionSlot | undefined {
     if (this.#ended) throw this.#ended;
     if (caller === undefined)
-      return !this.#own.isEmpty || this.#asks ? this.#forNobody() : this.current;
-    if (this.#isolation === 'shared') return this.#sharedByAll(caller);
+      return !this.#own.isEmpty || this.asks ? this.#forNobody() : this.current;
+    if (this.#isolation.mode === 'shared') return this.#sharedByAll(caller);
     const { client } = caller;
     // Work for a client that has disconnected must not open a connection for it.
     if (client.isGone) return this.#forNobody();
-    const era = this.#eraFor(client);
+    const era = this.#isolation.eraFor(client);
     const { roots } = caller;
-    const isApart = this.#isApart(era) || (era === 'legacy' && hasAny(roots));
+    const isApart = this.#isolation.isApart(era) || (era === 'legacy' && hasAny(roots));
     const slot = isApart
       ? this.#ownFor(caller, era, isCall)
       : this.#shared.chosen(era, caller.capabilities);
@@ -164,8 +148,8 @@ export class ConnectionSlots {
   /** No client's own, but opened as for this one: for what all clients of its class are shown. */
   forClassOf({ client, capabilities }: Watcher): ConnectionSlot {
     if (this.#ended) throw this.#ended;
-    if (this.#isolation === 'shared') return this.current;
-    return this.#shared.chosen(this.#eraFor(client), capabilities);
+    if (this.#isolation.mode === 'shared') return this.current;
+    return this.#shared.chosen(this.#isolation.eraFor(client), capabilities);
   }
 
   /**
@@ -174,7 +158,7 @@ export class ConnectionSlots {
    */
   isTaken({ owner, isSpent, roots }: ConnectionSlot, caller: Caller | undefined): boolean {
     if (isSpent || (owner !== null && owner !== caller?.client.key)) return true;
-    if (this.#isolation === 'shared' || roots === undefined) return false;
+    if (this.#isolation.mode === 'shared' || roots === undefined) return false;
     return caller?.roots !== undefined && roots.key !== caller.roots.key;
   }
 
@@ -182,7 +166,7 @@ export class ConnectionSlots {
   audienceOf(caller: Caller): string {
     const { era, clients } = this.aimOf(caller);
     const own = classOf(caller.capabilities).key;
-    if (this.#isApart(era)) return `client ${caller.client.key} ${era} ${own}`;
+    if (this.#isolation.isApart(era)) return `client ${caller.client.key} ${era} ${own}`;
     // There each request carries its client's capabilities, whoever shares the connection.
     if (era === 'modern') return `modern ${own}`;
     return this.#parts.facts().classes === 'alike' ? 'legacy' : `legacy ${clients.key}`;
@@ -190,10 +174,12 @@ export class ConnectionSlots {
 
   /** The era and class of the connection that serves this client. */
   aimOf({ client, capabilities }: Watcher): Aim {
-    if (this.#isolation === 'shared') return this.current.aim;
-    const aim = { era: this.#eraFor(client), clients: classOf(capabilities) };
+    if (this.#isolation.mode === 'shared') return this.current.aim;
+    const aim = { era: this.#isolation.eraFor(client), clients: classOf(capabilities) };
     const { key } = client;
-    return this.#isApart(aim.era) && this.#hasOwnLists(key) ? { ...aim, owner: key } : aim;
+    return this.#isolation.isApart(aim.era) && this.#hasOwnLists(key)
+      ? { ...aim, owner: key }
+      : aim;
   }
 
   #hasOwnLists(key: string): boolean {
@@ -211,13 +197,6 @@ export class ConnectionSlots {
     return true;
   }
 
-  /** The client's own era, unless the server is known not to support it. */
-  #eraFor({ isAskedInCalls }: Client): Era {
-    const { modern, legacy } = this.#parts.facts();
-    if (isAskedInCalls) return modern === false ? 'legacy' : 'modern';
-    return legacy === false ? 'modern' : 'legacy';
-  }
-
   // --- what becomes known ------------------------------------------------------------------
 
   /**
@@ -225,7 +204,7 @@ export class ConnectionSlots {
    */
   recall(clients: ClientClass): void {
     const { first } = this.#shared;
-    if (first.isFree && this.#isolation !== 'shared') first.aim = { ...first.aim, clients };
+    if (first.isFree && this.#isolation.mode !== 'shared') first.aim = { ...first.aim, clients };
     this.#shared.forgetChoices();
   }
 
@@ -240,7 +219,7 @@ export class ConnectionSlots {
   /** A connection was opened: another one may no longer be needed. */
   connected(slot: ConnectionSlot): void {
     slot.isDuplicate = false;
-    if (this.#isolation === 'client' && slot.owner !== null) this.#pinned.toOwn(slot);
+    if (this.#isolation.mode === 'client' && slot.owner !== null) this.#pinned.toOwn(slot);
     // Its client may have disconnected while it was opened.
     if (slot.isSpent) this.settle(slot);
     this.changed();
@@ -249,17 +228,7 @@ export class ConnectionSlots {
   /** Facts about the server have changed. */
   changed(): void {
     for (const slot of this.#shared.duplicates()) this.settle(slot);
-    this.#tellChange();
-  }
-
-  /** Calls the listener when it may be decided differently where clients go. To be disposed of. */
-  onChange(listener: () => void): Disposable {
-    this.#listeners.add(listener);
-    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
-  }
-
-  #tellChange(): void {
-    for (const listener of [...this.#listeners]) listener();
+    this.changes.tell();
   }
 
   /** A call has ended: a connection that was kept only for it is closed. */
@@ -284,24 +253,24 @@ export class ConnectionSlots {
    * that is new.
    */
   foundAsking(): boolean {
-    if (this.#asks) return false;
-    this.#asks = true;
-    if (this.#isolation !== 'auto') return true;
+    const isolation = this.#isolation;
+    if (isolation.asks) return false;
+    isolation.asks = true;
+    if (isolation.mode !== 'auto') return true;
     for (const slot of this.#shared.open) {
       const client = slot.onlyClient;
       // A client that has disconnected would never release it.
       if (client && !client.isGone) slot.owner = client.key;
     }
     this.#adopted(this.#shared.all.filter(({ owner }) => owner !== null));
-    this.#tellChange();
+    this.changes.tell();
     return true;
   }
 
   /** These are now reserved for their clients: what others watch there is moved. */
   #adopted(slots: readonly ConnectionSlot[]): void {
     this.#shared.forgetChoices();
-    for (const slot of slots) this.#watches.slotAdded(slot.owner ?? '', slot);
-    for (const slot of slots) for (const watch of this.#watches.foreignOn(slot)) this.#move(watch);
+    this.#watching.adopted(slots);
   }
 
   /**
@@ -312,7 +281,7 @@ export class ConnectionSlots {
   keepFor(slot: ConnectionSlot, connection: Connection, client: Client): boolean {
     const { key } = client;
     if (client.isGone || slot.isSpent || slot.onlyClientOf(connection)?.key !== key) return false;
-    if (slot.owner === null && this.#isolation === 'auto') {
+    if (slot.owner === null && this.#isolation.mode === 'auto') {
       slot.owner = key;
       this.#adopted([slot]);
     }
@@ -322,7 +291,7 @@ export class ConnectionSlots {
 
   /** As long as nobody has used a shared connection, it can become one client's. */
   #adoptUnused(key: string, { era, clients }: Aim): ConnectionSlot | undefined {
-    if (this.#isolation !== 'auto') return undefined;
+    if (this.#isolation.mode !== 'auto') return undefined;
     const slot = this.#shared.open.find(
       (one) => one.aim.era === era && one.aim.clients.key === clients.key && isUntouched(one),
     );
@@ -336,13 +305,7 @@ export class ConnectionSlots {
   takesRootsOf(caller: Watcher): boolean {
     if (this.aimOf(caller).era !== 'legacy') return false;
     // Where all share one connection, the roots of the first client stay.
-    return this.#isolation !== 'shared' || !isUsed(this.current);
-  }
-
-  /** Whether each client has its own connection. */
-  #isApart(era: Era): boolean {
-    const isolation = this.#isolation;
-    return isolation === 'client' || (isolation === 'auto' && this.#asks && era === 'legacy');
+    return this.#isolation.mode !== 'shared' || !isUsed(this.current);
   }
 
   /** Those that are reserved for this client. */
@@ -369,27 +332,22 @@ export class ConnectionSlots {
     await this.#own.leave(slots, ({ supervisor }) => supervisor.end());
   }
 
-  /** Which capabilities the first connection declares while no client is known. */
-  get #firstClass(): ClientClass {
-    return this.#isolation === 'shared' && this.#parts.hasClients ? everyClass : bareClass;
-  }
-
   /**
    * Clients are distinguished in another way from now on. What they watch moves to where their
    * calls go; connections of single clients end when their calls have ended.
    */
-  async regroup(isolation: ServerConfig['isolation']): Promise<void> {
+  async regroup(mode: ServerConfig['isolation']): Promise<void> {
     // One that ends must not begin another connection for those who watch: nobody would end it.
-    if (isolation === this.#isolation || this.#ended) return;
-    this.#isolation = isolation;
+    if (mode === this.#isolation.mode || this.#ended) return;
+    this.#isolation.mode = mode;
     const own = this.#own.takeAll();
     this.#shared.forgetChoices();
     for (const slot of own) shareLists(slot);
     for (const slot of this.#shared.all) slot.disown();
     const { first } = this.#shared;
     this.#current = first;
-    first.aim = { ...first.aim, clients: this.#firstClass };
-    this.#watches.moveAll((watcher) => this.#watchSlot(watcher));
+    first.aim = { ...first.aim, clients: this.#isolation.firstClass };
+    this.#watching.regrouped();
     this.pin(this.#pinned.isOn);
     for (const slot of own) slot.isRetired = true;
     await this.#own.leave(own, ({ supervisor }) => supervisor.retire());
@@ -398,8 +356,8 @@ export class ConnectionSlots {
   /** Permanently, after the running calls: later callers are refused with this fault. */
   async retireAll(refusal: Fault): Promise<void> {
     this.#ended = refusal;
-    this.#tellChange();
-    this.#watches.forgetAll();
+    this.changes.tell();
+    this.#watching.forgetAll();
     await Promise.all(
       [...this.all(), ...this.#own.leaving].map((slot) => slot.supervisor.retire()),
     );
@@ -408,59 +366,13 @@ export class ConnectionSlots {
   /** Permanently: later callers are refused. */
   async endAll(): Promise<void> {
     this.#ended ??= endedFault();
-    this.#tellChange();
+    this.changes.tell();
     await Promise.all([...this.all(), ...this.#own.leaving].map((slot) => slot.supervisor.end()));
   }
 
-  // --- watching ----------------------------------------------------------------------------
-
-  /**
-   * Watches a resource for a client, on the connection its calls use, and on every connection it
-   * will have. Disposing the result ends it. Rejects with the server's own error, or a Fault.
-   */
-  async watch(caller: Caller, uri: string): Promise<() => void> {
-    const { client, capabilities } = caller;
-    if (client.isGone) throw new Fault('cancelled', 'the client has disconnected');
-    if (this.#ended) throw this.#ended;
-    const isolation = this.#isolation;
-    const slot = this.#watchSlot(caller);
-    try {
-      await slot.subscriptions.watch(uri);
-    } catch (error) {
-      if (slot.isRetired && !this.#ended) return this.watch(caller, uri);
-      throw error;
-    }
-    if (this.#ended) {
-      slot.subscriptions.unwatch(uri);
-      throw this.#ended;
-    }
-    const watcher = { client, capabilities };
-    const watches = this.#watches;
-    const watch = watches.begin(watcher, uri, slot, this.#own.of(client.key));
-    // While the server was asked, clients may have been given other connections.
-    const isRegrouped = slot.isRetired || isolation !== this.#isolation;
-    if (isRegrouped) this.#move(watch, (moved) => this.#watchSlot(moved));
-    // Or it may have become another client's.
-    else if (this.isTaken(slot, caller)) this.#move(watch);
-    return () => watches.end(watch);
-  }
-
-  #watchSlot(watcher: Watcher): ConnectionSlot {
-    const aim = this.aimOf(watcher);
-    return this.#isApart(aim.era) ? this.#own.firstOf(watcher.client.key, aim) : this.for(watcher);
-  }
-
-  /**
-   * To a slot that is reserved for its client, unless `slotFor` says otherwise. The watches of a
-   * disconnected client, or of a server, end where they are.
-   */
-  #move(watch: Watch, slotFor = (watcher: Watcher) => this.#ownSlotOf(watcher)): void {
-    const { watcher } = watch;
-    if (!this.#ended && !watcher.client.isGone) this.#watches.move(watch, slotFor(watcher));
-  }
-
-  #ownSlotOf(watcher: Watcher): ConnectionSlot {
-    return this.#own.firstOf(watcher.client.key, this.aimOf(watcher));
+  /** Watches a resource for a client: see Watching. */
+  watch(caller: Caller, uri: string): Promise<() => void> {
+    return this.#watching.watch(caller, uri);
   }
 }
 

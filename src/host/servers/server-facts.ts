@@ -52,7 +52,6 @@ export class ServerFacts implements EraMemory {
   /** What clients are served by: the facts as far as they are believed now. */
   #assumed: Facts = {};
   #recalling: Promise<void> | undefined;
-  #isRecalled = false;
   #keeping: Promise<void> = Promise.resolve();
 
   /** `changed` is called for every new fact. */
@@ -88,11 +87,6 @@ export class ServerFacts implements EraMemory {
     return isTriedAgain ? believed : this.#assumed;
   }
 
-  /** What has to be waited for before `now` is complete; undefined if there is nothing. */
-  ready(): Promise<void> | undefined {
-    return this.#isRecalled ? undefined : within(this.#clock, diskMs, this.recall());
-  }
-
   /** Reads what an earlier run learnt, once. What was learnt since counts more. */
   recall(): Promise<void> {
     // A record that cannot be read counts as missing: the server is asked again.
@@ -106,9 +100,6 @@ export class ServerFacts implements EraMemory {
         this.#facts = { ...before, ...this.#facts };
         this.#shownAt = { ...agesIn(record, before, this.#clock.wallNow()), ...this.#shownAt };
         this.#tellChange();
-      })
-      .finally(() => {
-        this.#isRecalled = true;
       });
     return this.#recalling;
   }

@@ -66,6 +66,8 @@ export default defineConfig({
           ],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          // A worker that is started again for each of a hundred files costs two cores 20 seconds.
+          isolate: false,
           // One more than the two cores that are asked for: a third of the time a file waits for processes.
           maxWorkers: 3,
           // Of tests that run side by side within a file; more would be late for what waits for seconds.

@@ -154,8 +154,10 @@ describe.concurrent('skills (SEP-2640) through a gateway that has never started 
         const measure = await runServerScenario(server.url, scenario, revision);
         expect(complaints([measure])).toEqual([]);
         expect(measure.succeeded).toBeGreaterThan(5);
-        const others = await bystanders(folder);
-        for (const behind of [{ skills: skillsOnStdio }, { ...others, skills: skillsOnStdio }]) {
+        const beside = { ...(await bystanders(folder)), skills: skillsOnStdio };
+        // By itself as well: once, because the gateway reads its skills in the same way each time.
+        const alone = scenario === scenarios[0] ? [{ skills: skillsOnStdio }] : [];
+        for (const behind of [...alone, beside]) {
           await using gateway = await startGateway(behind);
           const result = await runServerScenario(gateway.url, scenario, revision);
           expect(complaints([result])).toEqual([]);

@@ -12,6 +12,8 @@ export const suiteFolder = `${here}node_modules/@modelcontextprotocol/conformanc
 export const suiteProgram = `${suiteFolder}/dist/index.js`;
 /** The suite needs Node 22. */
 export const suiteNode = `${here}node_modules/node/bin/node`;
+/** It is started some fifty times, and is large: its compiled code is kept. */
+export const suiteEnv = { NODE_COMPILE_CACHE: `${here}node_modules/.cache/compiled` };
 
 export async function installSuite(): Promise<void> {
   if (existsSync(suiteProgram) && existsSync(suiteNode)) return;

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { suiteNode, suiteProgram } from './installation.ts';
+import { suiteEnv, suiteNode, suiteProgram } from './installation.ts';
 import { type Leg, type Revision, requirementsOf } from './requirements.ts';
 
 export interface Check {
@@ -102,7 +102,10 @@ async function suiteOutput(args: readonly string[], leg: Leg): Promise<SuiteOutp
 
 function run(args: readonly string[]): Promise<{ code: number | null; console: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(suiteNode, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(suiteNode, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...suiteEnv },
+    });
     let console = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {

@@ -43,7 +43,7 @@ describe('a planted bug', () => {
     expect(() => build.plant(patch)).toThrow('the patch two-probes does not fit');
   });
 
-  const quick = ['replay-after-maybe', 'coerced-id', 'shared-cache', 'anybodys-task'];
+  const quick = ['reused-key', 'unguarded-call', 'shared-cache', 'anybodys-task'];
   it.each(patches.filter(({ id }) => quick.includes(id)))('is found: $id', async (patch) => {
     expect(await tryPatch(patch)).toMatchObject({ isFound: true });
   });

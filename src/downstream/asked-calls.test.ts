@@ -404,3 +404,81 @@ describe('a list of another client', () => {
     await settled();
   });
 });
+
+describe('a call that is cancelled while its client is asked', () => {
+  it('evicts nothing #own-roots', async () => {
+    const config = { s: { concurrency: 64, isolation: 'client', keepAliveMs: 3_600_000 } };
+    const world = newPrograms(rooted, { config });
+    for (let at = 0; at < 8; at += 1) {
+      await world.withRoots(`file:///${at}`)('s__a', { at });
+    }
+    expect(world.children()).toHaveLength(8);
+    const before = world.children().map(({ pid }) => pid);
+    const asked = world.modern({ roots: {} }).call('s__a', { x: 1 });
+    await settled();
+    expect(asked.result['resultType']).toBe('input_required');
+    await seconds(620, world.clock);
+    expect(world.children().map(({ pid }) => pid)).toEqual(before);
+  });
+});
+
+describe('a call with a key whose first request has gone', () => {
+  it('is not sent without the roots that its client has not said #own-roots #idempotency-key', async () => {
+    const world = newPrograms(rooted);
+    await world.withRoots('file:///one')('s__a');
+    const peer = world.modern({ roots: {} });
+    const key = { 'holdfast/idempotencyKey': 'k' };
+    const params = { name: 's__a', arguments: { x: 1 } };
+    const first = peer.request('tools/call', params, key);
+    const second = peer.request('tools/call', params, key);
+    first.underway?.cancel();
+    await seconds(5, world.clock);
+    const sent = () =>
+      world.servers.s.heard('tools/call').filter(({ text: line }) => line.includes('"x":1'));
+    expect(second.answers).toHaveLength(1);
+    expect(sent()).toEqual([]);
+  });
+});
+
+describe('a server that asks very often', () => {
+  it('in one call is refused beyond a bound, and is answered the rest #one-bad-neighbour', async () => {
+    const flooding: Script = {
+      tools: [tool('a')],
+      on: {
+        'tools/call': (_heard, child) => {
+          for (let at = 0; at < 1_000; at += 1) child.ask(`q${at}`, 'roots/list');
+        },
+      },
+    };
+    const world = newPrograms(flooding);
+    const call = world.withRoots('file:///one')('s__a');
+    const answers = () =>
+      world.servers.s.child.heard.filter(({ id }) => String(id).startsWith('q'));
+    for (let turn = 0; turn < 20 && world.servers.s.children.length === 0; turn += 1) {
+      await seconds(0.1, world.clock);
+    }
+    await seconds(5, world.clock);
+    expect(answers().filter(({ error }) => error !== undefined)).toHaveLength(1_000 - 256);
+    expect(answers().filter(({ result }) => result !== undefined)).toHaveLength(256);
+    world.servers.s.child.exit();
+    await seconds(1, world.clock);
+    await call;
+  });
+
+  it('with very long requests is refused beyond a number of bytes #one-bad-neighbour', async () => {
+    const long = 'x'.repeat(1_000_000);
+    const flooding: Script = {
+      tools: [tool('a')],
+      on: {
+        'tools/call': (_heard, child) => {
+          for (let at = 0; at < 20; at += 1) child.ask(`q${at}`, 'roots/list', { long });
+        },
+      },
+    };
+    const world = newPrograms(flooding);
+    world.modern({ roots: {} }).call('s__a');
+    await seconds(5, world.clock);
+    const refused = world.servers.s.child.heard.filter(({ error }) => error !== undefined);
+    expect(refused).toHaveLength(4);
+  });
+});

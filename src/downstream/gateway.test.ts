@@ -220,7 +220,7 @@ describe('one client of a legacy server', () => {
     const ann = world.legacy(able);
     ann.request('tools/call', call('ann'));
     world.legacy(able).request('tools/call', call('bob'));
-    await settled();
+    await started(world);
     const { child } = world.servers.s;
     ann.session.close();
     await settled();

@@ -4,6 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { newGateway } from '../../test/support/fake-gateway.ts';
+import { newPrograms, program } from '../../test/support/modern-program.ts';
 import { rooted, rootsOf, seconds } from '../../test/support/rooted-server.ts';
 
 describe('a server that is kept running, when the only client that has told it its roots leaves', () => {
@@ -23,5 +24,30 @@ describe('a server that is kept running, when the only client that has told it i
     const running = servers.s.children.filter(({ isGone }) => !isGone);
     expect(running).toHaveLength(1);
     expect(JSON.stringify(running[0]?.heard)).not.toContain('file:///ann');
+  });
+});
+
+describe('a server that is kept running, and gives each client its own connections', () => {
+  const config = { s: { lazy: false, isolation: 'client' } };
+
+  it('serves any number of different roots, one after the other #own-roots', async () => {
+    const world = newPrograms(rooted, { config });
+    world.host.startPinned();
+    for (let at = 0; at < 12; at += 1) {
+      const { said } = await world.withRoots(`file:///p${at}/`)('s__a', { at });
+      expect(said).toContain(`file:///p${at}/`);
+    }
+  });
+
+  it('keeps one process when the client that had it leaves #own-roots', async () => {
+    const world = newPrograms(rooted, { config });
+    world.host.startPinned();
+    await world.withRoots('file:///one')('s__a');
+    const other = world.modern({ roots: {} }, { key: 'other' });
+    await program(other, world.clock, ['file:///other'])('s__a');
+    world.gateway.clientGone('modern');
+    await seconds(1_000, world.clock);
+    expect(world.children()).toHaveLength(1);
+    expect(JSON.stringify(world.children()[0]?.heard)).toContain('file:///other');
   });
 });

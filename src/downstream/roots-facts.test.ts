@@ -112,3 +112,119 @@ describe('a later run', () => {
     expect(later.servers.s.heard('tools/call')).toEqual([]);
   });
 });
+
+describe('what was found out about kept roots', () => {
+  it('is not undone by a shorter look on another connection #own-roots', async () => {
+    /** Asks in its first call, keeps what it was told, and does not listen to changes. */
+    const keepsQuietly: Script = {
+      tools: [tool('a')],
+      on: {
+        'tools/call': (heard, child) =>
+          rootsTold(child) === 'none'
+            ? asksFirst(1, heard, child, () => text(rootsTold(child)))
+            : text(rootsTold(child)),
+      },
+    };
+    const world = newPrograms(keepsQuietly);
+    const { facts, slots } = world.host.find('s');
+    facts.learn({ modern: false, asksRoots: true });
+    slots.foundAsking();
+    const first = await Promise.all([
+      world.withRoots('file:///one')('s__a', { at: 1 }),
+      world.withRoots('file:///two')('s__a', { at: 2 }),
+    ]);
+    expect(first.map(({ said }) => said)).toEqual([
+      expect.stringContaining('file:///one'),
+      expect.stringContaining('file:///two'),
+    ]);
+    expect(facts.now.keepsRoots).toBe(undefined);
+    const peer = world.modern({ roots: {} });
+    const again = peer.call('s__a', { at: 3 });
+    await seconds(0.4, world.clock);
+    const third = peer.call('s__a', { at: 4 });
+    const known: unknown[] = [];
+    for (let at = 0; at < 8; at += 1) {
+      await seconds(0.1, world.clock);
+      known.push([facts.now.keepsRoots, again.answers.length, third.answers.length]);
+    }
+    // It was known before this one was sent that the server keeps roots.
+    expect(known).toContainEqual([true, 1, 0]);
+    expect(third.result['resultType']).toBe('input_required');
+  });
+});
+
+describe('a call that waits for its server when that is configured anew', () => {
+  it('has its roots on the new connection #own-roots', async () => {
+    let isSlow = false;
+    const slow: Script = {
+      ...rooted,
+      on: {
+        ...rooted.on,
+        'tools/list': () => (isSlow ? undefined : { tools: [tool('a')] }),
+      },
+    };
+    const world = newPrograms(slow);
+    expect((await world.withRoots('file:///one')('s__a', { at: 1 })).said).toContain('file:///one');
+    await seconds(400, world.clock);
+    expect(world.children()).toHaveLength(0);
+    isSlow = true;
+    const call = world.withRoots('file:///one')('s__a', { at: 2 });
+    for (let turn = 0; turn < 20 && world.children().length === 0; turn += 1)
+      await seconds(0.1, world.clock);
+    expect(world.children()).toHaveLength(1);
+    isSlow = false;
+    const server = world.host.find('s');
+    const restarted = server.restart({ ...server.config });
+    const { said } = await call;
+    await restarted;
+    expect(said).toContain('file:///one');
+  });
+});
+
+/** Asks at its start only. From the 20th process on it does not start: the test must end. */
+function onlyAtStart(): Script {
+  let starts = 0;
+  return {
+    ...rooted,
+    on: {
+      ...rooted.on,
+      'notifications/roots/list_changed': () => undefined,
+      'tools/list': () => {
+        starts += 1;
+        return starts < 20 ? { tools: rooted.tools } : undefined;
+      },
+    },
+  };
+}
+
+describe('a server that asks only at its start, and two clients that call at the same moment', () => {
+  it.each(['shared', 'auto'] as const)(
+    'is not started again and again (%s) #roots',
+    async (isolation) => {
+      const first = newPrograms(onlyAtStart(), { config: { s: { isolation } } });
+      // A list first: the server is started before a client is there that could be asked.
+      first.modern({ roots: {} }).request('tools/list');
+      await seconds(3, first.clock);
+      const before = first.legacy({ roots: {} });
+      const call = before.request('tools/call', { name: 's__a', arguments: {} });
+      await seconds(10, first.clock, rootsOf(before, 'file:///one', call));
+      const { facts } = first.host.find('s');
+      expect(facts.now).toMatchObject({ asksAtStart: true, hearsRootsChange: false });
+      const { store } = first;
+      const later = newPrograms(onlyAtStart(), { store, config: { s: { isolation } } });
+      const peers = [later.legacy({ roots: {} }), later.legacy({ roots: {} })];
+      const calls = peers.map((peer, at) =>
+        peer.request('tools/call', { name: 's__a', arguments: { at } }),
+      );
+      await seconds(
+        20,
+        later.clock,
+        ...calls.map((asked, at) => rootsOf(peers[at] ?? later.legacy(), `file:///${at}`, asked)),
+      );
+      expect(later.servers.s.children.length).toBeLessThanOrEqual(2);
+      const [one, other] = calls.map(({ result }) => JSON.stringify(result));
+      expect(one).toContain('file:///0');
+      expect(other).toContain(isolation === 'shared' ? 'file:///0' : 'file:///1');
+    },
+  );
+});

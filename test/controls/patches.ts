@@ -353,9 +353,9 @@ export const patches: readonly Patch[] = [
     rules: ['foreignRoots'],
     edits: [
       {
-        find: 'return this.#rootsAsked(slot, message, about, likely, from);',
+        find: 'return this.#rootsQuestions.asked(slot, message, about, likely, from);',
         replace:
-          'return about && likely ? this.#open.carry(slot, message, about, likely, from) : this.#rootsAsked(slot, message, about, likely, from);',
+          'return about && likely ? this.#open.carry(slot, message, about, likely, from) : this.#rootsQuestions.asked(slot, message, about, likely, from);',
       },
     ],
   },
@@ -760,12 +760,12 @@ export const patches: readonly Patch[] = [
   {
     id: 'silent-holder',
     breaks: 'Others wait for a client that does not answer roots/list.',
-    file: 'src/host/connections/questions.ts',
+    file: 'src/host/connections/roots-questions.ts',
     foundBy: 'tests',
     tests: ['src/downstream/modern-roots.test.ts'],
     promise: 'own-roots',
     rules: ['own-roots', 'roots'],
-    edits: [{ find: `contain(() => this.#foundAsking(), caught)`, replace: `{}` }],
+    edits: [{ find: `contain(() => this.#parts.foundAsking(), caught)`, replace: `{}` }],
   },
   {
     id: 'asked-each-time',
@@ -780,7 +780,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'deaf-waiter',
     breaks: 'A call that waits for a connection of its client is not told when one is free.',
-    file: 'src/host/call/call.ts',
+    file: 'src/host/call/call-slot.ts',
     foundBy: 'tests',
     tests: ['src/downstream/modern-roots.test.ts'],
     promise: 'own-roots',
@@ -799,11 +799,11 @@ export const patches: readonly Patch[] = [
     id: 'roots-beside-others',
     breaks:
       'A server is sent the roots of one modern call while it works on another of that token.',
-    file: 'src/host/connections/questions.ts',
+    file: 'src/host/connections/roots-questions.ts',
     foundBy: 'tests',
     tests: ['src/downstream/asked-calls.test.ts'],
     promise: 'own-roots',
-    edits: [{ find: '!isAlone || isOther', replace: '!isAlone' }],
+    edits: [{ find: '|| isOther) return noRoots;', replace: ') return noRoots;' }],
   },
   {
     id: 'answer-of-other-roots',
@@ -822,6 +822,72 @@ export const patches: readonly Patch[] = [
     tests: ['src/host/connections/connection-slots.test.ts'],
     promise: 'own-roots',
     edits: [{ find: '  slot.roots = undefined;\n', replace: '' }],
+  },
+  {
+    id: 'one-place-for-two',
+    breaks: 'Calls that wait for a connection are all given the one that has become free.',
+    file: 'src/host/call/call-slot.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/waiting-for-connection.test.ts'],
+    promise: 'own-roots',
+    edits: [
+      {
+        find: 'slot?.enter(request.caller);',
+        replace: 'queueMicrotask(() => slot?.enter(request.caller));',
+      },
+    ],
+  },
+  {
+    id: 'endless-waiters',
+    breaks: 'Any number of calls wait for a connection, whatever the queue of the server is.',
+    file: 'src/host/call/call-slot.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/waiting-for-connection.test.ts'],
+    promise: 'overload',
+    edits: [{ find: 'slots.changes.waiting >= config.queue', replace: 'false' }],
+  },
+  {
+    id: 'started-again-and-again',
+    breaks: 'A server that asks at its start is restarted without end if two clients wait for it.',
+    file: 'src/host/connections/roots-questions.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/roots-facts.test.ts'],
+    promise: 'own-roots',
+    rules: ['own-roots', 'roots'],
+    edits: [{ find: '      this.#firstWaiting(slot, from) ??\n', replace: '' }],
+  },
+  {
+    id: 'roots-without-end',
+    breaks: 'A server may have any number of requests open at its clients.',
+    file: 'src/host/connections/open-questions.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/asked-calls.test.ts'],
+    promise: 'one-bad-neighbour',
+    edits: [{ find: 'if (open.size >= maxOpen) return true;', replace: '' }],
+  },
+  {
+    id: 'still-the-former-roots',
+    breaks:
+      'A connection whose server was told that there are no roots counts as having the former.',
+    file: 'src/host/connections/roots-questions.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/told-roots.test.ts'],
+    promise: 'own-roots',
+    edits: [
+      {
+        find: 'slot.roots = hasRoots ? known : undefined;',
+        replace: 'if (hasRoots) slot.roots = known;',
+      },
+    ],
+  },
+  {
+    id: 'gone-without-roots',
+    breaks: 'A call whose client has left while it was asked is sent as if it had no roots.',
+    file: 'src/downstream/clients/call-roots.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/asked-calls.test.ts'],
+    promise: 'own-roots',
+    edits: [{ find: 'if (caller.cancelSignal.aborted) throw leftFault(server);', replace: '' }],
   },
   {
     id: 'nobody-parted',

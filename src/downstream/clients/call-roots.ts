@@ -60,7 +60,9 @@ export class CallRootsQuestions {
     try {
       const withdrawn = new CancelSignal();
       const asked = { server, message: question, caller, withdrawn, tellServer: ignored };
-      caller.roots = rootsIn(await Promise.race([this.#ask(asked), givenUp]), server);
+      const answer = await Promise.race([this.#ask(asked), givenUp]);
+      if (caller.cancelSignal.aborted) throw leftFault(server);
+      caller.roots = rootsIn(answer, server);
     } finally {
       this.#waiting.delete(waiting);
     }
@@ -97,6 +99,10 @@ function listedText(bytes: Buffer, server: string): string | null {
 }
 
 const noRoots: CallRoots = { key: '', answer: { kind: 'result', json: '{"roots":[]}' } };
+
+function leftFault(server: string): Fault {
+  return new Fault('cancelled', 'the client left while it was asked for its roots', { server });
+}
 
 function tooManyFault(server: string): Fault {
   const detail = `${maxWaiting} calls of this client wait for its answer to roots/list; answer them, or try again later`;

@@ -140,6 +140,11 @@ export function unknownOutcome(
 }
 
 /** All connections of its client are in use, and stay so. */
+export function fullFault(server: string, waiting: number): Fault {
+  const detail = `${waiting} calls wait for a connection to ${server}, its queue is full; try again later or raise its queue`;
+  return new Fault('overloaded', detail, { server });
+}
+
 export function noSlotFault(server: string): Fault {
   const detail = `all connections to ${server} of this client are in use for calls with other roots; try again later`;
   return new Fault('overloaded', detail, { server });

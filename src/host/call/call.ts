@@ -10,7 +10,6 @@ import type { AccessRequest } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
 import { booleanOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
-import type { Caller } from '../connections/caller.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
 import type { Server } from '../servers/server.ts';
 import { type Answer, answerIn, answerOf, resultBytes } from './answer.ts';
@@ -21,11 +20,11 @@ import {
   lostTaskFault,
   namedFault,
   noResultFault,
-  noSlotFault,
   overAllAttempts,
   unknownTool,
 } from './call-faults.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
+import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
 
@@ -133,16 +132,14 @@ async function carry(
     const found = caller.client.findRoots(caller, server.name);
     await (moved ? moved.whileAsked(found) : found);
   }
+  const { request } = call;
   const slot =
-    call.request.slot ??
-    server.slots.forCall(caller) ??
-    (await nextSlot(parts, server, caller, waiting));
+    enteredSlot(server, request) ?? (await nextSlot(parts.clock, server, request, waiting));
   const { breaker, leases } = slot.supervisor;
-  const pass = slot.supervisor.gate();
+  const pass = gateOf(server, slot, request);
   const isWait = isWaiting(operation.method);
   // However it ends, it says nothing about how calls go.
   if (isWait) breaker.withdrawn(pass);
-  slot.enter(caller);
   let isInside = false;
   let attempts: Attempts | undefined;
   try {
@@ -172,8 +169,7 @@ async function carry(
       throw thrownOn(server, call, thrown, isWait);
     }
   } finally {
-    slot.leave(caller);
-    server.slots.changes.tell();
+    leaveSlot(server, slot, request);
     if (isInside) {
       leases.release();
       if (!isWait) admission.leave();
@@ -182,31 +178,6 @@ async function carry(
     }
   }
   return await carryMoved(parts, server, call, signal, cacheable, attempts);
-}
-
-/** All connections of its client are in use for calls with other roots: it waits until one has ended. */
-async function nextSlot(
-  { clock }: CallParts,
-  server: Server,
-  caller: Caller | undefined,
-  signal: Signal | undefined,
-): Promise<ConnectionSlot> {
-  const { slots, name, config } = server;
-  const giveUp = new CancelSignal();
-  const leave = () => giveUp.abort();
-  using _timer = clock.after(config.callTimeoutMs, leave);
-  if (signal?.aborted) leave();
-  else signal?.addEventListener('abort', leave);
-  try {
-    while (!giveUp.aborted) {
-      await slots.changes.next(giveUp);
-      const slot = signal?.aborted ? undefined : slots.forCall(caller);
-      if (slot) return slot;
-    }
-    throw signal?.aborted ? cancelledFault(name) : noSlotFault(name);
-  } finally {
-    signal?.removeEventListener('abort', leave);
-  }
 }
 
 /**

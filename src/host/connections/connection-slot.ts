@@ -165,11 +165,16 @@ export class ConnectionSlot {
     return made?.era === 'legacy' ? this.onlyClientOf(made) : undefined;
   }
 
+  /** The calls that wait for a connection which nobody has used yet. */
+  waitingFor(connection: Connection): readonly Caller[] {
+    return this.#connection === connection || connection.isLost ? [] : this.#callers;
+  }
+
   /** The one client that waits for a connection which nobody has used yet. */
   onlyClientWaitingFor(connection: Connection): Client | undefined {
-    if (this.#connection === connection || connection.isLost) return undefined;
-    const [first] = this.#callers;
-    const isOnly = this.#callers.every(({ client }) => client.key === first?.client.key);
+    const waiting = this.waitingFor(connection);
+    const [first] = waiting;
+    const isOnly = waiting.every(({ client }) => client.key === first?.client.key);
     return isOnly ? first?.client : undefined;
   }
 
@@ -269,7 +274,7 @@ export class ConnectionSlot {
    * The client is being asked: its call, or all of its calls if it is unknown which, may take
    * longer. To be disposed of when it has answered.
    */
-  waitingFor(client: Client, caller: Caller | undefined): Disposable {
+  holdFor(client: Client, caller: Caller | undefined): Disposable {
     const held = this.#callers.flatMap((own, place) => {
       const deadline = this.#deadlines[place];
       const isMeant = caller ? own === caller : own.client.key === client.key;

@@ -81,6 +81,11 @@ export class ConnectionSlots {
     yield* this.#own.all();
   }
 
+  /** Whether the operator wants one connection for all clients. */
+  get isSharedByAll(): boolean {
+    return this.#isolation.mode === 'shared';
+  }
+
   /** Whether there is any connection that accepts calls. */
   get isConnected(): boolean {
     for (const slot of this.all()) if (isLive(slot)) return true;
@@ -154,12 +159,12 @@ export class ConnectionSlots {
 
   /**
    * Whether this slot was assigned to another client, or to calls with other roots, since this call
-   * was sent to it. Then it is not for this call.
+   * was assigned to it. Then it is not for this call.
    */
-  isTaken({ owner, isSpent, roots }: ConnectionSlot, caller: Caller | undefined): boolean {
+  isTaken({ owner, isSpent, roots, aim }: ConnectionSlot, caller: Caller | undefined): boolean {
     if (isSpent || (owner !== null && owner !== caller?.client.key)) return true;
-    if (this.#isolation.mode === 'shared' || roots === undefined) return false;
-    return caller?.roots !== undefined && roots.key !== caller.roots.key;
+    if (this.#isolation.mode === 'shared' || aim.era !== 'legacy') return false;
+    return caller?.roots !== undefined && (roots?.key ?? '') !== caller.roots.key;
   }
 
   /** The same text for callers that the server treats alike. */
@@ -219,7 +224,10 @@ export class ConnectionSlots {
   /** A connection was opened: another one may no longer be needed. */
   connected(slot: ConnectionSlot): void {
     slot.isDuplicate = false;
-    if (this.#isolation.mode === 'client' && slot.owner !== null) this.#pinned.toOwn(slot);
+    const { owner } = slot;
+    if (this.#isolation.mode === 'client' && owner !== null) {
+      this.#pinned.toOwn(slot, this.#own.of(owner));
+    }
     // Its client may have disconnected while it was opened.
     if (slot.isSpent) this.settle(slot);
     this.changed();
@@ -287,6 +295,12 @@ export class ConnectionSlots {
     }
     // Where the operator wants one connection for all, the first client's data stays.
     return slot.owner === key || slot.owner === null;
+  }
+
+  /** Nobody has used this connection, and several wait for it: it is for the first of them. */
+  reserve(slot: ConnectionSlot, connection: Connection, client: Client): void {
+    slot.claim(connection, client);
+    this.keepFor(slot, connection, client);
   }
 
   /** As long as nobody has used a shared connection, it can become one client's. */

@@ -11,6 +11,7 @@ import {
   errorAnswer,
   internalAnswer,
   invalidAnswer,
+  refusedAnswer,
   resultAnswer,
 } from '../../upstream/server-requests.ts';
 import type { Id } from '../../wire/decode.ts';
@@ -45,17 +46,22 @@ export interface Steps {
   readonly over: () => void;
 }
 
+/** So many requests of one connection wait for clients at most, and so many bytes of them. */
+const maxOpen = 256;
+const maxOpenBytes = 16_777_216;
+
 const noSteps: Steps = { before: undefined, told: (answer) => answer, over: ignored };
 
 interface OpenQuestion {
   readonly withdrawn: CancelSignal;
   /** The exchange on whose stream it came. */
   readonly about: Exchange | undefined;
+  readonly length: number;
 }
 
 export class OpenQuestions {
   readonly #parts: OpenQuestionsParts;
-  /** By the server's id, until answered; at most what clients may be asked, and as long as the connection. */
+  /** By the server's id, until answered; at most `maxOpen`, and as long as the connection. */
   readonly #open = new WeakMap<Connection, Map<Id, OpenQuestion>>();
 
   constructor(parts: OpenQuestionsParts) {
@@ -76,9 +82,13 @@ export class OpenQuestions {
     const { id } = message;
     if (id === undefined || id === null) return over();
     const open = this.#openOf(from);
-    const question = { withdrawn, about };
+    const question = { withdrawn, about, length: message.bytes.length };
+    if (isFull(open, question)) {
+      from.respond(refusedAnswer(message, `more than ${maxOpen} requests wait for an answer`));
+      return over();
+    }
     open.set(id, question);
-    const waiting = slot.waitingFor(client, caller);
+    const waiting = slot.holdFor(client, caller);
     const tellServer = (said: Message) => {
       const { method = '', bytes, paramsObject } = said;
       const { start, end } = paramsObject ?? { start: -1, end: 1 };
@@ -131,6 +141,14 @@ export class OpenQuestions {
     this.#open.set(connection, open);
     return open;
   }
+}
+
+/** One request may be as long as any message. */
+function isFull(open: ReadonlyMap<Id, OpenQuestion>, { length }: OpenQuestion): boolean {
+  if (open.size >= maxOpen) return true;
+  let bytes = length;
+  for (const question of open.values()) bytes += question.length;
+  return open.size > 0 && bytes > maxOpenBytes;
 }
 
 /**

@@ -25,10 +25,14 @@ export class PinnedSlot {
     if (isOn) current.supervisor.leases.pin(true);
   }
 
-  /** Where each client has its own, the one that was started with the host is unused: it ends. */
-  toOwn(own: ConnectionSlot): void {
+  /**
+   * Where each client has its own, the one that was started with the host is unused: it ends. Of each
+   * client one is kept, and not all: one that is kept is never opened again for other roots.
+   */
+  toOwn(own: ConnectionSlot, ofClient: readonly ConnectionSlot[]): void {
     if (!this.#isOn) return;
-    own.supervisor.leases.pin(true);
+    const isKept = ofClient.some(({ supervisor }) => supervisor.leases.isPinned);
+    if (!isKept) own.supervisor.leases.pin(true);
     for (const { supervisor } of this.#shared.open) {
       supervisor.leases.pin(false);
       supervisor.evict();

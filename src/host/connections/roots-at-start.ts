@@ -63,7 +63,7 @@ export class RootsAtStart {
     this.#madeAt.set(connection, this.#clock.now());
     const { asksAtStart } = this.#facts().now;
     // No client is there yet that could answer, or none will be asked.
-    if (asksAtStart === false || !slot.onlyClientWaitingFor(connection)) return;
+    if (asksAtStart === false || slot.waitingFor(connection).length === 0) return;
     const isOnlyForLists = asksAtStart === true && !isListing;
     const learnNot = () =>
       this.#facts().learn({
@@ -108,7 +108,11 @@ export class RootsAtStart {
     const facts = this.#facts();
     if (facts.now.keepsRoots !== undefined) return undefined;
     connection.notify('notifications/roots/list_changed', { members: '' });
-    return this.#begin(connection, findOutMs, () => facts.learn({ keepsRoots: false })).over;
+    const unasked = () => {
+      // On another connection it may have been found out meanwhile.
+      if (facts.now.keepsRoots === undefined) facts.learn({ keepsRoots: false });
+    };
+    return this.#begin(connection, findOutMs, unasked).over;
   }
 
   /** It has not asked in a call of a kind in which it had asked before. */

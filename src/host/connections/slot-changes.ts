@@ -1,5 +1,5 @@
-// Tells those who wait that it may be decided differently where a server's calls go: a call has ended,
-// a connection was opened or reserved, the server has ended.
+// Tells those who wait that it may be decided differently where a server's calls go: a call or a reading
+// of lists has ended, a connection was opened or has ended, clients were separated, the server has ended.
 
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -7,6 +7,9 @@ import { ignored } from '../../kernel/contain.ts';
 export class SlotChanges {
   /** Of calls that wait for others, until they do not. */
   readonly #listeners = new Set<() => void>();
+
+  /** How many wait for a change in `next`. */
+  waiting = 0;
 
   tell(): void {
     if (this.#listeners.size === 0) return;
@@ -28,7 +31,9 @@ export class SlotChanges {
     });
     using _listening = this.on(resolve);
     signal.addEventListener('abort', resolve);
+    this.waiting += 1;
     await change;
+    this.waiting -= 1;
     signal.removeEventListener('abort', resolve);
   }
 }

@@ -142,6 +142,7 @@ async function onConnection(
     slot.leave(asked);
     supervisor.leases.release();
     server.slots.settle(slot);
+    server.slots.changes.tell();
   }
 }
 

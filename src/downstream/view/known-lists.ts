@@ -16,7 +16,7 @@ import {
   noAttempts,
 } from '../../host/lists/list-attempts.ts';
 import { freshen, readForAll } from '../../host/lists/list-reading.ts';
-import { type ListKind, listDeadlineMs, listKinds, listWords } from '../../host/lists/listings.ts';
+import { type ListKind, listDeadlineMs, listKinds } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -155,7 +155,7 @@ export class KnownLists {
 
   /**
    * For an unknown name: asks the servers whose list is not known, and those it points to, if its
-   * caller may.
+   * caller may and they may have such a list.
    */
   async learn(
     kind: ListKind,
@@ -166,13 +166,15 @@ export class KnownLists {
     const { access } = this.#host;
     const readings = this.#host.servers().flatMap((server) => {
       if (!access.isAllowed(caller.principal, serverRequest('start', server.name))) return [];
+      // What it has said of itself, in this run or an earlier one, decides without a start.
+      if (!server.offerings.mayHave(kind)) return [];
       const shown = server.catalogueFor(caller);
-      const isUnknown = shown.definitions(kind) === undefined && mayHave(server, kind, caller);
       // It is called by its name: it is started as for any call.
       if (isCandidate(server)) {
         const isRead = shown.lists.isFresh(kind) && !server.isBorrowedFor(caller);
         return isRead ? [] : [this.#read(server, kind, caller)];
       }
+      const isUnknown = shown.definitions(kind) === undefined;
       return isUnknown ? [this.#await(server, kind, caller)] : [];
     });
     await Promise.all(readings);
@@ -340,7 +342,7 @@ function isUnread(server: Server, kind: ListKind, caller: Caller | undefined): b
 /** Whether there is something to read, for clients like this one, at a connected server. */
 function isAskedNow(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
   const shown = server.catalogueFor(caller);
-  if (shown.definitions(kind) === undefined) return isWorthAsking(server, kind, caller);
+  if (shown.definitions(kind) === undefined) return isWorthAsking(server, kind);
   // Clients like this one may be offered something else than what is shown until then.
   return server.isBorrowedFor(caller) || server.slotOf(shown) !== undefined;
 }
@@ -349,16 +351,9 @@ function isAskedNow(server: Server, kind: ListKind, caller: Caller | undefined):
  * A server that has given its tools and not this list, in this run or an earlier one, has refused it or
  * was late with it: it is asked again when it runs, but not started for it.
  */
-function isWorthAsking(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
-  const { connection, phase } = server.supervisor;
+function isWorthAsking({ supervisor, offerings }: Server, kind: ListKind): boolean {
+  const { connection, phase } = supervisor;
   const isRunning = connection !== undefined || phase.kind === 'starting';
-  const hasTools = server.offerings.definitions('tools') !== undefined;
-  return mayHave(server, kind, caller) && (isRunning || !hasTools);
-}
-
-/** Few servers have skills: one that has said that it has none is not started for them. */
-function mayHave(server: Server, kind: ListKind, caller: Caller | undefined): boolean {
-  if (kind !== 'skills') return true;
-  const greeting = caller ? server.greetingFor(caller) : server.greeting;
-  return greeting === undefined || listWords.skills.isDeclared(greeting.capabilities);
+  const hasTools = offerings.definitions('tools') !== undefined;
+  return offerings.mayHave(kind) && (isRunning || !hasTools);
 }

@@ -150,7 +150,9 @@ export class NameTable {
       .servers()
       .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
       .filter(({ name }) => host.access.isAllowed(principal, serverRequest('list', name)))
-      .find(({ offerings }) => offerings.definitions(lists[kind]) === undefined);
+      .find(({ offerings }) => {
+        return offerings.definitions(lists[kind]) === undefined && offerings.mayHave(lists[kind]);
+      });
     if (!server) return undefined;
     const { name, supervisor } = server;
     // Nothing will start it by itself: its own message says what to do.

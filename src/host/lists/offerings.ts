@@ -15,7 +15,7 @@ import type { ServerFacts } from '../servers/server-facts.ts';
 import { Catalogue } from './catalogue.ts';
 import { Catalogues, type ClassCatalogue } from './catalogues.ts';
 import type { KeptCatalogues, KeptRecord } from './kept-catalogues.ts';
-import { type ListKind, listKinds } from './listings.ts';
+import { type ListKind, listKinds, listWords } from './listings.ts';
 
 export interface OfferingsParts {
   readonly config: ServerConfig;
@@ -80,6 +80,17 @@ export class Offerings {
   /** All that any class is offered; undefined if the list was never read. */
   definitions(kind: ListKind): readonly Definition[] | undefined {
     return this.#catalogues.definitions(kind);
+  }
+
+  /**
+   * Whether it may have such a list: it was never greeted, or has declared it to some clients. Tools
+   * are often not declared.
+   */
+  mayHave(kind: ListKind): boolean {
+    if (kind === 'tools') return true;
+    const greetings = this.#catalogues.all().flatMap(({ greeting }) => greeting ?? []);
+    const { isDeclared } = listWords[kind];
+    return greetings.length === 0 || greetings.some(({ capabilities }) => isDeclared(capabilities));
   }
 
   /** The names or addresses in this list that are not for a single client only. */

@@ -4,6 +4,7 @@
 // belongs to it and then exactly one answer.
 
 import type { Principal } from '../policy/principal.ts';
+import type { ClientCancel } from '../wire/client-cancel.ts';
 import type { Frame } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 
@@ -34,9 +35,9 @@ export interface Reply {
 export interface Underway {
   /**
    * The client has cancelled it or disconnected: the server is notified, and nothing more is
-   * answered.
+   * answered. `words` is what the client said, if it said anything.
    */
-  cancel(): void;
+  cancel(words?: ClientCancel): void;
 }
 
 /** A message of a legacy session that belongs to no request of its client; `kind` as above. */

@@ -5,6 +5,7 @@
 import type { Caller, CallRoots, Client } from '../host/connections/caller.ts';
 import { CancelSignal } from '../kernel/cancel-signal.ts';
 import type { Principal } from '../policy/principal.ts';
+import type { ClientCancel } from '../wire/client-cancel.ts';
 import type { Era } from '../wire/eras.ts';
 import {
   carriedErrorFrame,
@@ -109,11 +110,11 @@ export class Incoming implements Caller, Underway {
     this.#continuation = incoming;
   }
 
-  cancel(): void {
+  cancel(words?: ClientCancel): void {
     if (this.#isOver) return;
     this.#end();
     this.#reply.withdrawn?.();
-    this.cancelSignal.abort();
+    this.cancelSignal.abort(words);
   }
 
   #end(): void {

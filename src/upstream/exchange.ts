@@ -30,6 +30,8 @@ export class Exchange {
   readonly owner: ExchangeOwner | undefined;
   dispatched: Dispatched = 'no';
   isSettled = false;
+  /** Why its caller no longer needs the answer, if so. */
+  cancelledBy: Fault | undefined;
   #resolve!: (message: Message) => void;
   #reject!: (fault: Fault) => void;
   readonly #abandon: (exchange: Exchange) => void;
@@ -69,6 +71,7 @@ export class Exchange {
    */
   cancel(fault: Fault): void {
     if (this.isSettled) return;
+    this.cancelledBy = fault;
     this.#abandon(this);
     this.fail(fault);
   }

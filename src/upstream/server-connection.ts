@@ -9,6 +9,7 @@ import { Fault, type FaultCode, type FaultFacts } from '../kernel/fault.ts';
 import type { Noise } from '../observe/events.ts';
 import type { Child } from '../supervise/child.ts';
 import type { CloseReason } from '../supervise/life-machine.ts';
+import { ClientCancel } from '../wire/client-cancel.ts';
 import type { Era } from '../wire/eras.ts';
 import {
   notificationToServer,
@@ -197,11 +198,19 @@ export abstract class ServerConnection<Parts extends ConnectionParts> implements
     return answersProbe(this);
   }
 
-  /** The server is notified, if it may have received the request. */
+  /**
+   * The server is notified, if it may have received the request, with what the client wrote where a
+   * client has cancelled.
+   */
   protected tellCancelled(exchange: Exchange): void {
     // By the specification `initialize` must not be cancelled; its answer is dropped if it comes.
     if (exchange.dispatched === 'no' || exchange.id === this.#initializeId) return;
-    this.notify('notifications/cancelled', { members: `"requestId":${exchange.id}` });
+    const cause = exchange.cancelledBy?.cause;
+    const params =
+      cause instanceof ClientCancel
+        ? cause.paramsFor(exchange.id)
+        : { members: `"requestId":${exchange.id}` };
+    this.notify('notifications/cancelled', params);
   }
 
   // --- listening ---------------------------------------------------------------------------

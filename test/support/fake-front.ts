@@ -9,6 +9,7 @@ import type {
   Underway,
 } from '../../src/downstream/contract.ts';
 import type { Principal } from '../../src/policy/principal.ts';
+import type { ClientCancel } from '../../src/wire/client-cancel.ts';
 import { legacyVersions } from '../../src/wire/eras.ts';
 import type { Frame } from '../../src/wire/frames.ts';
 import type { Message } from '../../src/wire/scan.ts';
@@ -19,6 +20,8 @@ export interface Asked {
   readonly principal: Principal;
   readonly reply: Reply;
   isCancelled: boolean;
+  /** What its client said when it cancelled. */
+  cancelWords: ClientCancel | undefined;
 }
 
 /** A message as a frame, in as many pieces as asked for. */
@@ -76,12 +79,14 @@ export class FakeFront implements GatewayForTransports {
       principal,
       reply,
       isCancelled: false,
+      cancelWords: undefined,
     };
     this.asked.push(asked);
     this.onAsked?.(asked);
     return {
-      cancel: () => {
+      cancel: (words) => {
         asked.isCancelled = true;
+        asked.cancelWords = words;
       },
     };
   }

@@ -12,6 +12,7 @@ import { carriedFrame, errorFrame, type Frame, idText, resultFrame } from '../..
 import { objectAt } from '../../wire/parts.ts';
 import type { Message } from '../../wire/scan.ts';
 import { oneLine } from '../../wire/splice.ts';
+import { clientCancel } from '../client-cancel.ts';
 import { maxUnderWay, type Outlet, type Reply, type Session, type Underway } from '../contract.ts';
 import { Incoming } from '../incoming.ts';
 import { internalError, tooManyUnderWay } from '../refusals.ts';
@@ -191,7 +192,7 @@ export class LegacySession implements Session, Client {
       case 'notifications/cancelled': {
         const span = paramsObject?.find('requestId');
         const id = span && idOf(bytes, span);
-        if (id !== undefined) this.#requests.get(id)?.cancel();
+        if (id !== undefined) this.#requests.get(id)?.cancel(clientCancel(message));
         return;
       }
       case 'notifications/progress':

@@ -203,9 +203,11 @@ export class ParkedCall {
     if (!round) return;
     incoming.isCarried = true;
     round.waiting += 1;
-    incoming.cancelSignal.addEventListener('abort', () => {
+    const { cancelSignal } = incoming;
+    cancelSignal.addEventListener('abort', () => {
       round.waiting -= 1;
-      if (round.waiting === 0 && number === this.#rounds.length - 1) this.giveUp();
+      const isLast = round.waiting === 0 && number === this.#rounds.length - 1;
+      if (isLast) this.giveUp(cancelSignal.reason);
     });
     const failed = (error: unknown) => {
       this.#caught(error);
@@ -237,15 +239,15 @@ export class ParkedCall {
     this.#forget();
   }
 
-  /** The client will not return: the server is notified. */
-  giveUp(): void {
+  /** The client will not return: the server is notified, with the reason if it has cancelled. */
+  giveUp(reason?: unknown): void {
     this.#hasBeenGivenUp = true;
     this.#expiry?.[Symbol.dispose]();
     this.#forget();
     // Requests that wait at the shutdown get the outcome of the call.
     if (this.#current.isDismissed) this.#caller.isDismissed = true;
     else this.#current.cancel();
-    this.#caller.cancelSignal.abort();
+    this.#caller.cancelSignal.abort(reason);
     this.#refuse('the client has not answered');
   }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, type RecordedReply, settled } from '../../../test/support/fake-gateway.ts';
 import { type ScriptedChild, text, tool } from '../../../test/support/scripted-server.ts';
+import { scanMessage } from '../../wire/scan.ts';
+import { clientCancel } from '../client-cancel.ts';
 
 const elicitation = {
   message: 'really?',
@@ -184,6 +186,22 @@ describe('a legacy server that asks a modern client', () => {
     await settled();
     expect(child.last('notifications/cancelled').params['requestId']).toBe(callOf(child).id);
     expect(next.answers).toEqual([]);
+  });
+
+  it('hears what the last client said that cancelled it', async () => {
+    const { reply, child, ask, again } = await asking();
+    ask(50);
+    await settled();
+    const waiting = [1, 2].map(() => again(stateOf(reply), { q1: yes }));
+    await settled();
+    for (const [at, { underway }] of waiting.entries()) {
+      const params = { requestId: at, reason: `words of ${at}` };
+      const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params };
+      underway?.cancel(clientCancel(scanMessage(Buffer.from(JSON.stringify(note)))));
+    }
+    await settled();
+    const { params } = child.last('notifications/cancelled');
+    expect(params).toEqual({ requestId: callOf(child).id, reason: 'words of 1' });
   });
 
   it('goes on while one of two that sent the same state still waits', async () => {

@@ -2,6 +2,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { FakeFront, frame, note, result } from '../../../test/support/fake-front.ts';
 import { manualClock, settled } from '../../../test/support/manual-clock.ts';
+import { noParams, notificationToServer } from '../../wire/frames.ts';
 import { OutgoingBudget, outgoingPolicy } from '../outgoing/outgoing-budget.ts';
 import { startStdio } from './stdio-front.ts';
 
@@ -225,6 +226,19 @@ describe('a modern request on stdio', () => {
     expect(front.asked[0]?.isCancelled).toBe(false);
     await say({ jsonrpc: '2.0', ...cancelled, params: { requestId: 1 } }, modern(1, 'tools/call'));
     expect([front.asked[0]?.isCancelled, front.asked.length]).toEqual([true, 2]);
+  });
+
+  it('is cancelled with what its client says, without the envelope of this hop #byte-exact', async () => {
+    const { front, say } = newStdio();
+    await say(modern(1, 'tools/call'));
+    const { params } = modern(2, 'x', { requestId: 1, reason: 'enough' });
+    await say({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+    const words = front.asked[0]?.cancelWords?.paramsFor(7);
+    const said = notificationToServer('x', words ?? noParams);
+    expect(JSON.parse([said].flat().join(''))).toMatchObject({
+      params: { requestId: 7, reason: 'enough' },
+    });
+    expect([said].flat().join('')).not.toContain('io.modelcontextprotocol');
   });
 
   it('has what belongs to it written before its answer, one line each', async () => {

@@ -17,6 +17,7 @@ import { LineReader } from '../../wire/line-reader.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { BatchReply } from '../batch-reply.ts';
+import { clientCancel } from '../client-cancel.ts';
 import { judgeEnvelope, missingEnvelope, unsupportedVersion } from '../clients/modern-envelope.ts';
 import type { GatewayForTransports, Reply, Session, Underway } from '../contract.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
@@ -196,10 +197,11 @@ class StdioServer implements StdioFront {
     return { code: rpcCodes.invalidRequest, message: words };
   }
 
-  #cancelled({ bytes, paramsObject }: Message): void {
+  #cancelled(message: Message): void {
+    const { bytes, paramsObject } = message;
     const span = paramsObject?.find('requestId');
     const id = span && idOf(bytes, span);
-    this.#underway.get(id)?.cancel();
+    this.#underway.get(id)?.cancel(clientCancel(message));
     this.#underway.delete(id);
   }
 

@@ -144,7 +144,7 @@ export class Attempts implements DeadlineListener {
 
   #listenTo(signal: Signal): void {
     if (this.#stopListening) return;
-    const giveUp = () => this.#giveUp();
+    const giveUp = () => this.#giveUp(signal.reason);
     signal.addEventListener('abort', giveUp);
     this.#stopListening = () => signal.removeEventListener('abort', giveUp);
   }
@@ -156,8 +156,8 @@ export class Attempts implements DeadlineListener {
     return this.#call.request.idempotencyKey !== undefined && this.#call.hasLeft;
   }
 
-  #giveUp(): void {
-    if (!this.#isKept) this.#interruption.raise(cancelledFault(this.#server.name));
+  #giveUp(reason: unknown): void {
+    if (!this.#isKept) this.#interruption.raise(cancelledFault(this.#server.name, reason));
   }
 
   expired(): void {

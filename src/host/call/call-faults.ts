@@ -34,8 +34,9 @@ export function overAllAttempts(thrown: unknown, call: Call): unknown {
   return isUnsent && call.replays > 0 ? thrown.with({ dispatched: 'maybe' }) : thrown;
 }
 
-export function cancelledFault(server: string): Fault {
-  return new Fault('cancelled', `the caller cancelled its call to ${server}`, { server });
+/** `reason` is that of its signal: what a client wrote reaches the server with it. */
+export function cancelledFault(server: string, reason?: unknown): Fault {
+  return new Fault('cancelled', `the caller cancelled its call to ${server}`, { server }, reason);
 }
 
 /**

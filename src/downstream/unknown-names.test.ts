@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, type RecordedReply, settled } from '../../test/support/fake-gateway.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
-import { type Script, tool } from '../../test/support/scripted-server.ts';
+import { type Script, text, tool } from '../../test/support/scripted-server.ts';
 
 /** Asks for roots at its start, and has tools only. */
 const toolsOnly: Script = { ...rooted, capabilities: { tools: {} } };
@@ -29,12 +29,25 @@ const full: Script = {
   },
 };
 
+/** Asks in its calls for something that no list can depend on; all its lists but one are empty. */
+const elicits: Script = {
+  tools: [tool('a')],
+  on: {
+    'tools/call': ({ id }, child) => {
+      child.ask(`in ${id}`, 'elicitation/create', { message: 'm', requestedSchema: {} });
+      return text('asked');
+    },
+  },
+};
+
+const abilities = { roots: {}, elicitation: {} };
+
 type Scripts = Readonly<Record<string, Script>>;
 
 /** What a run with a client that has called all servers leaves behind. */
 async function keptBy(scripts: Scripts) {
   const { legacy, clock, store } = newGateway(scripts);
-  const peer = legacy({ roots: {} });
+  const peer = legacy(abilities);
   const talks = [peer.request('tools/list')];
   await seconds(5, clock, rootsOf(peer, 'file:///r', ...talks));
   const calls = Object.keys(scripts).map((name) =>
@@ -53,7 +66,7 @@ async function askedLater(
   params: object,
 ): Promise<{ reply: RecordedReply; started: readonly string[] }> {
   const { legacy, clock, servers } = newGateway(scripts, { store: await keptBy(kept) });
-  const peer = legacy({ roots: {} });
+  const peer = legacy(abilities);
   await settled();
   const reply = peer.request(method, params);
   await seconds(5, clock, rootsOf(peer, 'file:///r', reply));
@@ -78,7 +91,7 @@ describe('an unknown prompt or resource after a restart', () => {
   it.each([...ofResources, ...ofPrompts])(
     'is refused without starting servers that have none #lazy: %s %j',
     async (method, params) => {
-      const scripts = { a: toolsOnly, b: toolsAfterRoots };
+      const scripts = { a: toolsOnly, b: toolsAfterRoots, c: elicits };
       const { reply, started } = await askedLater(scripts, scripts, method, params);
       expect(started).toEqual([]);
       expect(reply.answered.error).toMatchObject({

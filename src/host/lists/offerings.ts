@@ -169,17 +169,25 @@ export class Offerings {
   // --- what is kept beyond this run --------------------------------------------------------
 
   async recall(): Promise<KeptRecord | undefined> {
-    const record = await this.#parts.kept.get(this.#parts.specHash);
+    const { kept, specHash, facts } = this.#parts;
+    const [record] = await Promise.all([kept.get(specHash), facts.recall()]);
     for (const { aim, lists, greeting } of record?.classes ?? []) {
       const entry = this.of(aim);
       entry.greeting ??= greeting;
       for (const [kind, definitions] of lists) {
-        // A server that asks its clients may list nothing before it is answered.
-        if (record?.asks && definitions.length === 0) continue;
-        entry.catalogue.recall(kind, definitions);
+        const mayBeUntrue = definitions.length === 0 && record?.asks && this.#mayWait(kind);
+        if (!mayBeUntrue) entry.catalogue.recall(kind, definitions);
       }
     }
     return record;
+  }
+
+  /**
+   * Whether a server that asks its clients may list nothing here before it is answered. Without its
+   * tools it would not be shown at all; the other lists can only depend on roots.
+   */
+  #mayWait(kind: ListKind): boolean {
+    return kind === 'tools' || this.#parts.facts.now.asksRoots === true;
   }
 
   /** Several readings at the same time are written once. */

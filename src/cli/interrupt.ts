@@ -8,6 +8,11 @@ type SignalName = keyof typeof signalExitCodes;
 
 const signalNames = Object.keys(signalExitCodes) as SignalName[];
 
+/** Thrown where an interrupt ended the waiting; the exit code is the signal's. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
 export class Interrupt {
   readonly #controller = new AbortController();
   #name: SignalName | undefined;

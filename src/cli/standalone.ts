@@ -8,6 +8,9 @@ import type { OpenedHost } from '../host/create-host.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
 import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
+import { reportedAtOnce } from './command-failure.ts';
+import { Interrupted } from './interrupt.ts';
+import type { Invocation } from './invocation.ts';
 import { eventText } from './render/timeline.ts';
 import { complain, remark, type Shell } from './shell.ts';
 import { ownStateDirectory, usableStateDirectory } from './state-directory.ts';
@@ -28,34 +31,31 @@ export interface CommandHostOptions {
   readonly onEvent?: (event: HostEvent) => void;
 }
 
-export interface StandaloneOptions extends CommandHostOptions {
-  /** The file named by `--config`. */
-  readonly configFile: string | undefined;
-}
-
 /**
- * Runs the work and closes the host. An interrupt ends the work first, or else stops waiting for
- * it.
+ * Runs the work, reports its failure, and closes the host. An interrupt ends the work first, or
+ * else stops waiting for it.
  */
 export async function withHost<T>(
-  shell: Shell,
-  options: StandaloneOptions,
+  invocation: Invocation,
+  options: CommandHostOptions,
   work: (standalone: Standalone) => Promise<T>,
 ): Promise<T> {
-  const loaded = await loadedConfig(shell, options.configFile);
-  return await withHostOf(shell, loaded, options, work);
+  const loaded = await loadedConfig(invocation.shell, invocation.configFile);
+  return await withHostOf(invocation, loaded, options, work);
 }
 
 /** The same with a config that is loaded already. */
 export async function withHostOf<T>(
-  shell: Shell,
+  invocation: Invocation,
   loaded: LoadedConfig,
   options: CommandHostOptions,
   work: (standalone: Standalone) => Promise<T>,
 ): Promise<T> {
+  const { shell } = invocation;
   const host = await openHost(shell, loaded, options);
+  const run = () => untilInterrupted(shell, work({ host, gatewayHost: host, loaded }));
   try {
-    return await untilInterrupted(shell, work({ host, gatewayHost: host, loaded }));
+    return await reportedAtOnce(invocation, run);
   } finally {
     await host.close();
   }
@@ -99,11 +99,6 @@ export async function loadedConfig(shell: Shell, file: string | undefined): Prom
 
 /** Work that handles an interrupt itself gets this long to end. */
 const lastWordsMs = 500;
-
-/** Thrown where an interrupt ended the waiting; the exit code is the signal's. */
-export class Interrupted extends Error {
-  override readonly name = 'Interrupted';
-}
 
 /** The work's outcome, unless an interrupt comes first and the work does not end by itself. */
 async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {

@@ -8,6 +8,13 @@ import { faultyStdio } from '../support/faulty.ts';
 
 describe('the end of a command', () => {
   let cli: CommandLine;
+  /** Takes long to stop. */
+  const stubborn = faultyStdio({
+    faults: [
+      { kind: 'ignore-eof', when: 'at-start' },
+      { kind: 'ignore-term', when: 'at-start' },
+    ],
+  });
   const talkative = { env: { HOLDFAST_LOG: 'info' } };
 
   beforeAll(async () => {
@@ -15,12 +22,8 @@ describe('the end of a command', () => {
     await cli.servers({
       plain: faultyStdio(),
       many: faultyStdio({ faults: [{ kind: 'many-tools', when: 'at-start', count: 5000 }] }),
-      stubborn: faultyStdio({
-        faults: [
-          { kind: 'ignore-eof', when: 'at-start' },
-          { kind: 'ignore-term', when: 'at-start' },
-        ],
-      }),
+      lingering: faultyStdio({ faults: [{ kind: 'ignore-eof', when: 'at-start' }] }),
+      stubborn,
     });
   });
 
@@ -52,6 +55,62 @@ describe('the end of a command', () => {
     const { code, signal, stderr } = await ended;
     expect({ code, signal }).toEqual({ code: 130, signal: null });
     expect(stderr).not.toContain('stubborn stopped');
+  });
+
+  it('what failed is printed before the servers are stopped #command-line', async () => {
+    const call = ['call', 'stubborn/slow', 'ms=60000', '--timeout', '300'];
+    const { said, kill, ended } = cli.start(call, talkative);
+    await said('did not answer within 300 ms');
+    kill('SIGINT');
+    kill('SIGTERM');
+    const { stderr } = await ended;
+    expect(stderr).not.toContain('stubborn stopped');
+    expect(stderr.match(/did not answer/g)).toHaveLength(1);
+  });
+
+  it('as JSON it is one document, printed before the servers are stopped #command-line', async () => {
+    const call = ['call', 'stubborn/slow', 'ms=60000', '--timeout', '300', '--json'];
+    const { printed, kill, ended } = cli.start(call, talkative);
+    await printed('"fault"');
+    kill('SIGINT');
+    kill('SIGTERM');
+    const { stdout, stderr } = await ended;
+    expect(stderr).not.toContain('stubborn stopped');
+    expect(JSON.parse(stdout).fault).toMatchObject({ code: 'timeout', dispatched: 'maybe' });
+  });
+
+  it('a failure that was printed keeps its exit code #command-line', async () => {
+    const call = ['call', 'lingering/slow', 'ms=60000', '--timeout', '300'];
+    const { said, kill, ended } = cli.start(call, talkative);
+    await said('did not answer within 300 ms');
+    kill('SIGINT');
+    const { code, stderr } = await ended;
+    expect({ code, isStopped: stderr.includes('lingering stopped') }).toEqual({
+      code: 3,
+      isStopped: true,
+    });
+  });
+
+  it('a second interrupt does not hide that the call may have run #command-line', async () => {
+    const { said, kill, ended } = cli.start(['call', 'stubborn/slow', 'ms=60000'], talkative);
+    await said('stubborn ready');
+    kill('SIGINT');
+    await said('stubborn/slow had been sent and may have run');
+    kill('SIGINT');
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+    expect(stderr).toMatch(/had been sent and may have run\n(.*\n)*holdfast: stopped at once\n$/);
+    expect(stderr).not.toContain('stubborn stopped');
+  });
+
+  it('a gateway that cannot listen says so before it stops its servers #command-line', async () => {
+    await using other = await commandLine();
+    await other.servers({ stubborn: { ...stubborn, lazy: false } });
+    // An address that no machine has.
+    const words = ['serve', '--listen', '192.0.2.1:4200'];
+    const { code, stderr } = await other.run(words, talkative);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^holdfast: cannot listen on .*\n(.*\n)*holdfast: stubborn stopping/m);
   });
 
   it('an interrupt ends a watch with exit code 0 #command-line', async () => {

@@ -62,20 +62,20 @@ async function call(
   words: readonly string[],
   timeoutMs: number | undefined,
 ): Promise<number> {
-  const { shell, configFile, isJson } = invocation;
+  const { shell, isJson } = invocation;
   const named = partialAddress(addressText);
-  if (named.tool === undefined) return await withHost(shell, { configFile }, refuse(named.server));
+  if (named.tool === undefined) return await withHost(invocation, {}, refuse(named.server));
   const address = { server: named.server, tool: named.tool };
   const args = await argumentsFrom(shell, argumentSource(words), address);
   using live = new LiveLine(shell.err, shell.clock);
   const onEvent = (event: HostEvent) => live.show(waitText(event, address));
-  return await withHost(shell, { configFile, onEvent }, async ({ host }) => {
-    const result = await host.callRaw(address.server, address.tool, args, {
+  return await withHost(invocation, { onEvent }, async ({ host }) => {
+    const calling = host.callRaw(address.server, address.tool, args, {
       signal: shell.interrupt.signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...progressOptions(shell, live, address),
     });
-    live.clear();
+    const result = await calling.finally(() => live.clear());
     // Printed before the servers are stopped, because some take long to end.
     return isJson ? printRaw(shell, result) : await printShown(shell, result, address);
   });

@@ -34,14 +34,15 @@ export function addDemo(program: Command, perform: Perform): void {
     .action((_options: unknown, command: Command) => perform(command, demo));
 }
 
-async function demo({ shell, isJson }: Invocation): Promise<number> {
+async function demo(invocation: Invocation): Promise<number> {
+  const { shell, isJson } = invocation;
   const { out } = shell;
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-demo-'));
   const narration = new Narration(isJson ? null : out);
   try {
     if (!isJson)
       out.line(`${out.style('bold', `Holdfast ${ownIdentity().version}`)}, a demonstration`);
-    await play(shell, narration, join(folder, 'ledger'), isJson);
+    await play(invocation, narration, join(folder, 'ledger'));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -50,18 +51,14 @@ async function demo({ shell, isJson }: Invocation): Promise<number> {
   return narration.isTrue ? exitCodes.ok : exitCodes.failed;
 }
 
-async function play(
-  shell: Shell,
-  narration: Narration,
-  ledger: string,
-  isJson: boolean,
-): Promise<void> {
+async function play(invocation: Invocation, narration: Narration, ledger: string): Promise<void> {
+  const { shell, isJson } = invocation;
   const { configFromObject } = await import('../../config/load.ts');
   const input = { mcpServers: demoServers({ BANK_LEDGER: ledger }) };
   const loaded = configFromObject(input, { baseDir: shell.cwd, env: shell.env });
   const events: HostEvent[] = [];
   const options = { isReadOnly: true, onEvent: (event: HostEvent) => void events.push(event) };
-  await withHostOf(shell, loaded, options, async ({ host }) => {
+  await withHostOf(invocation, loaded, options, async ({ host }) => {
     const stage = { host, narration, ledger };
     // Results of a scene while its servers are being stopped are not findings.
     for (const scene of [oneStartForMany, readThatSurvives, writeThatTellsTheTruth]) {

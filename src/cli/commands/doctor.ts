@@ -12,7 +12,6 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { checkLines } from '../render/check-lines.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { progressBar } from '../render/progress-bar.ts';
-import type { Shell } from '../shell.ts';
 import { orInterrupted, withHostOf } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 
@@ -45,13 +44,11 @@ export function addDoctor(program: Command, perform: Perform): void {
     );
 }
 
-async function doctor(
-  { shell, configFile, isJson }: Invocation,
-  isStarting: boolean,
-): Promise<number> {
+async function doctor(invocation: Invocation, isStarting: boolean): Promise<number> {
+  const { shell, isJson } = invocation;
   using live = new LiveLine(shell.err, shell.clock);
   live.show('checking');
-  const checks = await allChecks(shell, configFile, isStarting, live);
+  const checks = await allChecks(invocation, isStarting, live);
   live.clear();
   const { out } = shell;
   const isFine = checks.every(({ kind }) => kind !== 'finding');
@@ -61,11 +58,11 @@ async function doctor(
 }
 
 async function allChecks(
-  shell: Shell,
-  file: string | undefined,
+  invocation: Invocation,
   isStarting: boolean,
   live: LiveLine,
 ): Promise<readonly Check[]> {
+  const { shell, configFile: file } = invocation;
   const { env, cwd, clock } = shell;
   const [{ loadConfig }, config, files, machine] = await Promise.all([
     import('../../config/load.ts'),
@@ -77,7 +74,7 @@ async function allChecks(
   const loaded = reading.kind === 'read' ? reading.loaded : undefined;
   const [ofFile, ofServers, ofState, ofProcesses] = await Promise.all([
     loaded?.file ? files.checkConfigFile(loaded.file) : [],
-    loaded ? serverChecks(shell, loaded, isStarting, live) : [],
+    loaded ? serverChecks(invocation, loaded, isStarting, live) : [],
     files.checkStateDirectory(await ownStateDirectory(shell), process.getuid?.()),
     machine.checkContainment(clock, env),
   ]);
@@ -92,12 +89,13 @@ async function allChecks(
 }
 
 async function serverChecks(
-  shell: Shell,
+  invocation: Invocation,
   loaded: LoadedConfig,
   isStarting: boolean,
   live: LiveLine,
 ): Promise<readonly Check[]> {
   const { checkServers } = await import('../checks/servers.ts');
+  const { shell } = invocation;
   const { env, clock } = shell;
   const { config } = loaded;
   const total = Object.keys(config.mcpServers).length;
@@ -112,8 +110,10 @@ async function serverChecks(
   const check = (host: HostForCommands | null) =>
     checkServers({ config, env, clock, host, progress });
   if (!isStarting) return await orInterrupted(shell, check(null));
-  return await withHostOf(shell, loaded, { isReadOnly: true }, ({ host, gatewayHost }) =>
-    orInterrupted(shell, check(host).then(withNames(gatewayHost, config))),
+  return await withHostOf(invocation, loaded, { isReadOnly: true }, ({ host, gatewayHost }) =>
+    orInterrupted(shell, check(host).then(withNames(gatewayHost, config))).finally(() =>
+      live.clear(),
+    ),
   );
 }
 

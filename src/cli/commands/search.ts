@@ -49,11 +49,12 @@ function count(text: string): number {
 }
 
 function search(
-  { shell, configFile, isJson }: Invocation,
+  invocation: Invocation,
   words: string,
   { limit, fresh }: SearchOptions,
 ): Promise<number> {
-  return withHost(shell, { configFile }, async ({ host, loaded }) => {
+  const { shell, isJson } = invocation;
+  return withHost(invocation, {}, async ({ host, loaded }) => {
     using live = new LiveLine(shell.err, shell.clock);
     const servers = Object.keys(loaded.config.mcpServers);
     live.show(`asking ${servers.join(', ')}`);

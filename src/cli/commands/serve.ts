@@ -11,6 +11,7 @@ import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { reportedAtOnce } from '../command-failure.ts';
 import { disabledServers } from '../disabled-servers.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -98,15 +99,16 @@ export async function serveConfig(
     },
   });
   try {
-    const gateway = await gatewayFor(host, loaded);
-    await using _gateway = gateway;
+    await using gateway = await gatewayFor(host, loaded);
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
     host.startPinned();
-    if (options.stdio === true) return await serveStreams(host, gateway, shell);
-    await serveHttp(host, gateway, loaded, invocation, options.listen);
-    return exitCodes.ok;
+    return await reportedAtOnce(invocation, () =>
+      options.stdio === true
+        ? serveStreams(host, gateway, shell)
+        : serveHttp(host, gateway, loaded, invocation, options.listen),
+    );
   } finally {
     await host.close();
   }
@@ -172,7 +174,7 @@ async function serveHttp(
   { config, file: configFile, disabled }: LoadedConfig,
   { shell, isJson }: Invocation,
   listen: string | undefined,
-): Promise<void> {
+): Promise<number> {
   const { startHttp } = await import('../../downstream/http/listener.ts');
   const { addressText } = await import('../../downstream/http/access/listen-address.ts');
   const { isTokenRecord, openTokens, tokenAuthenticator } = await import(
@@ -222,4 +224,5 @@ async function serveHttp(
   front.drain();
   await drained;
   await Promise.all([front.close(), host.close()]);
+  return exitCodes.ok;
 }

@@ -49,9 +49,9 @@ async function status(
   server: string | undefined,
   isWatched: boolean,
 ): Promise<number> {
-  const { shell, configFile } = invocation;
+  const { shell } = invocation;
   const stateDir = await ownStateDirectory(shell);
-  return await withHost(shell, { configFile, isReadOnly: true }, async (standalone) => {
+  return await withHost(invocation, { isReadOnly: true }, async (standalone) => {
     const view = await viewOf(shell, standalone, stateDir);
     const isKnown = view.status.servers.some(({ name }) => name === server);
     // The same message as for every unknown name, with the nearest names.

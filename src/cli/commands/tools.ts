@@ -50,9 +50,9 @@ function tools(
   addressText: string | undefined,
   kept: boolean,
 ): Promise<number> {
-  const { shell, configFile } = invocation;
+  const { shell } = invocation;
   const address = addressText === undefined ? undefined : partialAddress(addressText);
-  return withHost(shell, { configFile }, async (standalone) => {
+  return withHost(invocation, {}, async (standalone) => {
     if (address === undefined) return await allTools(invocation, standalone, kept);
     const { server, tool } = address;
     using live = new LiveLine(shell.err, shell.clock);

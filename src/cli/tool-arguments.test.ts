@@ -41,7 +41,10 @@ describe('the arguments of a tool', () => {
     [['word'], "'word' is neither"],
     [['=value'], "'=value' is neither"],
     [['[1]'], "'[1]' is neither"],
-    [['a=1', 'a=2'], "'a' is given twice"],
+    [
+      ['a=1', 'a=2', 'b=3'],
+      `'a' is given twice; give it once, or as JSON if it is a list, such as a='["x","y"]'`,
+    ],
     [['{}', 'a=1'], "'a=1' follows it"],
     [['-', 'a=1'], "'a=1' follows it"],
   ])('are refused where they are %j', (words, problem) => {

@@ -15,7 +15,7 @@ export function argumentSource(words: readonly string[]): ArgumentSource {
   const isWhole = first === '-' || /^\s*\{/.test(first);
   if (isWhole && rest.length > 0) {
     const form = first === '-' ? '- (standard input)' : 'one JSON object';
-    throw refusal(`${form} must be the only argument, but '${rest[0]}' follows it`);
+    throw wrongForm(`${form} must be the only argument, but '${rest[0]}' follows it`);
   }
   if (first === '-') return { kind: 'stdin' };
   return { kind: 'text', text: isWhole ? first : objectText(words) };
@@ -25,9 +25,9 @@ function objectText(words: readonly string[]): string {
   const members = new Map<string, string>();
   for (const word of words) {
     const equals = word.indexOf('=');
-    if (equals < 1) throw refusal(`'${word}' is neither a JSON object nor key=value`);
+    if (equals < 1) throw wrongForm(`'${word}' is neither a JSON object nor key=value`);
     const key = word.slice(0, equals);
-    if (members.has(key)) throw refusal(`the key '${key}' is given twice`);
+    if (members.has(key)) throw givenTwice(key);
     members.set(key, valueText(word.slice(equals + 1)));
   }
   const texts = [...members].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
@@ -44,7 +44,14 @@ function valueText(value: string): string {
   }
 }
 
-function refusal(problem: string): Fault {
+function givenTwice(key: string): Fault {
+  return new Fault(
+    'invalid_request',
+    `the key '${key}' is given twice; give it once, or as JSON if it is a list, such as ${key}='["x","y"]'`,
+  );
+}
+
+function wrongForm(problem: string): Fault {
   return new Fault(
     'invalid_request',
     `${problem}; give the arguments as '{"path":"."}', as path=. or as - to read them from standard input`,

@@ -136,7 +136,12 @@ describe('bad input', () => {
     ],
     ['too many arguments', 'status files more', 2, /too many arguments for 'status'/],
     ['help for nothing', 'help nothing', 2, /unknown help topic; see: holdfast --help/],
-    ['the status of nobody', 'status flies', 2, /no server named 'flies'.*did you mean files\?/],
+    [
+      'the status of nobody',
+      'status flies',
+      2,
+      /no server named 'flies'.*did you mean files\? · next: holdfast status\n/,
+    ],
   ])('%s is one line on standard error #command-line', async (_what, words, code, line) => {
     const ended = await cli.run(words === '' ? [] : words.split(' '));
     expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: '' });

@@ -124,4 +124,15 @@ describe('holdfast call', () => {
     }
     expect(existsSync(cli.file('starts'))).toBe(false);
   });
+
+  it.each(['', ' \n'])('says that standard input had nothing: %j #command-line', async (stdin) => {
+    const { code, stdout, stderr } = await cli.run(['call', 'counted/echo', '-'], { stdin });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'holdfast: nothing came on standard input; write one JSON object to it, {} for no arguments; see its arguments with: holdfast tools counted/echo\n',
+    });
+    expect(existsSync(cli.file('starts'))).toBe(false);
+  });
 });

@@ -100,12 +100,21 @@ async function argumentsFrom(
 ): Promise<Uint8Array> {
   const { argumentsFromText } = await import('../../host/call/arguments.ts');
   try {
-    return argumentsFromText(source.kind === 'text' ? source.text : await everythingFrom(shell));
+    return argumentsFromText(source.kind === 'text' ? source.text : await pipedText(shell));
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'invalid_request') throw error;
     const detail = `${error.message}; see its arguments with: holdfast tools ${server}/${tool}`;
     throw new Fault(error.code, detail, { server, tool });
   }
+}
+
+async function pipedText(shell: Shell): Promise<Buffer> {
+  const piped = await everythingFrom(shell);
+  if (piped.toString('latin1').trim() !== '') return piped;
+  throw new Fault(
+    'invalid_request',
+    'nothing came on standard input; write one JSON object to it, {} for no arguments',
+  );
 }
 
 async function everythingFrom({ stdin, interrupt }: Shell): Promise<Buffer> {
@@ -118,7 +127,7 @@ async function everythingFrom({ stdin, interrupt }: Shell): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Requesting progress changes the request, so it is requested only if it is shown. */
+/** Progress is requested in any case, for the deadline; here it is received only if it is shown. */
 function progressOptions(
   { err }: Shell,
   live: LiveLine,

@@ -29,6 +29,13 @@ describe('a fault for a person', () => {
     expect(line).toBe('holdfast: no such tool; run: holdfast tools git');
   });
 
+  it('leads to the servers where a server does not exist, and to the tools where a tool does not', () => {
+    expect(lineOf('not_found', 'no server a', { server: 'a' })).toMatch(/next: holdfast status$/);
+    expect(lineOf('not_found', 'a has no b', { server: 'a', tool: 'b' })).toMatch(
+      /next: holdfast tools$/,
+    );
+  });
+
   it('is one line for each mistake in a config', () => {
     expect(lineOf('invalid_request', 'a.json:1:2: x\na.json:3:4: y')).toBe(
       'holdfast: a.json:1:2: x\nholdfast: a.json:3:4: y',

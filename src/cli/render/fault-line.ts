@@ -58,7 +58,7 @@ const longestStderr = 300;
 function nextStep({ code, server, tool, dispatched }: FaultRecord): string | null {
   switch (steps[code]) {
     case 'names':
-      return 'holdfast tools';
+      return tool === undefined ? 'holdfast status' : 'holdfast tools';
     case 'schema':
       return tool === undefined ? null : `holdfast tools ${server}/${tool}`;
     case 'story':

@@ -22,8 +22,16 @@ export interface HostForCommands extends Host {
   onEvent(listener: (event: HostEvent) => void): Disposable;
   /** Throws what a call to this server would throw because of its name: `not_found` or `invalid_request`. */
   requireServer(name: string): void;
-  /** The fault for a tool that the server does not have, with the nearest names. Throws as `requireServer` does. */
-  unknownTool(server: string, tool: string): Fault;
+  /**
+   * The fault for a tool that the server does not have: with the nearest names, or that other clients are offered
+   * it, according to stored lists. Throws as `requireServer` does.
+   */
+  unknownTool(server: string, tool: string): Promise<Fault>;
+  /**
+   * The capabilities of the clients that this tool of a stored list was listed to, if a command may not be offered
+   * it. Throws as `requireServer` does.
+   */
+  capabilitiesBehind(server: string, tool: string): readonly string[];
   /** The state of one server. Throws as `requireServer` does. */
   serverStatus(name: string): ServerStatus;
   /** When the tools of this server that are known were read, if not by this host. Throws as `requireServer` does. */

@@ -59,3 +59,66 @@ describe('looking around with what is kept', () => {
     expect(found.map((one) => ('tool' in one ? one.tool : one))).toEqual(['x']);
   });
 });
+
+describe('a tool that only some clients are offered', () => {
+  /** Offers `b` beside `a` to clients that can be asked for sampling. */
+  const choosy: Script = {
+    on: {
+      'tools/list': (_heard, child) => {
+        const [{ params } = { params: {} }] = child.heardAs('initialize');
+        const { capabilities = {} } = params as { capabilities?: object };
+        return { tools: 'sampling' in capabilities ? [tool('a'), tool('b')] : [tool('a')] };
+      },
+    },
+  };
+
+  /** A host beside a gateway that these clients have used. */
+  async function hostAfter(clients: readonly object[]) {
+    const { store, legacy } = newGateway({ s: choosy });
+    for (const capabilities of clients) {
+      legacy(capabilities).request('tools/list');
+      await settled();
+    }
+    return newHost({ s: choosy }, { store }).host;
+  }
+
+  const rich = { sampling: { tools: {} }, elicitation: {} };
+
+  it('is marked with their capabilities where it is shown from a stored list #classes', async () => {
+    const host = await hostAfter([rich]);
+    expect(await host.tools('s', { kept: true })).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+    expect(host.capabilitiesBehind('s', 'b')).toEqual(['elicitation', 'sampling']);
+    expect(host.capabilitiesBehind('s', 'a')).toEqual(['elicitation', 'sampling']);
+  });
+
+  it('is told apart from one that clients without capabilities are offered too #classes', async () => {
+    const host = await hostAfter([{}, rich]);
+    expect(await host.tools('s', { kept: true })).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+    expect(host.capabilitiesBehind('s', 'b')).toEqual(['elicitation', 'sampling']);
+    expect(host.capabilitiesBehind('s', 'a')).toEqual([]);
+  });
+
+  /** Of a host whose latest client has no capabilities. */
+  async function unknownTo(tool: string, config = {}) {
+    const { host, legacy } = newGateway({ s: choosy }, { config: { s: config } });
+    for (const capabilities of [rich, {}]) {
+      legacy(capabilities).request('tools/list');
+      await settled();
+    }
+    return (await host.unknownTool('s', tool)).message;
+  }
+
+  it('is not unknown, but offered to other clients #classes', async () => {
+    expect(await unknownTo('b')).toBe(
+      "Unknown tool: s has no tool 'b' for this client; it offers it only to clients with more capabilities, such as roots, sampling or elicitation",
+    );
+    expect(await unknownTo('other')).toBe(
+      "Unknown tool: s has no tool 'other'; run: holdfast tools s",
+    );
+  });
+
+  it('is unknown to all where the config hides it #classes', async () => {
+    const config = { tools: { b: { hidden: true } } };
+    expect(await unknownTo('b', config)).not.toContain('clients');
+  });
+});

@@ -11,6 +11,7 @@ import { type AccessRequest, serverRequest } from '../policy/access.ts';
 import { disclosedFault, disclosedRecord } from '../policy/disclosure.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
 import type { CallParts } from './call/call-parts.ts';
+import { bareClass } from './connections/client-class.ts';
 import { freshen } from './lists/list-reading.ts';
 import type { Server } from './servers/server.ts';
 
@@ -213,6 +214,21 @@ async function keptTools(
 
 export function keptMarkOf({ history }: Server): KeptMark {
   return { listedAt: history.facts.listedAt ?? null };
+}
+
+/**
+ * The capabilities of the clients that this tool of a stored list was listed to, where it is not
+ * known that a caller without any, such as a command, is offered it too.
+ */
+export function capabilitiesBehind({ offerings, slots }: Server, tool: string): readonly string[] {
+  const { aim } = offerings.shownTo(slots.current.aim);
+  // In the modern era a server offers the same to all.
+  if (aim.era === 'modern') return [];
+  const bare = { era: aim.era, clients: bareClass };
+  const isKnown = !offerings.isBorrowed(bare);
+  if (isKnown && offerings.shownTo(bare).catalogue.lastKnown(tool)) return [];
+  const names = [...aim.clients.features].map((feature) => feature.replace(/[. ].*/s, ''));
+  return [...new Set(names)];
 }
 
 function discovered(server: string, tool: Tool, kept: KeptMark | undefined): Discovered {

@@ -26,6 +26,7 @@ import type { CallResult } from './call-result.ts';
 import { Calling } from './calling.ts';
 import type { HostForCommands } from './command-face.ts';
 import {
+  capabilitiesBehind,
   type Discovered,
   discoverAll,
   type KeptMark,
@@ -205,8 +206,14 @@ export class HostCore implements HostForCommands, HostForGateway {
     return searchAll(this.parts, this.parts.registry.byName(), principal, words, options);
   }
 
-  unknownTool(server: string, tool: string): Fault {
-    return unknownTool(this.find(server), tool);
+  async unknownTool(name: string, tool: string): Promise<Fault> {
+    const server = this.find(name);
+    await server.recall();
+    return unknownTool(server, tool);
+  }
+
+  capabilitiesBehind(server: string, tool: string): readonly string[] {
+    return capabilitiesBehind(this.find(server), tool);
   }
 
   keptMark(name: string): KeptMark | undefined {

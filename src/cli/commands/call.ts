@@ -7,6 +7,7 @@ import type { Progress } from '../../host/call-result.ts';
 import type { CallOptions } from '../../host/host.ts';
 import { longestTimerMs } from '../../kernel/duration.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { ownValue } from '../../kernel/own-value.ts';
 import { printableJson } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { oneLine } from '../../wire/splice.ts';
@@ -69,16 +70,30 @@ async function call(
   const args = await argumentsFrom(shell, argumentSource(words), address);
   using live = new LiveLine(shell.err, shell.clock);
   const onEvent = (event: HostEvent) => live.show(waitText(event, address));
-  return await withHost(invocation, { onEvent }, async ({ host }) => {
+  return await withHost(invocation, { onEvent }, async (standalone) => {
+    const { host } = standalone;
     const calling = host.callRaw(address.server, address.tool, args, {
       signal: shell.interrupt.signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...progressOptions(shell, live, address),
     });
-    const result = await calling.finally(() => live.clear());
+    const result = await calling
+      .catch((error: unknown) => explain(standalone, address, error))
+      .finally(() => live.clear());
     // Printed before the servers are stopped, because some take long to end.
     return isJson ? printRaw(shell, result) : await printShown(shell, result, address);
   });
+}
+
+/** Of a tool that is missing, lists that a gateway has stored may say why. */
+async function explain(
+  { host, loaded }: Standalone,
+  { server, tool }: ToolAddress,
+  error: unknown,
+): Promise<never> {
+  const isServer = ownValue(loaded.config.mcpServers, server) !== undefined;
+  const isMissing = isServer && error instanceof Fault && error.code === 'not_found';
+  throw isMissing ? await host.unknownTool(server, tool) : error;
 }
 
 /** For a word without a tool: reports which tool was probably meant. */

@@ -8,6 +8,7 @@ import type { Command } from 'commander';
 import type { KeptMark, ToolDefinition } from '../../host/discovery.ts';
 import type { FaultRecord } from '../../kernel/fault.ts';
 import { ownValue } from '../../kernel/own-value.ts';
+import { printableLine } from '../../kernel/printable.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -138,7 +139,9 @@ async function oneTool(
   const { definitions, mark } = list;
   const found = definitions.find(({ name }) => name === tool);
   const config = ownValue(loaded.config.mcpServers, server);
-  if (found === undefined || config === undefined) throw host.unknownTool(server, tool);
+  if (found === undefined || config === undefined) {
+    throw await host.unknownTool(server, tool);
+  }
   const { _mcp_server: _, ...definition } = found;
   const { readOnlyHint } = definition.annotations ?? {};
   const contract = contractOf(config, tool, readOnlyHint === true);
@@ -149,6 +152,14 @@ async function oneTool(
     const page = { server, definition, contract, isTrusted: config.trusted };
     for (const line of toolPage(page, out.style)) out.line(line);
     if (mark) out.line(`\n${out.style('dim', ageOf(mark, shell.clock.wallNow()))}`);
+    const needed = mark ? host.capabilitiesBehind(server, tool) : [];
+    if (needed.length > 0) out.line(out.style('yellow', listedToOthers({ server, tool }, needed)));
   }
   return exitCodes.ok;
+}
+
+function listedToOthers({ server, tool }: ToolAddress, capabilities: readonly string[]): string {
+  return printableLine(
+    `listed to clients with ${capabilities.join(', ')}; the command line has none of these and may not be offered it; find out with: holdfast tools ${server}/${tool} --fresh`,
+  );
 }

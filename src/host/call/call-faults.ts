@@ -8,7 +8,7 @@ import { isRecord } from '../../kernel/json-values.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import { valueOf as parsed } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
-import type { OfferedTool } from '../lists/catalogue.ts';
+import type { Catalogue, OfferedTool } from '../lists/catalogue.ts';
 import type { Server } from '../servers/server.ts';
 import type { BegunTask } from '../tasks/begun-task.ts';
 import type { Call } from './call-parts.ts';
@@ -66,13 +66,25 @@ export function noResultFault(server: string): Fault {
 
 /** `catalogue`: what its caller is offered. */
 export function unknownTool(server: Server, tool: string, catalogue = server.catalogue): Fault {
+  const detail = `Unknown tool: ${server.name} has no tool '${tool}'`;
+  const facts = { server: server.name, tool };
+  if (isForOthers(server, tool, catalogue)) {
+    const why =
+      'it offers it only to clients with more capabilities, such as roots, sampling or elicitation';
+    return new Fault('not_found', `${detail} for this client; ${why}`, facts);
+  }
   const close = nearestNames(tool, catalogue.offered?.keys() ?? []);
   const hint = close.length > 0 ? `did you mean ${close.join(' or ')}?` : '';
   return new Fault(
     'not_found',
-    `Unknown tool: ${server.name} has no tool '${tool}'; ${hint || `run: holdfast tools ${server.name}`}`,
-    { server: server.name, tool },
+    `${detail}; ${hint || `run: holdfast tools ${server.name}`}`,
+    facts,
   );
+}
+
+/** Whether another class of clients was listed it. What single clients were listed is not disclosed. */
+function isForOthers({ offerings }: Server, tool: string, own: Catalogue): boolean {
+  return own.lastKnown(tool) === undefined && offerings.sharedKeys('tools').has(tool);
 }
 
 /** The task's connection is closed: no other one knows the task. */

@@ -209,7 +209,7 @@ describe('a server that asks only at its start, and two clients that call at the
       const call = before.request('tools/call', { name: 's__a', arguments: {} });
       await seconds(10, first.clock, rootsOf(before, 'file:///one', call));
       const { facts } = first.host.find('s');
-      expect(facts.now).toMatchObject({ asksAtStart: true, hearsRootsChange: false });
+      expect(facts.now).toMatchObject({ asksAtStart: true, asksAfterRootsChange: false });
       const { store } = first;
       const later = newPrograms(onlyAtStart(), { store, config: { s: { isolation } } });
       const peers = [later.legacy({ roots: {} }), later.legacy({ roots: {} })];

@@ -101,6 +101,7 @@ describe('holdfast call', () => {
     const { code, stderr } = await cli.run(['call', 'plain/slow', 'ms=60000', '--timeout', '200']);
     expect(code).toBe(3);
     expect(stderr).toMatch(/^holdfast: plain did not answer within 200 ms.*--timeout MS\n$/);
+    expect(stderr, 'the flag was given').not.toContain('callTimeoutMs');
     // Nobody has said that it may run twice.
     expect(stderr).toContain('may still have run; check its effect before you send it again');
   });

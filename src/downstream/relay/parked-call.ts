@@ -204,11 +204,13 @@ export class ParkedCall {
     incoming.isCarried = true;
     round.waiting += 1;
     const { cancelSignal } = incoming;
-    cancelSignal.addEventListener('abort', () => {
+    const left = () => {
       round.waiting -= 1;
       const isLast = round.waiting === 0 && number === this.#rounds.length - 1;
       if (isLast) this.giveUp(cancelSignal.reason);
-    });
+    };
+    if (cancelSignal.aborted) return left();
+    cancelSignal.addEventListener('abort', left);
     const failed = (error: unknown) => {
       this.#caught(error);
       const { message } = faultFrom(error);

@@ -163,7 +163,9 @@ export class Attempts implements DeadlineListener {
   expired(): void {
     const isSafe = this.#contract(this.#offered()).replay === 'safe';
     const { hasLeft } = this.#call;
-    this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs, { hasLeft, isSafe }));
+    const isAsked = this.#call.request.timeoutMs !== undefined;
+    const facts = { hasLeft, isSafe, isAsked };
+    this.#interruption.raise(timeoutFault(this.#server.name, this.#limitMs, facts));
     // A timeout does not mean that the process is dead: only a failed probe restarts the server.
     const { generation } = this.#call;
     if (generation !== null) this.#slot.supervisor.suspect(generation);

@@ -41,18 +41,25 @@ export function cancelledFault(server: string, reason?: unknown): Fault {
 
 /**
  * `hasLeft`: whether the server may have received the call. `isSafe`: whether it may run again
- * without harm.
+ * without harm. `isAsked`: whether the caller has set the limit itself.
  */
 export function timeoutFault(
   server: string,
   limitMs: number,
-  { hasLeft, isSafe }: { readonly hasLeft: boolean; readonly isSafe: boolean },
+  {
+    hasLeft,
+    isSafe,
+    isAsked,
+  }: { readonly hasLeft: boolean; readonly isSafe: boolean; readonly isAsked: boolean },
 ): Fault {
   const care = isSafe ? '' : '; check its effect before you send it again';
   const outcome = hasLeft ? `the call may still have run${care}` : 'the call was not sent';
+  const remedy = isAsked
+    ? 'call it with a longer timeout'
+    : "raise callTimeoutMs or the tool's timeoutMs";
   return new Fault(
     'timeout',
-    `${server} did not answer within ${limitMs} ms; ${outcome}; if it needs longer, raise callTimeoutMs or the tool's timeoutMs`,
+    `${server} did not answer within ${limitMs} ms; ${outcome}; if it needs longer, ${remedy}`,
     { server },
   );
 }
@@ -152,12 +159,13 @@ export function unknownOutcome(
   );
 }
 
-/** All connections of its client are in use, and stay so. */
+/** So many calls wait for a connection already. */
 export function fullFault(server: string, waiting: number): Fault {
   const detail = `${waiting} calls wait for a connection to ${server}, its queue is full; try again later or raise its queue`;
   return new Fault('overloaded', detail, { server });
 }
 
+/** All connections of its client are in use, and stay so. */
 export function noSlotFault(server: string): Fault {
   const detail = `all connections to ${server} of this client are in use for calls with other roots; try again later`;
   return new Fault('overloaded', detail, { server });

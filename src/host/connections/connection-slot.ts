@@ -28,7 +28,7 @@ export class ConnectionSlot {
   /** Of the current connection; of the next one while there is none. */
   aim: Aim;
   /** The era of the clients it is kept for; its server may use another one on it. */
-  wished: Era;
+  clientEra: Era;
   /** What its clients are offered; set when the connection is made. */
   catalogue: Catalogue | undefined;
   /** The roots that its server is sent, where its client is asked in calls: it serves only calls with these. */
@@ -69,7 +69,7 @@ export class ConnectionSlot {
   ) {
     this.#owner = owner;
     this.aim = aim;
-    this.wished = aim.era;
+    this.clientEra = aim.era;
     this.supervisor = supervise(this);
     this.subscriptions = new Subscriptions(clock, () => this.supervisor);
   }
@@ -245,7 +245,7 @@ export class ConnectionSlot {
   }
 
   /** Whether all who have ever used this connection are the same principal. */
-  isOnePersons(connection: Connection): boolean {
+  hasOnePrincipal(connection: Connection): boolean {
     return !this.#hasManyPrincipals && this.#connection === connection;
   }
 

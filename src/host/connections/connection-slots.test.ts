@@ -147,9 +147,9 @@ describe('a connection in its slot', () => {
     const connection = new FakeUpstream();
     use(connection, newCaller('one'));
     use(connection, newCaller('two'));
-    expect(slot.isOnePersons(connection)).toBe(true);
+    expect(slot.hasOnePrincipal(connection)).toBe(true);
     use(connection, newCaller('three', {}, { id: 'token:x', role: null }));
-    expect(slot.isOnePersons(connection)).toBe(false);
+    expect(slot.hasOnePrincipal(connection)).toBe(false);
   });
 
   it('that has ended is forgotten, with the client that used it #no-growth', () => {
@@ -178,7 +178,7 @@ describe('a connection in its slot', () => {
     slot.claim(lost, ann.client);
     expect(slot.onlyClientOf(young)?.key).toBe('bob');
     use(young, ann);
-    expect([slot.onlyClientOf(young), slot.isOnePersons(young)]).toEqual([undefined, false]);
+    expect([slot.onlyClientOf(young), slot.hasOnePrincipal(young)]).toEqual([undefined, false]);
   });
 
   it('knows the calls it carries, each until it leaves', () => {

@@ -117,7 +117,7 @@ export class ConnectionSlots {
       ? this.#ownFor(caller, era, isCall)
       : this.#shared.chosen(era, caller.capabilities);
     if (slot === undefined) return undefined;
-    if (!client.isAskedInCalls) slot.wished = 'legacy';
+    if (!client.isAskedInCalls) slot.clientEra = 'legacy';
     this.#current = slot;
     return slot;
   }
@@ -322,7 +322,7 @@ export class ConnectionSlots {
     return this.#isolation.mode !== 'shared' || !isUsed(this.current);
   }
 
-  /** Those that are reserved for this client. */
+  /** Those that are reserved for this client, or that only this client has used. */
   usedOnlyBy(key: string): readonly ConnectionSlot[] {
     return [...this.all()].filter((slot) => {
       const { connection } = slot.supervisor;

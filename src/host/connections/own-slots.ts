@@ -8,7 +8,7 @@ import type { CallRoots, Client } from './caller.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 import type { SharedSlots } from './shared-slots.ts';
 
-/** At most so many connections for the concurrent calls of one client; beyond that they share. */
+/** At most so many connections for the concurrent calls of one client; beyond that they share one, or wait where roots matter. */
 const maxPerClient = 8;
 
 export interface OwnSlotsParts {
@@ -19,7 +19,7 @@ export interface OwnSlotsParts {
 }
 
 /** What a call needs. */
-export interface Wish {
+export interface CallNeeds {
   /** Its roots, if its client was asked for them. */
   readonly roots: CallRoots | undefined;
   /** Whether it must not share a connection with calls that may have other roots. */
@@ -59,14 +59,14 @@ export class OwnSlots {
   }
 
   /** Where the next call of this client goes; undefined if it has to wait until there is a place. */
-  for(client: Client, aim: Aim, wish: Wish): ConnectionSlot | undefined {
-    const { roots } = wish;
+  for(client: Client, aim: Aim, needs: CallNeeds): ConnectionSlot | undefined {
+    const { roots } = needs;
     const { key, isAskedInCalls } = client;
     const all = this.of(key);
     if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
     // The calls of one principal may come from programs with different capabilities and roots.
     const slots = all.filter((slot) => this.#serves(slot, aim) && slot.suits(roots));
-    const slot = this.#free(slots, all, aim, key, roots) ?? this.#shared(slots, all, aim, wish);
+    const slot = this.#free(slots, all, aim, key, roots) ?? this.#shared(slots, all, aim, needs);
     if (slot && roots && roots.key !== '' && aim.era === 'legacy') slot.roots = roots;
     return slot;
   }
@@ -94,7 +94,7 @@ export class OwnSlots {
     slots: readonly ConnectionSlot[],
     all: readonly ConnectionSlot[],
     aim: Aim,
-    { roots: own, isAlone }: Wish,
+    { roots: own, isAlone }: CallNeeds,
   ): ConnectionSlot | undefined {
     if (!isAlone) return slots[0] ?? all[0];
     const same = own && slots.find(({ roots }) => roots !== undefined);

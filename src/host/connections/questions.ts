@@ -150,7 +150,7 @@ export class Questions {
 
   /** The only call that a message of the server can belong to. */
   #callOf(slot: ConnectionSlot, { method }: Message, from: Connection): QuestionOwner | undefined {
-    if (from.era !== 'modern' && !slot.isOnePersons(from)) return undefined;
+    if (from.era !== 'modern' && !slot.hasOnePrincipal(from)) return undefined;
     const caller = slot.onlyCallerThat((one) =>
       method === 'notifications/message' ? one.logLevel !== undefined : true,
     );
@@ -161,7 +161,7 @@ export class Questions {
    * Where all who have used the connection are the same principal, the only running call is meant.
    */
   #onlyCallOf(slot: ConnectionSlot, from: Connection): QuestionOwner | undefined {
-    const caller = slot.isOnePersons(from) ? slot.onlyCaller : undefined;
+    const caller = slot.hasOnePrincipal(from) ? slot.onlyCaller : undefined;
     return caller && { client: caller.client, caller };
   }
 

@@ -81,17 +81,17 @@ export class RootsAtStart {
     if (client.findRoots && slot.roots && caller.roots === undefined && !connection.isLost) {
       return client.hasRoots(caller) ? this.#findWhetherKept(connection) : undefined;
     }
-    const { asksAtStart, hearsRootsChange } = this.#facts().now;
+    const { asksAtStart, asksAfterRootsChange } = this.#facts().now;
     const mustTell = asksAtStart === true && slot.isUnused(connection) && !connection.isLost;
     // One that is asked in calls was asked before its call came here.
     const hasRoots = client.findRoots ? slot.roots !== undefined : client.hasRoots(caller);
     if (!mustTell || !hasRoots) return undefined;
     // It was started before its client was there, and asks only at its start: another process is needed.
     const renew = () => {
-      this.#facts().learn({ hearsRootsChange: false });
+      this.#facts().learn({ asksAfterRootsChange: false });
       slot.supervisor.renew().catch(ignored);
     };
-    if (hearsRootsChange === false) {
+    if (asksAfterRootsChange === false) {
       renew();
       return Promise.resolve();
     }

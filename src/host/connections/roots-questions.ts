@@ -53,7 +53,7 @@ export class RootsQuestions {
   readonly #sentRoots = new WeakMap<Connection, string>();
   /** The answers that were read, as long as they exist. */
   readonly #readings = new WeakMap<ClientAnswer, ReadRoots>();
-  /** Where the operator wants one connection for all clients: whose roots it was sent. */
+  /** Where the operator wants one connection for all clients: whose roots it was sent; gone with the connection. */
   readonly #forAll = new WeakMap<
     Connection,
     { readonly client: Client; readonly answer: ClientAnswer }

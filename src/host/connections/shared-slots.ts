@@ -104,7 +104,7 @@ export class SharedSlots {
     const free = this.open.find((slot) => slot.isFree);
     if (free) {
       free.aim = aim;
-      free.wished = aim.era;
+      free.clientEra = aim.era;
       free.isDuplicate = false;
       this.#choices.clear();
       return free;
@@ -130,7 +130,7 @@ export class SharedSlots {
   #isCovered(slot: ConnectionSlot): boolean {
     return this.open.some((other, place) => {
       if (other === slot || !isLive(other) || other.isDuplicate) return false;
-      if (slot.wished === 'modern' && slot.aim.era !== other.aim.era)
+      if (slot.clientEra === 'modern' && slot.aim.era !== other.aim.era)
         return other.aim.era === 'modern';
       if (other.aim.era !== slot.aim.era || !this.serves(other, slot.aim.clients)) return false;
       const isMutual = this.serves(slot, other.aim.clients);

@@ -52,7 +52,7 @@ describe('a modern connection', () => {
     expect(listens(server)).toEqual([{ toolsListChanged: true }]);
     const other = new FakeUpstream('modern', { tools: { listChanged: true } });
     subscriptions.connected(other);
-    subscriptions.wish('a');
+    subscriptions.watchIfConnected('a');
     subscriptions.connected(other);
     expect(listens(other)).toEqual([
       { toolsListChanged: true },
@@ -96,10 +96,10 @@ describe('a resource watched at a legacy server', () => {
   it('is said once to a connection, whether it was wished before its lists were read or meanwhile', () => {
     const server = new FakeUpstream();
     const { subscriptions } = newSubscriptions();
-    for (const uri of ['early', 'given up']) subscriptions.wish(uri);
+    for (const uri of ['early', 'given up']) subscriptions.watchIfConnected(uri);
     subscriptions.connected(server);
-    subscriptions.unwish('given up');
-    subscriptions.wish('late');
+    subscriptions.unwatchIfConnected('given up');
+    subscriptions.watchIfConnected('late');
     subscriptions.connected(server);
     expect(sent(server)).toEqual([
       'resources/subscribe "uri":"early"',
@@ -117,7 +117,7 @@ describe('a resource watched at a legacy server', () => {
       old.answer('resources/subscribe', {});
       await watching;
     }
-    subscriptions.wish('c');
+    subscriptions.watchIfConnected('c');
     subscriptions.connected(young);
     expect(sent(young)).toEqual(['a', 'b', 'c'].map((uri) => `resources/subscribe "uri":"${uri}"`));
     young.lose();
@@ -136,12 +136,12 @@ describe('a resource watched at a legacy server', () => {
 
   it('is only wished for without holding the server', () => {
     const { subscriptions, supervisor } = newSubscriptions();
-    subscriptions.wish('a');
-    subscriptions.unwish('b');
+    subscriptions.watchIfConnected('a');
+    subscriptions.unwatchIfConnected('b');
     const server = new FakeUpstream();
     supervisor.connection = server;
     subscriptions.connected(server);
-    subscriptions.unwish('a');
+    subscriptions.unwatchIfConnected('a');
     expect(server.methods).toEqual(['resources/subscribe', 'resources/unsubscribe']);
     expect(supervisor.held).toBe(0);
   });
@@ -201,7 +201,7 @@ describe('a modern server', () => {
     server.requests[0]?.exchange.fail(new Fault('unavailable', 'ended without a result'));
     await clock.advanceAsync(1_000);
     expect(server.requests.length).toBe(2);
-    subscriptions.wish('a');
+    subscriptions.watchIfConnected('a');
     await clock.advanceAsync(60_000);
     expect([server.requests.length, clock.pending]).toEqual([3, 0]);
     server.lose();
@@ -236,7 +236,7 @@ describe('a modern server', () => {
     subscriptions.connected(server);
     server.answer('subscriptions/listen', {});
     await settled();
-    subscriptions.wish('file:///a');
+    subscriptions.watchIfConnected('file:///a');
     expect(server.requests.length).toBe(2);
     await clock.advanceAsync(10_000);
     expect([server.requests.length, clock.pending]).toEqual([2, 0]);

@@ -38,7 +38,7 @@ export class Subscriptions {
   #relisten: Disposable | undefined;
   #connection: Connection | undefined;
   /** The addresses that were sent to it before it accepted calls, until it does. */
-  #saidAtFirst: readonly string[] = [];
+  #sentAtFirst: readonly string[] = [];
 
   constructor(clock: Clock, supervisor: () => Supervisor<Connection>) {
     this.#clock = clock;
@@ -62,7 +62,7 @@ export class Subscriptions {
   }
 
   /** Watches it whenever there is a connection, but needs none. */
-  wish(uri: string): void {
+  watchIfConnected(uri: string): void {
     const watched = this.#note(uri);
     const { connection } = this.#supervisor();
     if (!connection || watched.count > 1) return;
@@ -85,10 +85,10 @@ export class Subscriptions {
   unwatch(uri: string): void {
     if (!this.#watched.has(uri)) return;
     this.#supervisor().leases.release();
-    this.unwish(uri);
+    this.unwatchIfConnected(uri);
   }
 
-  unwish(uri: string): void {
+  unwatchIfConnected(uri: string): void {
     if (!this.#watched.has(uri) || this.#drop(uri) > 0) return;
     const { connection } = this.#supervisor();
     if (!connection) return;
@@ -103,9 +103,9 @@ export class Subscriptions {
    */
   connected(connection: Connection): void {
     const isNew = this.#connection !== connection;
-    const before = isNew ? [] : this.#saidAtFirst;
+    const before = isNew ? [] : this.#sentAtFirst;
     const now = [...this.#watched.keys()];
-    this.#saidAtFirst = isNew ? now : [];
+    this.#sentAtFirst = isNew ? now : [];
     if (isNew) {
       this.#connection = connection;
       this.#listening = undefined;

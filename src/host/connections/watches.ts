@@ -44,7 +44,7 @@ export class Watches {
     if (!watches?.delete(watch)) return;
     if (watches.size === 0) this.#byClient.delete(key);
     slot?.subscriptions.unwatch(uri);
-    for (const other of others) other.subscriptions.unwish(uri);
+    for (const other of others) other.subscriptions.unwatchIfConnected(uri);
   }
 
   /** The client has one more slot of its own. */
@@ -77,7 +77,7 @@ export class Watches {
   /** All clients have other slots from now on: each watch goes to the one that is its client's. */
   moveAll(slotFor: (watcher: Watcher) => ConnectionSlot): void {
     for (const watch of this.#all()) {
-      for (const other of watch.others) other.subscriptions.unwish(watch.uri);
+      for (const other of watch.others) other.subscriptions.unwatchIfConnected(watch.uri);
       watch.others.clear();
       if (watch.watcher.client.isGone) continue;
       this.move(watch, slotFor(watch.watcher));
@@ -97,5 +97,5 @@ export class Watches {
 function wishOn(slot: ConnectionSlot, { uri, slot: held, others }: Watch): void {
   if (slot === held || others.has(slot)) return;
   others.add(slot);
-  slot.subscriptions.wish(uri);
+  slot.subscriptions.watchIfConnected(uri);
 }

@@ -26,7 +26,7 @@ export interface Facts extends EraKnowledge {
    */
   readonly keepsRoots?: boolean | undefined;
   /** Whether it asks again when it is notified that roots have changed; only known if it does not. */
-  readonly hearsRootsChange?: boolean | undefined;
+  readonly asksAfterRootsChange?: boolean | undefined;
   /** Whether it lists nothing before it has been told roots; only known if so. */
   readonly listsAfterRoots?: boolean | undefined;
 }
@@ -198,7 +198,7 @@ const flags = [
   'asksForLists',
   'asksRoots',
   'keepsRoots',
-  'hearsRootsChange',
+  'asksAfterRootsChange',
   'listsAfterRoots',
 ] as const;
 

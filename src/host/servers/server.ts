@@ -152,7 +152,7 @@ export class Server {
     const ended = [...this.slots.all()].map((slot) => {
       slot.catalogue = undefined;
       slot.roots = undefined;
-      slot.aim = { ...slot.aim, era: slot.wished };
+      slot.aim = { ...slot.aim, era: slot.clientEra };
       return slot.supervisor.reload();
     });
     const regrouped = this.slots.regroup(config.isolation);

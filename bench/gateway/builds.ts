@@ -37,9 +37,6 @@ interface Way {
 /** What else the machine does changes within a second: a round is many short turns, where the generator can. */
 const shortSliceSeconds = 0.25;
 
-/** A process may be lucky with how its code was compiled: so many of each build are measured. */
-const pairs = 5;
-
 /** Says whether no way of calling became dearer. */
 export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Promise<boolean> {
   const goals = new Goals();
@@ -70,10 +67,7 @@ export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Prom
   for (const one of ways) {
     const { way, loads } = one;
     const ratios = new Map<Load, number[]>(loads.map((load) => [load, []]));
-    for (let pair = 0; pair < pairs; pair += 1) {
-      const share = Math.ceil((rounds - pair) / pairs);
-      await measurePair(one, resolve(base), share, ratios);
-    }
+    for (let round = 0; round < rounds; round += 1) await measureRound(one, resolve(base), ratios);
     for (const [load, found] of ratios) {
       goals.atMost(goal, `${way}, ${load.title}: CPU per call, of the base`, ratioOf(found));
     }
@@ -81,11 +75,13 @@ export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Prom
   return goals.allMet;
 }
 
-/** Adds one ratio a round to those of each load. */
-async function measurePair(
+/**
+ * Adds one ratio to those of each load. Each round has processes of its own: how the code of a process was
+ * compiled, and how often it collects garbage, differs by a third between processes of the same build.
+ */
+async function measureRound(
   { start, slice, turns }: Way,
   base: string,
-  rounds: number,
   ratios: ReadonlyMap<Load, number[]>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
@@ -100,16 +96,14 @@ async function measurePair(
       for (let warmUp = 0; warmUp < 4; warmUp += 1) {
         for (const subject of subjects) await cost(subject);
       }
-      for (let round = 0; round < rounds; round += 1) {
-        let [old, own] = [0, 0];
-        for (let turn = 0; turn < turns; turn += 1) {
-          old += await cost(before);
-          own += await cost(after);
-          own += await cost(after);
-          old += await cost(before);
-        }
-        found.push(own / old);
+      let [old, own] = [0, 0];
+      for (let turn = 0; turn < turns; turn += 1) {
+        old += await cost(before);
+        own += await cost(after);
+        own += await cost(after);
+        old += await cost(before);
       }
+      found.push(own / old);
     }
   } finally {
     for (const subject of subjects) await subject[Symbol.asyncDispose]();

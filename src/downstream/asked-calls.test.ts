@@ -122,6 +122,19 @@ describe('a modern call beside another of the same token', () => {
     expect((await again('s__a', { again: 1 })).said).toContain('file:///one');
   });
 
+  it('does not separate clients if neither has roots #classes', async () => {
+    const world = newPrograms(both);
+    world.host.find('s').facts.learn({ modern: false });
+    world.modern({ roots: {} }).request('tools/list');
+    await seconds(3, world.clock);
+    const one = world.slow(0.3)('s__a');
+    await seconds(0.1, world.clock);
+    world.modern({ roots: {} }).call('s__b');
+    await one;
+    expect(world.servers.s.heard('tools/call')).toHaveLength(2);
+    expect(world.host.find('s').slots.asks).toBe(false);
+  });
+
   it('does not have its answer, where each client has its own connection #own-roots', async () => {
     const config = { s: { isolation: 'client', tools: { a: { cacheMs: 60_000 } } } };
     const world = newPrograms(inCalls, { config });
@@ -423,6 +436,21 @@ describe('a call that is cancelled while its client is asked', () => {
 });
 
 describe('a call with a key whose first request has gone', () => {
+  it('while the server was started does not hold the second #idempotency-key', async () => {
+    const world = newPrograms(rooted);
+    world.legacy({}).request('tools/list');
+    await seconds(3, world.clock);
+    const peer = world.modern({ roots: {} });
+    const key = { 'holdfast/idempotencyKey': 'k' };
+    const params = { name: 's__a', arguments: { x: 1 } };
+    const first = peer.request('tools/call', params, key);
+    const second = peer.request('tools/call', params, key);
+    await settled();
+    first.underway?.cancel();
+    await seconds(10, world.clock);
+    expect(second.answers).toHaveLength(1);
+  });
+
   it('is not sent without the roots that its client has not said #own-roots #idempotency-key', async () => {
     const world = newPrograms(rooted);
     await world.withRoots('file:///one')('s__a');
@@ -463,6 +491,40 @@ describe('a server that asks very often', () => {
     world.servers.s.child.exit();
     await seconds(1, world.clock);
     await call;
+  });
+
+  it('with one id is answered once, and refused meanwhile #one-bad-neighbour', async () => {
+    const repeating: Script = {
+      tools: [tool('a')],
+      on: {
+        'tools/call': (_heard, child) => {
+          for (let at = 0; at < 10; at += 1) child.ask('same', 'roots/list');
+        },
+      },
+    };
+    const world = newPrograms(repeating);
+    world.modern({ roots: {} }).call('s__a');
+    await seconds(2, world.clock);
+    const answers = world.servers.s.child.heard.filter(({ id }) => id === 'same');
+    expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(9);
+  });
+
+  it('and is refused does not separate clients by that #classes', async () => {
+    const twice: Script = {
+      tools: [tool('a')],
+      on: {
+        'tools/call': (heard, child) => {
+          for (const _time of [1, 2]) child.ask('same', 'roots/list');
+          asksFirst(0, heard, child, () => text('done'));
+        },
+      },
+    };
+    const world = newPrograms(twice);
+    world.modern({ roots: {} }).request('tools/list');
+    await seconds(3, world.clock);
+    await world.withRoots()('s__a');
+    await seconds(3, world.clock);
+    expect(world.host.find('s').slots.asks).toBe(false);
   });
 
   it('with very long requests is refused beyond a number of bytes #one-bad-neighbour', async () => {

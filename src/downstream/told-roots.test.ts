@@ -3,7 +3,7 @@
 // scripted servers, manual clock.
 
 import { describe, expect, it } from 'vitest';
-import { asksFirst, newPrograms } from '../../test/support/modern-program.ts';
+import { asksFirst, newPrograms, program } from '../../test/support/modern-program.ts';
 import { rooted, rootsOf, seconds } from '../../test/support/rooted-server.ts';
 import { type Script, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
 
@@ -119,4 +119,71 @@ describe('where all clients share one connection by the operator’s wish', () =
       expect([rounds, said]).toEqual([0, expect.stringContaining('file:///one')]);
     }
   });
+
+  it('a late answer of the first client reaches the server, too #own-roots', async () => {
+    const follows: Script = {
+      ...asking,
+      on: {
+        ...asking.on,
+        'notifications/roots/list_changed': (_heard, child) =>
+          child.ask(`change-${child.heard.length}`, 'roots/list'),
+      },
+    };
+    const world = newPrograms(follows, { config: { s: { isolation: 'shared' } } });
+    const [one, other] = [world.legacy({ roots: {} }), world.legacy({ roots: {} })];
+    const first = one.request('tools/call', { name: 's__a', arguments: { at: 1 } });
+    await seconds(3, world.clock, rootsOf(one, 'file:///one', first));
+    const second = other.request('tools/call', { name: 's__a', arguments: { at: 2 } });
+    await seconds(2, world.clock);
+    expect(JSON.stringify(second.result)).toContain('file:///one');
+    await seconds(2, world.clock, rootsOf(one, 'file:///two', first));
+    expect(lastTold(world.servers.s.child)).toContain('file:///two');
+  });
+
+  it('a first client that does not answer is asked once at a time #own-roots', async () => {
+    const world = newPrograms(asking, { config: { s: { isolation: 'shared' } } });
+    const [one, other] = [world.legacy({ roots: {} }), world.legacy({ roots: {} })];
+    const first = one.request('tools/call', { name: 's__a', arguments: {} });
+    await seconds(3, world.clock, rootsOf(one, 'file:///one', first));
+    for (let at = 0; at < 5; at += 1) {
+      const reply = other.request('tools/call', { name: 's__a', arguments: { at } });
+      await seconds(2, world.clock);
+      expect(JSON.stringify(reply.result)).toContain('file:///one');
+    }
+    expect(one.messages.filter(({ method }) => method === 'roots/list')).toHaveLength(1);
+  });
+});
+
+describe('two modern programs that wait for the same start', () => {
+  it.each(['shared', 'auto'] as const)(
+    'leave nobody without roots (%s) #own-roots',
+    async (isolation) => {
+      let asks = false;
+      const later: Script = {
+        ...rooted,
+        on: {
+          ...rooted.on,
+          'notifications/initialized': (_heard, child) => {
+            if (asks) child.ask('start', 'roots/list');
+          },
+          'notifications/roots/list_changed': () => undefined,
+        },
+      };
+      const world = newPrograms(later, { config: { s: { isolation } } });
+      world.modern({ roots: {} }).request('tools/list');
+      await seconds(400, world.clock);
+      expect(world.children()).toEqual([]);
+      asks = true;
+      const peers = ['ann', 'bob'].map((key) =>
+        program(world.modern({ roots: {} }, { key }), world.clock, [`file:///${key}`]),
+      );
+      const [ann, bob] = await Promise.all(peers.map(async (call) => (await call('s__a')).said));
+      if (isolation === 'auto') {
+        expect([ann, bob]).toEqual([
+          expect.stringContaining('file:///ann'),
+          expect.stringContaining('file:///bob'),
+        ]);
+      } else expect([ann, ann === bob]).toEqual([expect.stringContaining('file:///'), true]);
+    },
+  );
 });

@@ -144,4 +144,22 @@ describe('calls that wait for a connection', () => {
     expect(more.filter(({ answers }) => answers.length === 0)).toHaveLength(1);
     expect(more.at(-1)?.answers.join()).toContain('overloaded');
   });
+
+  it('count with those that wait in the queue #overload', async () => {
+    const { open, script } = held();
+    const config = { s: { concurrency: 8, queue: 2, callTimeoutMs: 600_000 } };
+    const world = newPrograms(script, { config });
+    world.host.find('s').facts.learn({ asksRoots: true, keepsRoots: true, modern: false });
+    const busy = Array.from({ length: 8 }, (_, at) =>
+      world.withRoots(`file:///${at}`)('s__a', { hold: true, at }).catch(String),
+    );
+    for (let t = 0; t < 20 && open.length < 8; t += 1) await seconds(0.5, world.clock);
+    const same = [1, 2].map((at) => world.withRoots('file:///0')('s__a', { same: at }));
+    await seconds(2, world.clock);
+    expect(world.host.find('s').admission.queued).toBe(2);
+    expect((await world.withRoots('file:///more')('s__a')).said).toContain('queue is full');
+    for (const answer of open.splice(0)) answer();
+    await seconds(2, world.clock);
+    await Promise.all([...busy, ...same]);
+  });
 });

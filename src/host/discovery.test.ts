@@ -110,7 +110,7 @@ describe('a tool that only some clients are offered', () => {
 
   it('is not unknown, but offered to other clients #classes', async () => {
     expect(await unknownTo('b')).toBe(
-      "Unknown tool: s has no tool 'b' for this client; it offers it only to clients with more capabilities, such as roots, sampling or elicitation",
+      "Unknown tool: s has no tool 'b' for this client; it has listed it to clients with other capabilities, such as roots, sampling or elicitation",
     );
     expect(await unknownTo('other')).toBe(
       "Unknown tool: s has no tool 'other'; run: holdfast tools s",

@@ -72,7 +72,10 @@ export class Exchange {
   cancel(fault: Fault): void {
     if (this.isSettled) return;
     this.cancelledBy = fault;
-    this.#abandon(this);
-    this.fail(fault);
+    try {
+      this.#abandon(this);
+    } finally {
+      this.fail(fault);
+    }
   }
 }

@@ -844,7 +844,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/waiting-for-connection.test.ts'],
     promise: 'overload',
-    edits: [{ find: 'slots.changes.waiting >= config.queue', replace: 'false' }],
+    edits: [{ find: 'waiting >= config.queue', replace: 'false' }],
   },
   {
     id: 'started-again-and-again',

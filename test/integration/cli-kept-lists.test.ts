@@ -48,7 +48,7 @@ describe('a tool that is offered only to clients with more capabilities', () => 
       const { code, stdout, stderr } = await cli.run(words);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toMatch(
-        /^holdfast: Unknown tool: every has no tool 'trigger-elicitation-request' for this client; it offers it only to clients with more capabilities, such as roots, sampling or elicitation · next: holdfast tools\n$/,
+        /^holdfast: Unknown tool: every has no tool 'trigger-elicitation-request' for this client; it has listed it to clients with other capabilities, such as roots, sampling or elicitation(?:; did you mean [^?]+\?)? · next: holdfast tools\n$/,
       );
     }
     const other = await cli.run(['call', 'every/no-such-tool']);

@@ -100,8 +100,11 @@ function listedText(bytes: Buffer, server: string): string | null {
 
 const noRoots: CallRoots = { key: '', answer: { kind: 'result', json: '{"roots":[]}' } };
 
+/** Others may wait for the same call. */
 function leftFault(server: string): Fault {
-  return new Fault('cancelled', 'the client left while it was asked for its roots', { server });
+  const detail =
+    'the request that began this call left while it was asked for roots; send the call again';
+  return new Fault('unavailable', detail, { server });
 }
 
 function tooManyFault(server: string): Fault {

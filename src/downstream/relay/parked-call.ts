@@ -94,9 +94,9 @@ export class ParkedCall {
 
   ask({ message, withdrawn }: Question): Promise<ClientAnswer> {
     const { bytes, params, method = '' } = message;
+    if (this.#hasBeenGivenUp) return Promise.resolve(refusal('the client has left'));
     if (this.#rounds.length > maxRounds || this.#asked.length >= maxAsked) {
-      const refusal = { code: rpcCodes.internalError, message: 'too many questions in one call' };
-      return Promise.resolve({ kind: 'error', json: JSON.stringify(refusal) });
+      return Promise.resolve(refusal('too many questions in one call'));
     }
     return new Promise((resolve) => {
       const key = `q${++this.#count}`;
@@ -107,8 +107,7 @@ export class ParkedCall {
       };
       const gone = () => {
         this.#asked = this.#asked.filter((asked) => asked.key !== key);
-        const error = { code: rpcCodes.internalError, message: 'withdrawn' };
-        resolve({ kind: 'error', json: JSON.stringify(error) });
+        resolve(refusal('withdrawn'));
       };
       withdrawn.addEventListener('abort', gone);
       this.#asked.push({ key, method, params: asEmbedded(embedded), answer });
@@ -230,6 +229,11 @@ export class ParkedCall {
     this.#expiry = this.#clock.after(keptMs, this.#forget, true);
   }
 
+  /** Its client will not return. */
+  get hasBeenGivenUp(): boolean {
+    return this.#hasBeenGivenUp;
+  }
+
   /** It has its outcome and is kept only for a client that asks for it again. */
   get hasEnded(): boolean {
     return this.#hasEnded;
@@ -294,4 +298,9 @@ export function requestFingerprint({ message }: Incoming): string {
     return canonicalText(bytes, span) ?? bytes.toString('utf8', span.start, span.end);
   });
   return JSON.stringify([method, ...parts]);
+}
+
+function refusal(message: string): ClientAnswer {
+  const error = { code: rpcCodes.internalError, message };
+  return { kind: 'error', json: JSON.stringify(error) };
 }

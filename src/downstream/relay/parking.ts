@@ -45,7 +45,7 @@ export class Parking {
       const edges = { clock: this.#clock, seal: this.#seal, caught: this.#caught };
       call = new ParkedCall(caller, edges, () => this.#byId.delete(call?.id ?? ''));
       this.#byCaller.set(caller, call);
-      this.#byId.set(call.id, call);
+      if (!call.hasBeenGivenUp) this.#byId.set(call.id, call);
     }
     return call.ask(question);
   }
@@ -72,7 +72,7 @@ export class Parking {
       incoming.error({
         code: rpcCodes.invalidParams,
         message:
-          'requestState does not belong to this request, or has expired; send the call again without it',
+          'requestState does not belong to this request, or has expired; if the call may be repeated, send it again without it',
       });
     } else call.resume(incoming, state.round);
     return true;

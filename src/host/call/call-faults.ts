@@ -18,9 +18,11 @@ import { subjectOf } from './operation.ts';
 export function namedFault(fault: Fault, call: Call): Fault {
   const { server, operation } = call.request;
   const { kind, name } = operation;
+  // Of a server that does not exist, nothing is known about its tools.
+  const isServerUnknown = fault.code === 'not_found' && fault.record.tool === undefined;
   return fault.with({
     server,
-    ...(kind === 'tool' && name !== null ? { tool: name } : {}),
+    ...(kind === 'tool' && name !== null && !isServerUnknown ? { tool: name } : {}),
     // A call that was not dispatched itself, but shares another's answer, has the facts of that
     // one.
     ...(call.attempts === 0 ? {} : { attempts: call.attempts }),
@@ -75,13 +77,17 @@ export function noResultFault(server: string): Fault {
 export function unknownTool(server: Server, tool: string, catalogue = server.catalogue): Fault {
   const detail = `Unknown tool: ${server.name} has no tool '${tool}'`;
   const facts = { server: server.name, tool };
-  if (isForOthers(server, tool, catalogue)) {
-    const why =
-      'it offers it only to clients with more capabilities, such as roots, sampling or elicitation';
-    return new Fault('not_found', `${detail} for this client; ${why}`, facts);
-  }
   const close = nearestNames(tool, catalogue.offered?.keys() ?? []);
   const hint = close.length > 0 ? `did you mean ${close.join(' or ')}?` : '';
+  if (isForOthers(server, tool, catalogue)) {
+    const why =
+      'it has listed it to clients with other capabilities, such as roots, sampling or elicitation';
+    return new Fault(
+      'not_found',
+      [`${detail} for this client`, why, hint].filter(Boolean).join('; '),
+      facts,
+    );
+  }
   return new Fault(
     'not_found',
     `${detail}; ${hint || `run: holdfast tools ${server.name}`}`,

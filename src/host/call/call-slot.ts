@@ -1,6 +1,7 @@
 // The connection that a call is given. It is chosen and entered in one step, so that no other call is
 // given the same one meanwhile. If all connections of its client are in use for calls with other roots,
-// the call waits until one of them has ended; such calls count against the queue of the server.
+// the call waits until one of them has ended; such calls count against the queue of the server, with those
+// that wait in it.
 
 import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -32,28 +33,32 @@ export function gateOf(server: Server, slot: ConnectionSlot, request: CallReques
   }
 }
 
-/** Waits for a connection, for as long as a call may take. Rejects with a Fault. */
+/** Waits for a connection, for `callTimeoutMs`. Rejects with a Fault. */
 export async function nextSlot(
   clock: Clock,
   server: Server,
   request: CallRequest,
   signal: Signal | undefined,
 ): Promise<ConnectionSlot> {
-  const { name, config, slots } = server;
+  const { name, config, slots, admission } = server;
+  const { changes } = slots;
   if (signal?.aborted) throw cancelledFault(name);
-  if (slots.changes.waiting >= config.queue) throw fullFault(name, slots.changes.waiting);
+  const waiting = changes.waiting + admission.queued;
+  if (waiting >= config.queue) throw fullFault(name, waiting);
   const giveUp = new CancelSignal();
   const leave = () => giveUp.abort();
   using _timer = clock.after(config.callTimeoutMs, leave);
   signal?.addEventListener('abort', leave);
+  changes.waiting += 1;
   try {
     while (!giveUp.aborted) {
-      await slots.changes.next(giveUp);
+      await changes.next(giveUp);
       const slot = signal?.aborted ? undefined : enteredSlot(server, request);
       if (slot) return slot;
     }
     throw signal?.aborted ? cancelledFault(name) : noSlotFault(name);
   } finally {
+    changes.waiting -= 1;
     signal?.removeEventListener('abort', leave);
   }
 }

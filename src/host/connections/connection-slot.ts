@@ -167,7 +167,9 @@ export class ConnectionSlot {
 
   /** The calls that wait for a connection which nobody has used yet. */
   waitingFor(connection: Connection): readonly Caller[] {
-    return this.#connection === connection || connection.isLost ? [] : this.#callers;
+    if (this.#connection === connection || connection.isLost) return [];
+    // Others still run on the connection before.
+    return this.#callers.filter((_caller, place) => this.#sentOn[place]?.isLost !== false);
   }
 
   /** The one client that waits for a connection which nobody has used yet. */

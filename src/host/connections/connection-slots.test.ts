@@ -132,6 +132,17 @@ describe('a connection in its slot', () => {
     expect(slot.onlyClientOf(connection)).toBeUndefined();
   });
 
+  it('is waited for by the calls that run on no other', () => {
+    const { slot, use } = newSlot();
+    const [old, young] = [new FakeUpstream(), new FakeUpstream()];
+    const [ann, bob] = [newCaller('ann'), newCaller('bob')];
+    slot.enter(ann);
+    use(old, ann);
+    slot.enter(bob);
+    expect(slot.waitingFor(young)).toEqual([bob]);
+    expect(slot.waitingFor(old)).toEqual([]);
+  });
+
   it('that is new has no past, and the old one has no owner any more', () => {
     const { slot, use } = newSlot();
     const [old, young] = [new FakeUpstream(), new FakeUpstream()];

@@ -364,6 +364,7 @@ export class ConnectionSlots {
     this.#watching.regrouped();
     this.pin(this.#pinned.isOn);
     for (const slot of own) slot.isRetired = true;
+    this.changes.tell();
     await this.#own.leave(own, ({ supervisor }) => supervisor.retire());
   }
 
@@ -385,8 +386,12 @@ export class ConnectionSlots {
   }
 
   /** Watches a resource for a client: see Watching. */
-  watch(caller: Caller, uri: string): Promise<() => void> {
-    return this.#watching.watch(caller, uri);
+  async watch(caller: Caller, uri: string): Promise<() => void> {
+    const end = await this.#watching.watch(caller, uri);
+    return () => {
+      end();
+      this.changes.tell();
+    };
   }
 }
 

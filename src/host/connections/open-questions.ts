@@ -83,8 +83,9 @@ export class OpenQuestions {
     if (id === undefined || id === null) return over();
     const open = this.#openOf(from);
     const question = { withdrawn, about, length: message.bytes.length };
-    if (isFull(open, question)) {
-      from.respond(refusedAnswer(message, `more than ${maxOpen} requests wait for an answer`));
+    if (open.has(id) || isFull(open, question)) {
+      const why = 'too many requests wait for an answer, or one with the same id';
+      from.respond(refusedAnswer(message, why));
       return over();
     }
     open.set(id, question);

@@ -58,6 +58,8 @@ export class RootsQuestions {
     Connection,
     { readonly client: Client; readonly answer: ClientAnswer }
   >();
+  /** Connections whose first client is being asked; gone with the connection. */
+  readonly #askingFirst = new WeakSet<Connection>();
   /** The calls in which a client was asked for roots; each ends with its call. */
   readonly #askedIn = new WeakSet<Caller>();
   /** What was called when a client was asked for roots, on each connection; at most `maxSubjects`. */
@@ -78,10 +80,11 @@ export class RootsQuestions {
   ): void {
     const { roots } = this.#parts;
     const owner = this.#ownerOf(slot, likely, from);
-    const forAll = this.#forAll.get(from);
+    const forAll = this.#answerForAll(slot, from);
     if (forAll && (!owner || owner.client.findRoots)) {
       roots.asked(from, false, this.#doing(slot, from));
-      return this.#answer(message, from, forAll.answer);
+      this.#noteSent(slot, from, forAll);
+      return this.#answer(message, from, forAll);
     }
     if (owner?.client.findRoots) return this.#askedInCall(slot, message, about, owner, from);
     const hasOwnerRoots = owner?.client.hasRoots(owner.caller) ?? false;
@@ -90,16 +93,45 @@ export class RootsQuestions {
     const hasAny = slot.sentOn(from).some((one) => one.client.hasRoots(one));
     if (!owner && (hasAny || likely?.client.hasRoots(likely.caller))) this.#parts.foundAsking();
     if (!owner || !hasOwnerRoots) return this.#answer(message, from, noRoots);
-    this.#forward(slot, message, about, owner, from, async (question) => {
-      if (!forAll || slot.onlyClientOf(from)) return owner.client.ask(question);
-      // The calls of others do not wait for it: its former answer is used meanwhile.
-      let { answer } = forAll;
-      const asked = owner.client.ask(question).then((now) => {
-        answer = now;
-      });
-      await within(this.#parts.clock, reserveMs, asked);
-      return answer;
-    });
+    const isOnly = slot.onlyClientOf(from) !== undefined;
+    this.#forward(slot, message, about, owner, from, (question) =>
+      forAll && !isOnly
+        ? this.#askFirst(from, owner.client, forAll, question)
+        : owner.client.ask(question),
+    );
+  }
+
+  /**
+   * Where all share the connection, the first client is asked for its present roots. The calls of others
+   * do not wait for it: after a moment its former answer is used, and the server is told of a later one.
+   */
+  async #askFirst(
+    from: Connection,
+    client: Client,
+    former: ClientAnswer,
+    question: Question,
+  ): Promise<ClientAnswer> {
+    if (this.#askingFirst.has(from)) return former;
+    this.#askingFirst.add(from);
+    let current = former;
+    let isLate = false;
+    const asked = client
+      .ask(question)
+      .then((answer) => {
+        current = answer;
+        if (isLate) this.#answeredLate(from, client, answer);
+      })
+      .finally(() => this.#askingFirst.delete(from));
+    await within(this.#parts.clock, reserveMs, asked);
+    isLate = true;
+    return current;
+  }
+
+  #answeredLate(from: Connection, client: Client, answer: ClientAnswer): void {
+    const isSame = this.#read(answer).digest === this.#sentRoots.get(from);
+    if (isSame || answer.kind === 'error' || from.isLost) return;
+    this.#forAll.set(from, { client, answer });
+    from.notify('notifications/roots/list_changed', { members: '' });
   }
 
   #doing(slot: ConnectionSlot, from: Connection): AskedWhile {
@@ -144,11 +176,9 @@ export class RootsQuestions {
     const isInCall = client.findRoots !== undefined;
     this.#open.carry(slot, message, about, owner, from, {
       ask: async (question) => {
-        try {
-          return await ask(question);
-        } finally {
-          reserving[Symbol.dispose]();
-        }
+        const answer = await ask(question);
+        reserving[Symbol.dispose]();
+        return answer;
       },
       before: this.#parts.beforeRoots(slot),
       told: (answer) => {
@@ -156,6 +186,7 @@ export class RootsQuestions {
         return this.#answerFor(slot, client, answer, from, known);
       },
       over: () => {
+        reserving[Symbol.dispose]();
         if (client.isGone && slot.owner === null) slot.unclaim(from, client);
         roots.answered(from);
       },
@@ -196,6 +227,15 @@ export class RootsQuestions {
     this.#answer(message, from, noRoots);
   }
 
+  /** Many servers ask again and again: its lists are doubted only when the roots are others. */
+  #noteSent(slot: ConnectionSlot, from: Connection, answer: ClientAnswer): void {
+    const { hasRoots, digest } = this.#read(answer);
+    const before = this.#sentRoots.get(from);
+    if (!hasRoots && before === undefined) return;
+    if (before !== digest) this.#parts.told(slot, from);
+    this.#sentRoots.set(from, digest);
+  }
+
   /**
    * The only client that has used the connection, or whose call waits for this very request. Where several
    * wait for a connection that nobody has used, the first of them: it is reserved for that one.
@@ -216,11 +256,20 @@ export class RootsQuestions {
   }
 
   #firstWaiting(slot: ConnectionSlot, from: Connection): Client | undefined {
-    const first = slot.waitingFor(from).find((one) => one.client.hasRoots(one));
+    // One that is asked in calls was asked before its call came here, or will be.
+    const first = slot
+      .waitingFor(from)
+      .find((one) => !one.client.findRoots && !one.client.isGone && one.client.hasRoots(one));
     if (!first) return undefined;
     this.#parts.foundAsking();
     this.#parts.slots.reserve(slot, from, first.client);
     return first.client;
+  }
+
+  /** What every client's roots are said to be, where the operator wants one connection for all. */
+  #answerForAll(slot: ConnectionSlot, from: Connection): ClientAnswer | undefined {
+    const known = this.#forAll.get(from)?.answer;
+    return known ?? (this.#parts.slots.isSharedByAll ? slot.roots?.answer : undefined);
   }
 
   /** The client whose roots are used for all, if it can be asked for its present ones. */
@@ -240,26 +289,22 @@ export class RootsQuestions {
     from: Connection,
     known: CallRoots | undefined,
   ): ClientAnswer {
-    const { slots, told } = this.#parts;
-    const { hasRoots, digest } = this.#read(answer);
+    const { slots } = this.#parts;
+    const { hasRoots } = this.#read(answer);
     // With one client's folders, it is no longer the same server for all clients.
     if (hasRoots && slot.owner === null) this.#parts.foundAsking();
     const isAlone = hasRoots
       ? slots.keepFor(slot, from, client)
       : slot.onlyClientOf(from)?.key === client.key;
     // Another call of the same client may be there, and have other roots.
-    const isOther = known && slot.roots?.key !== known.key && slot.sentOn(from).length > 1;
+    const isOther = known && (slot.roots?.key ?? '') !== known.key && slot.sentOn(from).length > 1;
     if (isOther) this.#parts.foundAsking();
     const isFirsts = this.#forAll.get(from)?.client.key === client.key;
     if ((!isAlone && !isFirsts) || isOther) return noRoots;
     slot.roots = hasRoots ? known : undefined;
     const isForAll = slots.isSharedByAll && (hasRoots || isFirsts);
     if (isForAll && answer.kind === 'result') this.#forAll.set(from, { client, answer });
-    const before = this.#sentRoots.get(from);
-    if (!hasRoots && before === undefined) return answer;
-    // Many servers ask again and again: its lists are doubted only when the roots are others.
-    if (before !== digest) told(slot, from);
-    this.#sentRoots.set(from, digest);
+    this.#noteSent(slot, from, answer);
     return answer;
   }
 

@@ -8,7 +8,7 @@ export class SlotChanges {
   /** Of calls that wait for others, until they do not. */
   readonly #listeners = new Set<() => void>();
 
-  /** How many wait for a change in `next`. */
+  /** How many calls wait until one of these changes gives them a connection. */
   waiting = 0;
 
   tell(): void {
@@ -31,9 +31,7 @@ export class SlotChanges {
     });
     using _listening = this.on(resolve);
     signal.addEventListener('abort', resolve);
-    this.waiting += 1;
     await change;
-    this.waiting -= 1;
     signal.removeEventListener('abort', resolve);
   }
 }

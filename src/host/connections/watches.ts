@@ -33,7 +33,7 @@ export class Watches {
     const watch: Watch = { watcher, uri, slot, others: new Set() };
     const watches = this.#byClient.get(key) ?? new Set();
     this.#byClient.set(key, watches.add(watch));
-    for (const other of own) wishOn(other, watch);
+    for (const other of own) watchOn(other, watch);
     return watch;
   }
 
@@ -49,7 +49,7 @@ export class Watches {
 
   /** The client has one more slot of its own. */
   slotAdded(key: string, slot: ConnectionSlot): void {
-    for (const watch of this.#byClient.get(key) ?? []) wishOn(slot, watch);
+    for (const watch of this.#byClient.get(key) ?? []) watchOn(slot, watch);
   }
 
   /** The watches on this slot that are of other clients than its owner. */
@@ -67,7 +67,7 @@ export class Watches {
   move(watch: Watch, to: ConnectionSlot): void {
     const { uri, slot: from } = watch;
     if (to === from) return;
-    wishOn(to, watch);
+    watchOn(to, watch);
     watch.others.delete(to);
     watch.slot = to;
     to.subscriptions.hold();
@@ -94,7 +94,7 @@ export class Watches {
   }
 }
 
-function wishOn(slot: ConnectionSlot, { uri, slot: held, others }: Watch): void {
+function watchOn(slot: ConnectionSlot, { uri, slot: held, others }: Watch): void {
   if (slot === held || others.has(slot)) return;
   others.add(slot);
   slot.subscriptions.watchIfConnected(uri);

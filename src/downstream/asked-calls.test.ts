@@ -79,17 +79,31 @@ describe('modern calls at the same time, to a server that asks in each', () => {
     }
   });
 
-  it('do not wait for the answer to the same cacheable call #own-roots', async () => {
+  it('do not wait for the answer to the same cacheable call #own-roots #own-answers-only', async () => {
     const config = { s: { tools: { a: { cacheMs: 60_000 } } } };
-    for (const isLegacy of [true, false]) {
-      const world = newPrograms(inCalls, { config });
-      world.modern({ roots: {} }).call('s__a');
-      await seconds(isLegacy ? 1.2 : 0, world.clock);
-      const peer = isLegacy ? world.legacy({ roots: {} }) : world.modern({ roots: {} });
-      const reply = peer.request('tools/call', { name: 's__a', arguments: {} });
-      await seconds(5, world.clock);
-      expect(reply.answers.length + reply.sent.length).toBeGreaterThan(0);
-    }
+    const world = newPrograms(inCalls, { config });
+    world.modern({ roots: {} }).call('s__a');
+    await seconds(1.2, world.clock);
+    const legacy = world.legacy({ roots: {} });
+    const reply = legacy.request('tools/call', { name: 's__a', arguments: {} });
+    await seconds(5, world.clock, rootsOf(legacy, 'file:///two', reply));
+    expect(JSON.stringify(reply.result)).toContain('file:///two');
+  });
+
+  it('of two clients that join each other have their own #own-roots #own-answers-only', async () => {
+    const world = newPrograms(inCalls, { config: { s: { tools: { a: { cacheMs: 60_000 } } } } });
+    world.legacy({ roots: {} }).request('tools/list');
+    await seconds(3, world.clock);
+    const [silent, other] = [world.legacy({ roots: {} }), world.legacy({ roots: {} })];
+    silent.request('tools/call', { name: 's__a', arguments: {} });
+    const reply = other.request('tools/call', { name: 's__a', arguments: {} });
+    await seconds(5, world.clock, rootsOf(other, 'file:///two', reply));
+    expect(JSON.stringify(reply.result)).toContain('file:///two');
+    const modern = newPrograms(inCalls, { config: { s: { tools: { a: { cacheMs: 60_000 } } } } });
+    const calls = [1, 2].map(() => modern.modern({ roots: {} }).call('s__a', {}));
+    await seconds(5, modern.clock);
+    expect(calls.filter(({ answers }) => answers.join().includes('cancelled'))).toEqual([]);
+    expect(calls[1]?.answers).toHaveLength(1);
   });
 });
 

@@ -493,7 +493,7 @@ export const patches: readonly Patch[] = [
     breaks: 'A call that waited for the equal call of another client gets the error of that one.',
     file: 'src/host/call/call.ts',
     foundBy: 'tests',
-    tests: ['src/downstream/moved-calls.test.ts'],
+    tests: ['src/downstream/asked-calls.test.ts'],
     promise: 'own-answers-only',
     edits: [{ find: 'if (isShared() || signal?.aborted) throw thrown;', replace: 'throw thrown;' }],
   },

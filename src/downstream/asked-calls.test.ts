@@ -4,8 +4,14 @@
 
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/fake-gateway.ts';
-import { asksFirst, asksToList, newPrograms, program } from '../../test/support/modern-program.ts';
-import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
+import {
+  asksFirst,
+  asksToList,
+  keepsRoots,
+  newPrograms,
+  program,
+} from '../../test/support/modern-program.ts';
+import { rooted, rootsOf, seconds } from '../../test/support/rooted-server.ts';
 import {
   type Heard,
   type Script,
@@ -27,18 +33,6 @@ const inCalls: Script = {
   tools: [tool('a', readOnly)],
   on: {
     'tools/call': (heard, child) => asksFirst(1, heard, child, () => text(toldIn(heard, child))),
-  },
-};
-
-/** Asks if it knows no roots, and after each change. */
-const keeps: Script = {
-  tools: [tool('a')],
-  on: {
-    'notifications/roots/list_changed': (_heard, child) => child.ask('changed', 'roots/list'),
-    'tools/call': (heard, child) =>
-      rootsTold(child) === 'none'
-        ? asksFirst(1, heard, child, () => text(rootsTold(child)))
-        : text(rootsTold(child)),
   },
 };
 
@@ -195,7 +189,7 @@ describe('a modern client that is asked in its call', () => {
   });
 
   it('and takes longer than the call may take is not blamed on the server #roots', async () => {
-    const world = newPrograms(keeps, { config: { s: { callTimeoutMs: 5_000 } } });
+    const world = newPrograms(keepsRoots, { config: { s: { callTimeoutMs: 5_000 } } });
     expect((await world.slow(8, 'file:///one')('s__a')).said).toContain('file:///one');
     expect((await world.slow(8, 'file:///other')('s__a', { x: 1 })).said).toContain(
       'file:///other',

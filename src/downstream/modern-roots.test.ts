@@ -4,7 +4,13 @@
 
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/fake-gateway.ts';
-import { asksFirst, asksToList, newPrograms } from '../../test/support/modern-program.ts';
+import {
+  asksFirst,
+  asksOnce,
+  asksToList,
+  keepsRoots,
+  newPrograms,
+} from '../../test/support/modern-program.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import { type Script, text, tool } from '../../test/support/scripted-server.ts';
 
@@ -101,17 +107,7 @@ describe('a modern program', () => {
   });
 
   it('is asked before it is sent to a server that keeps the roots of an earlier call #own-roots', async () => {
-    const keeps: Script = {
-      tools: [tool('a')],
-      on: {
-        'notifications/roots/list_changed': (_heard, child) => child.ask('changed', 'roots/list'),
-        'tools/call': (heard, child) =>
-          rootsTold(child) === 'none'
-            ? asksFirst(1, heard, child, () => text(rootsTold(child)))
-            : text(rootsTold(child)),
-      },
-    };
-    const world = newPrograms(keeps);
+    const world = newPrograms(keepsRoots);
     for (const uri of ['file:///one', 'file:///other', 'file:///one']) {
       const { rounds, said } = await world.withRoots(uri)('s__a', { uri });
       expect([rounds, said]).toEqual([1, expect.stringContaining(uri)]);
@@ -156,16 +152,7 @@ describe('a modern program', () => {
 
 describe('a server that asks in its first call only, and does not say that it keeps the answer', () => {
   it('is found out by the first call in which it does not ask #own-roots', async () => {
-    const caches: Script = {
-      tools: [tool('a')],
-      on: {
-        'tools/call': (heard, child) =>
-          rootsTold(child) === 'none'
-            ? asksFirst(1, heard, child, () => text(rootsTold(child)))
-            : text(rootsTold(child)),
-      },
-    };
-    const world = newPrograms(caches);
+    const world = newPrograms(asksOnce);
     for (let time = 0; time < 4; time += 1) {
       for (const uri of ['file:///one', 'file:///other']) {
         const { said } = await world.withRoots(uri)('s__a', { time });

@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/fake-gateway.ts';
-import { asksFirst, asksToList, newPrograms } from '../../test/support/modern-program.ts';
+import { asksFirst, asksOnce, asksToList, newPrograms } from '../../test/support/modern-program.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import { type Script, text, tool } from '../../test/support/scripted-server.ts';
 
@@ -115,17 +115,7 @@ describe('a later run', () => {
 
 describe('what was found out about kept roots', () => {
   it('is not undone by a shorter look on another connection #own-roots', async () => {
-    /** Asks in its first call, keeps what it was told, and does not listen to changes. */
-    const keepsQuietly: Script = {
-      tools: [tool('a')],
-      on: {
-        'tools/call': (heard, child) =>
-          rootsTold(child) === 'none'
-            ? asksFirst(1, heard, child, () => text(rootsTold(child)))
-            : text(rootsTold(child)),
-      },
-    };
-    const world = newPrograms(keepsQuietly);
+    const world = newPrograms(asksOnce);
     const { facts, slots } = world.host.find('s');
     facts.learn({ modern: false, asksRoots: true });
     slots.foundAsking();

@@ -3,8 +3,8 @@
 
 import { expect } from 'vitest';
 import { type ModernPeer, newGateway, settled } from './fake-gateway.ts';
-import { rooted, seconds } from './rooted-server.ts';
-import { type Heard, type Script, type ScriptedChild, tool } from './scripted-server.ts';
+import { rooted, rootsTold, seconds } from './rooted-server.ts';
+import { type Heard, type Script, type ScriptedChild, text, tool } from './scripted-server.ts';
 
 type Clock = Parameters<typeof seconds>[1];
 
@@ -71,5 +71,25 @@ export const asksToList: Script = {
     ...rooted.on,
     'notifications/initialized': () => undefined,
     'tools/list': (heard, child) => asksFirst(1, heard, child, () => ({ tools: [tool('a')] })),
+  },
+};
+
+/** Asks in its first call, keeps what it was told, and says so in each; it does not listen to changes. */
+export const asksOnce: Script = {
+  tools: [tool('a')],
+  on: {
+    'tools/call': (heard, child) =>
+      rootsTold(child) === 'none'
+        ? asksFirst(1, heard, child, () => text(rootsTold(child)))
+        : text(rootsTold(child)),
+  },
+};
+
+/** The same, and asks again after each change. */
+export const keepsRoots: Script = {
+  ...asksOnce,
+  on: {
+    ...asksOnce.on,
+    'notifications/roots/list_changed': (_heard, child) => child.ask('changed', 'roots/list'),
   },
 };

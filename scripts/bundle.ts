@@ -11,7 +11,9 @@ const folder = 'dist/cli';
 const licences = 'licences.txt';
 
 const { metafile } = await build({
-  entryPoints: ['src/cli/main.ts'],
+  // The second runs in a thread of its own, and is found beside the files of the first.
+  entryPoints: ['src/cli/main.ts', 'src/store/sqlite/worker.ts'],
+  entryNames: '[name]',
   outdir: folder,
   bundle: true,
   splitting: true,

@@ -6,12 +6,12 @@ import { prefixedName, prefixOf } from '../catalog/prefixed-name.ts';
 import type { Config } from '../config/schema.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
-import type { Standalone } from './standalone.ts';
+import type { Target } from './target.ts';
 import { namesNoTool } from './tool-address.ts';
 
 /** Throws if the word is such a name, or begins like one; `verb` is the command that it was given to. */
 export async function refuseExposedName(
-  { host, loaded: { config } }: Standalone,
+  { operations, loaded: { config } }: Target,
   verb: string,
   word: string,
 ): Promise<void> {
@@ -19,8 +19,8 @@ export async function refuseExposedName(
   if (servers.includes(word)) return;
   const candidates = servers.filter((name) => word.startsWith(prefixOf(name)));
   for (const server of candidates) {
-    const tools = await host.tools(server, { kept: true }).catch(ifAsked);
-    const found = tools.find(({ name }) => exposedAs(config, server, name) === word);
+    const tools = await operations.tools(server, { kept: true }).catch(ifAsked);
+    const found = tools?.definitions.find(({ name }) => exposedAs(config, server, name) === word);
     if (found !== undefined) throw exposedName(word, `${verb} ${server}/${found.name}`);
   }
   const [likely] = candidates;
@@ -38,7 +38,7 @@ function exposedAs({ mcpServers }: Config, server: string, tool: string): string
 }
 
 /** A server that fails has no known tools. */
-function ifAsked(error: unknown): readonly never[] {
-  if (error instanceof Fault) return [];
+function ifAsked(error: unknown): undefined {
+  if (error instanceof Fault) return undefined;
   throw error;
 }

@@ -7,6 +7,7 @@ import { Fault } from '../kernel/fault.ts';
 import { addCall } from './commands/call.ts';
 import { addDemo } from './commands/demo.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addReload, addShutdown, addStart, addStop } from './commands/operate.ts';
 import { addSearch } from './commands/search.ts';
 import { addServe } from './commands/serve.ts';
 import { addStatus } from './commands/status.ts';
@@ -55,9 +56,12 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
       styleOptionText: (text) => out.style('cyan', text),
     })
     .addHelpText('after', help);
-  for (const add of [addServe, addCall, addTools, addSearch, addStatus, addDoctor, addDemo]) {
-    add(program, perform);
-  }
+  const commands = [
+    ...[addServe, addCall, addTools, addSearch, addStatus],
+    ...[addReload, addStart, addStop, addShutdown],
+    ...[addDoctor, addDemo],
+  ];
+  for (const add of commands) add(program, perform);
   return program;
 }
 

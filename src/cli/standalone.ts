@@ -13,7 +13,7 @@ import { Interrupted } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { eventText } from './render/timeline.ts';
 import { complain, remark, type Shell } from './shell.ts';
-import { ownStateDirectory, usableStateDirectory } from './state-directory.ts';
+import { usableStateDirectory } from './state-directory.ts';
 
 export interface Standalone {
   readonly host: HostForCommands;
@@ -25,8 +25,8 @@ export interface Standalone {
 export interface CommandHostOptions {
   /** Nothing is written to the state directory. */
   readonly isReadOnly?: boolean;
-  /** It will serve clients. */
-  readonly hasClients?: boolean;
+  /** It will serve clients, with this state directory. */
+  readonly gateway?: { readonly stateDir: string | null; readonly database: string | null };
   /** Called for every event of the servers. */
   readonly onEvent?: (event: HostEvent) => void;
 }
@@ -35,16 +35,6 @@ export interface CommandHostOptions {
  * Runs the work, reports its failure, and closes the host. An interrupt ends the work first, or
  * else stops waiting for it.
  */
-export async function withHost<T>(
-  invocation: Invocation,
-  options: CommandHostOptions,
-  work: (standalone: Standalone) => Promise<T>,
-): Promise<T> {
-  const loaded = await loadedConfig(invocation.shell, invocation.configFile);
-  return await withHostOf(invocation, loaded, options, work);
-}
-
-/** The same with a config that is loaded already. */
 export async function withHostOf<T>(
   invocation: Invocation,
   loaded: LoadedConfig,
@@ -71,23 +61,22 @@ export async function openHost(
   const host = hostFrom(loaded, {
     env: shell.env,
     folder: shell.cwd,
-    stateDir: await stateDirectoryFor(shell, options),
-    startedBy: options.hasClients === true ? 'serve' : 'command',
-    hasClients: options.hasClients ?? false,
+    stateDir: options.gateway ? options.gateway.stateDir : await stateDirectoryFor(shell, options),
+    database: options.gateway?.database ?? null,
+    startedBy: options.gateway ? 'serve' : 'command',
+    hasClients: options.gateway !== undefined,
     report: (line) => remark(shell, line),
   });
   listen(host, shell, options.onEvent);
   return host;
 }
 
-/** A short command works without a failing disk; a gateway keeps trying to use it. */
+/** A short command works without a failing disk. */
 async function stateDirectoryFor(
   shell: Shell,
-  options: CommandHostOptions,
+  { isReadOnly }: CommandHostOptions,
 ): Promise<string | null> {
-  if (options.isReadOnly === true) return null;
-  const usable = await usableStateDirectory(shell);
-  return options.hasClients === true ? await ownStateDirectory(shell) : usable;
+  return isReadOnly === true ? null : await usableStateDirectory(shell);
 }
 
 export async function loadedConfig(shell: Shell, file: string | undefined): Promise<LoadedConfig> {
@@ -101,7 +90,7 @@ export async function loadedConfig(shell: Shell, file: string | undefined): Prom
 const lastWordsMs = 500;
 
 /** The work's outcome, unless an interrupt comes first and the work does not end by itself. */
-async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {
+export async function untilInterrupted<T>(shell: Shell, work: Promise<T>): Promise<T> {
   const { interrupt, clock } = shell;
   const tooLate = interrupt.arrived.then(
     () =>

@@ -44,6 +44,16 @@ export interface ConfigInput {
   readonly http?: HttpInput | undefined;
   /** The cache of tool results. */
   readonly cache?: CacheInput | undefined;
+  /**
+   * `sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database
+   * in the state directory. `memory`: it is lost when the gateway ends. Default: `"sqlite"`.
+   */
+  readonly store?: 'sqlite' | 'memory' | undefined;
+  /**
+   * The file with the key of encrypted records; created when it is first needed. Without it:
+   * holdfast.key beside the config.
+   */
+  readonly keyFile?: string | undefined;
   /** The event log. */
   readonly telemetry?: TelemetryInput | undefined;
 }

@@ -61,4 +61,7 @@ export const configKeys: Readonly<
   // The socket is open, and the log is written.
   http: 'restart-host',
   telemetry: 'restart-host',
+  // The database is open.
+  store: 'restart-host',
+  keyFile: 'restart-host',
 };

@@ -38,6 +38,7 @@ export function finishedConfig(
   for (const server of Object.values(config.mcpServers)) {
     if (server.type === 'stdio') server.cwd = resolve(folder, server.cwd);
   }
+  if (config.keyFile !== undefined) config.keyFile = resolve(folder, config.keyFile);
   return frozen(config);
 }
 

@@ -32,6 +32,7 @@ describe('the config schema', () => {
   it('gives the host its defaults when nothing is said', () => {
     expect(configSchema.parse({})).toEqual({
       mcpServers: {},
+      store: 'sqlite',
       drainMs: 10_000,
       naming: 'prefix',
       surface: 'direct',

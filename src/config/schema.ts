@@ -107,6 +107,19 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('The cache of tool results.'),
+  store: z
+    .enum(['sqlite', 'memory'])
+    .default('sqlite')
+    .describe(
+      '`sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database in the state directory. `memory`: it is lost when the gateway ends.',
+    ),
+  keyFile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'The file with the key of encrypted records; created when it is first needed. Without it: holdfast.key beside the config.',
+    ),
   telemetry: z
     .strictObject({
       eventLog: z.boolean().default(true).describe('Write events.jsonl in the state directory.'),

@@ -70,6 +70,11 @@ export class LiveConfig {
     return this.#config;
   }
 
+  /** What `apply` would do; changes that wait for their turn are not counted. */
+  planFor({ config }: LoadedConfig): ConfigPlan {
+    return planOf(this.#inUse, config);
+  }
+
   /** Resolves when the change is complete: what was removed or replaced has ended. */
   apply(next: LoadedConfig): Promise<AppliedConfig> {
     const applied = this.#last.then(() => this.#apply(next));
@@ -77,10 +82,11 @@ export class LiveConfig {
     return applied;
   }
 
-  async #apply({ config: next, disabled }: LoadedConfig): Promise<AppliedConfig> {
+  async #apply(loaded: LoadedConfig): Promise<AppliedConfig> {
+    const { config: next, disabled } = loaded;
     const { registry } = this.#parts;
     this.#parts.assertOpen('');
-    const plan = planOf(this.#inUse, next);
+    const plan = this.planFor(loaded);
     this.#authorize(plan);
     this.#config = withLiveSettings(this.#config, next, plan);
     const touched = [...plan.added, ...plan.changed.map(({ name }) => name)];

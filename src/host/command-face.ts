@@ -3,6 +3,7 @@
 // requested from a host in another process.
 
 import type { LoadedConfig } from '../config/loaded.ts';
+import type { ConfigPlan } from '../config/plan.ts';
 import type { Config } from '../config/schema.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { HostEvent } from '../observe/events.ts';
@@ -14,6 +15,8 @@ import type { ServerStatus } from './status.ts';
 export interface HostForCommands extends Host {
   /** The same as `apply`, for a config that has been read. */
   applyLoaded(config: LoadedConfig): Promise<AppliedConfig>;
+  /** What `applyLoaded` would do; nothing is changed. */
+  planFor(config: LoadedConfig): ConfigPlan;
   /** The config that applies now; settings that need a restart of the host are unchanged. */
   readonly config: Config;
   /** Starts every server that is not lazy, without waiting for any. */

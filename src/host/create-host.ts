@@ -4,7 +4,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ConfigInput } from '../config/config-input.ts';
 import { configFromObject, loadConfig, realConfigPath } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
@@ -16,14 +16,22 @@ import { Scope } from '../kernel/scope.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import { openEventLog } from '../observe/event-log.ts';
 import { EventHub } from '../observe/events.ts';
+import type { KeyedStore } from '../policy/idempotency.ts';
+import { isStoredKey, KeyedRecords } from '../policy/keyed-records.ts';
+import type { Records } from '../store/contract/records.ts';
+import { withHealthOf } from '../store/disk-health.ts';
 import { openFilesStore } from '../store/file-store.ts';
+import { keyFrom } from '../store/key-file.ts';
 import { MemoryStore } from '../store/memory-store.ts';
+import { ownerStore } from '../store/owner-store.ts';
+import type { StoreProblem } from '../store/problem.ts';
+import { sealedRecords } from '../store/sealed-records.ts';
+import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/start/environment.ts';
 import { createSpawner } from '../supervise/process/start/spawn.ts';
 import { LazyHttpClient } from '../upstream/http/lazy-http-client.ts';
 import type { HostForCommands } from './command-face.ts';
-import { withHealthOf } from './disk-health.ts';
 import type { HostForGateway } from './gateway-face.ts';
 import type { Host } from './host.ts';
 import { HostCore } from './host-core.ts';
@@ -73,6 +81,8 @@ export interface HostSurroundings {
   readonly env: Environment;
   readonly folder: string;
   readonly stateDir: string | null;
+  /** The file of the instance that this process is; null: it is none. */
+  readonly database?: string | null;
   readonly startedBy: string;
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
@@ -95,18 +105,18 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Opened
 }
 
 function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): HostCore {
-  const { stateDir, env, report } = around;
+  const { stateDir, database = null, env, report } = around;
   const clock = systemClock;
   const instance = randomBytes(8).toString('hex');
   const events = new EventHub(clock.wallNow);
-  const files = scope.own(openStore(stateDir, report));
-  let store: Store = files;
+  const opened = scope.own(openStore(stateDir, database, report));
+  let store: Store = opened;
   if (stateDir !== null && loaded.config.telemetry.eventLog) {
     const { maxBytes } = loaded.config.telemetry;
     const complain = ({ detail }: { readonly detail: string }) => report(detail);
     const common = { config: realConfigPath(loaded.file) };
     const log = scope.own(openEventLog(stateDir, maxBytes, { clock, report: complain, common }));
-    store = withHealthOf(files, () => log.health());
+    store = withHealthOf(opened, () => log.health());
     const subscription = events.subscribe((event) => log.append(event));
     scope.defer(() => subscription[Symbol.dispose]());
   }
@@ -114,7 +124,9 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   const spawner = scope.own(
     createSpawner({ clock, instance, stateDir, sourceEnv: env, notice: report }),
   );
+  const keyed = database === null ? {} : { keyed: durableKeys(store, loaded, report) };
   return new HostCore({
+    ...keyed,
     edges: { clock, random: Math.random, spawn: spawner.spawn, http, sourceEnv: env },
     config: loaded.config,
     configFile: loaded.file,
@@ -132,12 +144,50 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   });
 }
 
-function openStore(stateDir: string | null, report: (line: string) => void): Store {
+function openStore(
+  stateDir: string | null,
+  database: string | null,
+  report: (line: string) => void,
+): Store {
   if (stateDir === null) return new MemoryStore({ clock: systemClock });
-  return openFilesStore(join(stateDir, 'store'), {
+  const options = {
     clock: systemClock,
-    report: (problem) => report(problem.detail),
-  });
+    report: ({ detail }: StoreProblem) => report(detail),
+  };
+  const files = openFilesStore(join(stateDir, 'store'), options);
+  if (database === null) return files;
+  return ownerStore(files, openSqliteStore(database, options));
+}
+
+/**
+ * Idempotency keys in the database. Their answers hold payloads: without a place for the key that encrypts
+ * them they are kept in memory.
+ */
+function durableKeys(
+  store: Store,
+  { config, file }: LoadedConfig,
+  report: (line: string) => void,
+): KeyedStore {
+  const keys = store.records('keys', { durability: 'durable', shape: isStoredKey });
+  const name = 'key-answers';
+  let answers: Promise<Records> | undefined;
+  const open = async (): Promise<Records> => {
+    try {
+      const secret = await keyFrom(config.keyFile ?? join(dirname(file ?? '.'), 'holdfast.key'));
+      return sealedRecords(store.records(name, { durability: 'durable' }), name, secret);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      report(
+        `${why}, so the answers of idempotency keys are kept in memory; set keyFile in the config`,
+      );
+      return store.records('key-answers-in-memory', { durability: 'process' });
+    }
+  };
+  const opened = () => {
+    answers ??= open();
+    return answers;
+  };
+  return new KeyedRecords({ clock: systemClock, keys, answers: opened });
 }
 
 /**

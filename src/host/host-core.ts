@@ -5,6 +5,7 @@
 
 import type { CacheStats } from '../cache/cache.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
+import type { ConfigPlan } from '../config/plan.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Fault } from '../kernel/fault.ts';
@@ -136,6 +137,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   applyLoaded(config: LoadedConfig): Promise<AppliedConfig> {
     return this.parts.live.apply(config);
+  }
+
+  planFor(config: LoadedConfig): ConfigPlan {
+    return this.parts.live.planFor(config);
   }
 
   get config(): Config {

@@ -4,6 +4,7 @@
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { EventHub } from '../observe/events.ts';
+import type { KeyedStore } from '../policy/idempotency.ts';
 import type { Store } from '../store/store.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import type { ApplyOptions } from './host.ts';
@@ -15,6 +16,8 @@ export interface HostParts {
   readonly configFile: string | null;
   readonly disabled: ReadonlyMap<string, string>;
   readonly store: Store;
+  /** Where idempotency keys are kept; absent: in memory. */
+  readonly keyed?: KeyedStore;
   readonly identity: Identity;
   readonly instance: string;
   readonly startedBy: string;

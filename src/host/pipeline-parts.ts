@@ -65,7 +65,9 @@ export class PipelineParts implements CallParts {
     this.deadlines = new Deadlines(this.clock);
     this.budgets = new Budgets(this.clock);
     this.cache = new ResponseCache(this.clock, config.cache);
-    this.keys = new IdempotencyKeys(new KeyedMemory(this.clock), () => {});
+    const keyed = given.keyed ?? new KeyedMemory(this.clock);
+    // A store that refuses reports that itself.
+    this.keys = new IdempotencyKeys(keyed, () => {});
     this.traffic = new Traffic(this.clock);
     this.observers = new CallObservers(
       [new CallTraffic(this.clock, this.traffic), new CallEvents(this.clock, events)],

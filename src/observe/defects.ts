@@ -21,6 +21,7 @@ export type Handled =
   | 'a message of the client'
   | 'an answer to the client'
   | 'news for clients'
+  | 'the control socket'
   | 'the kept catalogue'
   | 'a changed config';
 

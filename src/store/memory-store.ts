@@ -14,6 +14,7 @@ import { MemoryLog } from './memory/memory-log.ts';
 import { MemoryQueue } from './memory/memory-queue.ts';
 import { MemoryRecords } from './memory/memory-records.ts';
 import { MemoryRoom } from './memory/room.ts';
+import { OpenedWords } from './opened-words.ts';
 import { assertStoreName, type Store, type StoreHealth } from './store.ts';
 import { unsupported } from './store-error.ts';
 
@@ -26,16 +27,10 @@ export interface MemoryStoreOptions {
 
 type Word = 'records' | 'log' | 'queue' | 'counter';
 
-interface Opened {
-  readonly durability: Durability;
-  readonly part: unknown;
-}
-
 export class MemoryStore implements Store {
   readonly #room: MemoryRoom;
   readonly #claims: 'durable' | undefined;
-  /** By word and name, one for each that was opened; names are written in the source. */
-  readonly #opened = new Map<string, Opened>();
+  readonly #opened = new OpenedWords();
 
   constructor({ clock, maxBytes = 67_108_864, claims }: MemoryStoreOptions) {
     this.#room = new MemoryRoom(clock, maxBytes);
@@ -78,20 +73,13 @@ export class MemoryStore implements Store {
   #open<T>(
     word: Word,
     name: string,
-    { durability }: { readonly durability: Durability },
+    options: { readonly durability: Durability },
     make: () => T,
   ): T {
     assertStoreName(name);
-    if (durability === 'durable' && this.#claims !== 'durable') {
+    if (options.durability === 'durable' && this.#claims !== 'durable') {
       throw unsupported('a store in memory', `durable ${word}`);
     }
-    const place = `${word} ${name}`;
-    const before = this.#opened.get(place);
-    if (before !== undefined && before.durability !== durability) {
-      throw new TypeError(`${place} is ${before.durability}, and cannot be ${durability}, too`);
-    }
-    const part = (before?.part as T | undefined) ?? make();
-    this.#opened.set(place, { durability, part });
-    return part;
+    return this.#opened.open(word, name, options, make);
   }
 }

@@ -37,7 +37,8 @@ const table: Readonly<Record<string, readonly string[]>> = {
   host: former,
   'host-tools': ['kernel', 'wire', 'observe', 'catalog', 'host'],
   downstream: ['kernel', 'wire', 'policy', 'store', 'catalog', 'upstream', 'host', 'host-tools'],
-  cli: [...former, 'host', 'host-tools', 'downstream', 'index.ts'],
+  instance: [...former, 'host', 'downstream'],
+  cli: [...former, 'host', 'host-tools', 'downstream', 'instance', 'index.ts'],
 };
 
 /** Packages that one place alone may touch. */
@@ -61,7 +62,7 @@ const inner: readonly { readonly file: RegExp; readonly by: RegExp; readonly ins
     by: /^(host|host-tools|downstream|cli)\//,
     instead: 'host.ts',
   },
-  { file: /^host\/command-face\.ts$/, by: /^(host|cli)\//, instead: 'host.ts' },
+  { file: /^host\/command-face\.ts$/, by: /^(host|instance|cli)\//, instead: 'host.ts' },
 ];
 
 interface Import {

@@ -48,13 +48,13 @@ export class LivedInHome implements Disposable {
     await life.kill();
     life[Symbol.dispose]();
     writeFileSync(this.home.inState('events.jsonl.1'), '{"at":1,"kind":"idle","server":"old"}\n');
-    cpSync(this.home.state, this.home.file('as-it-was'), { recursive: true });
+    cpSync(this.home.state, this.home.file('as-it-was'), { recursive: true, filter: isNoSocket });
     return this;
   }
 
   restore(): void {
     this.home.wipe('');
-    cpSync(this.home.file('as-it-was'), this.home.state, { recursive: true });
+    cpSync(this.home.file('as-it-was'), this.home.state, { recursive: true, filter: isNoSocket });
     this.token = this.#firstToken;
   }
 
@@ -126,4 +126,9 @@ function namesIn(folder: string): readonly string[] {
     // Not there yet.
     return [];
   }
+}
+
+/** A socket cannot be copied, and is made anew by every start. */
+function isNoSocket(path: string): boolean {
+  return !path.endsWith('.sock');
 }

@@ -104,7 +104,7 @@ describe('looking around', () => {
       const { code, stdout, stderr } = await other.run(['status']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(/^Holdfast \S+ · 2 servers · .*holdfast\.json$/m);
-      expect(stdout).toMatch(/\nThis does not include the live states of a running gateway: .*\n$/);
+      expect(stdout).toMatch(/\nNo instance of this config is running: .*holdfast serve\n$/);
       expect(stdout).toMatch(/^good +idle +stdio +not used yet$/m);
       expect(stdout).toMatch(
         /^token +disabled +stdio +mcpServers\.token\.command needs .*NO_SUCH_COMMAND/m,

@@ -177,7 +177,8 @@ describe('a start that cannot be', () => {
 
   it('on the port of another gateway says that it is one #command-line', async () => {
     await using home = await GatewayHome.create();
-    await using served = await home.serve();
+    await using other = await GatewayHome.create();
+    await using served = await other.serve();
     const { host } = new URL(served.url);
     const { code, stderr } = await refusal(home, ['--listen', host]);
     expect(code).toBe(3);

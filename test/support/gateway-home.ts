@@ -95,6 +95,14 @@ export class GatewayHome implements AsyncDisposable {
     };
   }
 
+  /** Another command with the same config. */
+  run(args: readonly string[]): Promise<Ended> {
+    const words = [mainProgram, ...args, '--config', this.configFile];
+    const child = spawn(process.execPath, words, { cwd: this.folder, env: this.#env });
+    child.stdin.end();
+    return new Started(child).ended;
+  }
+
   /** The gateway over stdio, with a client at its pipes. */
   stdio(): StdioClient {
     return new StdioClient(this.#spawn(['--stdio']));

@@ -16,7 +16,7 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { durationText } from '../render/quantity.ts';
 import { complain, type Shell } from '../shell.ts';
-import { type Standalone, withHost } from '../standalone.ts';
+import { type Target, withTarget } from '../target.ts';
 import { namesNoTool, partialAddress, type ToolAddress } from '../tool-address.ts';
 import { type ArgumentSource, argumentSource } from '../tool-arguments.ts';
 
@@ -65,20 +65,21 @@ async function call(
 ): Promise<number> {
   const { shell, isJson } = invocation;
   const named = partialAddress(addressText);
-  if (named.tool === undefined) return await withHost(invocation, {}, refuse(named.server));
+  if (named.tool === undefined) return await withTarget(invocation, {}, refuse(named.server));
   const address = { server: named.server, tool: named.tool };
   const args = await argumentsFrom(shell, argumentSource(words), address);
   using live = new LiveLine(shell.err, shell.clock);
   const onEvent = (event: HostEvent) => live.show(waitText(event, address));
-  return await withHost(invocation, { onEvent }, async (standalone) => {
-    const { host } = standalone;
-    const calling = host.callRaw(address.server, address.tool, args, {
+  return await withTarget(invocation, { onEvent }, async (target) => {
+    if (target.instance) live.show(`waiting for ${address.server}/${address.tool}`);
+    const calling = target.operations.call(address.server, address.tool, {
+      args,
       signal: shell.interrupt.signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...progressOptions(shell, live, address),
     });
     const result = await calling
-      .catch((error: unknown) => explain(standalone, address, error))
+      .catch((error: unknown) => explain(target, address, error))
       .finally(() => live.clear());
     // Printed before the servers are stopped, because some take long to end.
     return isJson ? printRaw(shell, result) : await printShown(shell, result, address);
@@ -87,22 +88,22 @@ async function call(
 
 /** Of a tool that is missing, lists that a gateway has stored may say why. */
 async function explain(
-  { host, loaded }: Standalone,
+  { operations, loaded }: Target,
   { server, tool }: ToolAddress,
   error: unknown,
 ): Promise<never> {
   const isServer = ownValue(loaded.config.mcpServers, server) !== undefined;
   const isMissing = isServer && error instanceof Fault && error.code === 'not_found';
-  throw isMissing ? await host.unknownTool(server, tool) : error;
+  throw isMissing ? await operations.unknownTool(server, tool) : error;
 }
 
 /** For a word without a tool: reports which tool was probably meant. */
-function refuse(word: string): (standalone: Standalone) => Promise<never> {
-  return async (standalone) => {
+function refuse(word: string): (target: Target) => Promise<never> {
+  return async (target) => {
     const { refuseExposedName } = await import('../exposed-name.ts');
-    await refuseExposedName(standalone, 'call', word);
+    await refuseExposedName(target, 'call', word);
     // Throws if there is no such server, with the names of those that exist.
-    standalone.host.requireServer(word);
+    await target.operations.requireServer(word);
     throw namesNoTool(word, word);
   };
 }

@@ -11,7 +11,8 @@ import { reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { remark, type Shell } from '../shell.ts';
-import { orInterrupted, withHost } from '../standalone.ts';
+import { orInterrupted } from '../standalone.ts';
+import { withTarget } from '../target.ts';
 import { printTools } from '../tool-list.ts';
 
 const help = `
@@ -54,11 +55,11 @@ function search(
   { limit, fresh }: SearchOptions,
 ): Promise<number> {
   const { shell, isJson } = invocation;
-  return withHost(invocation, {}, async ({ host, loaded }) => {
+  return withTarget(invocation, {}, async ({ operations, loaded }) => {
     using live = new LiveLine(shell.err, shell.clock);
     const servers = Object.keys(loaded.config.mcpServers);
     live.show(`asking ${servers.join(', ')}`);
-    const searching = host.search(words, { limit, kept: fresh !== true });
+    const searching = operations.search(words, { limit, kept: fresh !== true });
     const found = await orInterrupted(shell, searching);
     const { outcome, errors, kept } = found;
     live.clear();

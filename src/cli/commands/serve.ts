@@ -9,18 +9,20 @@ import type { LoadedConfig } from '../../config/loaded.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import type { OwnInstance } from '../../instance/instance.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { reportedAtOnce } from '../command-failure.ts';
 import { disabledServers } from '../disabled-servers.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import { claimedInstance, startControl } from '../own-instance.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { FailureLines } from '../render/failure-lines.ts';
 import { durationText } from '../render/quantity.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig, openHost } from '../standalone.ts';
-import { ownStateDirectory } from '../state-directory.ts';
+import { ownStateDirectory, usableStateDirectory } from '../state-directory.ts';
 
 const help = `
 HTTP: MCP at /mcp (all versions), the 2024 transport at /sse; also /healthz and /readyz.
@@ -29,7 +31,7 @@ With --json it prints one line when it listens: {"url", "listen", "token", "toke
 start created one. It ends on SIGINT or SIGTERM with exit code 0, after the running calls have been
 answered (drainMs in the config); a second signal ends it at once. With --stdio it also ends when
 its input has ended and all requests have been answered.
-A changed config takes effect at the next start.
+holdfast reload takes over a changed config while it runs.
 
 Examples:
   holdfast serve
@@ -91,8 +93,14 @@ export async function serveConfig(
 ): Promise<number> {
   const { shell } = invocation;
   const failures = new FailureLines();
+  // A gateway keeps trying to use a directory that fails now.
+  const usable = await usableStateDirectory(shell);
+  const stateDir = await ownStateDirectory(shell);
+  const keepsState = loaded.config.store === 'sqlite';
+  await using instance =
+    options.stdio === true ? undefined : await claimedInstance(shell, loaded, usable);
   const host = await openHost(shell, loaded, {
-    hasClients: true,
+    gateway: { stateDir, database: instance && keepsState ? instance.place.database : null },
     onEvent: (event) => {
       const line = failures.lineFor(event);
       if (line !== undefined && !shell.logs('info')) remark(shell, line);
@@ -107,7 +115,7 @@ export async function serveConfig(
     return await reportedAtOnce(invocation, () =>
       options.stdio === true
         ? serveStreams(host, gateway, shell)
-        : serveHttp(host, gateway, loaded, invocation, options.listen),
+        : serveHttp({ host, gateway, loaded, invocation, instance }, options.listen),
     );
   } finally {
     await host.close();
@@ -125,6 +133,8 @@ async function gatewayFor(host: OpenedHost, { config }: LoadedConfig): Promise<G
   });
 }
 
+/** Of one message of a client. */
+const frameBytes = 16_777_216;
 /** Clients send TERM two seconds after they have closed our input, and KILL two seconds later. */
 const stdioDrainMs = 1_500;
 /** How long the client may take to read the last answers. */
@@ -138,7 +148,6 @@ async function serveStreams(host: OpenedHost, gateway: Gateway, shell: Shell): P
   const { stdin: input, stdout: output } = process;
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
   const held = (isHeld: boolean) => holdUpServers(host, isHeld);
-  const frameBytes = 16_777_216;
   const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held };
   const front = startStdio(parts);
   await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
@@ -168,13 +177,18 @@ function drainAfterSignal(gateway: Gateway, drainMs: number, shell: Shell): Prom
   return drained;
 }
 
-async function serveHttp(
-  host: OpenedHost,
-  gateway: Gateway,
-  { config, file: configFile, disabled }: LoadedConfig,
-  { shell, isJson }: Invocation,
-  listen: string | undefined,
-): Promise<number> {
+interface Served {
+  readonly host: OpenedHost;
+  readonly gateway: Gateway;
+  readonly loaded: LoadedConfig;
+  readonly invocation: Invocation;
+  readonly instance: OwnInstance | undefined;
+}
+
+async function serveHttp(served: Served, listen: string | undefined): Promise<number> {
+  const { host, gateway, instance } = served;
+  const { config, file: configFile, disabled } = served.loaded;
+  const { shell, isJson } = served.invocation;
   const { startHttp } = await import('../../downstream/http/listener.ts');
   const { addressText } = await import('../../downstream/http/access/listen-address.ts');
   const { isTokenRecord, openTokens, tokenAuthenticator } = await import(
@@ -190,7 +204,10 @@ async function serveHttp(
           host.records('tokens', { durability: 'durable', shape: isTokenRecord }),
           clock,
         );
+  const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
+  const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
   const front = await startHttp({
+    outgoing,
     front: gateway,
     config: http,
     clock,
@@ -199,6 +216,8 @@ async function serveHttp(
     report: (line) => remark(shell, line),
     isReady: () => gateway.isAccepting,
   });
+  const reread = { file: configFile ?? undefined, cwd: shell.cwd, env: shell.env };
+  const control = instance && (await startControl(instance, { host, gateway, outgoing, reread }));
   const secret = opened?.secret ?? null;
   const isKept = opened?.isKept ?? true;
   const { url } = front;
@@ -219,10 +238,11 @@ async function serveHttp(
     const page = { url, listensOn, auth: http.auth, secret, isKept, tokenFolder, ...known };
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
-  await interrupt.arrived;
+  await Promise.race([interrupt.arrived, ...(control ? [control.endAsked] : [])]);
   const drained = drainAfterSignal(gateway, host.config.drainMs, shell);
   front.drain();
   await drained;
-  await Promise.all([front.close(), host.close()]);
+  await Promise.all([front.close(), control?.clients.close()]);
+  await Promise.all([instance?.[Symbol.asyncDispose](), host.close()]);
   return exitCodes.ok;
 }

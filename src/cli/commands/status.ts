@@ -1,7 +1,7 @@
 // holdfast status: the states of the servers and, with one named, its recent events. It starts no
-// server and writes nothing. It reads the config and the event log that all commands of this user
-// share; it does not contact a running gateway, and says so. Disk problems are reported as far as
-// they can be seen without writing.
+// server and writes nothing. The states are those of the running instance of the config. If none runs,
+// it reads the config and the event log that all commands of this user share, and says so; disk
+// problems are then reported as far as they can be seen without writing.
 
 import type { Command } from 'commander';
 import type { Clock } from '../../kernel/clock.ts';
@@ -13,15 +13,14 @@ import { withLastFailures } from '../last-failure.ts';
 import { limitsNote, type StatusView, serverPage, statusLines } from '../render/status-page.ts';
 import type { Style } from '../render/style.ts';
 import type { Shell } from '../shell.ts';
-import { type Standalone, withHost } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
+import { type Target, withTarget } from '../target.ts';
 
 const help = `
 With --json: {"version", "instance", "config", "servers": [{"name", "state", "cause", …}], …};
-"instance" is null: this command does not contact a running gateway, so states and counts are not the
-gateway's; "cause" and "stderr" are those of the last failure in the event log. With a server named,
-"servers" has only that one and "timeline" its latest events. --watch --json prints one such line
-for each change.
+"instance" is null if no instance of this config runs: then "cause" and "stderr" are those of the last
+failure in the event log. With a server named, "servers" has only that one and "timeline" its latest
+events. --watch --json prints one such line for each change.
 
 Examples:
   holdfast status
@@ -51,32 +50,33 @@ async function status(
 ): Promise<number> {
   const { shell } = invocation;
   const stateDir = await ownStateDirectory(shell);
-  return await withHost(invocation, { isReadOnly: true }, async (standalone) => {
-    const view = await viewOf(shell, standalone, stateDir);
+  return await withTarget(invocation, { isReadOnly: true }, async (target) => {
+    const view = await viewOf(shell, target, stateDir);
     const isKnown = view.status.servers.some(({ name }) => name === server);
     // The same message as for every unknown name, with the nearest names.
-    if (server !== undefined && !isKnown) standalone.host.requireServer(server);
+    if (server !== undefined && !isKnown) await target.operations.requireServer(server);
     if (!isWatched) {
       print(invocation, view, server);
       return exitCodes.ok;
     }
-    await watch(invocation, server, () => viewOf(shell, standalone, stateDir));
+    await watch(invocation, server, () => viewOf(shell, target, stateDir));
     return exitCodes.ok;
   });
 }
 
-/**
- * The host of this command has no disk; the disk that is checked is that of the state directory.
- */
-async function viewOf(shell: Shell, standalone: Standalone, stateDir: string): Promise<StatusView> {
-  const { host, loaded } = standalone;
+async function viewOf(shell: Shell, target: Target, stateDir: string): Promise<StatusView> {
+  const { operations, loaded, instance } = target;
   const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
     import('../../store/disk-check.ts'),
     import('../../config/load.ts'),
   ]);
   const history = await eventHistory(stateDir, realConfigPath(loaded.file));
-  const status = { ...host.status(), disk: await lookAtDisk(stateDir) };
-  return { status: withLastFailures(status, history), history, now: shell.clock.wallNow() };
+  const now = shell.clock.wallNow();
+  const status = await operations.status();
+  if (instance) return { status, history, now, isLive: true };
+  // The host of this command has no disk; the disk that is checked is that of the state directory.
+  const shown = withLastFailures({ ...status, disk: await lookAtDisk(stateDir) }, history);
+  return { status: shown, history, now, isLive: false };
 }
 
 function print({ shell, isJson }: Invocation, view: StatusView, server: string | undefined): void {
@@ -92,14 +92,14 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
       ? statusLines(view, out.style, out)
       : serverPage(view, server, out.style, out);
   const trouble = disk.ok ? [] : ['', out.style('yellow', printableLine(disk.problem))];
-  return [...lines, ...trouble, ...limitsNote(out.style, out)];
+  return [...lines, ...trouble, ...(view.isLive ? [] : limitsNote(out.style, out))];
 }
 
 const keptEvents = 200;
 
 /** The host of this command is not an instance that anybody could connect to. */
-function jsonText({ status, history }: StatusView, server: string | undefined): string {
-  const whole = { ...status, instance: null, startedBy: null, uptimeMs: null };
+function jsonText({ status, history, isLive }: StatusView, server: string | undefined): string {
+  const whole = isLive ? status : { ...status, instance: null, startedBy: null, uptimeMs: null };
   if (server === undefined) return printableJson(JSON.stringify(whole));
   const one = {
     ...whole,

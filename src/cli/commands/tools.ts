@@ -6,6 +6,7 @@
 
 import type { Command } from 'commander';
 import type { KeptMark, ToolDefinition } from '../../host/discovery.ts';
+import type { ListedTools } from '../../instance/operations.ts';
 import type { FaultRecord } from '../../kernel/fault.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import { printableLine } from '../../kernel/printable.ts';
@@ -15,7 +16,8 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { ageOf, type ListedTool, toolPage } from '../render/tool-page.ts';
 import { remark } from '../shell.ts';
-import { orInterrupted, type Standalone, withHost } from '../standalone.ts';
+import { orInterrupted } from '../standalone.ts';
+import { type Target, withTarget } from '../target.ts';
 import { partialAddress, type ToolAddress } from '../tool-address.ts';
 import { printTools } from '../tool-list.ts';
 
@@ -53,28 +55,29 @@ function tools(
 ): Promise<number> {
   const { shell } = invocation;
   const address = addressText === undefined ? undefined : partialAddress(addressText);
-  return withHost(invocation, {}, async (standalone) => {
-    if (address === undefined) return await allTools(invocation, standalone, kept);
+  return withTarget(invocation, {}, async (target) => {
+    if (address === undefined) return await allTools(invocation, target, kept);
     const { server, tool } = address;
     using live = new LiveLine(shell.err, shell.clock);
     live.show(`asking ${server}`);
-    const { host } = standalone;
+    const { operations } = target;
     if (tool === undefined) {
       const { refuseExposedName } = await import('../exposed-name.ts');
-      await refuseExposedName(standalone, 'tools', server);
+      await refuseExposedName(target, 'tools', server);
     }
-    let definitions = await orInterrupted(shell, host.tools(server, { kept }));
-    const isMissing = tool !== undefined && !definitions.some(({ name }) => name === tool);
+    let listing = await orInterrupted(shell, operations.tools(server, { kept }));
+    const has = (name: string) => listing.definitions.some((one) => one.name === name);
     // A tool that is missing in an old list may be in a new one.
-    if (isMissing) definitions = await orInterrupted(shell, host.tools(server));
+    if (tool !== undefined && !has(tool)) {
+      listing = await orInterrupted(shell, operations.tools(server, { kept: false }));
+    }
     live.clear();
-    const mark = host.keptMark(server);
     if (tool !== undefined) {
-      return await oneTool(invocation, standalone, { server, tool }, { definitions, mark });
+      return await oneTool(invocation, target, { server, tool }, listing);
     }
     printList(
       invocation,
-      definitions.map((definition) => listed(definition, mark)),
+      listing.definitions.map((definition) => listed(definition, listing.mark)),
       [],
     );
     return exitCodes.ok;
@@ -83,14 +86,14 @@ function tools(
 
 async function allTools(
   invocation: Invocation,
-  { host, loaded }: Standalone,
+  { operations, loaded }: Target,
   kept: boolean,
 ): Promise<number> {
   const { shell } = invocation;
   const servers = Object.keys(loaded.config.mcpServers);
   using live = new LiveLine(shell.err, shell.clock);
   if (servers.length > 0) live.show(`asking ${servers.join(', ')}`);
-  const found = await orInterrupted(shell, host.discover({ kept }));
+  const found = await orInterrupted(shell, operations.discover({ kept }));
   live.clear();
   const errors = found.flatMap((entry) => ('error' in entry ? [entry.error] : []));
   const list = found.flatMap((entry): ListedTool[] => {
@@ -131,16 +134,15 @@ function printList(
 
 async function oneTool(
   { shell, isJson }: Invocation,
-  { host, loaded }: Standalone,
+  { operations, loaded }: Target,
   { server, tool }: ToolAddress,
-  list: { readonly definitions: readonly ToolDefinition[]; readonly mark: KeptMark | undefined },
+  { definitions, mark }: ListedTools,
 ): Promise<number> {
   const { contractOf } = await import('../../host/lists/catalogue.ts');
-  const { definitions, mark } = list;
   const found = definitions.find(({ name }) => name === tool);
   const config = ownValue(loaded.config.mcpServers, server);
   if (found === undefined || config === undefined) {
-    throw await host.unknownTool(server, tool);
+    throw await operations.unknownTool(server, tool);
   }
   const { _mcp_server: _, ...definition } = found;
   const { readOnlyHint } = definition.annotations ?? {};
@@ -152,7 +154,7 @@ async function oneTool(
     const page = { server, definition, contract, isTrusted: config.trusted };
     for (const line of toolPage(page, out.style)) out.line(line);
     if (mark) out.line(`\n${out.style('dim', ageOf(mark, shell.clock.wallNow()))}`);
-    const needed = mark ? host.capabilitiesBehind(server, tool) : [];
+    const needed = mark ? await operations.capabilitiesBehind(server, tool) : [];
     if (needed.length > 0) out.line(out.style('yellow', listedToOthers({ server, tool }, needed)));
   }
   return exitCodes.ok;

@@ -18,6 +18,8 @@ export interface StatusView {
   readonly history: readonly HostEvent[];
   /** Wall time. */
   readonly now: number;
+  /** The states are those of a running instance. */
+  readonly isLive: boolean;
 }
 
 /** Of the terminal; infinite where there is none. */
@@ -37,9 +39,9 @@ const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
   disabled: 'yellow',
 };
 
-/** A command can read the config and the event log, but not the state of another process. */
+/** Without an instance a command can read the config and the event log only. */
 const limits =
-  'This does not include the live states of a running gateway: its tool holdfast__health_snapshot shows them, called with {"detail":"full"}.';
+  'No instance of this config is running: this is from the config and the event log. Start one with: holdfast serve';
 
 export function limitsNote(style: Style, { columns }: Size): string[] {
   return ['', ...wrappedTo(columns, limits).map((text) => style('dim', text))];

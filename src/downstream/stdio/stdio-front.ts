@@ -31,6 +31,8 @@ export interface StdioFrontParts {
   readonly frameBytes: number;
   readonly clock: Clock;
   readonly outgoing: OutgoingBudget;
+  /** Tells this client from others of the same gateway; absent: there are none. */
+  readonly clientKey?: string;
   /** The client falls behind, or has caught up: its servers should be paused, or may continue. */
   readonly held?: (isHeld: boolean) => void;
 }
@@ -44,8 +46,6 @@ export interface StdioFront {
   close(withinMs: number): Promise<boolean>;
 }
 
-const clientKey = 'stdio';
-
 export function startStdio(parts: StdioFrontParts): StdioFront {
   const server = new StdioServer(parts);
   server.start();
@@ -56,6 +56,7 @@ class StdioServer implements StdioFront {
   readonly inputEnded: Promise<void>;
   readonly gone: Promise<'closed' | 'not-reading'>;
   readonly #parts: StdioFrontParts;
+  readonly #clientKey: string;
   readonly #output: StdioOutput;
   readonly #reader: LineReader;
   /** By id, until answered; the gateway takes at most so many of one client. */
@@ -73,6 +74,7 @@ class StdioServer implements StdioFront {
 
   constructor(parts: StdioFrontParts) {
     this.#parts = parts;
+    this.#clientKey = parts.clientKey ?? 'stdio';
     const { output, outgoing, held = () => {} } = parts;
     const spent = () => this.#end('not-reading');
     const failed = this.#failed;
@@ -165,7 +167,7 @@ class StdioServer implements StdioFront {
   }
 
   #modern(message: Message): void {
-    const from = { principal: localUser, client: clientKey };
+    const from = { principal: localUser, client: this.#clientKey };
     if (message.kind === 'notification') {
       if (message.method === 'notifications/cancelled') this.#cancelled(message);
       else this.#parts.front.notified(message, from);
@@ -272,7 +274,7 @@ class StdioServer implements StdioFront {
     contained(() => this.#session?.close());
     for (const underway of this.#underway.values()) contained(() => underway.cancel());
     this.#underway.clear();
-    if (this.#isModern) contained(() => front.clientGone(clientKey));
+    if (this.#isModern) contained(() => front.clientGone(this.#clientKey));
   }
 }
 

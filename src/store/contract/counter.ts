@@ -38,3 +38,11 @@ export interface CounterOptions {
    */
   readonly maxEntries?: number;
 }
+
+/** Anything else is a defect of the caller. */
+export function assertAmounts(amount: number, limit: number, windowMs: number | null): void {
+  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
+  if (!isCount(amount)) throw new TypeError(`${amount} is not an amount to take`);
+  if (!isCount(limit)) throw new TypeError(`${limit} is not a limit`);
+  if (windowMs !== null && !(windowMs > 0)) throw new TypeError(`${windowMs} ms is not a window`);
+}

@@ -1,6 +1,12 @@
 // A counter in memory.
 
-import type { Counter, CounterOptions, Taken, Window } from '../contract/counter.ts';
+import {
+  assertAmounts,
+  type Counter,
+  type CounterOptions,
+  type Taken,
+  type Window,
+} from '../contract/counter.ts';
 import { StoreError } from '../store-error.ts';
 import { type Held, type MemoryRoom, type Sweepable, textBytes, usualEntries } from './room.ts';
 
@@ -96,11 +102,4 @@ export class MemoryCounter implements Counter, Sweepable {
   #full(): StoreError {
     return new StoreError('full', `there is no room for another key of ${this.#name}`);
   }
-}
-
-function assertAmounts(amount: number, limit: number, windowMs: number | null): void {
-  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
-  if (!isCount(amount)) throw new TypeError(`${amount} is not an amount to take`);
-  if (!isCount(limit)) throw new TypeError(`${limit} is not a limit`);
-  if (windowMs !== null && !(windowMs > 0)) throw new TypeError(`${windowMs} ms is not a window`);
 }

@@ -5,6 +5,7 @@
 export const coveredCalls = [
   'access',
   'chmod',
+  'link',
   'lstat',
   'mkdir',
   'open',

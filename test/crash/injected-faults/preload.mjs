@@ -103,6 +103,11 @@ function coverPaths() {
       done: () => unsynced.renamed(String(from), String(to), before),
     });
   };
+  promises.link = (from, to) => {
+    const act = () => real.promises.link(from, to);
+    if (!plan.isOurs(to)) return act();
+    return pass('rename', String(to), { act, done: () => unsynced.created(String(to)) });
+  };
   for (const name of ['rm', 'unlink']) {
     promises[name] = (path, options) => {
       const act = () => real.promises[name](path, options);

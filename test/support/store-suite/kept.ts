@@ -5,7 +5,12 @@ import { expect } from 'vitest';
 import { ManualClock } from '../manual-clock.ts';
 import { type Bench, caseOf, open, refusal, type StoreCase, type StoreSubject } from './subject.ts';
 
-export function keptCases({ offers, outlivesClosing, place }: StoreSubject): readonly StoreCase[] {
+export function keptCases({
+  offers,
+  outlivesClosing,
+  forgetsInMemory = false,
+  place,
+}: StoreSubject): readonly StoreCase[] {
   const hasRecords = offers.records.includes('durable');
   const canRefuse = place().refuse !== undefined;
   return [
@@ -18,7 +23,9 @@ export function keptCases({ offers, outlivesClosing, place }: StoreSubject): rea
       ? [reopened('counters', showCounter)]
       : []),
     ...(canRefuse && hasRecords ? [refusedDurable, comesBack] : []),
-    ...(canRefuse && offers.records.includes('forgetful') ? [forgetfulGoesOn] : []),
+    ...(canRefuse && !forgetsInMemory && offers.records.includes('forgetful')
+      ? [forgetfulGoesOn]
+      : []),
   ];
 }
 

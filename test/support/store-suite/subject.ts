@@ -20,6 +20,8 @@ export interface StoreSubject {
   };
   /** Does it count records, so that `maxEntries` bounds them? (The other three always are.) */
   readonly boundsRecords: boolean;
+  /** Are forgetful values in memory only, so that no disk can refuse them? */
+  readonly forgetsInMemory?: boolean;
   /** Is what is durable there when the same place is opened again? Only a test double says no. */
   readonly outlivesClosing: boolean;
   /** An empty place for a store: a folder, a database, a bucket. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../test/support/manual-clock.ts';
-import { MemoryStore } from '../store/memory-store.ts';
-import type { StoreHealth } from '../store/store.ts';
 import { withHealthOf } from './disk-health.ts';
+import { MemoryStore } from './memory-store.ts';
+import type { StoreHealth } from './store.ts';
 
 const ok: StoreHealth = { ok: true };
 const failing = (problem: string): StoreHealth => ({ ok: false, problem });

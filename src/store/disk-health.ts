@@ -1,7 +1,7 @@
 // The health of the disk as `status` shows it: for everything that is written there, not only the
 // store.
 
-import type { Store, StoreHealth } from '../store/store.ts';
+import type { Store, StoreHealth } from './store.ts';
 
 /** The same store, which is healthy only as long as the other is, too. */
 export function withHealthOf(store: Store, other: () => StoreHealth): Store {

@@ -1,0 +1,94 @@
+// Makes `holdfast serve` the instance of its config, so that commands and other windows reach it. Where
+// the state directory cannot be used, the gateway runs without, and says so.
+
+import type { LoadRequest } from '../config/load.ts';
+import type { LoadedConfig } from '../config/loaded.ts';
+import type { Gateway } from '../downstream/gateway.ts';
+import type { OutgoingBudget } from '../downstream/outgoing/outgoing-budget.ts';
+import type { SocketClients } from '../downstream/stdio/socket-clients.ts';
+import type { OpenedHost } from '../host/create-host.ts';
+import { ownIdentity } from '../host/identity.ts';
+import type { OwnInstance } from '../instance/instance.ts';
+import type { LockHolder } from '../instance/lock-holder.ts';
+import { remedyFor } from '../kernel/disk-remedy.ts';
+import { errnoOf } from '../kernel/errno.ts';
+import { Fault } from '../kernel/fault.ts';
+import { agoText } from './render/quantity.ts';
+import { remark, type Shell } from './shell.ts';
+
+/** Undefined if it cannot be one. Throws a Fault if another process is it. */
+export async function claimedInstance(
+  shell: Shell,
+  { file }: LoadedConfig,
+  stateDir: string | null,
+): Promise<OwnInstance | undefined> {
+  if (file === null || stateDir === null) return undefined;
+  const [{ instancePlace }, { claimInstance }, { realConfigPath }] = await Promise.all([
+    import('../instance/place.ts'),
+    import('../instance/instance.ts'),
+    import('../config/load.ts'),
+  ]);
+  try {
+    const place = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
+    const claimed = await claimInstance(place, shell.clock, ownIdentity().version);
+    if (claimed.kind === 'claimed') return claimed.instance;
+    throw new Held(shell, file, claimed.by);
+  } catch (error) {
+    if (error instanceof Held) throw error;
+    const code = errnoOf(error);
+    if (code === undefined && !(error instanceof Fault)) throw error;
+    const why = code === undefined ? (error as Fault).message : `${code}: ${remedyFor(code)}`;
+    remark(shell, `commands cannot reach this gateway, and it keeps no state of its own: ${why}`);
+    return undefined;
+  }
+}
+
+class Held extends Fault {
+  constructor({ clock }: Shell, file: string, { pid, program, since }: LockHolder) {
+    const who = `process ${pid}, Holdfast ${program}, started ${agoText(clock.wallNow() - since)}`;
+    super(
+      'unavailable',
+      `an instance of ${file} is running already (${who}); see it with: holdfast status, end it with: holdfast shutdown`,
+    );
+  }
+}
+
+export interface Control {
+  /** Resolves when `holdfast shutdown` was asked for. */
+  readonly endAsked: Promise<void>;
+  readonly clients: SocketClients;
+}
+
+export interface ControlParts {
+  readonly host: OpenedHost;
+  readonly gateway: Gateway;
+  readonly outgoing: OutgoingBudget;
+  /** How the config is read again. */
+  readonly reread: LoadRequest;
+}
+
+/** From now on commands and other windows reach this gateway. */
+export async function startControl(
+  instance: OwnInstance,
+  { host, gateway, outgoing, reread }: ControlParts,
+): Promise<Control> {
+  const [{ SocketClients }, { instanceOperations }, { loadConfig }] = await Promise.all([
+    import('../downstream/stdio/socket-clients.ts'),
+    import('../instance/host-operations.ts'),
+    import('../config/load.ts'),
+  ]);
+  let end = () => {};
+  const endAsked = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const { clock } = host;
+  const clients = new SocketClients({ front: gateway, clock, outgoing, frameBytes: 16_777_216 });
+  await instance.listen({
+    clock,
+    identity: { program: ownIdentity().version, instance: host.status().instance },
+    operations: instanceOperations(host, { readConfig: () => loadConfig(reread), shutdown: end }),
+    serveClient: (socket) => clients.add(socket),
+    caught: (error) => host.defects.caught('the control socket', error),
+  });
+  return { endAsked, clients };
+}

@@ -1,0 +1,82 @@
+// What a command works on: the running instance of its config, or, if none runs, a host of its own for
+// the duration of the command. A command that cannot do without an instance says so.
+
+import type { LoadedConfig } from '../config/loaded.ts';
+import { ownIdentity } from '../host/identity.ts';
+import type { ControlClient } from '../instance/control-client.ts';
+import type { InstanceOperations, Operations } from '../instance/operations.ts';
+import { Fault } from '../kernel/fault.ts';
+import { reportedAtOnce } from './command-failure.ts';
+import type { Invocation } from './invocation.ts';
+import type { Shell } from './shell.ts';
+import {
+  type CommandHostOptions,
+  loadedConfig,
+  untilInterrupted,
+  withHostOf,
+} from './standalone.ts';
+import { ownStateDirectory } from './state-directory.ts';
+
+export interface Target {
+  readonly operations: Operations;
+  readonly loaded: LoadedConfig;
+  /** The running instance; undefined: the host is this command's own. */
+  readonly instance: InstanceOperations | undefined;
+}
+
+/** Runs the work, reports its failure, and lets go of the instance or closes the host. */
+export async function withTarget<T>(
+  invocation: Invocation,
+  options: CommandHostOptions,
+  work: (target: Target) => Promise<T>,
+): Promise<T> {
+  const loaded = await loadedConfig(invocation.shell, invocation.configFile);
+  using client = await joined(invocation.shell, loaded);
+  if (client !== undefined) return await remotely(invocation, loaded, client, work);
+  const { hostOperations } = await import('../instance/host-operations.ts');
+  return await withHostOf(invocation, loaded, options, ({ host }) =>
+    work({ operations: hostOperations(host), loaded, instance: undefined }),
+  );
+}
+
+/** The same for work that needs a running instance. Throws `unavailable` if there is none. */
+export async function withInstance<T>(
+  invocation: Invocation,
+  work: (instance: InstanceOperations, loaded: LoadedConfig) => Promise<T>,
+): Promise<T> {
+  const loaded = await loadedConfig(invocation.shell, invocation.configFile);
+  using client = await joined(invocation.shell, loaded);
+  if (client === undefined) {
+    const of = loaded.file === null ? '' : ` of ${loaded.file}`;
+    throw new Fault('unavailable', `no instance${of} is running; start one with: holdfast serve`);
+  }
+  return await remotely(invocation, loaded, client, ({ instance }) => work(instance, loaded));
+}
+
+async function remotely<T>(
+  invocation: Invocation,
+  loaded: LoadedConfig,
+  client: ControlClient,
+  work: (target: Target & { readonly instance: InstanceOperations }) => Promise<T>,
+): Promise<T> {
+  const { remoteInstance } = await import('../instance/remote-instance.ts');
+  const instance = remoteInstance(client);
+  return await reportedAtOnce(invocation, () =>
+    untilInterrupted(invocation.shell, work({ operations: instance, loaded, instance })),
+  );
+}
+
+/** Undefined: no instance of this config runs. */
+async function joined(shell: Shell, { file }: LoadedConfig): Promise<ControlClient | undefined> {
+  if (file === null) return undefined;
+  const [{ instancePlace }, { ControlClient, join }, { realConfigPath }] = await Promise.all([
+    import('../instance/place.ts'),
+    import('../instance/control-client.ts'),
+    import('../config/load.ts'),
+  ]);
+  const stateDir = await ownStateDirectory(shell);
+  const { socket: path } = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
+  const { version: program } = ownIdentity();
+  const connected = await join({ path, clock: shell.clock, program, as: 'operator' });
+  return connected && new ControlClient(connected);
+}

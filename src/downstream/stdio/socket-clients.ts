@@ -1,0 +1,53 @@
+// MCP clients that come over sockets of this machine, each as if it were on stdio: one client for each
+// connection, until it is closed.
+
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../kernel/clock.ts';
+import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
+import { type StdioFront, type StdioFrontParts, startStdio } from './stdio-front.ts';
+
+export interface SocketClientsParts {
+  readonly front: StdioFrontParts['front'];
+  readonly clock: Clock;
+  readonly outgoing: OutgoingBudget;
+  readonly frameBytes: number;
+}
+
+/** How long a client may take to read the last answers. */
+const lastWordsMs = 500;
+
+export class SocketClients {
+  readonly #parts: SocketClientsParts;
+  /** Until their sockets are closed; the listener of the sockets allows only so many. */
+  readonly #fronts = new Set<StdioFront>();
+  #count = 0;
+
+  constructor(parts: SocketClientsParts) {
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#fronts.size;
+  }
+
+  /** Serves it until either side ends. */
+  add(socket: Duplex): void {
+    this.#count += 1;
+    const clientKey = `socket-${this.#count}`;
+    const front = startStdio({ ...this.#parts, input: socket, output: socket, clientKey });
+    this.#fronts.add(front);
+    const end = async () => {
+      await front.close(lastWordsMs);
+      this.#fronts.delete(front);
+      socket.destroy();
+    };
+    Promise.race([front.inputEnded, front.gone])
+      .then(end)
+      .catch((error: unknown) => this.#parts.front.caught(error));
+  }
+
+  /** The last answers are sent, and every connection is closed. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#fronts].map((front) => front.close(lastWordsMs)));
+  }
+}

@@ -1,0 +1,50 @@
+// The operations of a host in this process.
+
+import type { LoadedConfig } from '../config/loaded.ts';
+import type { HostForCommands } from '../host/command-face.ts';
+import type { InstanceOperations, Operations } from './operations.ts';
+
+export function hostOperations(host: HostForCommands): Operations {
+  return {
+    call: (server, tool, { args, ...options }) => host.callRaw(server, tool, args, options),
+    tools: async (server, options) => {
+      const definitions = await host.tools(server, options);
+      return { definitions, mark: host.keptMark(server) };
+    },
+    discover: (options) => host.discover(options),
+    search: (words, options) => host.search(words, options),
+    requireServer: async (server) => host.requireServer(server),
+    unknownTool: (server, tool) => host.unknownTool(server, tool),
+    capabilitiesBehind: async (server, tool) => host.capabilitiesBehind(server, tool),
+    status: async () => host.status(),
+  };
+}
+
+export interface InstanceHooks {
+  /** Reads the config file again. Throws a Fault. */
+  readonly readConfig: () => LoadedConfig;
+  /** Begins the end of the process. */
+  readonly shutdown: () => void;
+}
+
+export function instanceOperations(
+  host: HostForCommands,
+  { readConfig, shutdown }: InstanceHooks,
+): InstanceOperations {
+  return {
+    ...hostOperations(host),
+    start: async (server) => {
+      const lease = await host.lease(server, { owner: 'holdfast start' });
+      lease.release();
+    },
+    stop: (server) => host.stop(server),
+    reload: (server) => host.reload(server),
+    reloadConfig: async ({ dryRun }) => {
+      const loaded = readConfig();
+      if (!dryRun) return { ...(await host.applyLoaded(loaded)), isDone: true };
+      const disabled = [...loaded.disabled].map(([name, cause]) => ({ name, cause }));
+      return { ...host.planFor(loaded), failed: [], disabled, isDone: false };
+    },
+    shutdown: async () => shutdown(),
+  };
+}

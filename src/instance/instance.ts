@@ -1,0 +1,66 @@
+// Makes this process the instance of a config: takes the lock, and opens the control socket. Of several
+// processes that try at once one succeeds; the others learn who it is.
+
+import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
+import { makePrivateFolder } from '../kernel/private-folder.ts';
+import { Scope } from '../kernel/scope.ts';
+import { join } from './control-client.ts';
+import { ControlServer, type ControlServerParts } from './control-server.ts';
+import { type InstanceLock, takeLock } from './lock.ts';
+import { isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
+import { assertOwnFolder } from './own-path.ts';
+import type { InstancePlace } from './place.ts';
+
+export type Claimed =
+  | { readonly kind: 'claimed'; readonly instance: OwnInstance }
+  | { readonly kind: 'held'; readonly by: LockHolder };
+
+/** This process is the instance. */
+export class OwnInstance implements AsyncDisposable {
+  readonly place: InstancePlace;
+  readonly #scope = new Scope();
+
+  constructor(place: InstancePlace, lock: InstanceLock) {
+    this.place = place;
+    this.#scope.defer(() => lock.release());
+  }
+
+  /** From now on others can reach it. */
+  async listen(parts: Omit<ControlServerParts, 'path'>): Promise<void> {
+    this.#scope.own(await ControlServer.open({ ...parts, path: this.place.socket }));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#scope[Symbol.asyncDispose]();
+  }
+}
+
+/** Throws a Fault, or an error of the system if the folder cannot be used. */
+export async function claimInstance(
+  place: InstancePlace,
+  clock: Clock,
+  program: string,
+): Promise<Claimed> {
+  await makePrivateFolder(place.folder);
+  await assertOwnFolder(place.folder);
+  const self = await ownHolder(program, clock.wallNow());
+  const isHeld = async (holder: LockHolder) =>
+    (await isAlive(holder)) ?? (await answers(place, clock, program));
+  const attempt = await takeLock(place.folder, self, isHeld);
+  if (attempt.kind === 'held') return attempt;
+  return { kind: 'claimed', instance: new OwnInstance(place, attempt.lock) };
+}
+
+/** For a process in another container, whose pid says nothing here. */
+async function answers(place: InstancePlace, clock: Clock, program: string): Promise<boolean> {
+  try {
+    const found = await join({ path: place.socket, clock, program, as: 'operator' });
+    found?.socket.destroy();
+    return found !== undefined;
+  } catch (error) {
+    // Somebody is there, and cannot be understood.
+    if (error instanceof Fault) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,111 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Dice } from '../../test/support/dice.ts';
+import { type InstanceLock, takeLock } from './lock.ts';
+import { holderIn, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-lock-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A process that exists in this test only. */
+const holder = (pid: number): LockHolder => ({
+  ...{ pid, start: String(pid), boot: 'b', pidNamespace: 'n', program: '1', since: 0 },
+});
+
+/** Whom the file with the highest number names. */
+function lockHolder(): LockHolder | undefined {
+  const numbers = readdirSync(folder).map((name) => Number(name.slice('lock.'.length)));
+  return holderIn(readFileSync(join(folder, `lock.${Math.max(...numbers)}`), 'utf8'));
+}
+
+describe('the lock of an instance', () => {
+  it('is taken by one of many that try at once, and the others learn who it is', async () => {
+    const attempts = await Promise.all(
+      Array.from({ length: 30 }, (_, at) => takeLock(folder, holder(at + 1), async () => true)),
+    );
+    const taken = attempts.flatMap((attempt, at) => (attempt.kind === 'taken' ? [at + 1] : []));
+    expect(taken).toHaveLength(1);
+    for (const attempt of attempts) {
+      if (attempt.kind === 'held') expect(attempt.by.pid).toBe(taken[0]);
+    }
+    expect(lockHolder()?.pid).toBe(taken[0]);
+  });
+
+  it('never has two living holders, however processes come, die and end', async () => {
+    const dice = new Dice('lock');
+    const living = new Map<number, InstanceLock | 'trying'>();
+    let holders = 0;
+    let most = 0;
+    let pids = 0;
+    const isHeld = async ({ pid }: LockHolder) => living.has(pid);
+    const live = async () => {
+      pids += 1;
+      const pid = pids;
+      living.set(pid, 'trying');
+      const attempt = await takeLock(folder, holder(pid), isHeld);
+      if (attempt.kind === 'taken') {
+        holders += 1;
+        most = Math.max(most, holders);
+        for (let turn = dice.between(0, 4); turn > 0; turn -= 1) await new Promise(setImmediate);
+        holders -= 1;
+        // Either it ends in good order, or it is killed.
+        if (dice.chance(0.5)) await attempt.lock.release();
+      }
+      living.delete(pid);
+    };
+    for (let round = 0; round < 40; round += 1) {
+      await Promise.all(Array.from({ length: 8 }, live));
+    }
+    expect(most).toBe(1);
+    expect(pids).toBe(320);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    expect(readdirSync(folder).length).toBeLessThan(10);
+  });
+
+  it('is free after a release, and after a text that is no holder', async () => {
+    const first = await takeLock(folder, holder(1), async () => true);
+    if (first.kind === 'taken') await first.lock.release();
+    expect(lockHolder()).toBeUndefined();
+    const second = await takeLock(folder, holder(2), async () => true);
+    expect(second.kind).toBe('taken');
+    for (const text of ['', '{', 'null', '{"pid":1}', '{"pid":-1}']) {
+      writeFileSync(join(folder, 'lock.7'), text);
+      expect(holderIn(text)).toBeUndefined();
+      expect(lockHolder()).toBeUndefined();
+    }
+    expect((await takeLock(folder, holder(3), async () => true)).kind).toBe('taken');
+    expect(lockHolder()).toEqual(holder(3));
+  });
+
+  it('numbers its files on and on, so that an old look cannot make one that counts', async () => {
+    let isDead = false;
+    const slow = takeLock(folder, holder(9), async () => false);
+    await slow;
+    // While this one looks at a dead holder, two others come and go.
+    const late = takeLock(folder, holder(1), async ({ pid }) => {
+      if (isDead) return pid === 3;
+      isDead = true;
+      const second = await takeLock(folder, holder(2), async () => false);
+      expect(second.kind).toBe('taken');
+      const third = await takeLock(folder, holder(3), async () => false);
+      expect(third.kind).toBe('taken');
+      return false;
+    });
+    expect(await late).toEqual({ kind: 'held', by: holder(3) });
+    expect(lockHolder()?.pid).toBe(3);
+  });
+
+  it('knows this process as alive, and others by their start, boot and namespace', async () => {
+    const own = await ownHolder('1', 0);
+    expect(await isAlive(own)).toBe(true);
+    expect(await isAlive({ ...own, start: '1' })).toBe(false);
+    expect(await isAlive({ ...own, boot: 'another' })).toBe(false);
+    expect(await isAlive({ ...own, pid: 4_194_305 })).toBe(false);
+    expect(await isAlive({ ...own, pidNamespace: 'another' })).toBeUndefined();
+  });
+});

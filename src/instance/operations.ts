@@ -1,0 +1,58 @@
+// What an operator can do with an instance, whether it is this process or another one: the interface that
+// commands use. Everything is asynchronous and in plain values, so that it can be asked over the control
+// socket. Every method throws a Fault as the method of the host does.
+
+import type { AppliedConfig } from '../host/apply.ts';
+import type { Progress } from '../host/call-result.ts';
+import type { Discovered, KeptMark, Searched, ToolDefinition } from '../host/discovery.ts';
+import type { HostStatus } from '../host/status.ts';
+import type { Fault } from '../kernel/fault.ts';
+
+export interface OperatorCall {
+  /** JSON text: its bytes are what is sent. */
+  readonly args: Uint8Array;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export interface ListedTools {
+  readonly definitions: readonly ToolDefinition[];
+  /** When they were read, if not now. */
+  readonly mark: KeptMark | undefined;
+}
+
+/** The plan of a changed config, and what of it was done; nothing if it was only asked for. */
+export interface ReloadedConfig extends AppliedConfig {
+  readonly isDone: boolean;
+}
+
+export interface Operations {
+  /** The result's bytes, as the server wrote them. */
+  call(server: string, tool: string, call: OperatorCall): Promise<Buffer>;
+  tools(server: string, options: { readonly kept: boolean }): Promise<ListedTools>;
+  discover(options: { readonly kept: boolean }): Promise<readonly Discovered[]>;
+  search(
+    words: string,
+    options: { readonly limit: number; readonly kept: boolean },
+  ): Promise<Searched>;
+  /** Throws if there is no such server. */
+  requireServer(server: string): Promise<void>;
+  /** The fault for a tool that the server does not have. */
+  unknownTool(server: string, tool: string): Promise<Fault>;
+  /** The capabilities of the clients that this tool was listed to, if a command may not be offered it. */
+  capabilitiesBehind(server: string, tool: string): Promise<readonly string[]>;
+  status(): Promise<HostStatus>;
+}
+
+/** What only a running instance can do. */
+export interface InstanceOperations extends Operations {
+  start(server: string): Promise<void>;
+  stop(server: string): Promise<void>;
+  /** Starts the server anew and forgets its failures. */
+  reload(server: string): Promise<void>;
+  /** Reads the config again and applies what has changed. */
+  reloadConfig(options: { readonly dryRun: boolean }): Promise<ReloadedConfig>;
+  /** Resolves when it has begun to end. */
+  shutdown(): Promise<void>;
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import type { Records } from '../store/contract/records.ts';
+import { MemoryStore } from '../store/memory-store.ts';
+import { StoreError } from '../store/store-error.ts';
+import type { KeyedRecord } from './idempotency.ts';
+import { isStoredKey, KeyedRecords } from './keyed-records.ts';
+
+const begun: KeyedRecord = { owner: 'ann', fingerprint: 'f', outcome: { kind: 'begun' } };
+const result = (text: string, owner = 'ann'): KeyedRecord => ({
+  owner,
+  fingerprint: 'f',
+  outcome: { kind: 'result', bytes: Buffer.from(text) },
+});
+
+function opened(limits = { maxKeys: 10, maxKeysPerPrincipal: 6, maxBytes: 100 }) {
+  const clock = new ManualClock();
+  const store = new MemoryStore({ clock, claims: 'durable' });
+  const keys = store.records('keys', { durability: 'durable' });
+  const answers = store.records('key-answers', { durability: 'durable' });
+  const again = (changed: { keys?: Records; answers?: Records } = {}) =>
+    new KeyedRecords({
+      clock,
+      keys: changed.keys ?? keys,
+      answers: async () => changed.answers ?? answers,
+      limits,
+    });
+  return { clock, keys, answers, again, keyed: again() };
+}
+
+describe('idempotency keys in a durable store', () => {
+  it('give a free slot to the first claim, and the record to the next, in another process too', async () => {
+    const { keyed, again } = opened();
+    expect(await keyed.claim('a', begun, 1_000)).toBeUndefined();
+    expect(await again().claim('a', begun, 1_000)).toEqual(begun);
+    await keyed.put('a', result('done'), 1_000);
+    expect(await again().claim('a', begun, 1_000)).toEqual(result('done'));
+    const fault = { code: 'timeout', detail: 'late', server: 's', dispatched: 'maybe' } as never;
+    await keyed.put('b', { ...begun, outcome: { kind: 'fault', record: fault } }, 1_000);
+    expect((await again().claim('b', begun, 1_000))?.outcome).toEqual({
+      kind: 'fault',
+      record: fault,
+    });
+    await keyed.free('a');
+    expect(await again().claim('a', begun, 1_000)).toBeUndefined();
+  });
+
+  it('keep a key whose answer is gone, or cannot be read, as one that was used', async () => {
+    const { keyed, again, answers } = opened();
+    await keyed.claim('a', begun, 1_000);
+    await keyed.put('a', result('done'), 1_000);
+    const unreadable = { ...answers, get: () => Promise.reject(new StoreError('unreadable', '')) };
+    const dropped = { ...begun, outcome: { kind: 'dropped' } };
+    expect(await again({ answers: unreadable }).claim('a', begun, 1_000)).toEqual(dropped);
+    await answers.remove('a');
+    expect(await again().claim('a', begun, 1_000)).toEqual(dropped);
+  });
+
+  it('are bounded, for each caller and together, and drop the oldest answers but no key', async () => {
+    const { keyed, again, clock, answers } = opened();
+    for (let number = 0; number < 6; number += 1) {
+      await keyed.claim(`a${number}`, begun, 1_000);
+      await keyed.put(`a${number}`, result('x'.repeat(30)), 1_000);
+    }
+    expect(await answers.entries()).toHaveLength(3);
+    expect((await again().claim('a0', begun, 1_000))?.outcome).toEqual({ kind: 'dropped' });
+    expect((await again().claim('a5', begun, 1_000))?.outcome.kind).toBe('result');
+    const overloaded = expect.objectContaining({ code: 'overloaded' });
+    for (const one of [keyed, again()]) {
+      await expect(one.claim('a6', begun, 1_000)).rejects.toEqual(overloaded);
+    }
+    const bob = { ...begun, owner: 'bob' };
+    for (let number = 0; number < 4; number += 1) await keyed.claim(`b${number}`, bob, 1_000);
+    await expect(keyed.claim('b4', bob, 1_000)).rejects.toEqual(overloaded);
+    clock.advance(1_000);
+    expect(await keyed.claim('a6', begun, 1_000)).toBeUndefined();
+  });
+
+  it('refuse a new key while keys may be missing, and answer those that are there', async () => {
+    const { keyed, again, keys } = opened();
+    await keyed.claim('a', begun, 1_000);
+    const torn = again({ keys: { ...bound(keys), isWhole: async () => false } });
+    await expect(torn.claim('b', begun, 1_000)).rejects.toMatchObject({ code: 'overloaded' });
+    expect(await torn.claim('a', begun, 1_000)).toEqual(begun);
+  });
+
+  it('do not count a key that the store has refused', async () => {
+    const { again, keys } = opened({ maxKeys: 1, maxKeysPerPrincipal: 1, maxBytes: 100 });
+    let isRefusing = true;
+    const put: Records['putIfAbsent'] = async (...given) => {
+      if (isRefusing) throw new StoreError('not_kept', 'the disk is full');
+      return keys.putIfAbsent(...given);
+    };
+    const keyed = again({ keys: { ...bound(keys), putIfAbsent: put } });
+    const refused = expect.objectContaining({ reason: 'not_kept' });
+    await expect(keyed.claim('a', begun, 1_000)).rejects.toEqual(refused);
+    isRefusing = false;
+    expect(await keyed.claim('b', begun, 1_000)).toBeUndefined();
+  });
+
+  it('know what is a stored key', () => {
+    const good = { owner: 'a', fingerprint: 'f', state: 'begun', bytes: 0, expiresAt: 1 };
+    expect(isStoredKey(good)).toBe(true);
+    for (const key of Object.keys(good)) {
+      expect(isStoredKey({ ...good, [key]: Symbol.iterator })).toBe(false);
+    }
+    expect(isStoredKey(null)).toBe(false);
+  });
+});
+
+/** Methods of a class are not own properties. */
+function bound(records: Records): Records {
+  return {
+    get: (key) => records.get(key),
+    put: (...given) => records.put(...given),
+    putIfAbsent: (...given) => records.putIfAbsent(...given),
+    compareAndSet: (...given) => records.compareAndSet(...given),
+    remove: (key) => records.remove(key),
+    entries: (prefix) => records.entries(prefix),
+    isWhole: () => records.isWhole(),
+  };
+}

@@ -1,0 +1,159 @@
+// Idempotency keys in a durable store, so that they survive a kill of the process. A key and its answer
+// are separate records: the key says whose it is and what it was used for, the answer holds the payload
+// and is encrypted (or kept in memory, if there is no place for the encryption's own key). A key without
+// its answer is a call whose outcome is unknown: it does not run again. keyed-index.ts bounds both.
+
+import type { Clock } from '../kernel/clock.ts';
+import { Fault, type FaultRecord } from '../kernel/fault.ts';
+import type { RecordEntry, Records } from '../store/contract/records.ts';
+import { StoreError } from '../store/store-error.ts';
+import type { KeyedOutcome, KeyedRecord, KeyedStore } from './idempotency.ts';
+import { KeyedIndex, type KeyedLimits } from './keyed-index.ts';
+import { answerBytes } from './keyed-memory.ts';
+
+export interface KeyedRecordsParts {
+  readonly clock: Clock;
+  readonly keys: Records;
+  /** Opened with the first key that is used. */
+  readonly answers: () => Promise<Records>;
+  readonly limits?: KeyedLimits;
+}
+
+/** A key, as it is stored. */
+interface StoredKey {
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly state: 'begun' | 'answered' | 'dropped';
+  readonly bytes: number;
+  /** Wall time. */
+  readonly expiresAt: number;
+}
+
+export function isStoredKey(value: unknown): value is StoredKey {
+  const { owner, fingerprint, state, bytes, expiresAt } = (value ?? {}) as Partial<StoredKey>;
+  return (
+    typeof owner === 'string' &&
+    typeof fingerprint === 'string' &&
+    (state === 'begun' || state === 'answered' || state === 'dropped') &&
+    typeof bytes === 'number' &&
+    typeof expiresAt === 'number'
+  );
+}
+
+/** Results are JSON text in UTF-8, so that a text holds them to the byte. */
+type StoredAnswer = { readonly text: string } | { readonly fault: FaultRecord };
+
+export class KeyedRecords implements KeyedStore {
+  readonly #parts: KeyedRecordsParts;
+  #loading: Promise<KeyedIndex> | undefined;
+
+  constructor(parts: KeyedRecordsParts) {
+    this.#parts = parts;
+  }
+
+  async claim(slot: string, record: KeyedRecord, ttlMs: number): Promise<KeyedRecord | undefined> {
+    const { keys, clock } = this.#parts;
+    const index = await this.#index();
+    index.sweep(clock.wallNow());
+    const isNew = !index.has(slot);
+    if (isNew) {
+      await this.#assertWhole();
+      index.assertRoomFor(record.owner);
+      index.wrote(slot, record.owner, 0, clock.wallNow() + ttlMs);
+    }
+    try {
+      const put = await keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });
+      return put.isPut ? undefined : await this.#found(slot, put.entry);
+    } catch (error) {
+      // It is not known to be there; if it is, it is found by the next claim.
+      if (isNew) index.forget(slot);
+      throw error;
+    }
+  }
+
+  async put(slot: string, record: KeyedRecord, ttlMs: number): Promise<void> {
+    const { keys, clock } = this.#parts;
+    const index = await this.#index();
+    const answers = await this.#parts.answers();
+    const { outcome } = record;
+    const answer = answerOf(outcome);
+    const state = answer ? 'answered' : outcome.kind === 'dropped' ? 'dropped' : 'begun';
+    index.wrote(slot, record.owner, answerBytes(record), clock.wallNow() + ttlMs);
+    // Asked for in the same turn, they are committed together.
+    const kept = answer && answers.put(slot, answer, { ttlMs });
+    await Promise.all([kept, keys.put(slot, this.#stored(record, state, ttlMs), { ttlMs })]);
+    for (const dropped of index.dropAnswers()) await answers.remove(dropped);
+  }
+
+  async free(slot: string): Promise<void> {
+    await this.#parts.keys.remove(slot);
+    (await this.#index()).forget(slot);
+  }
+
+  #stored(record: KeyedRecord, state: StoredKey['state'], ttlMs: number): StoredKey {
+    const { owner, fingerprint } = record;
+    const expiresAt = this.#parts.clock.wallNow() + ttlMs;
+    return { owner, fingerprint, state, bytes: answerBytes(record), expiresAt };
+  }
+
+  /** What an earlier call with this key has left. */
+  async #found(slot: string, entry: RecordEntry | undefined): Promise<KeyedRecord> {
+    if (!isStoredKey(entry?.value)) throw damaged();
+    const { owner, fingerprint, state } = entry.value;
+    const outcome = state === 'answered' ? await this.#answerOf(slot) : ({ kind: state } as const);
+    return { owner, fingerprint, outcome };
+  }
+
+  async #answerOf(slot: string): Promise<KeyedOutcome> {
+    try {
+      const entry = await (await this.#parts.answers()).get(slot);
+      const answer = entry?.value as StoredAnswer | undefined;
+      if (answer === undefined) return { kind: 'dropped' };
+      if ('text' in answer) return { kind: 'result', bytes: Buffer.from(answer.text) };
+      return { kind: 'fault', record: answer.fault };
+    } catch (error) {
+      // Encrypted with another key, or damaged: the call has run, and its answer is lost.
+      if (error instanceof StoreError && error.reason === 'unreadable') return { kind: 'dropped' };
+      throw error;
+    }
+  }
+
+  /** Read once, and kept up to date; if that fails, the next call tries again. */
+  #index(): Promise<KeyedIndex> {
+    this.#loading ??= this.#load().catch((error: unknown) => {
+      this.#loading = undefined;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  async #load(): Promise<KeyedIndex> {
+    const index = new KeyedIndex(this.#parts.limits);
+    const entries = await this.#parts.keys.entries();
+    const stored = entries.flatMap(({ key, value }) =>
+      isStoredKey(value) ? [{ key, value }] : [],
+    );
+    stored.sort((one, other) => one.value.expiresAt - other.value.expiresAt);
+    for (const { key, value } of stored) {
+      index.wrote(key, value.owner, value.bytes, value.expiresAt);
+    }
+    return index;
+  }
+
+  /** If keys are missing, a new one cannot be told from one that was used. */
+  async #assertWhole(): Promise<void> {
+    if (!(await this.#parts.keys.isWhole())) throw damaged();
+  }
+}
+
+function answerOf(outcome: KeyedOutcome): StoredAnswer | undefined {
+  if (outcome.kind === 'result') return { text: outcome.bytes.toString('utf8') };
+  return outcome.kind === 'fault' ? { fault: outcome.record } : undefined;
+}
+
+function damaged(): Fault {
+  return new Fault(
+    'overloaded',
+    'the stored idempotency keys are damaged, so that it is not known whether this one was used; call without a key, or see: holdfast status',
+  );
+}

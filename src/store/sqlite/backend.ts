@@ -1,0 +1,81 @@
+// Where operations are run, and how they get there: those that come while others are being committed are
+// gathered and committed together.
+
+import { StoreError, storeClosed } from '../store-error.ts';
+import type { Operation, Outcome } from './operation.ts';
+
+export interface Backend {
+  /** The outcomes, in the order of the operations. Rejects if there is no database any more. */
+  apply(operations: readonly Operation[]): Promise<readonly Outcome[]>;
+  close(): Promise<void>;
+}
+
+/** So many may wait; beyond that the disk is far too slow, and callers are told. */
+const maxWaiting = 10_000;
+
+interface Waiting {
+  readonly operation: Operation;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Gatherer {
+  readonly #backend: Backend;
+  /** In the order in which they came; at most `maxWaiting`. */
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(backend: Backend) {
+    this.#backend = backend;
+  }
+
+  /** Rejects with a StoreError if it was not run. */
+  run(operation: Operation): Promise<Outcome> {
+    if (this.#closing !== undefined) return Promise.reject(storeClosed());
+    if (this.#waiting.length >= maxWaiting) {
+      const detail = `${maxWaiting} changes wait for the disk; try again later`;
+      return Promise.reject(new StoreError('full', detail));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ operation, resolve, reject });
+      this.#running ??= this.#runAll();
+    });
+  }
+
+  /** After everything that came before. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#running;
+    await this.#backend.close();
+  }
+
+  /** Never rejects. */
+  async #runAll(): Promise<void> {
+    // What comes in the same turn is committed together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      await this.#runBatch(batch);
+    }
+    this.#running = undefined;
+  }
+
+  async #runBatch(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const outcomes = await this.#backend.apply(batch.map(({ operation }) => operation));
+      for (const [at, { resolve, reject }] of batch.entries()) {
+        const outcome = outcomes[at];
+        if (outcome) resolve(outcome);
+        else reject(new TypeError('the database has left an operation without an outcome'));
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}

@@ -1,0 +1,123 @@
+// The database of an instance, used synchronously: runs operations in transactions. Operations that come
+// together are committed together, and are answered after the commit. If that fails, each is tried by
+// itself, so that one that cannot be stored does not refuse the others.
+
+import { StoreError } from '../store-error.ts';
+import { counterResult } from './counter-table.ts';
+import { closeDatabase, type Database } from './driver.ts';
+import { logResult } from './log-table.ts';
+import { type Damage, isReading, type Operation, type Outcome } from './operation.ts';
+import { queueResult } from './queue-table.ts';
+import { recordsResult } from './records-table.ts';
+import { messageOf, sqliteCodeOf } from './sqlite-code.ts';
+import { Tables } from './tables.ts';
+
+export class Engine {
+  readonly #database: Database;
+  readonly #tables: Tables;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#tables = new Tables(database);
+  }
+
+  /** Reads everything once; the rows that are damaged. */
+  check(): readonly Damage[] {
+    this.#tables.checkAll();
+    return this.#tables.takeDamaged();
+  }
+
+  /** The outcomes, in the order of the operations. */
+  apply(operations: readonly Operation[]): readonly Outcome[] {
+    if (operations.every(isReading)) return operations.map((one) => this.#outcome(one));
+    try {
+      return this.#transaction(() => operations.map((one) => this.#step(one)));
+    } catch (error) {
+      if (operations.length === 1) return [refused(error)];
+      return operations.flatMap((one) => this.apply([one]));
+    }
+  }
+
+  /** The log is merged into the file, and the file is released at once. */
+  close(): void {
+    try {
+      this.#database.exec('PRAGMA journal_mode = DELETE');
+    } catch {
+      // A disk that refuses: the log stays as it is, and is read at the next start.
+    }
+    closeDatabase(this.#database);
+  }
+
+  #transaction<T>(work: () => T): T {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#tables.forgetCounts();
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  /** After some errors SQLite has rolled back by itself. */
+  #rollBack(): void {
+    try {
+      this.#database.exec('ROLLBACK');
+    } catch {
+      // There is no transaction any more.
+    }
+  }
+
+  /** One operation of a transaction: what it refuses undoes only itself. */
+  #step(operation: Operation): Outcome {
+    if (isReading(operation)) return this.#outcome(operation);
+    this.#database.exec('SAVEPOINT step');
+    const outcome = this.#outcome(operation);
+    if (!outcome.ok) {
+      this.#tables.forgetCounts();
+      this.#database.exec('ROLLBACK TO step');
+    }
+    this.#database.exec('RELEASE step');
+    return outcome;
+  }
+
+  /** Throws what SQLite has refused, unless nothing was to be changed. */
+  #outcome(operation: Operation): Outcome {
+    try {
+      const value = this.#result(operation);
+      return { ok: true, value, ...this.#damaged() };
+    } catch (error) {
+      if (error instanceof StoreError) {
+        return { ok: false, reason: error.reason, detail: error.message, ...this.#damaged() };
+      }
+      if (!isReading(operation)) throw error;
+      return { ...refused(error), reason: 'unreadable' };
+    }
+  }
+
+  #damaged(): Pick<Outcome, 'damaged'> {
+    const damaged = this.#tables.takeDamaged();
+    return damaged.length === 0 ? {} : { damaged };
+  }
+
+  #result(operation: Operation): unknown {
+    switch (operation.word) {
+      case 'records':
+        return recordsResult(this.#tables, operation);
+      case 'log':
+        return logResult(this.#tables, operation);
+      case 'queue':
+        return queueResult(this.#tables, operation);
+      case 'counter':
+        return counterResult(this.#tables, operation);
+    }
+  }
+}
+
+function refused(error: unknown): Extract<Outcome, { readonly ok: false }> {
+  const code = sqliteCodeOf(error);
+  const detail = messageOf(error);
+  return { ok: false, reason: 'not_kept', detail, ...(code === null ? {} : { code }) };
+}

@@ -1,0 +1,162 @@
+// Opens the database file of an instance, or says why it cannot be used. A file that is damaged is set
+// aside, beside it, and a new one is begun: `lost` says that something may be missing for as long as the
+// file that was set aside is there. Exactly one process and one connection uses the file; SQLite's own
+// lock refuses a second one.
+
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { errnoOf } from '../../kernel/errno.ts';
+import { closeDatabase, type Database, type Driver } from './driver.ts';
+import { Engine } from './engine.ts';
+import { firstPage } from './first-page.ts';
+import type { Damage } from './operation.ts';
+import { messageOf, sqliteCodeOf } from './sqlite-code.ts';
+import { applicationId, schema, schemaVersion, statements } from './tables.ts';
+import { walState } from './wal-check.ts';
+
+export interface OpenedEngine {
+  readonly engine: Engine;
+  readonly findings: Findings;
+}
+
+export interface Findings {
+  /** Rows that are damaged. */
+  readonly damaged: readonly Damage[];
+  /** The files that were damaged and are set aside, now or at an earlier start. */
+  readonly setAside: readonly string[];
+  /** The last change before the process ended was not completely written. */
+  readonly isTorn: boolean;
+}
+
+/** Why the file cannot be used; `code` is that of SQLite or the system. */
+export class OpenError extends Error {
+  readonly kind: 'newer' | 'foreign' | 'unusable';
+  readonly code: string | null;
+
+  constructor(kind: OpenError['kind'], message: string, code: string | null = null) {
+    super(message);
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+/** SQLite or our own check says that the file is not as it was written. */
+class Damaged extends Error {}
+
+/** Throws an OpenError. */
+export function openDatabase(driver: Driver, file: string): OpenedEngine {
+  const wal = `${file}-wal`;
+  const log = bytesOf(wal);
+  const state = walState(log);
+  if (state === 'damaged') copyFileSync(wal, asideOf(wal));
+  const page = firstPage(bytesOf(file), log, { applicationId, schemaVersion, statements });
+  if (page === 'foreign') throw foreign();
+  if (page === 'newer')
+    throw new OpenError('newer', 'it was written by a newer version of Holdfast');
+  if (page === 'damaged') setAside(file);
+  const { engine, damaged } = opened(driver, file);
+  const aside = [file, wal].map(asideOf).filter((one) => existsSync(one));
+  return { engine, findings: { damaged, setAside: aside, isTorn: state === 'torn' } };
+}
+
+function asideOf(file: string): string {
+  return `${file}.damaged`;
+}
+
+/** None if there is no such file. */
+function bytesOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const code = errnoOf(error) ?? null;
+    if (code === 'ENOENT') return Buffer.alloc(0);
+    throw new OpenError('unusable', messageOf(error), code);
+  }
+}
+
+function opened(driver: Driver, file: string): { engine: Engine; damaged: readonly Damage[] } {
+  try {
+    return checked(connect(driver, file));
+  } catch (error) {
+    if (!(error instanceof Damaged)) throw error;
+    setAside(file);
+    return checked(connect(driver, file));
+  }
+}
+
+function setAside(file: string): void {
+  try {
+    renameSync(file, asideOf(file));
+    for (const companion of [`${file}-wal`, `${file}-shm`]) {
+      if (!existsSync(companion)) continue;
+      if (companion.endsWith('-wal')) renameSync(companion, asideOf(companion));
+      else rmSync(companion);
+    }
+  } catch (error) {
+    throw new OpenError('unusable', messageOf(error), errnoOf(error) ?? null);
+  }
+}
+
+function connect(driver: Driver, file: string): Database {
+  let database: Database | undefined;
+  try {
+    // SQLite would make it for everybody, and its companions have the same mode.
+    closeSync(openSync(file, 'a', 0o600));
+    database = driver.open(file);
+    // Without another process there is no need for shared memory, and no other can open it by mistake.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    database.exec('PRAGMA trusted_schema = OFF');
+    // Before anything is written.
+    const isNew = isEmpty(database);
+    database.exec('PRAGMA journal_mode = WAL');
+    database.exec('PRAGMA synchronous = FULL');
+    database.exec('PRAGMA cache_size = -16000');
+    if (isNew) database.exec(`BEGIN EXCLUSIVE; ${schema} COMMIT;`);
+    return database;
+  } catch (error) {
+    if (database !== undefined) closeDatabase(database);
+    throw whyUnusable(error);
+  }
+}
+
+function checked(database: Database): { engine: Engine; damaged: readonly Damage[] } {
+  const engine = new Engine(database);
+  try {
+    return { engine, damaged: engine.check() };
+  } catch (error) {
+    engine.close();
+    throw whyUnusable(error);
+  }
+}
+
+function whyUnusable(error: unknown): unknown {
+  if (error instanceof OpenError || error instanceof Damaged) return error;
+  const code = sqliteCodeOf(error) ?? errnoOf(error) ?? null;
+  if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') return new Damaged(messageOf(error));
+  return new OpenError('unusable', messageOf(error), code);
+}
+
+/** Whether nothing was ever stored in it. Throws if it is damaged, or of another program. */
+function isEmpty(database: Database): boolean {
+  const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
+  if (id === 0) {
+    const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get();
+    if (Number(tables?.['tables']) > 0) throw foreign();
+    return true;
+  }
+  const [check] = database.prepare('PRAGMA integrity_check(1)').all();
+  const said = String(check?.['integrity_check']);
+  if (said !== 'ok') throw new Damaged(said);
+  return false;
+}
+
+function foreign(): OpenError {
+  return new OpenError('foreign', 'it belongs to another program');
+}

@@ -1,0 +1,50 @@
+// Opens the durable store of an instance without waiting for it: the thread that uses the database takes
+// some time to start, and nothing needs it before the first request. If there can be no database,
+// everything is kept in memory, and the store says so for as long as it is open.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { DeferredStore } from '../deferred-store.ts';
+import { withHealthOf } from '../disk-health.ts';
+import { MemoryStore } from '../memory-store.ts';
+import type { StoreProblem } from '../problem.ts';
+import type { Store } from '../store.ts';
+import { remedyOf } from './sqlite-remedy.ts';
+import { SqliteStore } from './sqlite-store.ts';
+import { type FailedDatabase, openInWorker } from './worker-backend.ts';
+
+export interface OpenSqliteOptions {
+  readonly clock: Clock;
+  readonly report: (problem: StoreProblem) => void;
+  /** The worker's program; absent: the one beside this file. */
+  readonly program?: URL;
+}
+
+export function openSqliteStore(file: string, options: OpenSqliteOptions): Store {
+  return new DeferredStore(opened(file, options));
+}
+
+async function opened(
+  file: string,
+  { clock, report, program = new URL('./worker.js', import.meta.url) }: OpenSqliteOptions,
+): Promise<Store> {
+  const database = await openInWorker(file, program);
+  if (database.kind === 'opened') {
+    const { backend, findings } = database;
+    return new SqliteStore({ backend, file, clock, report, findings });
+  }
+  const problem = inMemory(file, database);
+  report({ kind: 'unwritable', file, code: database.code, detail: problem });
+  const memory = new MemoryStore({ clock, claims: 'durable' });
+  return withHealthOf(memory, () => ({ ok: false, problem }));
+}
+
+function inMemory(file: string, { why, detail, code }: FailedDatabase): string {
+  const cause = code === null ? detail : `${code}: ${detail}`;
+  const remedy = {
+    missing: 'use Node 22.13 or later, or install Holdfast again with its optional packages',
+    newer: 'install that version again, or move the file away',
+    foreign: 'move the file away',
+    unusable: remedyOf(code),
+  }[why];
+  return `${file} cannot be used (${cause}), so its data is kept in memory and lost at the end: ${remedy}`;
+}

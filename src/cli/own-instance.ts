@@ -26,7 +26,7 @@ export async function claimedInstance(
   const [{ instancePlace }, { claimInstance }, { realConfigPath }] = await Promise.all([
     import('../instance/place.ts'),
     import('../instance/instance.ts'),
-    import('../config/load.ts'),
+    import('../config/config-path.ts'),
   ]);
   try {
     const place = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);

@@ -5,6 +5,7 @@
 import { type Argument, Command, CommanderError } from 'commander';
 import { Fault } from '../kernel/fault.ts';
 import { addCall } from './commands/call.ts';
+import { addConnect, addTrust } from './commands/connect.ts';
 import { addDemo } from './commands/demo.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addReload, addShutdown, addStart, addStop } from './commands/operate.ts';
@@ -57,9 +58,9 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
     })
     .addHelpText('after', help);
   const commands = [
-    ...[addServe, addCall, addTools, addSearch, addStatus],
+    ...[addServe, addConnect, addCall, addTools, addSearch, addStatus],
     ...[addReload, addStart, addStop, addShutdown],
-    ...[addDoctor, addDemo],
+    ...[addTrust, addDoctor, addDemo],
   ];
   for (const add of commands) add(program, perform);
   return program;

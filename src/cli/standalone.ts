@@ -26,7 +26,11 @@ export interface CommandHostOptions {
   /** Nothing is written to the state directory. */
   readonly isReadOnly?: boolean;
   /** It will serve clients, with this state directory. */
-  readonly gateway?: { readonly stateDir: string | null; readonly database: string | null };
+  readonly gateway?: {
+    readonly stateDir: string | null;
+    readonly database: string | null;
+    readonly startedBy: 'serve' | 'connect';
+  };
   /** Called for every event of the servers. */
   readonly onEvent?: (event: HostEvent) => void;
 }
@@ -63,7 +67,7 @@ export async function openHost(
     folder: shell.cwd,
     stateDir: options.gateway ? options.gateway.stateDir : await stateDirectoryFor(shell, options),
     database: options.gateway?.database ?? null,
-    startedBy: options.gateway ? 'serve' : 'command',
+    startedBy: options.gateway?.startedBy ?? 'command',
     hasClients: options.gateway !== undefined,
     report: (line) => remark(shell, line),
   });

@@ -11,7 +11,7 @@ import { remark, type Shell } from './shell.ts';
 export async function ownStateDirectory({ cwd, env }: Shell): Promise<string> {
   const [{ stateDirectory }, { homeOf }] = await Promise.all([
     import('../config/locate.ts'),
-    import('../config/load.ts'),
+    import('../config/config-path.ts'),
   ]);
   return stateDirectory({ cwd, env, home: homeOf(env) });
 }

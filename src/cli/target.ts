@@ -72,7 +72,7 @@ async function joined(shell: Shell, { file }: LoadedConfig): Promise<ControlClie
   const [{ instancePlace }, { ControlClient, join }, { realConfigPath }] = await Promise.all([
     import('../instance/place.ts'),
     import('../instance/control-client.ts'),
-    import('../config/load.ts'),
+    import('../config/config-path.ts'),
   ]);
   const stateDir = await ownStateDirectory(shell);
   const { socket: path } = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);

@@ -2,13 +2,13 @@
 // only file of config/ that reads from disk. Every refusal is a Fault `invalid_request` whose
 // detail names the file, the place and the next step, one line for each problem.
 
-import { realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { readNamedFile } from '../kernel/bounded-file.ts';
 import { Fault } from '../kernel/fault.ts';
 import { FileTooLarge } from '../kernel/file-too-large.ts';
 import { ownValue } from '../kernel/own-value.ts';
+import { homeOf } from './config-path.ts';
 import { documentFrom, parseDocument } from './document.ts';
 import { foreignConfig, type ReadText } from './foreign-config.ts';
 import type { LoadedConfig } from './loaded.ts';
@@ -41,22 +41,6 @@ export function configFromObject(
 ): LoadedConfig {
   const variables = { env, folder: baseDir, home: homeOf(env), inputs: new Map<string, string>() };
   return ownConfig(documentFrom(input), null, variables);
-}
-
-/** Identifies a config file, however it was named; null for a config without a file. */
-export function realConfigPath(file: string | null): string | null {
-  if (file === null) return null;
-  try {
-    return realpathSync(file);
-  } catch {
-    // Moved since it was read.
-    return file;
-  }
-}
-
-/** The user's home: from the environment, else from the system. */
-export function homeOf(env: Environment): string | undefined {
-  return env['HOME'] || homedir() || undefined;
 }
 
 function findFile(named: string | undefined, cwd: string, env: Environment): string {

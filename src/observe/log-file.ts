@@ -11,7 +11,7 @@
 // Files are readable by this user only. Other files decide when and what to write, and handle
 // failures.
 
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
@@ -104,8 +104,12 @@ export class RotatedFile implements LogFile {
   /** The current file at the path, with room for so many bytes. */
   async #openFor(bytes: number): Promise<FileHandle> {
     let handle = this.#handle ?? (await this.#open());
-    if (!(await this.#isCurrent(handle))) handle = await this.#reopen();
-    const { size } = await handle.stat();
+    let ours = await handle.stat();
+    if (!(await this.#isCurrent(ours))) {
+      handle = await this.#reopen();
+      ours = await handle.stat();
+    }
+    const { size } = ours;
     if (size > 0 && size + bytes > this.#maxBytes && (await this.#rotate(handle))) {
       handle = await this.#reopen();
     }
@@ -137,8 +141,8 @@ export class RotatedFile implements LogFile {
   }
 
   /** False once another process has rotated the file, or it was deleted. */
-  async #isCurrent(handle: FileHandle): Promise<boolean> {
-    const [ours, there] = [await handle.stat(), await statOf(this.path)];
+  async #isCurrent(ours: Stats): Promise<boolean> {
+    const there = await statOf(this.path);
     return there !== undefined && ours.ino === there.ino && ours.dev === there.dev;
   }
 
@@ -211,7 +215,7 @@ export class RotatedFile implements LogFile {
     }
     try {
       await held.close();
-      if (!(await this.#isCurrent(handle))) return true;
+      if (!(await this.#isCurrent(await handle.stat()))) return true;
       await rename(this.path, `${this.path}.1`);
       return true;
     } finally {

@@ -7,6 +7,7 @@ import { EventEmitter, once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type InstancePlace, instancePlace } from '../../src/instance/place.ts';
 import { mainProgram } from './build.ts';
 import { StdioClient } from './gateway-stdio-client.ts';
 
@@ -57,6 +58,11 @@ export class GatewayHome implements AsyncDisposable {
     await writeFile(this.configFile, text);
   }
 
+  /** Where its instance is. */
+  get place(): InstancePlace {
+    return instancePlace(this.state, this.configFile, {});
+  }
+
   file(name: string): string {
     return join(this.folder, name);
   }
@@ -71,7 +77,7 @@ export class GatewayHome implements AsyncDisposable {
   /** The same in an empty folder, with nothing to say where a config is. */
   startWithoutConfig(args: readonly string[]): Started {
     const cwd = join(this.folder, 'home');
-    const child = spawn(process.execPath, [mainProgram, 'serve', ...args], { cwd, env: this.#env });
+    const child = spawn(process.execPath, [mainProgram, 'serve', ...args], { cwd, env: this.env });
     child.stdin.end();
     return new Started(child);
   }
@@ -98,7 +104,7 @@ export class GatewayHome implements AsyncDisposable {
   /** Another command with the same config. */
   run(args: readonly string[]): Promise<Ended> {
     const words = [mainProgram, ...args, '--config', this.configFile];
-    const child = spawn(process.execPath, words, { cwd: this.folder, env: this.#env });
+    const child = spawn(process.execPath, words, { cwd: this.folder, env: this.env });
     child.stdin.end();
     return new Started(child).ended;
   }
@@ -111,14 +117,15 @@ export class GatewayHome implements AsyncDisposable {
   /** The words that start it over stdio, for somebody else to say. */
   get stdioCommand(): { command: string; args: string[]; env: NodeJS.ProcessEnv } {
     const args = [mainProgram, 'serve', '--config', this.configFile, '--stdio'];
-    return { command: process.execPath, args, env: this.#env };
+    return { command: process.execPath, args, env: this.env };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  get #env(): Record<string, string> {
+  /** What every command here sees. */
+  get env(): Record<string, string> {
     const { PATH = '', HOLDFAST_INSTANCE = '' } = process.env;
     return {
       PATH,
@@ -131,7 +138,7 @@ export class GatewayHome implements AsyncDisposable {
   #spawn(args: readonly string[]): ChildProcess {
     return spawn(process.execPath, [mainProgram, 'serve', '--config', this.configFile, ...args], {
       cwd: this.folder,
-      env: this.#env,
+      env: this.env,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
   }

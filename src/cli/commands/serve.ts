@@ -4,7 +4,7 @@
 // start created one; the token is shown only this once.
 
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
@@ -41,6 +41,8 @@ Examples:
 interface ServeOptions {
   readonly listen?: string;
   readonly stdio?: boolean;
+  /** Started by `holdfast connect`: it ends this many milliseconds after its last client. */
+  readonly forConnect?: string;
 }
 
 export function addServe(program: Command, perform: Perform): void {
@@ -50,6 +52,7 @@ export function addServe(program: Command, perform: Perform): void {
     .description('Run the gateway: one MCP endpoint in front of every configured server.')
     .option('--listen <HOST:PORT>', 'where to listen, instead of http.listen of the config')
     .option('--stdio', 'serve one client with MCP on standard input and output instead')
+    .addOption(new Option('--for-connect <MS>').hideHelp())
     .addHelpText('after', help)
     .action((options: ServeOptions, command: Command) =>
       perform(command, (invocation) => serve(invocation, options)),
@@ -100,7 +103,11 @@ export async function serveConfig(
   await using instance =
     options.stdio === true ? undefined : await claimedInstance(shell, loaded, usable);
   const host = await openHost(shell, loaded, {
-    gateway: { stateDir, database: instance && keepsState ? instance.place.database : null },
+    gateway: {
+      stateDir,
+      database: instance && keepsState ? instance.place.database : null,
+      startedBy: options.forConnect === undefined ? 'serve' : 'connect',
+    },
     onEvent: (event) => {
       const line = failures.lineFor(event);
       if (line !== undefined && !shell.logs('info')) remark(shell, line);
@@ -115,7 +122,12 @@ export async function serveConfig(
     return await reportedAtOnce(invocation, () =>
       options.stdio === true
         ? serveStreams(host, gateway, shell)
-        : serveHttp({ host, gateway, loaded, invocation, instance }, options.listen),
+        : options.forConnect === undefined
+          ? serveHttp({ host, gateway, loaded, invocation, instance }, options.listen)
+          : serveSocket(
+              { host, gateway, loaded, invocation, instance },
+              Number(options.forConnect),
+            ),
     );
   } finally {
     await host.close();
@@ -183,6 +195,22 @@ interface Served {
   readonly loaded: LoadedConfig;
   readonly invocation: Invocation;
   readonly instance: OwnInstance | undefined;
+}
+
+/** For the clients of `holdfast connect` alone: nothing listens on a port. */
+async function serveSocket(served: Served, idleMs: number): Promise<number> {
+  const { host, gateway, instance, loaded } = served;
+  const { shell } = served.invocation;
+  if (instance === undefined) throw new Fault('unavailable', 'there is no place for its socket');
+  const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
+  const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
+  const reread = { file: loaded.file ?? undefined, cwd: shell.cwd, env: shell.env };
+  const control = await startControl(instance, { host, gateway, outgoing, reread });
+  await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);
+  await drainAfterSignal(gateway, host.config.drainMs, shell);
+  await control.clients.close();
+  await Promise.all([instance[Symbol.asyncDispose](), host.close()]);
+  return exitCodes.ok;
 }
 
 async function serveHttp(served: Served, listen: string | undefined): Promise<number> {

@@ -68,7 +68,7 @@ async function viewOf(shell: Shell, target: Target, stateDir: string): Promise<S
   const { operations, loaded, instance } = target;
   const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
     import('../../store/disk-check.ts'),
-    import('../../config/load.ts'),
+    import('../../config/config-path.ts'),
   ]);
   const history = await eventHistory(stateDir, realConfigPath(loaded.file));
   const now = shell.clock.wallNow();

@@ -21,13 +21,22 @@ export class SocketClients {
   /** Until their sockets are closed; the listener of the sockets allows only so many. */
   readonly #fronts = new Set<StdioFront>();
   #count = 0;
+  #sizeChanged: () => void = () => {};
 
   constructor(parts: SocketClientsParts) {
     this.#parts = parts;
   }
 
-  get size(): number {
-    return this.#fronts.size;
+  /** Resolves when there has been no client for so long, from now on. */
+  idleFor(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      let timer: Disposable | undefined;
+      this.#sizeChanged = () => {
+        timer?.[Symbol.dispose]();
+        timer = this.#fronts.size > 0 ? undefined : this.#parts.clock.after(ms, resolve);
+      };
+      this.#sizeChanged();
+    });
   }
 
   /** Serves it until either side ends. */
@@ -35,10 +44,14 @@ export class SocketClients {
     this.#count += 1;
     const clientKey = `socket-${this.#count}`;
     const front = startStdio({ ...this.#parts, input: socket, output: socket, clientKey });
+    // It was paused when its greeting had been read.
+    socket.resume();
     this.#fronts.add(front);
+    this.#sizeChanged();
     const end = async () => {
       await front.close(lastWordsMs);
       this.#fronts.delete(front);
+      this.#sizeChanged();
       socket.destroy();
     };
     Promise.race([front.inputEnded, front.gone])

@@ -39,21 +39,28 @@ export function childEnvironment(
   source: Environment,
   request: EnvironmentRequest,
 ): Record<string, string> {
-  const patterns = [...safeNames, ...request.inheritEnv];
-  const inherited = Object.entries(source).flatMap(([name, value]) => {
-    const isPassedOn = patterns.some((pattern) => matches(pattern, name));
-    return value !== undefined && isPassedOn ? [[name, value] as const] : [];
-  });
   return {
-    ...Object.fromEntries(inherited),
+    ...passedOn(source, request.inheritEnv),
     ...request.env,
     [markerName]: `${source[markerName] ?? ''}${request.token}`,
   };
 }
 
+/** The safe set and what these patterns name, of another program of this user. */
+export function passedOn(source: Environment, more: readonly string[]): Record<string, string> {
+  return Object.fromEntries(inheritedFrom(source, [...safeNames, ...more]));
+}
+
 /** The one place that reads the real environment. */
 export function processEnvironment(): Environment {
   return process.env;
+}
+
+function inheritedFrom(source: Environment, patterns: readonly string[]) {
+  return Object.entries(source).flatMap(([name, value]) => {
+    const isPassedOn = patterns.some((pattern) => matches(pattern, name));
+    return value !== undefined && isPassedOn ? [[name, value] as const] : [];
+  });
 }
 
 function matches(pattern: string, name: string): boolean {

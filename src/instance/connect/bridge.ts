@@ -1,0 +1,308 @@
+// What `holdfast connect` does between an agent on its standard streams and the instance: carries every
+// line unchanged, and remembers enough to continue with another instance when this one ends. Then the
+// session is begun anew with the client's own words, requests that change nothing or have an idempotency
+// key are sent again, and tool calls that may have run end in `outcome_unknown`. It does no input or
+// output itself, and waits for nothing.
+
+import { faultError, faultResult } from '../../downstream/refusals.ts';
+import { idempotencyKeyOf } from '../../downstream/relay/parked-call.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { localUser } from '../../policy/principal.ts';
+import { scanBatch } from '../../wire/batch.ts';
+import { textOf } from '../../wire/decode.ts';
+import { envelopeKeys } from '../../wire/eras.ts';
+import {
+  asLine,
+  errorFrame,
+  idText,
+  joined,
+  notificationFrame,
+  resultFrame,
+} from '../../wire/frames.ts';
+import { type Message, scanMessage } from '../../wire/scan.ts';
+import { WireError } from '../../wire/wire-error.ts';
+
+type Line = string | Buffer;
+
+export interface BridgeParts {
+  /** Without its line end. */
+  readonly toClient: (line: Line) => void;
+}
+
+/** A request of the client that has no answer yet. */
+interface Open {
+  readonly message: Message;
+  readonly line: Buffer;
+  /** It was handed to an instance that is still there. */
+  isSent: boolean;
+}
+
+/** What may wait for an instance; an agent has a few requests under way. */
+const maxWaiting = 4_096;
+const maxWaitingBytes = 67_108_864;
+
+export class Bridge {
+  readonly #toClient: (line: Line) => void;
+  /** By id as the client wrote it, until answered; at most `maxWaiting` while there is no instance. */
+  readonly #open = new Map<string, Open>();
+  /** The instance's own requests, by id, until answered; the instance allows only so many. */
+  readonly #asked = new Set<string>();
+  /** What the client has sent and no instance has; at most `maxWaiting`. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  /** Undefined: there is no instance. */
+  #send: ((line: Line) => void) | undefined;
+  /** The instance knows the session. */
+  #isReady = false;
+  #greeting: Open | undefined;
+  #isGreeted = false;
+  /** The client's notification that it is initialized. */
+  #initialized: Buffer | undefined;
+  /** The last request for a log level. */
+  #level: Message | undefined;
+  /** By address, until unsubscribed; bounded by what the instance takes. */
+  readonly #subscriptions = new Map<string, Message>();
+  /** Our own requests to the instance that are not answered; a handful for each start. */
+  readonly #own = new Set<string>();
+  #ownId = 0;
+
+  constructor({ toClient }: BridgeParts) {
+    this.#toClient = toClient;
+  }
+
+  /** Whether the client waits for something. */
+  get isIdle(): boolean {
+    return this.#open.size === 0 && this.#waiting.length === 0;
+  }
+
+  get isConnected(): boolean {
+    return this.#send !== undefined;
+  }
+
+  // --- the client --------------------------------------------------------------------------
+
+  fromClient(line: Buffer): void {
+    for (const message of messagesIn(line)) this.#noteFromClient(message);
+    if (this.#isReady) this.#handOver(line);
+    else this.#wait(line);
+  }
+
+  #noteFromClient(message: Message): void {
+    if (message.kind === 'request') this.#noteRequest(message);
+    else if (message.kind === 'notification') this.#noteNotification(message);
+  }
+
+  #noteRequest(message: Message): void {
+    const open = { message, line: message.bytes, isSent: false };
+    this.#open.set(idText(message), open);
+    const { method } = message;
+    if (method === 'initialize') this.#greeting = open;
+    else if (method === 'logging/setLevel') this.#level = message;
+    else if (method === 'resources/subscribe') this.#subscriptions.set(uriOf(message), message);
+    else if (method === 'resources/unsubscribe') this.#subscriptions.delete(uriOf(message));
+  }
+
+  #noteNotification(message: Message): void {
+    const { method, bytes, paramsObject } = message;
+    if (method === 'notifications/initialized') this.#initialized = bytes;
+    if (method !== 'notifications/cancelled') return;
+    const id = paramsObject?.find('requestId');
+    if (id) this.#open.delete(bytes.toString('utf8', id.start, id.end));
+  }
+
+  /** To the instance, which is there and knows the session. */
+  #handOver(line: Buffer): void {
+    const messages = messagesIn(line);
+    // The answer to a question of an instance that has ended.
+    if (messages.length > 0 && messages.every((one) => this.#isLate(one))) return;
+    for (const message of messages) {
+      const open = this.#open.get(idText(message));
+      if (message.kind === 'request' && open) open.isSent = true;
+      if (isAnswer(message)) this.#asked.delete(idText(message));
+    }
+    this.#send?.(line);
+  }
+
+  #isLate(message: Message): boolean {
+    return isAnswer(message) && !this.#asked.has(idText(message));
+  }
+
+  #wait(line: Buffer): void {
+    const messages = messagesIn(line);
+    if (messages.length > 0 && messages.every(isAnswer)) return;
+    const isFull = this.#waiting.length >= maxWaiting;
+    if (isFull || this.#waitingBytes + line.length > maxWaitingBytes) {
+      const fault = new Fault('overloaded', 'too many requests wait for the instance');
+      for (const message of messages) if (message.kind === 'request') this.#answer(message, fault);
+      return;
+    }
+    this.#waiting.push(line);
+    this.#waitingBytes += line.length;
+  }
+
+  // --- the instance ------------------------------------------------------------------------
+
+  fromInstance(line: Buffer): void {
+    const messages = messagesIn(line);
+    if (messages.some((message) => this.#isOwnAnswer(message))) return;
+    for (const message of messages) {
+      if (message.kind === 'request') this.#asked.add(idText(message));
+      else if (message.kind !== 'notification') this.#answered(idText(message));
+    }
+    this.#toClient(line);
+  }
+
+  #answered(id: string): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    this.#open.delete(id);
+    if (open === this.#greeting) this.#isGreeted = true;
+  }
+
+  /** An instance is there: from now on everything goes to it. */
+  joined(send: (line: Line) => void): void {
+    this.#send = send;
+    if (!this.#isGreeted || this.#greeting === undefined) return this.#ready();
+    this.#ask('initialize', this.#greeting.message);
+  }
+
+  /** Sends a request of the client again, in our own name. */
+  #ask(method: string, { bytes, params }: Message): void {
+    this.#ownId += 1;
+    const id = `"holdfast-connect-${this.#ownId}"`;
+    this.#own.add(id);
+    const text = params ? bytes.toString('utf8', params.start, params.end) : '{}';
+    this.#send?.(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${text}}`);
+  }
+
+  #isOwnAnswer(message: Message): boolean {
+    if (!isAnswer(message) || !this.#own.delete(idText(message))) return false;
+    if (!this.#isReady) this.#begunAnew();
+    return true;
+  }
+
+  /** The new instance has answered the client's greeting. */
+  #begunAnew(): void {
+    if (this.#initialized) this.#send?.(this.#initialized);
+    this.#ready();
+    if (this.#level) this.#ask('logging/setLevel', this.#level);
+    for (const message of this.#subscriptions.values()) this.#ask('resources/subscribe', message);
+    // Another instance may have other servers.
+    for (const list of ['tools', 'prompts', 'resources']) {
+      this.#tell(`notifications/${list}/list_changed`);
+    }
+  }
+
+  #ready(): void {
+    this.#isReady = true;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const line of waiting) if (!this.#wasWithdrawn(line)) this.#handOver(line);
+  }
+
+  /** Its requests were cancelled, or answered, while they waited. */
+  #wasWithdrawn(line: Buffer): boolean {
+    const requests = messagesIn(line).filter(({ kind }) => kind === 'request');
+    return requests.length > 0 && requests.every((one) => !this.#open.has(idText(one)));
+  }
+
+  /** The instance has ended. */
+  lost(): void {
+    this.#send = undefined;
+    this.#isReady = false;
+    this.#own.clear();
+    for (const id of this.#asked) this.#tell('notifications/cancelled', `{"requestId":${id}}`);
+    this.#asked.clear();
+    const again: Buffer[] = [];
+    for (const open of this.#open.values()) {
+      if (!open.isSent) continue;
+      open.isSent = false;
+      if (mayBeSentAgain(open.message)) again.push(open.line);
+      else this.#answer(open.message, lostCall(open.message));
+    }
+    this.#waiting = [...again, ...this.#waiting];
+    this.#waitingBytes = this.#waiting.reduce((sum, line) => sum + line.length, 0);
+  }
+
+  /** No instance can be had: what waits is answered with this. */
+  refuseWaiting(fault: Fault): void {
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const { message } of [...this.#open.values()]) this.#answer(message, fault);
+  }
+
+  #answer(message: Message, fault: Fault): void {
+    this.#open.delete(idText(message));
+    const isCall = message.method === 'tools/call';
+    const named = { isModern: isModern(message), principal: localUser };
+    const frame = isCall
+      ? resultFrame(idText(message), faultResult(fault, named))
+      : errorFrame(idText(message), faultError(fault, localUser));
+    this.#toClient(joined(frame));
+  }
+
+  #tell(method: string, params?: string): void {
+    if (this.#isGreeted) this.#toClient(joined(notificationFrame(method, params)));
+  }
+}
+
+/** With its line end, as the instance and the client read it. */
+export function lineOf(line: Line): Line {
+  return joined(asLine(typeof line === 'string' ? line : [line]));
+}
+
+/** One message, or those of a batch; none if it cannot be read: then it is passed on as it is. */
+function messagesIn(line: Buffer): readonly Message[] {
+  try {
+    return [scanMessage(line)];
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    return error.reason === 'batch' ? batchIn(line) : [];
+  }
+}
+
+function batchIn(line: Buffer): readonly Message[] {
+  try {
+    return scanBatch(line).map((element) => scanMessage(element));
+  } catch (error) {
+    if (error instanceof WireError) return [];
+    throw error;
+  }
+}
+
+function isAnswer({ kind }: Message): boolean {
+  return kind === 'result' || kind === 'error';
+}
+
+function isModern({ meta }: Message): boolean {
+  return meta?.find(envelopeKeys.protocolVersion) !== undefined;
+}
+
+function uriOf({ bytes, paramsObject }: Message): string {
+  const span = paramsObject?.find('uri');
+  return (span && textOf(bytes, span)) ?? '';
+}
+
+/** Methods that change nothing, or the same thing each time. */
+const repeatable: ReadonlySet<string> = new Set([
+  ...['initialize', 'ping', 'server/discover', 'subscriptions/listen'],
+  ...['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'],
+  ...['prompts/get', 'resources/read', 'completion/complete'],
+  ...['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'],
+]);
+
+function mayBeSentAgain(message: Message): boolean {
+  if (repeatable.has(message.method ?? '')) return true;
+  // The instance knows which keys were used, also by the one before it.
+  return message.method === 'tools/call' && typeof idempotencyKeyOf(message) === 'string';
+}
+
+function lostCall({ method }: Message): Fault {
+  const what = method === 'tools/call' ? 'the call' : `the request ${method}`;
+  return new Fault(
+    'outcome_unknown',
+    `the Holdfast instance ended before it answered; ${what} may have run and was not repeated: check its effect before you send it again`,
+    { dispatched: 'maybe' },
+  );
+}

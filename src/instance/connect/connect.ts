@@ -1,0 +1,140 @@
+// `holdfast connect`: a client on the standard streams of this process, and the instance behind the control
+// socket. What the bridge decides is carried out here: lines are read and written, a slow reader slows its
+// writer, and an instance that has ended is followed by another one.
+
+import type { Readable, Writable } from 'node:stream';
+import { contain } from '../../kernel/contain.ts';
+import { faultFrom } from '../../kernel/fault.ts';
+import { LineReader } from '../../wire/line-reader.ts';
+import type { Connected } from '../control-client.ts';
+import { Bridge, lineOf } from './bridge.ts';
+import { type Joining, joinOrStart } from './join-or-start.ts';
+
+export interface ConnectParts extends Joining {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** One line for a person. */
+  readonly report: (line: string) => void;
+}
+
+/** As large as a message of a client may be, and its answer, whatever the servers' limits are. */
+const maxLineBytes = 268_435_456;
+/** After this long without an instance, what waits is answered. */
+const betweenTriesMs = 1_000;
+
+/** Resolves when the client has gone and everything it asked is answered, or nobody can be told. */
+export async function connectClient(parts: ConnectParts): Promise<void> {
+  const { input, output, signal, clock } = parts;
+  const bridge = new Bridge({ toClient: (line) => void output.write(lineOf(line)) });
+  const client = new ClientSide(parts, bridge);
+  while (!client.isOver) {
+    try {
+      const connected = await joinOrStart(parts);
+      await carry(bridge, client, connected, output);
+    } catch (error) {
+      const fault = faultFrom(error);
+      if (client.isOver || signal.aborted) break;
+      parts.report(fault.message);
+      bridge.refuseWaiting(fault);
+      await new Promise<void>((resolve) => void clock.after(betweenTriesMs, resolve));
+    }
+  }
+  input.destroy();
+}
+
+/** The agent. */
+class ClientSide {
+  readonly #parts: ConnectParts;
+  readonly #bridge: Bridge;
+  #hasEnded = false;
+  #isGone = false;
+  /** Called when the client has ended its input or no longer reads. */
+  onEnd: () => void = () => {};
+
+  constructor(parts: ConnectParts, bridge: Bridge) {
+    this.#parts = parts;
+    this.#bridge = bridge;
+    const { input, output, signal } = parts;
+    const reader = new LineReader(maxLineBytes, {
+      line: (line) => bridge.fromClient(line),
+      oversized: () => this.#gone(),
+    });
+    const ended = () => {
+      const rest = reader.end();
+      if (rest) bridge.fromClient(rest);
+      this.#hasEnded = true;
+      this.onEnd();
+    };
+    input.on('data', (chunk: Buffer) =>
+      contain(
+        () => reader.push(chunk),
+        () => this.#gone(),
+      ),
+    );
+    input.on('end', ended);
+    input.on('error', ended);
+    output.on('error', () => this.#gone());
+    signal.addEventListener('abort', () => this.#gone());
+  }
+
+  /** Nothing more is to be done for it. */
+  get isOver(): boolean {
+    return this.#isGone || (this.#hasEnded && this.#bridge.isIdle);
+  }
+
+  pause(): void {
+    this.#parts.input.pause();
+  }
+
+  resume(): void {
+    this.#parts.input.resume();
+  }
+
+  #gone(): void {
+    this.#isGone = true;
+    this.onEnd();
+  }
+}
+
+/** Resolves when the instance or the client has ended. */
+function carry(
+  bridge: Bridge,
+  client: ClientSide,
+  { socket }: Connected,
+  output: Writable,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      client.onEnd = () => {};
+      output.off('drain', drained);
+      client.resume();
+      socket.destroy();
+      bridge.lost();
+      resolve();
+    };
+    const drained = () => void socket.resume();
+    const reader = new LineReader(maxLineBytes, {
+      line: (line) => {
+        bridge.fromInstance(line);
+        if (output.writableNeedDrain) socket.pause();
+        if (client.isOver) end();
+      },
+      oversized: end,
+    });
+    socket.on('data', (chunk: Buffer) => contain(() => reader.push(chunk), end));
+    for (const event of ['end', 'close', 'error']) socket.on(event, end);
+    socket.on('drain', () => client.resume());
+    output.on('drain', drained);
+    client.onEnd = () => {
+      if (client.isOver) end();
+    };
+    bridge.joined((line) => {
+      if (!socket.write(lineOf(line))) client.pause();
+    });
+    socket.resume();
+    if (client.isOver) end();
+  });
+}

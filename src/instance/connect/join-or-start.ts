@@ -1,0 +1,97 @@
+// Finds the instance of a config, and starts one if none runs. Of any number of `connect` that start at once
+// one starts an instance, and the others wait for it.
+
+import { readFile } from 'node:fs/promises';
+import { join as pathOf } from 'node:path';
+import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { makePrivateFolder } from '../../kernel/private-folder.ts';
+import type { Detached } from '../../supervise/process/start/start-detached.ts';
+import { type Connected, join } from '../control-client.ts';
+import { takeLock } from '../lock.ts';
+import { isAlive, ownHolder } from '../lock-holder.ts';
+import { assertOwnFolder } from '../own-path.ts';
+import type { InstancePlace } from '../place.ts';
+
+export interface Joining {
+  readonly place: InstancePlace;
+  readonly clock: Clock;
+  readonly program: string;
+  /** Starts an instance that writes to this file. */
+  readonly start: (logFile: string) => Detached;
+  readonly signal: AbortSignal;
+}
+
+const startMs = 30_000;
+const lookMs = 25;
+
+/** Throws a Fault if none can be had. */
+export async function joinOrStart(joining: Joining): Promise<Connected> {
+  const { clock, signal } = joining;
+  const giveUpAt = clock.now() + startMs;
+  await makePrivateFolder(joining.place.folder);
+  await assertOwnFolder(joining.place.folder);
+  for (;;) {
+    const connected = (await joinAsClient(joining)) ?? (await startedHere(joining));
+    if (connected) return connected;
+    if (signal.aborted) throw new Fault('cancelled', 'the client has gone');
+    if (clock.now() > giveUpAt) throw await notStarted(joining);
+    await pause(clock, lookMs);
+  }
+}
+
+function joinAsClient({ place, clock, program }: Joining): Promise<Connected | undefined> {
+  return join({ path: place.socket, clock, program, as: 'client' });
+}
+
+/** Undefined if somebody else is starting one, or it is not there yet. */
+async function startedHere(joining: Joining): Promise<Connected | undefined> {
+  const { place, clock, program, start } = joining;
+  const folder = pathOf(place.folder, 'starting');
+  await makePrivateFolder(folder);
+  const self = await ownHolder(program, clock.wallNow());
+  const attempt = await takeLock(folder, self, async (holder) => (await isAlive(holder)) ?? true);
+  if (attempt.kind === 'held') return undefined;
+  try {
+    // It may have been started since the look above.
+    const running = await joinAsClient(joining);
+    if (running) return running;
+    return await whenItListens(joining, start(logOf(place)));
+  } finally {
+    await attempt.lock.release();
+  }
+}
+
+async function whenItListens(joining: Joining, started: Detached): Promise<Connected | undefined> {
+  const { clock } = joining;
+  const giveUpAt = clock.now() + startMs;
+  let hasEnded = false;
+  started.ended
+    .then(() => {
+      hasEnded = true;
+    })
+    .catch(ignored);
+  while (clock.now() < giveUpAt && !joining.signal.aborted) {
+    const connected = await joinAsClient(joining);
+    if (connected) return connected;
+    if (hasEnded) throw await notStarted(joining);
+    await pause(clock, lookMs);
+  }
+  return undefined;
+}
+
+export function logOf({ folder }: InstancePlace): string {
+  return pathOf(folder, 'instance.log');
+}
+
+async function notStarted({ place }: Joining): Promise<Fault> {
+  const text = await readFile(logOf(place), 'utf8').catch(() => '');
+  const said = text.trim().split('\n').at(-1) ?? '';
+  const why = said === '' ? `see ${logOf(place)}` : said;
+  return new Fault('unavailable', `no instance of ${place.config} could be started: ${why}`);
+}
+
+async function pause(clock: Clock, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => void clock.after(ms, resolve));
+}

@@ -1,0 +1,39 @@
+// Starts a process that outlives this one: another Holdfast, which ends by itself. It has a session of its
+// own, no terminal, and writes to a file.
+
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+
+export interface DetachedProgram {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** For this user only; begun anew. */
+  readonly logFile: string;
+}
+
+export interface Detached {
+  /** Resolves if it ends, or could not be started, while this process is there. */
+  readonly ended: Promise<number | null>;
+}
+
+export function startDetached({ command, args, env, cwd, logFile }: DetachedProgram): Detached {
+  const log = openSync(logFile, 'w', 0o600);
+  try {
+    const child = spawn(command, args, {
+      env,
+      cwd,
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    const ended = new Promise<number | null>((resolve) => {
+      child.on('error', () => resolve(null));
+      child.on('exit', (code) => resolve(code));
+    });
+    child.unref();
+    return { ended };
+  } finally {
+    closeSync(log);
+  }
+}

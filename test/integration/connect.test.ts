@@ -1,0 +1,189 @@
+// `holdfast connect`: many windows, one instance; and a session that outlives it.
+
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { describe, expect, it } from 'vitest';
+import { mainProgram } from '../support/build.ts';
+import { faultyStdio } from '../support/faulty.ts';
+import { GatewayHome, Started } from '../support/gateway-home.ts';
+import type { Json } from '../support/gateway-stdio-client.ts';
+import { executions, phases } from '../support/ledger.ts';
+import { until } from '../support/until.ts';
+
+interface Window extends AsyncDisposable {
+  readonly client: Client;
+  call(tool: string, args?: object, meta?: object): Promise<Json>;
+  readonly stderr: () => string;
+}
+
+/** An agent's window: the official client, with connect as its server. */
+async function open(home: GatewayHome, cwd = home.folder): Promise<Window> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [mainProgram, 'connect', '--config', home.configFile, '--idle-end', '1500'],
+    env: home.env,
+    cwd,
+    stderr: 'pipe',
+  });
+  let said = '';
+  transport.stderr?.on('data', (chunk) => {
+    said += chunk;
+  });
+  const client = new Client({ name: 'window', version: '1' });
+  await client.connect(transport);
+  return {
+    client,
+    stderr: () => said,
+    call: (name, args = {}, meta = {}) =>
+      client.callTool({ name, arguments: { ...args }, _meta: { ...meta } }),
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+async function statusOf(home: GatewayHome) {
+  return JSON.parse((await home.run(['status', '--json'])).stdout);
+}
+
+/** The process of the instance, from its lock. */
+async function instancePid(home: GatewayHome): Promise<number> {
+  const { folder } = home.place;
+  const text = readFileSync(join(folder, lockIn(folder)), 'utf8');
+  return JSON.parse(text).pid;
+}
+
+function lockIn(folder: string): string {
+  return readdirSync(folder).find((name) => name.startsWith('lock.')) ?? '';
+}
+
+/** No window is open: the instance that connect started ends by itself. */
+async function ended(home: GatewayHome): Promise<void> {
+  await until(async () => (await statusOf(home)).instance === null, 'the instance has ended');
+}
+
+describe('connect', () => {
+  it('starts one instance for twenty windows at once, with one child for each server that is used #one-instance', async () => {
+    await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
+    const windows = await Promise.all(Array.from({ length: 20 }, () => open(home)));
+    const answers = await Promise.all(windows.map((window) => window.call('files__whoami')));
+    const pids = new Set(answers.map(({ structuredContent }) => structuredContent.pid));
+    expect(pids.size).toBe(1);
+    const status = await statusOf(home);
+    expect(status).toMatchObject({ startedBy: 'connect' });
+    expect(status.servers[0].children).toHaveLength(1);
+    await Promise.all(windows.map((window) => window[Symbol.asyncDispose]()));
+    await ended(home);
+  });
+
+  it('survives the instance: the session goes on, the next call works, nothing runs twice #one-instance #never-twice', async () => {
+    await using home = await GatewayHome.create();
+    const ledger = home.file('ledger');
+    await home.configure({ mcpServers: { bank: faultyStdio({ ledger }) } });
+    {
+      await using window = await open(home);
+      await window.call('bank__add', { key: 'a', amount: 1, nonce: 'before' });
+      const first = await instancePid(home);
+      const lost = window.call('bank__add', {
+        ...{ key: 'a', amount: 1, nonce: 'during', fault: { kind: 'hang', effect: true } },
+      });
+      await until(() => phases(ledger, 'during').includes('done'), 'the effect has happened');
+      process.kill(first, 'SIGKILL');
+      const fault = (await lost)._meta['holdfast/fault'];
+      expect(fault).toMatchObject({ code: 'outcome_unknown', dispatched: 'maybe' });
+      const next = await window.call('bank__add', { key: 'a', amount: 1, nonce: 'after' });
+      expect(next.isError).not.toBe(true);
+      expect(await instancePid(home)).not.toBe(first);
+      for (const nonce of ['before', 'during', 'after']) expect(executions(ledger, nonce)).toBe(1);
+      const { tools } = await window.client.listTools();
+      expect(tools.map(({ name }) => name)).toContain('bank__add');
+    }
+    await ended(home);
+  });
+
+  it('sends a call with a key again, and it runs once #idempotency-key', async () => {
+    await using home = await GatewayHome.create();
+    const ledger = home.file('ledger');
+    await home.configure({ mcpServers: { bank: faultyStdio({ ledger }) } });
+    {
+      await using window = await open(home);
+      const call = (nonce: string) =>
+        window.call(
+          'bank__add',
+          { key: 'a', amount: 1, nonce },
+          { 'holdfast/idempotencyKey': nonce },
+        );
+      const answered = await call('one');
+      process.kill(await instancePid(home), 'SIGKILL');
+      expect((await call('one')).content).toEqual(answered.content);
+      expect(executions(ledger, 'one')).toBe(1);
+    }
+    await ended(home);
+  });
+
+  it('joins holdfast serve, and leaves it running', async () => {
+    await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
+    await using _served = await home.serve();
+    {
+      await using window = await open(home);
+      expect((await window.call('files__whoami')).isError).not.toBe(true);
+      expect((await statusOf(home)).startedBy).toBe('serve');
+    }
+    expect((await statusOf(home)).startedBy).toBe('serve');
+  });
+
+  it('says why no instance can be started, and answers what waits', async () => {
+    await using home = await GatewayHome.create();
+    writeFileSync(home.configFile, '{"mcpServers": {"x": {"comand": "y"}}}');
+    const child = spawn(process.execPath, [mainProgram, 'connect', '--config', home.configFile], {
+      env: home.env,
+      cwd: home.folder,
+    });
+    const started = new Started(child);
+    child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+    await started.printed('"id":1');
+    child.stdin.end();
+    const { stdout, stderr } = await started.stop();
+    expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({
+      id: 1,
+      error: { data: { code: 'unavailable' } },
+    });
+    expect(stderr).toMatch(/no instance .* could be started: .*comand/);
+  });
+});
+
+describe('a config in a project folder', () => {
+  const config = (file: string) => ({
+    mcpServers: { evil: { command: '/bin/sh', args: ['-c', `touch ${file}`], lazy: false } },
+  });
+
+  it('runs nothing until it is trusted, and again when it was changed #one-instance', async () => {
+    await using home = await GatewayHome.create();
+    const project = join(home.folder, 'project', 'deep');
+    mkdirSync(project, { recursive: true });
+    const file = join(home.folder, 'project', 'holdfast.json');
+    const mark = home.file('ran');
+    writeFileSync(file, JSON.stringify(config(mark)));
+    const connect = async () => {
+      const child = spawn(process.execPath, [mainProgram, 'connect', '--idle-end', '1'], {
+        env: home.env,
+        cwd: project,
+      });
+      child.stdin.end();
+      return await new Started(child).ended;
+    };
+    const refused = await connect();
+    expect([refused.code, refused.stdout]).toEqual([4, '']);
+    expect(refused.stderr).toContain(`holdfast trust ${file}`);
+    const trusted = await home.run(['trust', file]);
+    expect([trusted.code, trusted.stdout]).toEqual([0, `${file} is trusted as it is now\n`]);
+    expect((await connect()).code).toBe(0);
+    writeFileSync(file, JSON.stringify({ ...config(mark), maxIdle: 3 }));
+    expect((await connect()).code).toBe(4);
+    const linked = join(home.folder, 'linked.json');
+    symlinkSync(file, linked);
+    expect((await home.run(['trust', linked])).stdout).toBe(`${file} is trusted as it is now\n`);
+    expect((await home.run(['trust', '/nowhere'])).code).toBe(2);
+  });
+});

@@ -8,28 +8,6 @@ describe('a line of the event log', () => {
     expect(eventLine(record)).toBe(`${JSON.stringify(record)}\n`);
   });
 
-  it('is the same for the end of a call, which is written member by member', () => {
-    const number = fc.oneof(fc.nat(), fc.double({ noNaN: true, noDefaultInfinity: true, min: 0 }));
-    const event = fc.record({
-      at: fc.nat(),
-      kind: fc.constant('call' as const),
-      server: fc.string({ unit: 'binary' }),
-      request: fc.nat(),
-      tool: fc.string({ unit: 'binary' }),
-      latencyMs: number,
-      attempts: fc.nat(),
-      replays: fc.nat(),
-      outcome: fc.constantFrom('ok', 'is_error', 'outcome_unknown'),
-      generation: fc.option(fc.nat()),
-    });
-    fc.assert(
-      fc.property(event, (record) => {
-        expect(JSON.parse(eventLine(record))).toEqual(JSON.parse(JSON.stringify(record)));
-      }),
-    );
-    expect(eventLine({ kind: 'call' })).toBe('{"kind":"call"}\n');
-  });
-
   it('ends with what all lines have in common, also where it is cut', () => {
     const common = commonMembers({ config: '/home/me/holdfast.json' });
     expect(JSON.parse(eventLine({ at: 1 }, common))).toEqual({

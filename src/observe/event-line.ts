@@ -4,7 +4,6 @@
 
 import { printableJson } from '../kernel/printable.ts';
 import { headOf } from '../kernel/text-cut.ts';
-import type { HostEvent } from './events.ts';
 
 /** Short enough that every common file system writes it atomically. */
 export const maxLineBytes = 4_096;
@@ -25,7 +24,7 @@ export function commonMembers(record: object): string {
  * line. Throws what JSON.stringify throws (a cycle, a BigInt).
  */
 export function eventLine(record: object, common = ''): string {
-  const json = isCall(record) ? callJson(record) : jsonOf(record);
+  const json = jsonOf(record);
   const line = common === '' ? `${json}\n` : `${json.slice(0, -1)}${common}}\n`;
   // A character takes three bytes at most.
   if (line.length * 3 <= maxLineBytes) return line;
@@ -40,39 +39,6 @@ export function eventLine(record: object, common = ''): string {
   }
   return `{${members}}\n`;
 }
-
-type CallEvent = Extract<HostEvent, { readonly kind: 'call' }>;
-
-function isCall(record: object): record is CallEvent {
-  return (record as Partial<CallEvent>).kind === 'call' && Object.hasOwn(record, 'outcome');
-}
-
-/** The same as `jsonOf`, for the one event that every call has: written member by member it costs a third. */
-function callJson(event: CallEvent): string {
-  const { at, server, request, tool, latencyMs, attempts, replays, outcome, generation } = event;
-  return (
-    `{"at":${at},"kind":"call","server":${names.json(server)},"request":${request},"tool":${names.json(tool)},` +
-    `"latencyMs":${latencyMs},"attempts":${attempts},"replays":${replays},"outcome":"${outcome}","generation":${generation}}`
-  );
-}
-
-/** Most calls are of the same few tools. */
-class NameTexts {
-  /** At most `maxNames`. */
-  readonly #texts = new Map<string, string>();
-
-  json(name: string): string {
-    const known = this.#texts.get(name);
-    if (known !== undefined) return known;
-    if (this.#texts.size >= maxNames) this.#texts.clear();
-    const text = jsonOf(name);
-    this.#texts.set(name, text);
-    return text;
-  }
-}
-
-const maxNames = 100;
-const names = new NameTexts();
 
 function shortened(value: unknown): string {
   const text = jsonOf(value);

@@ -5,6 +5,7 @@
 import { type Argument, Command, CommanderError } from 'commander';
 import { Fault } from '../kernel/fault.ts';
 import { addCall } from './commands/call.ts';
+import { addCheck } from './commands/check.ts';
 import { addConnect, addTrust } from './commands/connect.ts';
 import { addDemo } from './commands/demo.ts';
 import { addDoctor } from './commands/doctor.ts';
@@ -58,7 +59,7 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
     })
     .addHelpText('after', help);
   const commands = [
-    ...[addServe, addConnect, addCall, addTools, addSearch, addStatus],
+    ...[addServe, addConnect, addCall, addTools, addSearch, addStatus, addCheck],
     ...[addReload, addStart, addStop, addShutdown],
     ...[addTrust, addDoctor, addDemo],
   ];

@@ -121,7 +121,11 @@ export interface CommonServerInput {
    * `shared`: one connection for all clients; the roots of the first one are used for all.
    * `client`: one for each client. `auto`: shared until the server first sends a request to a
    * client, then one for each; that is remembered. A modern client (2026-07-28) has up to eight:
-   * one for each concurrent call, and for each set of roots. Default: `"auto"`.
+   * one for each concurrent call, and for each set of roots. The default is client for servers that
+   * are known to keep state for one client: @playwright/mcp,
+   * @executeautomation/playwright-mcp-server, @modelcontextprotocol/server-puppeteer,
+   * @browsermcp/mcp, chrome-devtools-mcp, @mobilenext/mobile-mcp, @wonderwhy-er/desktop-commander.
+   * Default: `"auto"`.
    */
   readonly isolation?: 'auto' | 'shared' | 'client' | undefined;
   /** Whether the server's readOnlyHint decides about replay and caching. Default: `false`. */

@@ -24,14 +24,28 @@ export interface LoadRequest {
   readonly env: Environment;
 }
 
+/** A config from a file, with all files that were read for it. */
+export interface ReadConfig extends LoadedConfig {
+  readonly files: readonly string[];
+}
+
 /** Finds and reads the config file. */
-export function loadConfig({ file: named, cwd, env }: LoadRequest): LoadedConfig {
+export function loadConfig({ file: named, cwd, env }: LoadRequest): ReadConfig {
   const file = findFile(named, cwd, env);
+  const files = [file];
+  const reading: ReadText = (name) => {
+    files.push(name);
+    return readText(name);
+  };
+  return { ...read(file, env, reading), files };
+}
+
+function read(file: string, env: Environment, reading: ReadText): LoadedConfig {
   const document = parseDocument(textOf(file), file);
   const folder = dirname(file);
   const variables = { env, folder, home: homeOf(env), inputs: new Map<string, string>() };
   if (basename(file) === configFileName) return ownConfig(document, file, variables);
-  return foreignConfig(document, file, { ...variables, folder: projectOf(folder) }, readText);
+  return foreignConfig(document, file, { ...variables, folder: projectOf(folder) }, reading);
 }
 
 /** The same for a program that passes its configuration as an object. */

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { longestTimerMs } from '../kernel/duration.ts';
 import { isRecord } from '../kernel/json-values.ts';
 import type { Frozen } from './frozen.ts';
+import { statefulPackageIn, statefulPackages } from './stateful-packages.ts';
 
 /** These commands download the server before they start it, so the first start may take long. */
 const fetchingCommands: ReadonlySet<string> = new Set(['npx', 'uvx', 'bunx', 'pipx', 'docker']);
@@ -100,7 +101,8 @@ const common = {
     .enum(['auto', 'shared', 'client'])
     .default('auto')
     .describe(
-      '`shared`: one connection for all clients; the roots of the first one are used for all. `client`: one for each client. `auto`: shared until the server first sends a request to a client, then one for each; that is remembered. A modern client (2026-07-28) has up to eight: one for each concurrent call, and for each set of roots.',
+      '`shared`: one connection for all clients; the roots of the first one are used for all. `client`: one for each client. `auto`: shared until the server first sends a request to a client, then one for each; that is remembered. A modern client (2026-07-28) has up to eight: one for each concurrent call, and for each set of roots. ' +
+        `The default is client for servers that are known to keep state for one client: ${statefulPackages.join(', ')}.`,
     ),
   trusted: z
     .boolean()
@@ -244,12 +246,15 @@ export type ToolConfig = Frozen<z.output<typeof tool>>;
 function inferred(entry: unknown): unknown {
   if (!isRecord(entry)) return entry;
   const said: Record<string, unknown> = { ...entry };
-  const { command, url, callTimeoutMs } = said;
+  const { command, args, url, callTimeoutMs } = said;
   const implied: Record<string, unknown> = {
     type: url !== undefined && command === undefined ? 'http' : 'stdio',
   };
   if (typeof command === 'string' && fetchingCommands.has(programOf(command))) {
     implied['startTimeoutMs'] = slowStartTimeoutMs;
+  }
+  if (typeof command === 'string' && Array.isArray(args)) {
+    if (statefulPackageIn(command, args) !== undefined) implied['isolation'] = 'client';
   }
   if (typeof callTimeoutMs === 'number' && callTimeoutMs > defaultMaxCallMs) {
     implied['maxCallMs'] = callTimeoutMs;

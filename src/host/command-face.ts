@@ -35,6 +35,8 @@ export interface HostForCommands extends Host {
    * it. Throws as `requireServer` does.
    */
   capabilitiesBehind(server: string, tool: string): readonly string[];
+  /** The names of its tools, now or as stored; undefined if there is no list. Starts nothing. Throws as `requireServer` does. */
+  knownTools(server: string): Promise<readonly string[] | undefined>;
   /** The state of one server. Throws as `requireServer` does. */
   serverStatus(name: string): ServerStatus;
   /** When the tools of this server that are known were read, if not by this host. Throws as `requireServer` does. */

@@ -212,6 +212,12 @@ async function keptTools(
   return { tools: allowed, kept: keptMarkOf(server) };
 }
 
+/** The names of the server's tools as far as they are known; undefined if they are not. Starts nothing. */
+export async function knownToolNames(server: Server): Promise<readonly string[] | undefined> {
+  await Promise.allSettled([server.recall(), server.history.recall()]);
+  return server.catalogue.definitions('tools')?.map(({ key }) => key);
+}
+
 export function keptMarkOf({ history }: Server): KeptMark {
   return { listedAt: history.facts.listedAt ?? null };
 }

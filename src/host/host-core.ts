@@ -32,6 +32,7 @@ import {
   discoverAll,
   type KeptMark,
   keptMarkOf,
+  knownToolNames,
   type Searched,
   searchAll,
   type ToolDefinition,
@@ -219,6 +220,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   capabilitiesBehind(server: string, tool: string): readonly string[] {
     return capabilitiesBehind(this.find(server), tool);
+  }
+
+  async knownTools(name: string): Promise<readonly string[] | undefined> {
+    return await knownToolNames(this.find(name));
   }
 
   keptMark(name: string): KeptMark | undefined {

@@ -50,6 +50,8 @@ export async function answerTo(
       });
       return result.toString('base64');
     }
+    case 'knownTools':
+      return await operations.knownTools(ask.server);
     case 'start':
       return await operations.start(ask.server);
     case 'stop':

@@ -17,6 +17,11 @@ export function hostOperations(host: HostForCommands): Operations {
     unknownTool: (server, tool) => host.unknownTool(server, tool),
     capabilitiesBehind: async (server, tool) => host.capabilitiesBehind(server, tool),
     status: async () => host.status(),
+    knownTools: (server) => host.knownTools(server),
+    start: async (server) => {
+      const lease = await host.lease(server, { owner: 'holdfast start' });
+      lease.release();
+    },
   };
 }
 
@@ -33,10 +38,6 @@ export function instanceOperations(
 ): InstanceOperations {
   return {
     ...hostOperations(host),
-    start: async (server) => {
-      const lease = await host.lease(server, { owner: 'holdfast start' });
-      lease.release();
-    },
     stop: (server) => host.stop(server),
     reload: (server) => host.reload(server),
     reloadConfig: async ({ dryRun }) => {

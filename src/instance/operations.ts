@@ -43,11 +43,14 @@ export interface Operations {
   /** The capabilities of the clients that this tool was listed to, if a command may not be offered it. */
   capabilitiesBehind(server: string, tool: string): Promise<readonly string[]>;
   status(): Promise<HostStatus>;
+  /** The names of its tools, now or as stored; undefined if there is no list. Starts nothing. */
+  knownTools(server: string): Promise<readonly string[] | undefined>;
+  /** Resolves when the server is ready. */
+  start(server: string): Promise<void>;
 }
 
 /** What only a running instance can do. */
 export interface InstanceOperations extends Operations {
-  start(server: string): Promise<void>;
   stop(server: string): Promise<void>;
   /** Starts the server anew and forgets its failures. */
   reload(server: string): Promise<void>;

@@ -58,6 +58,7 @@ export const askSchema = z.discriminatedUnion('ask', [
     timeoutMs: z.number().optional(),
     progress: z.boolean().optional(),
   }),
+  z.object({ ask: z.literal('knownTools'), server }),
   z.object({ ask: z.literal('start'), server }),
   z.object({ ask: z.literal('stop'), server }),
   z.object({ ask: z.literal('reload'), server: server.optional(), dryRun: z.boolean().optional() }),

@@ -34,6 +34,8 @@ export function remoteInstance(client: ControlClient): InstanceOperations {
       faultOf(await ask<FaultRecord>({ ask: 'unknownTool', server, tool })),
     capabilitiesBehind: (server, tool) => ask({ ask: 'capabilitiesBehind', server, tool }),
     status: () => ask<HostStatus>({ ask: 'status' }),
+    knownTools: async (server) =>
+      (await ask<readonly string[] | null>({ ask: 'knownTools', server })) ?? undefined,
     start: (server) => ask({ ask: 'start', server }),
     stop: (server) => ask({ ask: 'stop', server }),
     reload: (server) => ask({ ask: 'reload', server }),

@@ -22,6 +22,7 @@ export type Handled =
   | 'an answer to the client'
   | 'news for clients'
   | 'the control socket'
+  | 'the config file'
   | 'the kept catalogue'
   | 'a changed config';
 

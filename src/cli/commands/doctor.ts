@@ -64,11 +64,12 @@ async function allChecks(
 ): Promise<readonly Check[]> {
   const { shell, configFile: file } = invocation;
   const { env, cwd, clock } = shell;
-  const [{ loadConfig }, config, files, machine] = await Promise.all([
+  const [{ loadConfig }, config, files, machine, isolation] = await Promise.all([
     import('../../config/load.ts'),
     import('../checks/config.ts'),
     import('../checks/file-permissions.ts'),
     import('../checks/machine.ts'),
+    import('../checks/isolation.ts'),
   ]);
   const reading = config.checkConfig(() => loadConfig({ file, cwd, env }));
   const loaded = reading.kind === 'read' ? reading.loaded : undefined;
@@ -83,6 +84,7 @@ async function allChecks(
     ...reading.checks,
     ...ofFile,
     ...ofServers,
+    ...(loaded ? isolation.checkIsolation(loaded.config) : []),
     ofState,
     ofProcesses,
   ];

@@ -16,6 +16,7 @@ import { reportedAtOnce } from '../command-failure.ts';
 import { disabledServers } from '../disabled-servers.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import { followConfig } from '../live-config.ts';
 import { claimedInstance, startControl } from '../own-instance.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { FailureLines } from '../render/failure-lines.ts';
@@ -31,7 +32,8 @@ With --json it prints one line when it listens: {"url", "listen", "token", "toke
 start created one. It ends on SIGINT or SIGTERM with exit code 0, after the running calls have been
 answered (drainMs in the config); a second signal ends it at once. With --stdio it also ends when
 its input has ended and all requests have been answered.
-holdfast reload takes over a changed config while it runs.
+A changed config is taken over while it runs: servers whose entries are the same keep their processes
+and their calls. A config that cannot be used changes nothing and is reported.
 
 Examples:
   holdfast serve
@@ -119,6 +121,7 @@ export async function serveConfig(
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
     host.startPinned();
+    using _watching = await followConfig(shell, host, loaded);
     return await reportedAtOnce(invocation, () =>
       options.stdio === true
         ? serveStreams(host, gateway, shell)

@@ -1,0 +1,108 @@
+// holdfast check: whether servers and tools are there and can be used, for scripts. A server that does not
+// run counts as ready if its list is known, because its first call starts it. Nothing is started unless
+// --wait allows it.
+
+import { type Command, InvalidArgumentError } from 'commander';
+import type { ServerStatus } from '../../host/status.ts';
+import type { Operations } from '../../instance/operations.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
+import { printableLine } from '../../kernel/printable.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Invocation, Perform } from '../invocation.ts';
+import type { Shell } from '../shell.ts';
+import { withTarget } from '../target.ts';
+import { type PartialAddress, partialAddress } from '../tool-address.ts';
+
+const help = `
+Ready is a server that runs, or that does not run and whose tools are known from an earlier start; a
+tool is ready if its server is, and lists it. Exit code 0: all are ready; 2: one is unknown; 3: one is
+not ready. --wait starts servers and waits up to so many seconds until they are ready.
+With --json: {"checks": [{"server", "tool", "ready", "state", "cause"}]}.
+
+Examples:
+  holdfast check files git/log
+  holdfast check files --wait 30 && holdfast call files/read_text_file path=README.md`;
+
+export function addCheck(program: Command, perform: Perform): void {
+  program
+    .command('check')
+    .summary('check whether servers and tools can be used')
+    .description('Check whether servers and tools are there and can be used.')
+    .argument('<SERVER[/TOOL]...>', 'servers and tools')
+    .option('--wait <SECONDS>', 'start what does not run, and wait so long', seconds)
+    .addHelpText('after', help)
+    .action((words: string[], { wait }: { wait?: number }, command: Command) =>
+      perform(command, (invocation) => check(invocation, words, wait)),
+    );
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= 86_400) return value;
+  throw new InvalidArgumentError('Expected a number of seconds, such as 30');
+}
+
+interface Checked {
+  readonly server: string;
+  readonly tool: string | null;
+  readonly ready: boolean;
+  readonly state: ServerStatus['state'];
+  readonly cause: string | null;
+}
+
+async function check(
+  invocation: Invocation,
+  words: readonly string[],
+  wait: number | undefined,
+): Promise<number> {
+  const { shell, isJson } = invocation;
+  const addresses = words.map(partialAddress);
+  return await withTarget(invocation, {}, async ({ operations }) => {
+    if (wait !== undefined) await startAll(shell, operations, addresses, wait);
+    const checks: Checked[] = [];
+    for (const address of addresses) checks.push(await checked(operations, address));
+    if (isJson) shell.out.json({ checks });
+    else for (const one of checks) shell.out.line(lineOf(one));
+    return checks.every(({ ready }) => ready) ? exitCodes.ok : exitCodes.unavailable;
+  });
+}
+
+/** Failures are seen in the states afterwards; only a server that does not exist ends it. */
+async function startAll(
+  { clock, interrupt }: Shell,
+  operations: Operations,
+  addresses: readonly PartialAddress[],
+  wait: number,
+): Promise<void> {
+  const servers = [...new Set(addresses.map(({ server }) => server))];
+  for (const server of servers) await operations.requireServer(server);
+  const started = Promise.all(servers.map((server) => operations.start(server).catch(faultFrom)));
+  let timer: Disposable | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = clock.after(wait * 1_000, resolve);
+  });
+  await Promise.race([started, over, interrupt.arrived]).finally(() => timer?.[Symbol.dispose]());
+}
+
+async function checked(operations: Operations, { server, tool }: PartialAddress): Promise<Checked> {
+  const { servers } = await operations.status();
+  const found = servers.find(({ name }) => name === server);
+  if (found === undefined) {
+    await operations.requireServer(server);
+    throw new Fault('not_found', `there is no server '${server}'`, { server });
+  }
+  const { state, cause } = found;
+  const known = state === 'disabled' ? undefined : await operations.knownTools(server);
+  const isUsable = state === 'ready' || (state === 'idle' && known !== undefined);
+  if (tool !== undefined && isUsable && known !== undefined && !known.includes(tool)) {
+    throw await operations.unknownTool(server, tool);
+  }
+  const why = cause ?? (state === 'idle' ? 'its tools are not known yet; use --wait' : null);
+  return { server, tool: tool ?? null, ready: isUsable, state, cause: isUsable ? null : why };
+}
+
+function lineOf({ server, tool, ready, state, cause }: Checked): string {
+  const name = tool === null ? server : `${server}/${tool}`;
+  if (ready) return `${name} ready`;
+  return printableLine(`${name} not ready: ${state}${cause === null ? '' : `, ${cause}`}`);
+}

@@ -1,0 +1,53 @@
+// Takes over a changed config while a gateway runs. A config that cannot be used changes nothing, and one
+// line says why.
+
+import type { LoadedConfig } from '../config/loaded.ts';
+import type { AppliedConfig } from '../host/apply.ts';
+import type { OpenedHost } from '../host/create-host.ts';
+import type { ConfigWatch } from '../instance/config-watch.ts';
+import { ignored } from '../kernel/contain.ts';
+import { Fault } from '../kernel/fault.ts';
+import { planLines } from './render/plan-page.ts';
+import { remark, type Shell } from './shell.ts';
+
+/** Undefined if the config has no file. */
+export async function followConfig(
+  shell: Shell,
+  host: OpenedHost,
+  { file }: LoadedConfig,
+): Promise<ConfigWatch | undefined> {
+  if (file === null) return undefined;
+  const [{ loadConfig }, { ConfigWatch }] = await Promise.all([
+    import('../config/load.ts'),
+    import('../instance/config-watch.ts'),
+  ]);
+  let files: readonly string[] = [file];
+  const takeOver = async () => {
+    try {
+      const loaded = loadConfig({ file, cwd: shell.cwd, env: shell.env });
+      files = loaded.files;
+      const applied = await host.applyLoaded(loaded);
+      for (const { name, cause } of applied.failed) remark(shell, `${name}: ${cause}`);
+      const isChanged = isDifferent(applied);
+      const lines = isChanged ? planLines({ ...applied, disabled: [], isDone: true }) : [];
+      for (const line of lines) remark(shell, `the config has changed: ${line}`);
+    } catch (error) {
+      const isFault = error instanceof Fault;
+      const fault = isFault ? error : host.defects.caught('the config file', error);
+      if (fault.code === 'draining') return;
+      remark(shell, `the config has changed and is not taken over: ${fault.message}`);
+    }
+  };
+  const watch = await ConfigWatch.begin({
+    clock: shell.clock,
+    files: () => files,
+    changed: takeOver,
+  });
+  // It may have changed between the first reading and now. Nobody waits for that.
+  takeOver().catch(ignored);
+  return watch;
+}
+
+function isDifferent({ added, removed, changed, settings }: AppliedConfig): boolean {
+  return [added, removed, changed, settings].some((list) => list.length > 0);
+}

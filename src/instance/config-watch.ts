@@ -1,0 +1,140 @@
+// Follows the files of a config while it is in use: the file itself, and those it names. Folders are
+// watched, because editors replace files by renaming others onto them; a slow look of its own covers file
+// systems that tell nothing. A change counts when two looks in a row find the same, so that a file that is
+// still being written is not read. What a change means is for others to decide.
+
+import { type FSWatcher, watch } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
+import { errnoOf } from '../kernel/errno.ts';
+
+export interface ConfigWatchParts {
+  readonly clock: Clock;
+  /** The files as they are now; asked again after each change. */
+  readonly files: () => readonly string[];
+  /** Something has changed, and is stable. Never rejects. */
+  readonly changed: () => Promise<void>;
+}
+
+/** After a hint, and between two looks at something that is changing. */
+const settleMs = 100;
+/** Without a hint. */
+const slowMs = 5_000;
+
+export class ConfigWatch implements Disposable {
+  readonly #parts: ConfigWatchParts;
+  /** One for each folder of the files. */
+  #watchers = new Map<string, FSWatcher>();
+  /** What the config in use was read from. */
+  #used: string;
+  /** What the last look has found. */
+  #seen: string;
+  #timer: Disposable | undefined;
+  #isLooking = false;
+  #isOver = false;
+
+  /** `used` is the state of the files when they were read. */
+  private constructor(parts: ConfigWatchParts, used: string) {
+    this.#parts = parts;
+    this.#used = used;
+    this.#seen = used;
+    this.#follow();
+    this.#lookIn(slowMs);
+  }
+
+  /** To be begun before the config is read for the first time, or a change is missed. */
+  static async begin(parts: ConfigWatchParts): Promise<ConfigWatch> {
+    return new ConfigWatch(parts, await stateOf(parts.files()));
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    this.#timer?.[Symbol.dispose]();
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+  }
+
+  /** A folder says that something in it has changed. */
+  touched(): void {
+    if (!this.#isLooking) this.#lookIn(settleMs);
+  }
+
+  #lookIn(ms: number): void {
+    if (this.#isOver) return;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#parts.clock.after(ms, () => this.#look().catch(ignored), true);
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    try {
+      const state = await stateOf(this.#parts.files());
+      const isStable = state === this.#seen;
+      this.#seen = state;
+      if (!isStable) return this.#lookIn(settleMs);
+      if (state !== this.#used) {
+        this.#used = state;
+        await this.#parts.changed();
+        this.#follow();
+      }
+      this.#lookIn(slowMs);
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  /** The folders of the files, and of the files that links lead to. */
+  #follow(): void {
+    if (this.#isOver) return;
+    foldersOf(this.#parts.files())
+      .then((folders) => this.#watch(folders))
+      .catch(ignored);
+  }
+
+  #watch(folders: ReadonlySet<string>): void {
+    if (this.#isOver) return;
+    for (const [folder, watcher] of this.#watchers) {
+      if (folders.has(folder)) continue;
+      watcher.close();
+      this.#watchers.delete(folder);
+    }
+    for (const folder of folders) if (!this.#watchers.has(folder)) this.#watchOne(folder);
+  }
+
+  /** A folder that cannot be watched is looked at slowly. */
+  #watchOne(folder: string): void {
+    const forget = () => {
+      this.#watchers.get(folder)?.close();
+      this.#watchers.delete(folder);
+    };
+    try {
+      const watcher = watch(folder, { persistent: false }, () => this.touched());
+      watcher.on('error', forget);
+      this.#watchers.set(folder, watcher);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+    }
+  }
+}
+
+/** One text for all files: another one if any of them has changed, come or gone. */
+async function stateOf(files: readonly string[]): Promise<string> {
+  const states = await Promise.all(files.map((file) => stateOfOne(file)));
+  return states.join('\n');
+}
+
+async function stateOfOne(file: string): Promise<string> {
+  try {
+    const { ino, dev, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+    return [file, dev, ino, size, mtimeNs, ctimeNs].join(' ');
+  } catch (error) {
+    return `${file} ${errnoOf(error) ?? 'unknown'}`;
+  }
+}
+
+async function foldersOf(files: readonly string[]): Promise<ReadonlySet<string>> {
+  const real = await Promise.all(files.map((file) => realpath(file).catch(() => file)));
+  return new Set([...files, ...real].map((file) => dirname(file)));
+}

@@ -1,7 +1,7 @@
 // Takes over a changed config while a gateway runs. A config that cannot be used changes nothing, and one
 // line says why.
 
-import type { LoadedConfig } from '../config/loaded.ts';
+import type { ReadConfig } from '../config/load.ts';
 import type { AppliedConfig } from '../host/apply.ts';
 import type { OpenedHost } from '../host/create-host.ts';
 import type { ConfigWatch } from '../instance/config-watch.ts';
@@ -10,21 +10,18 @@ import { Fault } from '../kernel/fault.ts';
 import { planLines } from './render/plan-page.ts';
 import { remark, type Shell } from './shell.ts';
 
-/** Undefined if the config has no file. */
+/** `readConfig` reads the file again, and throws a Fault if it cannot be used. */
 export async function followConfig(
   shell: Shell,
   host: OpenedHost,
-  { file }: LoadedConfig,
-): Promise<ConfigWatch | undefined> {
-  if (file === null) return undefined;
-  const [{ loadConfig }, { ConfigWatch }] = await Promise.all([
-    import('../config/load.ts'),
-    import('../instance/config-watch.ts'),
-  ]);
+  file: string,
+  readConfig: () => ReadConfig,
+): Promise<ConfigWatch> {
+  const { ConfigWatch } = await import('../instance/config-watch.ts');
   let files: readonly string[] = [file];
   const takeOver = async () => {
     try {
-      const loaded = loadConfig({ file, cwd: shell.cwd, env: shell.env });
+      const loaded = readConfig();
       files = loaded.files;
       const applied = await host.applyLoaded(loaded);
       for (const { name, cause } of applied.failed) remark(shell, `${name}: ${cause}`);

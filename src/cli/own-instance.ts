@@ -1,7 +1,6 @@
 // Makes `holdfast serve` the instance of its config, so that commands and other windows reach it. Where
 // the state directory cannot be used, the gateway runs without, and says so.
 
-import type { LoadRequest } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { Gateway } from '../downstream/gateway.ts';
 import type { OutgoingBudget } from '../downstream/outgoing/outgoing-budget.ts';
@@ -63,19 +62,20 @@ export interface ControlParts {
   readonly host: OpenedHost;
   readonly gateway: Gateway;
   readonly outgoing: OutgoingBudget;
-  /** How the config is read again. */
-  readonly reread: LoadRequest;
+  /** Reads the config again. Throws a Fault. */
+  readonly readConfig: () => LoadedConfig;
+  readonly keepsKeys: boolean;
 }
 
 /** From now on commands and other windows reach this gateway. */
 export async function startControl(
   instance: OwnInstance,
-  { host, gateway, outgoing, reread }: ControlParts,
+  { host, gateway, outgoing, readConfig, keepsKeys }: ControlParts,
 ): Promise<Control> {
-  const [{ SocketClients }, { instanceOperations }, { loadConfig }] = await Promise.all([
+  const [{ SocketClients }, { instanceOperations }, { isStoredKey }] = await Promise.all([
     import('../downstream/stdio/socket-clients.ts'),
     import('../instance/host-operations.ts'),
-    import('../config/load.ts'),
+    import('../policy/keyed-records.ts'),
   ]);
   let end = () => {};
   const endAsked = new Promise<void>((resolve) => {
@@ -83,10 +83,19 @@ export async function startControl(
   });
   const { clock } = host;
   const clients = new SocketClients({ front: gateway, clock, outgoing, frameBytes: 16_777_216 });
+  const identity = async () => {
+    const { instance: id, startedBy } = host.status();
+    const { version: program } = ownIdentity();
+    if (!keepsKeys) return { program, instance: id, startedBy, keepsKeys };
+    // Waits until the database is open: only then it is known whether it keeps anything.
+    const keys = host.records('keys', { durability: 'durable', shape: isStoredKey });
+    const isWhole = await keys.isWhole();
+    return { program, instance: id, startedBy, keepsKeys: isWhole && host.status().disk.ok };
+  };
   await instance.listen({
     clock,
-    identity: { program: ownIdentity().version, instance: host.status().instance },
-    operations: instanceOperations(host, { readConfig: () => loadConfig(reread), shutdown: end }),
+    identity,
+    operations: instanceOperations(host, { readConfig, shutdown: end }),
     serveClient: (socket) => clients.add(socket),
     caught: (error) => host.defects.caught('the control socket', error),
   });

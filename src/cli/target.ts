@@ -5,6 +5,7 @@ import type { LoadedConfig } from '../config/loaded.ts';
 import { ownIdentity } from '../host/identity.ts';
 import type { ControlClient } from '../instance/control-client.ts';
 import type { InstanceOperations, Operations } from '../instance/operations.ts';
+import type { InstancePlace } from '../instance/place.ts';
 import { Fault } from '../kernel/fault.ts';
 import { reportedAtOnce } from './command-failure.ts';
 import type { Invocation } from './invocation.ts';
@@ -75,8 +76,19 @@ async function joined(shell: Shell, { file }: LoadedConfig): Promise<ControlClie
     import('../config/config-path.ts'),
   ]);
   const stateDir = await ownStateDirectory(shell);
-  const { socket: path } = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
+  const path = socketOf(() => instancePlace(stateDir, realConfigPath(file) ?? file, shell.env));
+  if (path === undefined) return undefined;
   const { version: program } = ownIdentity();
   const connected = await join({ path, clock: shell.clock, program, as: 'operator' });
   return connected && new ControlClient(connected);
+}
+
+/** Undefined if there can be no socket, and so no instance that could be reached. */
+function socketOf(place: () => InstancePlace): string | undefined {
+  try {
+    return place().socket;
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
 }

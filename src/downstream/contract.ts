@@ -67,8 +67,11 @@ export interface Session {
 
 /** The gateway as transports see it. */
 export interface GatewayForTransports {
-  /** A new legacy client. */
-  openSession(principal: Principal, outlet: Outlet): Session;
+  /**
+   * A new legacy client. `firstQuestion` is the id of the first request to it; a client that may answer late to an
+   * earlier process is given another one each time.
+   */
+  openSession(principal: Principal, outlet: Outlet, firstQuestion?: number): Session;
   /**
    * One independent modern request. `client` distinguishes clients of one principal where the
    * transport can (a stdio connection); over HTTP it is the principal's id. The envelope in `_meta`

@@ -133,7 +133,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   // --- clients -----------------------------------------------------------------------------
 
-  openSession(principal: Principal, outlet: Outlet): Session {
+  openSession(principal: Principal, outlet: Outlet, firstQuestion = 1): Session {
     const key = `session-${this.#nextSession++}`;
     const session = new LegacySession(key, principal, outlet, {
       greeting: (sender) => this.#greeting(sender),
@@ -143,6 +143,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       closed: (own) => this.#closed(own),
       caught: (error) => this.caught(error),
       tasks: (server, own) => knownTasks(this, server, own.key),
+      firstQuestion,
     });
     this.#sessions.add(session);
     return session;

@@ -174,7 +174,9 @@ function durableKeys(
   let answers: Promise<Records> | undefined;
   const open = async (): Promise<Records> => {
     try {
-      const secret = await keyFrom(config.keyFile ?? join(dirname(file ?? '.'), 'holdfast.key'));
+      const secret = await keyFrom(
+        config.keyFile ?? join(dirname(realConfigPath(file) ?? '.'), 'holdfast.key'),
+      );
       return sealedRecords(store.records(name, { durability: 'durable' }), name, secret);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

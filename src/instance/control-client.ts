@@ -44,11 +44,21 @@ export async function join({
   if (welcome !== undefined && 'welcome' in welcome) return { socket, instance: welcome };
   const hasEnded = socket.destroyed || socket.readableEnded;
   socket.destroy();
-  if (welcome !== undefined) throw new Fault('unavailable', welcome.detail);
-  // It has ended at this moment.
-  if (hasEnded) return undefined;
+  if (welcome !== undefined) {
+    throw new Fault(welcome.refused === 'draining' ? 'draining' : 'unavailable', welcome.detail);
+  }
+  // It has ended at this moment, or takes no more connections.
+  if (hasEnded) return await unlessListening(path);
   const detail = `the instance at ${path} does not answer; end its process, or try again`;
   throw new Fault('unavailable', detail);
+}
+
+/** Undefined if nobody listens there. */
+async function unlessListening(path: string): Promise<undefined> {
+  const again = await connected(path);
+  again?.destroy();
+  if (again === undefined) return undefined;
+  throw new Fault('unavailable', `the instance at ${path} takes no connections; try again later`);
 }
 
 /** Nobody listens there, or there is nothing. */

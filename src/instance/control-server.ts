@@ -5,7 +5,7 @@
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, within } from '../kernel/clock.ts';
 import { type Caught, contain } from '../kernel/contain.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
@@ -20,7 +20,7 @@ import { requestSchema } from './protocol.ts';
 export interface ControlServerParts {
   readonly path: string;
   readonly clock: Clock;
-  readonly identity: InstanceIdentity;
+  readonly identity: () => Promise<InstanceIdentity>;
   readonly operations: InstanceOperations;
   /** Serves MCP on this connection until it ends. */
   readonly serveClient: (socket: Socket) => void;
@@ -29,6 +29,8 @@ export interface ControlServerParts {
 
 /** An agent window has one connection, a command one for a moment. */
 const maxConnections = 1_024;
+/** Kept for those that are told that there are too many. */
+const spareConnections = 16;
 /** How many requests of one operator may be under way. */
 const maxRequests = 64;
 const greetingMs = 5_000;
@@ -38,6 +40,11 @@ export class ControlServer implements AsyncDisposable {
   readonly #server: Server;
   /** Until they are closed; at most `maxConnections`. */
   readonly #sockets = new Set<Socket>();
+  /** Those of them that are operators', until they are closed. */
+  readonly #operators = new Set<Operator>();
+  #isDraining = false;
+  #settled: () => void = () => {};
+  #closing: Promise<void> | undefined;
 
   /** The caller holds the lock of the instance: a socket that is there is of a process that has ended. */
   static async open(parts: ControlServerParts): Promise<ControlServer> {
@@ -53,15 +60,29 @@ export class ControlServer implements AsyncDisposable {
 
   private constructor(parts: ControlServerParts) {
     this.#parts = parts;
-    // The end of a client's input is not the end of its connection: answers may still be under way.
+    // What ends the connection is decided by whoever serves it.
     this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#connected(socket));
     this.#server.maxConnections = maxConnections;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
+  /** New connections and requests are refused; resolves when none is under way, or the time is over. */
+  async drain(ms: number): Promise<void> {
+    this.#isDraining = true;
+    const settled = new Promise<void>((resolve) => {
+      this.#settled = () => {
+        if ([...this.#operators].every(({ isIdle }) => isIdle)) resolve();
+      };
+    });
+    this.#settled();
+    await within(this.#parts.clock, ms, settled);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      for (const socket of this.#sockets) socket.destroy();
+    });
+    return this.#closing;
   }
 
   #listen(): Promise<void> {
@@ -87,12 +108,34 @@ export class ControlServer implements AsyncDisposable {
 
   async #greet(socket: Socket): Promise<void> {
     const { clock, identity, serveClient } = this.#parts;
-    const { welcome, greeting } = welcomeFor(await firstLine(socket, clock, greetingMs), identity);
+    const said = await firstLine(socket, clock, greetingMs);
+    const { welcome, greeting } = welcomeFor(said, await identity(), this.#refusal());
     if (socket.destroyed) return;
-    socket.write(`${JSON.stringify(welcome)}\n`);
-    if (greeting === undefined) socket.end();
-    else if (greeting.as === 'client') serveClient(socket);
-    else new Operator(socket, this.#parts).begin();
+    const line = `${JSON.stringify(welcome)}\n`;
+    if (greeting === undefined) {
+      // What else it says is not read, and it need not close its side.
+      socket.resume();
+      socket.end(line, () => socket.destroy());
+      return;
+    }
+    socket.write(line);
+    if (greeting.as === 'client') serveClient(socket);
+    else this.#operator(socket);
+  }
+
+  #refusal(): 'draining' | 'busy' | undefined {
+    if (this.#isDraining) return 'draining';
+    return this.#sockets.size > maxConnections - spareConnections ? 'busy' : undefined;
+  }
+
+  #operator(socket: Socket): void {
+    const operator = new Operator(socket, this.#parts, {
+      isDraining: () => this.#isDraining,
+      settled: () => this.#settled(),
+    });
+    this.#operators.add(operator);
+    socket.on('close', () => this.#operators.delete(operator));
+    operator.begin();
   }
 }
 
@@ -108,17 +151,29 @@ async function removeSocket(path: string): Promise<void> {
   }
 }
 
+/** What an operator needs to know of the server. */
+interface OperatorServer {
+  readonly isDraining: () => boolean;
+  /** A request has ended. */
+  readonly settled: () => void;
+}
+
+/** Requests that begin something. */
+const begins: ReadonlySet<string> = new Set(['call', 'start', 'reload']);
+
 /** One operator's connection. */
 class Operator {
   readonly #socket: Socket;
   readonly #parts: ControlServerParts;
+  readonly #server: OperatorServer;
   readonly #channel: LineChannel;
   /** By the operator's number, until answered; at most `maxRequests`. */
   readonly #running = new Map<number, AbortController>();
 
-  constructor(socket: Socket, parts: ControlServerParts) {
+  constructor(socket: Socket, parts: ControlServerParts, server: OperatorServer) {
     this.#socket = socket;
     this.#parts = parts;
+    this.#server = server;
     this.#channel = new LineChannel({
       socket,
       heard: (message) => this.#heard(message),
@@ -126,6 +181,7 @@ class Operator {
       ended: () => {
         for (const controller of this.#running.values()) controller.abort();
         this.#running.clear();
+        this.#server.settled();
       },
       caught: parts.caught,
     });
@@ -133,6 +189,10 @@ class Operator {
 
   begin(): void {
     this.#socket.resume();
+  }
+
+  get isIdle(): boolean {
+    return this.#running.size === 0;
   }
 
   #heard(message: unknown): void {
@@ -145,6 +205,11 @@ class Operator {
     const { id } = data;
     if ('withdraw' in data) {
       this.#running.get(id)?.abort();
+      return;
+    }
+    if (this.#server.isDraining() && begins.has(data.request.ask)) {
+      const fault = new Fault('draining', 'the instance is shutting down');
+      this.#channel.send({ id, fault: fault.record });
       return;
     }
     if (this.#running.size >= maxRequests || this.#running.has(id)) {
@@ -164,7 +229,10 @@ class Operator {
         (answer) => this.#channel.send({ id, answer: answer ?? null }),
         (thrown) => this.#failed(id, thrown),
       )
-      .finally(() => this.#running.delete(id))
+      .finally(() => {
+        this.#running.delete(id);
+        this.#server.settled();
+      })
       .catch(this.#parts.caught);
   }
 

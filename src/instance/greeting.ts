@@ -52,14 +52,23 @@ export function greetingOf(program: string, as: Greeting['as']): Greeting {
 export interface InstanceIdentity {
   readonly program: string;
   readonly instance: string;
+  /** Idempotency keys survive its end. */
+  readonly keepsKeys: boolean;
+  readonly startedBy: string;
 }
 
 /** What the instance answers to the first line of a connection. */
 export function welcomeFor(
   said: unknown,
-  { program, instance }: InstanceIdentity,
+  identity: InstanceIdentity,
+  refusal: 'draining' | 'busy' | undefined,
 ): { readonly welcome: Welcome; readonly greeting?: Greeting } {
+  const { program, instance, keepsKeys, startedBy } = identity;
   const greeting = greetingSchema.safeParse(said).data;
+  if (greeting !== undefined && refusal !== undefined) {
+    const detail = refusalDetails[refusal];
+    return { welcome: { refused: refusal, program, detail } };
+  }
   if (greeting === undefined) {
     const detail = 'the first line is not a greeting of Holdfast';
     return { welcome: { refused: 'greeting', program, detail } };
@@ -69,8 +78,13 @@ export function welcomeFor(
     return { welcome: { refused: 'version', program, detail } };
   }
   const welcome = { welcome: 'holdfast', version: protocolVersion, program, instance } as const;
-  return { welcome: { ...welcome, pid: process.pid }, greeting };
+  return { welcome: { ...welcome, pid: process.pid, keepsKeys, startedBy }, greeting };
 }
+
+const refusalDetails = {
+  draining: 'the instance is shutting down; try again in a moment',
+  busy: 'the instance has too many connections; try again later',
+} as const;
 
 /** What the instance has answered; undefined if that is not an answer of Holdfast. */
 export function welcomeIn(said: unknown): Welcome | undefined {

@@ -4,7 +4,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
-import { Scope } from '../kernel/scope.ts';
 import { join } from './control-client.ts';
 import { ControlServer, type ControlServerParts } from './control-server.ts';
 import { type InstanceLock, takeLock } from './lock.ts';
@@ -19,20 +18,32 @@ export type Claimed =
 /** This process is the instance. */
 export class OwnInstance implements AsyncDisposable {
   readonly place: InstancePlace;
-  readonly #scope = new Scope();
+  readonly #lock: InstanceLock;
+  #control: ControlServer | undefined;
 
   constructor(place: InstancePlace, lock: InstanceLock) {
     this.place = place;
-    this.#scope.defer(() => lock.release());
+    this.#lock = lock;
   }
 
   /** From now on others can reach it. */
   async listen(parts: Omit<ControlServerParts, 'path'>): Promise<void> {
-    this.#scope.own(await ControlServer.open({ ...parts, path: this.place.socket }));
+    this.#control = await ControlServer.open({ ...parts, path: this.place.socket });
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#scope[Symbol.asyncDispose]();
+  /** Nothing new is begun; resolves when what operators have asked for is done, or the time is over. */
+  async drain(ms: number): Promise<void> {
+    await this.#control?.drain(ms);
+  }
+
+  /** Nobody can reach it any more. It keeps the lock: the next instance must find the database closed. */
+  async stopListening(): Promise<void> {
+    await this.#control?.[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopListening();
+    await this.#lock.release();
   }
 }
 

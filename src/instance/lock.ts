@@ -84,10 +84,14 @@ async function makeFile(folder: string, number: number, self: LockHolder): Promi
   }
 }
 
-/** The file stays: its number must not be used again. */
+/** The file stays: its number must not be used again. If the disk refuses, the end of the process says the same. */
 async function release(folder: string, number: number): Promise<void> {
-  const draft = await drafted(folder, '');
-  await rename(draft, fileOf(folder, number));
+  try {
+    const draft = await drafted(folder, '');
+    await rename(draft, fileOf(folder, number));
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+  }
 }
 
 async function drafted(folder: string, text: string): Promise<string> {

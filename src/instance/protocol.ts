@@ -26,6 +26,10 @@ export const welcomeSchema = z.union([
     program: z.string(),
     instance: z.string(),
     pid: z.number().int(),
+    /** Idempotency keys survive its end, so that a call with one may be sent to the next instance. */
+    keepsKeys: z.boolean(),
+    /** `serve` or `connect`. */
+    startedBy: z.string(),
   }),
   z.object({
     refused: z.enum(['version', 'busy', 'greeting', 'draining']),

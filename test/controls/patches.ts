@@ -1166,8 +1166,8 @@ export const patches: readonly Patch[] = [
     promise: 'never-twice',
     edits: [
       {
-        find: "return message.method === 'tools/call' && typeof idempotencyKeyOf(message) === 'string';",
-        replace: "return message.method === 'tools/call';",
+        find: "return message.method === 'tools/call' && isKeyed && this.#keepsKeys;",
+        replace: "return message.method === 'tools/call' && isKeyed;",
       },
     ],
   },

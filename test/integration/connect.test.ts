@@ -181,6 +181,23 @@ describe('a config in a project folder', () => {
     expect((await connect()).code).toBe(0);
     writeFileSync(file, JSON.stringify({ ...config(mark), maxIdle: 3 }));
     expect((await connect()).code).toBe(4);
+    // An instance that is started later looks at the file again.
+    const approved = [
+      'serve',
+      '--config',
+      file,
+      '--for-connect',
+      '1',
+      '--approved',
+      '0'.repeat(64),
+    ];
+    const started = new Started(
+      spawn(process.execPath, [mainProgram, ...approved], { env: home.env }),
+    );
+    expect(await started.ended).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('since it was approved'),
+    });
     const linked = join(home.folder, 'linked.json');
     symlinkSync(file, linked);
     expect((await home.run(['trust', linked])).stdout).toBe(`${file} is trusted as it is now\n`);

@@ -118,7 +118,7 @@ describe('a running instance', () => {
     expect([failed.code, failed.stderr]).toEqual([3, expect.stringContaining('/nowhere/nothing')]);
   });
 
-  it('takes over a changed config, says before what that would do, and refuses a wrong one #one-instance', async () => {
+  it('takes over a changed config, says what is left, and refuses a wrong one #one-instance', async () => {
     await using home = await GatewayHome.create(oneServer);
     await using _served = await home.serve();
     const pid = await pidOf(home);
@@ -127,20 +127,43 @@ describe('a running instance', () => {
       mcpServers: { files: { ...faultyStdio(), queue: 5 }, more: faultyStdio() },
       naming: 'transparent',
     });
-    const plan = (await home.run(['reload', '--dry-run'])).stdout;
-    expect(plan.split('\n')).toEqual([
-      'more: will be added',
-      'files: will change (queue)',
-      'naming: needs a new start of holdfast serve',
-      '',
-    ]);
-    expect((await statusOf(home, 'more')).server).toBeUndefined();
-    expect((await home.run(['reload'])).stdout).toContain('more: added\nfiles: changed (queue)');
+    // The file is followed as well: whoever is first takes it over.
+    await home.run(['reload']);
     expect((await statusOf(home, 'more')).server).toMatchObject({ state: 'idle' });
+    const plan = (await home.run(['reload', '--dry-run'])).stdout;
+    expect(plan).toBe('naming: needs a new start of holdfast serve\n');
     expect(await pidOf(home)).toBe(pid);
     writeFileSync(home.configFile, '{"mcpServers": {"files": {"comand": "x"}}}');
     const wrong = await home.run(['reload']);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('comand')]);
+  });
+
+  it('ends after the calls of commands, too, and refuses new ones meanwhile #one-instance', async () => {
+    await using home = await GatewayHome.create(oneServer);
+    const served = await home.serve();
+    const slow = home.run(['call', 'files/slow', 'ms=4000']);
+    await until(async () => (await statusOf(home)).server.inFlight === 1, 'the call is under way');
+    await home.run(['shutdown']);
+    const refused = await home.run(['call', 'files/whoami']);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('shutting down')]);
+    expect(await slow).toMatchObject({ code: 0, stderr: '' });
+    expect(await served.ended).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('cannot be had in a directory with a long name: commands work by themselves, the gateway says so', async () => {
+    await using home = await GatewayHome.create(oneServer);
+    Object.assign(home, { state: join(home.folder, 'x'.repeat(100)) });
+    expect((await home.run(['call', 'files/whoami'])).code).toBe(0);
+    const served = await home.serve();
+    expect((await home.run(['status'])).stdout).toContain('No instance');
+    expect((await served.stop()).stderr).toContain('commands cannot reach this gateway');
+  });
+
+  it('ends with exit code 0 although its state directory is gone', async () => {
+    await using home = await GatewayHome.create(oneServer);
+    const served = await home.serve();
+    rmSync(home.state, { recursive: true });
+    expect((await served.stop()).code).toBe(0);
   });
 
   it('ends when it is asked to, after its calls, and the next one begins #one-instance', async () => {

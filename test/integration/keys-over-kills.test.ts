@@ -2,7 +2,15 @@
 // known, with its answer if there was one.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { instancePlace } from '../../src/instance/place.ts';
@@ -68,6 +76,43 @@ describe('an idempotency key', () => {
     const again = await call(second.url, 'two', { fault: { kind: 'hang', effect: true } });
     expect(faultIn(again)?.code).toBe('outcome_unknown');
     expect(executions(ledger, 'two')).toBe(1);
+  });
+
+  it('is known to the next gateway, also if that one is started while the first is still ending', async () => {
+    const { home, ledger } = await homeWithLedger();
+    await using _home = home;
+    const first = await home.serve();
+    const { result } = await call(first.url, 'ten');
+    const ending = first.stop();
+    let second: Served | undefined;
+    await until(async () => {
+      const tried = await home.serve();
+      // Until then it prints why it cannot run.
+      if (tried.url !== undefined) second = tried;
+      return second !== undefined;
+    }, 'the next one runs');
+    await ending;
+    if (second === undefined) throw new Error('it does not run');
+    expect((await call(second.url, 'ten')).result).toEqual(result);
+    expect(executions(ledger, 'ten')).toBe(1);
+    expect((await second.stop()).stderr).toBe('');
+  });
+
+  it('is refused by a gateway that cannot open its database: it does not know which were used', async () => {
+    const { home, ledger } = await homeWithLedger();
+    await using _home = home;
+    const first = await home.serve();
+    await call(first.url, 'eleven');
+    await kill(first);
+    const { database } = home.place;
+    renameSync(database, `${database}.away`);
+    mkdirSync(database);
+    await using second = await home.serve();
+    for (const key of ['eleven', 'twelve']) {
+      expect(faultIn(await call(second.url, key))?.code).toBe('overloaded');
+    }
+    expect(executions(ledger, 'eleven')).toBe(1);
+    expect(executions(ledger, 'twelve')).toBe(0);
   });
 
   it('leaves its answer encrypted: nothing of it is in the state directory, the key file is beside the config', async () => {

@@ -72,6 +72,8 @@ describe('a database that cannot be used', () => {
       ok: false,
       problem: expect.stringContaining('newer version'),
     });
+    // What the file holds is not known.
+    expect(await records.isWhole()).toBe(false);
     expect(problems.map(({ detail }) => detail)).toEqual([expect.stringContaining(file)]);
     await store.close();
     expect(readFileSync(file)).toEqual(before);
@@ -130,6 +132,10 @@ describe('a database that cannot be used', () => {
     const refused = expect.objectContaining({ reason: 'not_kept' });
     await expect(records.put('key', 1)).rejects.toEqual(refused);
     await expect(records.put('key', 1)).rejects.toEqual(refused);
+    expect(store.health()).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('database'),
+    });
     await store.close();
   });
 

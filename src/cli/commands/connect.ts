@@ -62,21 +62,30 @@ export function addTrust(program: Command, perform: Perform): void {
 }
 
 async function connect({ shell, configFile }: Invocation, idleEnd: string): Promise<number> {
-  const config = await usableConfig(shell, configFile);
+  const { path: config, sha256 } = await usableConfig(shell, configFile);
   const [{ connectClient }, { instancePlace }, { startDetached }] = await Promise.all([
     import('../../instance/connect/connect.ts'),
     import('../../instance/place.ts'),
     import('../../supervise/process/start/start-detached.ts'),
   ]);
-  const place = instancePlace(await ownStateDirectory(shell), config, shell.env);
-  const env = await environmentFor(shell, config);
+  const stateDir = await ownStateDirectory(shell);
+  const env = { ...(await environmentFor(shell, config)), HOLDFAST_STATE: stateDir };
   const args = [process.argv[1] ?? '', 'serve', '--config', config, '--for-connect', idleEnd];
+  const place = instancePlace(stateDir, config, shell.env);
+  // An instance that is started later must not run what was not approved.
+  const approved = sha256 === undefined ? [] : ['--approved', sha256];
   await connectClient({
     place,
     clock: shell.clock,
     program: ownIdentity().version,
     start: (logFile) =>
-      startDetached({ command: process.execPath, args, env, cwd: dirname(config), logFile }),
+      startDetached({
+        command: process.execPath,
+        args: [...args, ...approved],
+        env,
+        cwd: dirname(config),
+        logFile,
+      }),
     signal: shell.interrupt.signal,
     input: process.stdin,
     output: process.stdout,
@@ -92,14 +101,21 @@ async function environmentFor(shell: Shell, config: string): Promise<Record<stri
     import('../../supervise/process/start/environment.ts'),
   ]);
   const text = readNamedFile(config, maxConfigBytes).toString('utf8');
-  const own = ['HOLDFAST_STATE', 'HOLDFAST_LOG', markerName];
+  const own = ['HOLDFAST_LOG', markerName];
   return passedOn(shell.env, [...variablesNamedIn(text), ...own]);
 }
 
 const maxConfigBytes = 67_108_864;
 
-/** The real path of the config. Throws a Fault unless it was named, is the user's own, or is approved. */
-async function usableConfig(shell: Shell, named: string | undefined): Promise<string> {
+interface UsableConfig {
+  /** Its real path. */
+  readonly path: string;
+  /** Of what was approved; undefined: it needs no approval. */
+  readonly sha256: string | undefined;
+}
+
+/** Throws a Fault unless it was named, is the user's own, or is approved. */
+async function usableConfig(shell: Shell, named: string | undefined): Promise<UsableConfig> {
   const { cwd, env } = shell;
   const around = { cwd, env, home: homeOf(env) };
   const found = locateConfig(named, around, isFile);
@@ -112,11 +128,11 @@ async function usableConfig(shell: Shell, named: string | undefined): Promise<st
     throw new Fault('invalid_request', `${file}: there is no such file; check the path`);
   }
   const path = realConfigPath(file) ?? file;
-  if (kind === 'named' || file === ownConfigFile(around)) return path;
+  if (kind === 'named' || file === ownConfigFile(around)) return { path, sha256: undefined };
   const isSafe = isSafeToFind(statSync(path), process.getuid?.());
-  const { isTrusted } = await import('../../instance/connect/trusted-configs.ts');
-  const isApproved = await withTrustRecords(shell, (records) => isTrusted(records, path));
-  if (isSafe && isApproved) return path;
+  const { trustedHash } = await import('../../instance/connect/trusted-configs.ts');
+  const sha256 = await withTrustRecords(shell, (records) => trustedHash(records, path));
+  if (isSafe && sha256 !== undefined) return { path, sha256 };
   throw new Fault(
     'denied',
     `${path} was found in a project folder and is not used, because it may run commands; look at it, then approve it with: holdfast trust ${path}`,

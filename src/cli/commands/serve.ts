@@ -5,10 +5,12 @@
 
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { ReadConfig } from '../../config/load.ts';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import { assertApproved } from '../../instance/connect/trusted-configs.ts';
 import type { OwnInstance } from '../../instance/instance.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -45,6 +47,8 @@ interface ServeOptions {
   readonly stdio?: boolean;
   /** Started by `holdfast connect`: it ends this many milliseconds after its last client. */
   readonly forConnect?: string;
+  /** The hash of the config that may be used; absent: any. */
+  readonly approved?: string;
 }
 
 export function addServe(program: Command, perform: Perform): void {
@@ -55,6 +59,7 @@ export function addServe(program: Command, perform: Perform): void {
     .option('--listen <HOST:PORT>', 'where to listen, instead of http.listen of the config')
     .option('--stdio', 'serve one client with MCP on standard input and output instead')
     .addOption(new Option('--for-connect <MS>').hideHelp())
+    .addOption(new Option('--approved <SHA256>').hideHelp())
     .addHelpText('after', help)
     .action((options: ServeOptions, command: Command) =>
       perform(command, (invocation) => serve(invocation, options)),
@@ -72,6 +77,7 @@ async function serve(invocation: Invocation, options: ServeOptions): Promise<num
   const code = await underInit(shell);
   if (code !== undefined) return code;
   const loaded = await loadedConfig(shell, configFile);
+  if (loaded.file !== null) assertApproved(loaded.file, options.approved);
   return await serveConfig(invocation, loaded, options);
 }
 
@@ -97,6 +103,13 @@ export async function serveConfig(
   options: ServeOptions,
 ): Promise<number> {
   const { shell } = invocation;
+  const { loadConfig } = await import('../../config/load.ts');
+  const readConfig = () => {
+    const file = loaded.file ?? undefined;
+    const read = loadConfig({ file, cwd: shell.cwd, env: shell.env });
+    if (file !== undefined) assertApproved(file, options.approved);
+    return read;
+  };
   const failures = new FailureLines();
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
@@ -121,17 +134,16 @@ export async function serveConfig(
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
     host.startPinned();
-    using _watching = await followConfig(shell, host, loaded);
-    return await reportedAtOnce(invocation, () =>
-      options.stdio === true
-        ? serveStreams(host, gateway, shell)
-        : options.forConnect === undefined
-          ? serveHttp({ host, gateway, loaded, invocation, instance }, options.listen)
-          : serveSocket(
-              { host, gateway, loaded, invocation, instance },
-              Number(options.forConnect),
-            ),
-    );
+    using _watching =
+      loaded.file === null ? undefined : await followConfig(shell, host, loaded.file, readConfig);
+    const keepsKeys = instance !== undefined && keepsState;
+    const served = { host, gateway, loaded, invocation, instance, readConfig, keepsKeys };
+    return await reportedAtOnce(invocation, () => {
+      if (options.stdio === true) return serveStreams(host, gateway, shell);
+      const { forConnect, listen } = options;
+      if (forConnect !== undefined) return serveSocket(served, Number(forConnect));
+      return serveHttp(served, listen);
+    });
   } finally {
     await host.close();
   }
@@ -198,21 +210,25 @@ interface Served {
   readonly loaded: LoadedConfig;
   readonly invocation: Invocation;
   readonly instance: OwnInstance | undefined;
+  readonly readConfig: () => ReadConfig;
+  readonly keepsKeys: boolean;
 }
 
 /** For the clients of `holdfast connect` alone: nothing listens on a port. */
 async function serveSocket(served: Served, idleMs: number): Promise<number> {
-  const { host, gateway, instance, loaded } = served;
+  const { host, gateway, instance } = served;
   const { shell } = served.invocation;
   if (instance === undefined) throw new Fault('unavailable', 'there is no place for its socket');
   const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
   const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
-  const reread = { file: loaded.file ?? undefined, cwd: shell.cwd, env: shell.env };
-  const control = await startControl(instance, { host, gateway, outgoing, reread });
+  const { readConfig, keepsKeys } = served;
+  const control = await startControl(instance, { host, gateway, outgoing, readConfig, keepsKeys });
   await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);
-  await drainAfterSignal(gateway, host.config.drainMs, shell);
+  const { drainMs } = host.config;
+  await Promise.all([drainAfterSignal(gateway, drainMs, shell), instance.drain(drainMs)]);
   await control.clients.close();
-  await Promise.all([instance[Symbol.asyncDispose](), host.close()]);
+  await instance.stopListening();
+  await host.close();
   return exitCodes.ok;
 }
 
@@ -247,8 +263,9 @@ async function serveHttp(served: Served, listen: string | undefined): Promise<nu
     report: (line) => remark(shell, line),
     isReady: () => gateway.isAccepting,
   });
-  const reread = { file: configFile ?? undefined, cwd: shell.cwd, env: shell.env };
-  const control = instance && (await startControl(instance, { host, gateway, outgoing, reread }));
+  const { readConfig, keepsKeys } = served;
+  const parts = { host, gateway, outgoing, readConfig, keepsKeys };
+  const control = instance && (await startControl(instance, parts));
   const secret = opened?.secret ?? null;
   const isKept = opened?.isKept ?? true;
   const { url } = front;
@@ -270,10 +287,13 @@ async function serveHttp(served: Served, listen: string | undefined): Promise<nu
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
   await Promise.race([interrupt.arrived, ...(control ? [control.endAsked] : [])]);
-  const drained = drainAfterSignal(gateway, host.config.drainMs, shell);
+  const { drainMs } = host.config;
+  const drained = [drainAfterSignal(gateway, drainMs, shell), instance?.drain(drainMs)];
   front.drain();
-  await drained;
+  await Promise.all(drained);
   await Promise.all([front.close(), control?.clients.close()]);
-  await Promise.all([instance?.[Symbol.asyncDispose](), host.close()]);
+  // The lock is released after the host has closed the database.
+  await instance?.stopListening();
+  await host.close();
   return exitCodes.ok;
 }

@@ -27,11 +27,12 @@ export class AskedClient {
   readonly #say: (frame: Frame, caller: Caller | undefined) => void;
   /** By our id, until answered or withdrawn; at most `maxPending`. */
   #pending: Map<number, Pending> | undefined;
-  #nextId = 1;
+  #nextId: number;
 
   /** `say` sends a frame on the stream of the call it belongs to, if there is one. */
-  constructor(say: (frame: Frame, caller: Caller | undefined) => void) {
+  constructor(say: (frame: Frame, caller: Caller | undefined) => void, firstId = 1) {
     this.#say = say;
+    this.#nextId = firstId;
   }
 
   ask(question: Question, capabilities: ClientCapabilities): Promise<ClientAnswer> {

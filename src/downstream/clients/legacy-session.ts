@@ -27,6 +27,8 @@ export interface SessionHost {
   greeting(sender: Caller): string | Promise<string>;
   /** Processes a request; the answer goes to the request itself. */
   answer(incoming: Incoming, session: LegacySession): void;
+  /** The id of the first request to the client; absent: 1. */
+  readonly firstQuestion?: number;
   /** A notification that is not about the session itself. */
   notified(message: Message, session: LegacySession): void;
   /** One of its requests has ended. */
@@ -55,7 +57,7 @@ export class LegacySession implements Session, Client {
   readonly #outlet: Outlet;
   /** By the client's own id, until answered or cancelled; at most `maxUnderWay`. */
   readonly #requests = new RingMap<Id, Incoming>(64);
-  readonly #asked = new AskedClient((frame, caller) => this.say(frame, caller));
+  readonly #asked: AskedClient;
   #capabilities = new ClientCapabilities({});
   #protocolVersion: string | undefined;
   /** The client sends nothing more. */
@@ -67,6 +69,7 @@ export class LegacySession implements Session, Client {
     this.principal = principal;
     this.#outlet = outlet;
     this.#host = host;
+    this.#asked = new AskedClient((frame, caller) => this.say(frame, caller), host.firstQuestion);
   }
 
   get protocolVersion(): string | undefined {

@@ -1,6 +1,7 @@
 // MCP clients that come over sockets of this machine, each as if it were on stdio: one client for each
 // connection, until it is closed.
 
+import { randomInt } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../kernel/clock.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
@@ -43,7 +44,10 @@ export class SocketClients {
   add(socket: Duplex): void {
     this.#count += 1;
     const clientKey = `socket-${this.#count}`;
-    const front = startStdio({ ...this.#parts, input: socket, output: socket, clientKey });
+    // A client of connect may answer a question of the instance before this one.
+    const firstQuestion = randomInt(2 ** 47);
+    const streams = { input: socket, output: socket };
+    const front = startStdio({ ...this.#parts, ...streams, clientKey, firstQuestion });
     // It was paused when its greeting had been read.
     socket.resume();
     this.#fronts.add(front);

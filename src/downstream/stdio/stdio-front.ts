@@ -33,6 +33,8 @@ export interface StdioFrontParts {
   readonly outgoing: OutgoingBudget;
   /** Tells this client from others of the same gateway; absent: there are none. */
   readonly clientKey?: string;
+  /** The id of the first request to a legacy client; absent: 1. */
+  readonly firstQuestion?: number;
   /** The client falls behind, or has caught up: its servers should be paused, or may continue. */
   readonly held?: (isHeld: boolean) => void;
 }
@@ -161,9 +163,11 @@ class StdioServer implements StdioFront {
   #decide(message: Message): void {
     if (judgeEnvelope(message).kind !== 'none') this.#isModern = true;
     else
-      this.#session = this.#parts.front.openSession(localUser, {
-        send: (frame, kind) => this.#output.write(frame, kind),
-      });
+      this.#session = this.#parts.front.openSession(
+        localUser,
+        { send: (frame, kind) => this.#output.write(frame, kind) },
+        this.#parts.firstQuestion,
+      );
   }
 
   #modern(message: Message): void {

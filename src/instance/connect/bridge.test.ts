@@ -9,10 +9,10 @@ function opened() {
   const client: Json[] = [];
   const instances: Json[][] = [];
   const bridge = new Bridge({ toClient: (line) => client.push(JSON.parse(String(line))) });
-  const join = () => {
+  const join = (keepsKeys = true) => {
     const heard: Json[] = [];
     instances.push(heard);
-    bridge.joined((line) => void heard.push(JSON.parse(String(line))));
+    bridge.joined((line) => void heard.push(JSON.parse(String(line))), keepsKeys);
     return heard;
   };
   const say = (message: unknown) => bridge.fromClient(Buffer.from(JSON.stringify(message)));
@@ -28,13 +28,14 @@ const greeting = request(0, 'initialize', { protocolVersion: '2025-11-25', capab
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
 /** A legacy session that has begun. */
-function begun() {
+function begun(protocolVersion = '2025-11-25', keepsKeys = true) {
   const all = opened();
-  const first = all.join();
-  all.say(greeting);
+  const first = all.join(keepsKeys);
+  const hello = { ...greeting, params: { ...greeting.params, protocolVersion } };
+  all.say(hello);
   all.answer(result(0));
   all.say(initialized);
-  expect(first).toEqual([greeting, initialized]);
+  expect(first).toEqual([hello, initialized]);
   all.client.length = 0;
   return { ...all, first };
 }
@@ -44,7 +45,7 @@ describe('the bridge of connect', () => {
     const lines: string[] = [];
     const bridge = new Bridge({ toClient: (line) => lines.push(String(line)) });
     const heard: string[] = [];
-    bridge.joined((line) => heard.push(String(line)));
+    bridge.joined((line) => heard.push(String(line)), true);
     const odd = ['{"id": 1.50, "jsonrpc":"2.0","method" : "x"}', 'nonsense', '[]', '{"a":1,"a":2}'];
     for (const line of odd) bridge.fromClient(Buffer.from(line));
     expect(heard).toEqual(odd);
@@ -117,6 +118,54 @@ describe('the bridge of connect', () => {
     expect(sent).toEqual([2, 4]);
   });
 
+  it('sends a call with a key again only from and to instances that keep keys', () => {
+    const keyed = request(1, 'tools/call', {
+      ...{ name: 'pay', _meta: { 'holdfast/idempotencyKey': 'k' } },
+    });
+    for (const [before, after] of [
+      [true, true],
+      [true, false],
+      [false, true],
+    ] as const) {
+      const { bridge, client, join, say, answer } = begun(undefined, before);
+      say(keyed);
+      bridge.lost();
+      const second = join(after);
+      answer(result('holdfast-connect-1'));
+      const isSent = second.some(({ id }) => id === 1);
+      const isAnswered = client.some(({ id }) => id === 1);
+      expect([before, after, isSent, isAnswered]).toEqual([
+        before,
+        after,
+        before && after,
+        !(before && after),
+      ]);
+    }
+  });
+
+  it('gives up a request that three instances have ended with', () => {
+    const { bridge, client, join, say, answer } = begun();
+    say(request(1, 'resources/read', { uri: 'x' }));
+    for (let times = 1; times <= 2; times += 1) {
+      bridge.lost();
+      join();
+      answer(result(`holdfast-connect-${times}`));
+      expect(bridge.isIdle).toBe(false);
+    }
+    bridge.lost();
+    expect(client.at(-1)).toMatchObject({ id: 1, error: { data: { code: 'outcome_unknown' } } });
+    expect(bridge.isIdle).toBe(true);
+  });
+
+  it('is idle while a client only listens, and does not track a batch that will be refused', () => {
+    const { bridge, client, say } = begun();
+    say(request(1, 'subscriptions/listen'));
+    say([request(2, 'ping'), request(3, 'ping')]);
+    expect(bridge.isIdle).toBe(true);
+    bridge.tooLarge(5);
+    expect(client.at(-1)).toMatchObject({ id: null, error: { code: -32600 } });
+  });
+
   it('sends what no instance has had, also a call', () => {
     const { bridge, client, join, say, answer } = begun();
     bridge.lost();
@@ -177,7 +226,7 @@ describe('the bridge of connect', () => {
   });
 
   it('knows the requests of a batch', () => {
-    const { bridge, client, say } = begun();
+    const { bridge, client, say } = begun('2025-03-26');
     say([request(1, 'tools/call', { name: 'pay' }), request(2, 'ping')]);
     bridge.lost();
     expect(client.map(({ id }) => id)).toEqual([1]);

@@ -10,7 +10,7 @@ import { Fault } from '../../kernel/fault.ts';
 import { localUser } from '../../policy/principal.ts';
 import { scanBatch } from '../../wire/batch.ts';
 import { textOf } from '../../wire/decode.ts';
-import { envelopeKeys } from '../../wire/eras.ts';
+import { batchVersion, envelopeKeys, rpcCodes } from '../../wire/eras.ts';
 import {
   asLine,
   errorFrame,
@@ -35,11 +35,15 @@ interface Open {
   readonly line: Buffer;
   /** It was handed to an instance that is still there. */
   isSent: boolean;
+  /** How many instances have had it. */
+  sent: number;
 }
 
 /** What may wait for an instance; an agent has a few requests under way. */
 const maxWaiting = 4_096;
 const maxWaitingBytes = 67_108_864;
+/** A request that each instance has ended with is not given to another one. */
+const maxSent = 3;
 
 export class Bridge {
   readonly #toClient: (line: Line) => void;
@@ -65,6 +69,8 @@ export class Bridge {
   /** Our own requests to the instance that are not answered; a handful for each start. */
   readonly #own = new Set<string>();
   #ownId = 0;
+  /** The instance, or the last one, keeps idempotency keys beyond its end. */
+  #keepsKeys = false;
 
   constructor({ toClient }: BridgeParts) {
     this.#toClient = toClient;
@@ -72,7 +78,9 @@ export class Bridge {
 
   /** Whether the client waits for something. */
   get isIdle(): boolean {
-    return this.#open.size === 0 && this.#waiting.length === 0;
+    // What listens has no end of its own.
+    const isAwaited = ({ message }: Open) => message.method !== 'subscriptions/listen';
+    return ![...this.#open.values()].some(isAwaited);
   }
 
   get isConnected(): boolean {
@@ -82,9 +90,18 @@ export class Bridge {
   // --- the client --------------------------------------------------------------------------
 
   fromClient(line: Buffer): void {
-    for (const message of messagesIn(line)) this.#noteFromClient(message);
+    const messages = messagesIn(line);
+    // Without an agreement on batches one is refused as a whole.
+    const isNoted = messages.length <= 1 || this.#hasBatches;
+    if (isNoted) for (const message of messages) this.#noteFromClient(message);
     if (this.#isReady) this.#handOver(line);
     else this.#wait(line);
+  }
+
+  get #hasBatches(): boolean {
+    const { bytes, paramsObject } = this.#greeting?.message ?? {};
+    const version = paramsObject?.find('protocolVersion');
+    return bytes !== undefined && version !== undefined && textOf(bytes, version) === batchVersion;
   }
 
   #noteFromClient(message: Message): void {
@@ -93,7 +110,7 @@ export class Bridge {
   }
 
   #noteRequest(message: Message): void {
-    const open = { message, line: message.bytes, isSent: false };
+    const open = { message, line: message.bytes, isSent: false, sent: 0 };
     this.#open.set(idText(message), open);
     const { method } = message;
     if (method === 'initialize') this.#greeting = open;
@@ -117,7 +134,10 @@ export class Bridge {
     if (messages.length > 0 && messages.every((one) => this.#isLate(one))) return;
     for (const message of messages) {
       const open = this.#open.get(idText(message));
-      if (message.kind === 'request' && open) open.isSent = true;
+      if (message.kind === 'request' && open) {
+        open.isSent = true;
+        open.sent += 1;
+      }
       if (isAnswer(message)) this.#asked.delete(idText(message));
     }
     this.#send?.(line);
@@ -147,21 +167,24 @@ export class Bridge {
     if (messages.some((message) => this.#isOwnAnswer(message))) return;
     for (const message of messages) {
       if (message.kind === 'request') this.#asked.add(idText(message));
-      else if (message.kind !== 'notification') this.#answered(idText(message));
+      else if (message.kind !== 'notification') {
+        this.#answered(idText(message), message.kind === 'error');
+      }
     }
     this.#toClient(line);
   }
 
-  #answered(id: string): void {
+  #answered(id: string, isError: boolean): void {
     const open = this.#open.get(id);
     if (open === undefined) return;
     this.#open.delete(id);
-    if (open === this.#greeting) this.#isGreeted = true;
+    if (open === this.#greeting && !isError) this.#isGreeted = true;
   }
 
   /** An instance is there: from now on everything goes to it. */
-  joined(send: (line: Line) => void): void {
+  joined(send: (line: Line) => void, keepsKeys: boolean): void {
     this.#send = send;
+    this.#keepsKeys = keepsKeys;
     if (!this.#isGreeted || this.#greeting === undefined) return this.#ready();
     this.#ask('initialize', this.#greeting.message);
   }
@@ -198,7 +221,19 @@ export class Bridge {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
-    for (const line of waiting) if (!this.#wasWithdrawn(line)) this.#handOver(line);
+    for (const line of waiting) {
+      this.#refuseUnknownKeys(line);
+      if (!this.#wasWithdrawn(line)) this.#handOver(line);
+    }
+  }
+
+  /** A call that an earlier instance has had is not for one that does not know its key. */
+  #refuseUnknownKeys(line: Buffer): void {
+    if (this.#keepsKeys) return;
+    for (const message of messagesIn(line)) {
+      const sent = this.#open.get(idText(message))?.sent ?? 0;
+      if (message.method === 'tools/call' && sent > 0) this.#answer(message, lostCall(message));
+    }
   }
 
   /** Its requests were cancelled, or answered, while they waited. */
@@ -218,11 +253,25 @@ export class Bridge {
     for (const open of this.#open.values()) {
       if (!open.isSent) continue;
       open.isSent = false;
-      if (mayBeSentAgain(open.message)) again.push(open.line);
+      if (this.#mayBeSentAgain(open)) again.push(open.line);
       else this.#answer(open.message, lostCall(open.message));
     }
     this.#waiting = [...again, ...this.#waiting];
     this.#waitingBytes = this.#waiting.reduce((sum, line) => sum + line.length, 0);
+  }
+
+  #mayBeSentAgain({ message, sent }: Open): boolean {
+    if (sent >= maxSent) return false;
+    if (repeatable.has(message.method ?? '')) return true;
+    // An instance that keeps keys knows which were used, also by the one before it.
+    const isKeyed = typeof idempotencyKeyOf(message) === 'string';
+    return message.method === 'tools/call' && isKeyed && this.#keepsKeys;
+  }
+
+  /** A line of the client that the instance would not take either. */
+  tooLarge(maxBytes: number): void {
+    const message = `Invalid request: a message may have at most ${maxBytes} bytes`;
+    this.#toClient(joined(errorFrame('null', { code: rpcCodes.invalidRequest, message })));
   }
 
   /** No instance can be had: what waits is answered with this. */
@@ -291,12 +340,6 @@ const repeatable: ReadonlySet<string> = new Set([
   ...['prompts/get', 'resources/read', 'completion/complete'],
   ...['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'],
 ]);
-
-function mayBeSentAgain(message: Message): boolean {
-  if (repeatable.has(message.method ?? '')) return true;
-  // The instance knows which keys were used, also by the one before it.
-  return message.method === 'tools/call' && typeof idempotencyKeyOf(message) === 'string';
-}
 
 function lostCall({ method }: Message): Fault {
   const what = method === 'tools/call' ? 'the call' : `the request ${method}`;

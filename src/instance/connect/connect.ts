@@ -10,33 +10,43 @@ import type { Connected } from '../control-client.ts';
 import { Bridge, lineOf } from './bridge.ts';
 import { type Joining, joinOrStart } from './join-or-start.ts';
 
-export interface ConnectParts extends Joining {
+export interface ConnectParts extends Omit<Joining, 'isOver' | 'graceMs'> {
+  readonly signal: AbortSignal;
   readonly input: Readable;
   readonly output: Writable;
   /** One line for a person. */
   readonly report: (line: string) => void;
 }
 
-/** As large as a message of a client may be, and its answer, whatever the servers' limits are. */
-const maxLineBytes = 268_435_456;
-/** After this long without an instance, what waits is answered. */
-const betweenTriesMs = 1_000;
+/** As large as the instance takes a message; what it sends is limited by the servers' own limits. */
+const maxClientLineBytes = 16_777_216;
+const maxInstanceLineBytes = 536_870_912;
+/** Between attempts to get an instance, longer after each one that failed. */
+const pauses = { firstMs: 1_000, longestMs: 30_000 };
+/** A `holdfast serve` that has ended is probably started again by whoever has started it. */
+const serveGraceMs = 2_000;
 
 /** Resolves when the client has gone and everything it asked is answered, or nobody can be told. */
 export async function connectClient(parts: ConnectParts): Promise<void> {
-  const { input, output, signal, clock } = parts;
+  const { input, output, clock } = parts;
   const bridge = new Bridge({ toClient: (line) => void output.write(lineOf(line)) });
   const client = new ClientSide(parts, bridge);
+  const isOver = () => client.isOver;
+  let pauseMs = pauses.firstMs;
+  let graceMs = 0;
   while (!client.isOver) {
     try {
-      const connected = await joinOrStart(parts);
+      const connected = await joinOrStart({ ...parts, isOver, graceMs });
+      pauseMs = pauses.firstMs;
+      graceMs = connected.instance.startedBy === 'serve' ? serveGraceMs : 0;
       await carry(bridge, client, connected, output);
     } catch (error) {
       const fault = faultFrom(error);
-      if (client.isOver || signal.aborted) break;
+      if (client.isOver) break;
       parts.report(fault.message);
       bridge.refuseWaiting(fault);
-      await new Promise<void>((resolve) => void clock.after(betweenTriesMs, resolve));
+      await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+      pauseMs = Math.min(pauses.longestMs, 2 * pauseMs);
     }
   }
   input.destroy();
@@ -55,9 +65,9 @@ class ClientSide {
     this.#parts = parts;
     this.#bridge = bridge;
     const { input, output, signal } = parts;
-    const reader = new LineReader(maxLineBytes, {
+    const reader = new LineReader(maxClientLineBytes, {
       line: (line) => bridge.fromClient(line),
-      oversized: () => this.#gone(),
+      oversized: () => bridge.tooLarge(maxClientLineBytes),
     });
     const ended = () => {
       const rest = reader.end();
@@ -100,7 +110,7 @@ class ClientSide {
 function carry(
   bridge: Bridge,
   client: ClientSide,
-  { socket }: Connected,
+  { socket, instance }: Connected,
   output: Writable,
 ): Promise<void> {
   return new Promise((resolve) => {
@@ -116,7 +126,7 @@ function carry(
       resolve();
     };
     const drained = () => void socket.resume();
-    const reader = new LineReader(maxLineBytes, {
+    const reader = new LineReader(maxInstanceLineBytes, {
       line: (line) => {
         bridge.fromInstance(line);
         if (output.writableNeedDrain) socket.pause();
@@ -133,8 +143,8 @@ function carry(
     };
     bridge.joined((line) => {
       if (!socket.write(lineOf(line))) client.pause();
-    });
+    }, instance.keepsKeys);
     socket.resume();
-    if (client.isOver) end();
+    if (client.isOver || socket.destroyed) end();
   });
 }

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join as pathOf } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
-import { Fault } from '../../kernel/fault.ts';
+import { Fault, faultTable } from '../../kernel/fault.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { Detached } from '../../supervise/process/start/start-detached.ts';
 import { type Connected, join } from '../control-client.ts';
@@ -20,7 +20,10 @@ export interface Joining {
   readonly program: string;
   /** Starts an instance that writes to this file. */
   readonly start: (logFile: string) => Detached;
-  readonly signal: AbortSignal;
+  /** The client has gone: nothing is started for it. */
+  readonly isOver: () => boolean;
+  /** How long an instance is waited for before one is started. */
+  readonly graceMs: number;
 }
 
 const startMs = 30_000;
@@ -28,21 +31,31 @@ const lookMs = 25;
 
 /** Throws a Fault if none can be had. */
 export async function joinOrStart(joining: Joining): Promise<Connected> {
-  const { clock, signal } = joining;
-  const giveUpAt = clock.now() + startMs;
+  const { clock, isOver, graceMs } = joining;
+  const begunAt = clock.now();
   await makePrivateFolder(joining.place.folder);
   await assertOwnFolder(joining.place.folder);
   for (;;) {
-    const connected = (await joinAsClient(joining)) ?? (await startedHere(joining));
-    if (connected) return connected;
-    if (signal.aborted) throw new Fault('cancelled', 'the client has gone');
-    if (clock.now() > giveUpAt) throw await notStarted(joining);
+    const found = await look(joining);
+    if (typeof found === 'object') return found;
+    const mayStart = found === 'absent' && clock.now() >= begunAt + graceMs;
+    const started = mayStart ? await startedHere(joining) : undefined;
+    if (started) return started;
+    if (isOver()) throw new Fault('cancelled', 'the client has gone');
+    if (clock.now() > begunAt + startMs) throw await notStarted(joining);
     await pause(clock, lookMs);
   }
 }
 
-function joinAsClient({ place, clock, program }: Joining): Promise<Connected | undefined> {
-  return join({ path: place.socket, clock, program, as: 'client' });
+/** One that is ending is waited for: the next one needs its lock and its database. */
+async function look({ place, clock, program }: Joining): Promise<Connected | 'absent' | 'ending'> {
+  try {
+    const found = await join({ path: place.socket, clock, program, as: 'client' });
+    return found ?? 'absent';
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'draining') return 'ending';
+    throw error;
+  }
 }
 
 /** Undefined if somebody else is starting one, or it is not there yet. */
@@ -55,27 +68,29 @@ async function startedHere(joining: Joining): Promise<Connected | undefined> {
   if (attempt.kind === 'held') return undefined;
   try {
     // It may have been started since the look above.
-    const running = await joinAsClient(joining);
-    if (running) return running;
-    return await whenItListens(joining, start(logOf(place)));
+    const running = await look(joining);
+    if (typeof running === 'object') return running;
+    return running === 'absent' ? await whenItListens(joining, start(logOf(place))) : undefined;
   } finally {
     await attempt.lock.release();
   }
 }
 
+/** Undefined if it found that another process is the instance, which may not listen yet, or no more. */
 async function whenItListens(joining: Joining, started: Detached): Promise<Connected | undefined> {
-  const { clock } = joining;
+  const { clock, isOver } = joining;
   const giveUpAt = clock.now() + startMs;
-  let hasEnded = false;
+  let ended: { readonly code: number | null } | undefined;
   started.ended
-    .then(() => {
-      hasEnded = true;
+    .then((code) => {
+      ended = { code };
     })
     .catch(ignored);
-  while (clock.now() < giveUpAt && !joining.signal.aborted) {
-    const connected = await joinAsClient(joining);
-    if (connected) return connected;
-    if (hasEnded) throw await notStarted(joining);
+  while (clock.now() < giveUpAt && !isOver()) {
+    const found = await look(joining);
+    if (typeof found === 'object') return found;
+    if (ended?.code === faultTable.unavailable.exit) return undefined;
+    if (ended !== undefined) throw await notStarted(joining);
     await pause(clock, lookMs);
   }
   return undefined;

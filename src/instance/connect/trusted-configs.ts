@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { readNamedFile } from '../../kernel/bounded-file.ts';
+import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
 
 interface Trusted {
@@ -15,10 +16,21 @@ export function isTrustRecord(value: unknown): value is Trusted {
 
 const maxFileBytes = 67_108_864;
 
-/** `path` is the config's real path. */
-export async function isTrusted(records: Records, path: string): Promise<boolean> {
+/** The hash of the config if it is approved as it is now. `path` is its real path. */
+export async function trustedHash(records: Records, path: string): Promise<string | undefined> {
   const entry = await records.get(path);
-  return isTrustRecord(entry?.value) && entry.value.sha256 === hashOf(path);
+  if (!isTrustRecord(entry?.value)) return undefined;
+  const { sha256 } = entry.value;
+  return sha256 === hashOf(path) ? sha256 : undefined;
+}
+
+/** Throws a Fault unless the file has this hash; without one any file will do. */
+export function assertApproved(path: string, sha256: string | undefined): void {
+  if (sha256 === undefined || hashOf(path) === sha256) return;
+  throw new Fault(
+    'denied',
+    `${path} has changed since it was approved, and is not used; look at it, then approve it with: holdfast trust ${path}`,
+  );
 }
 
 /** As it is now; after a change it has to be approved again. */

@@ -2,6 +2,7 @@
 // some time to start, and nothing needs it before the first request. If there can be no database,
 // everything is kept in memory, and the store says so for as long as it is open.
 
+import { statSync } from 'node:fs';
 import type { Clock } from '../../kernel/clock.ts';
 import { DeferredStore } from '../deferred-store.ts';
 import { withHealthOf } from '../disk-health.ts';
@@ -35,7 +36,37 @@ async function opened(
   const problem = inMemory(file, database);
   report({ kind: 'unwritable', file, code: database.code, detail: problem });
   const memory = new MemoryStore({ clock, claims: 'durable' });
-  return withHealthOf(memory, () => ({ ok: false, problem }));
+  const store = holdsData(file) ? notWhole(memory) : memory;
+  return withHealthOf(store, () => ({ ok: false, problem }));
+}
+
+/** What is in the file cannot be read: then nothing can be told from what was never stored. */
+function holdsData(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+function notWhole(store: Store): Store {
+  const isWhole = async () => false;
+  return {
+    records: (name, options) => {
+      const records = store.records(name, options);
+      return {
+        get: (key) => records.get(key),
+        put: (...given) => records.put(...given),
+        putIfAbsent: (...given) => records.putIfAbsent(...given),
+        compareAndSet: (...given) => records.compareAndSet(...given),
+        remove: (key) => records.remove(key),
+        entries: (prefix) => records.entries(prefix),
+        isWhole,
+      };
+    },
+    log: (name, options) => store.log(name, options),
+    queue: (name, options) => store.queue(name, options),
+    counter: (name, options) => store.counter(name, options),
+    health: () => store.health(),
+    close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
 }
 
 function inMemory(file: string, { why, detail, code }: FailedDatabase): string {

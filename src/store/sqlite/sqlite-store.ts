@@ -49,6 +49,8 @@ export class SqliteStore implements Store {
   readonly #clock: Clock;
   #sweeping: Disposable;
   #problem: string | undefined;
+  /** What was found damaged first, and what to do. */
+  #damage: string | undefined;
 
   constructor({ backend, file, clock, report, findings }: SqliteStoreOptions) {
     this.#gatherer = new Gatherer(backend);
@@ -97,7 +99,8 @@ export class SqliteStore implements Store {
   }
 
   health(): StoreHealth {
-    return this.#problem === undefined ? { ok: true } : { ok: false, problem: this.#problem };
+    const problem = this.#problem ?? this.#damage;
+    return problem === undefined ? { ok: true } : { ok: false, problem };
   }
 
   async close(): Promise<void> {
@@ -121,7 +124,11 @@ export class SqliteStore implements Store {
   }
 
   async #run(operation: Operation): Promise<unknown> {
-    const outcome = await this.#gatherer.run(operation);
+    const outcome = await this.#gatherer.run(operation).catch((error: unknown) => {
+      // The thread of the database has ended.
+      if (error instanceof StoreError && error.reason === 'not_kept') this.#failed(error.message);
+      throw error;
+    });
     for (const damage of outcome.damaged ?? []) this.#foundDamaged(damage);
     if (outcome.ok) {
       if (!isReading(operation)) this.#works();
@@ -134,9 +141,13 @@ export class SqliteStore implements Store {
     if (reason !== 'not_kept') return new StoreError(reason, detail);
     const why = `${code ?? 'no code'}: ${detail}`;
     const said = `${this.#file} cannot be written (${why}), so the change is not kept: ${remedyOf(code)}`;
-    this.#problem = said;
-    this.#say('refused', said, code ?? null);
+    this.#failed(said, code);
     return new StoreError('not_kept', said);
+  }
+
+  #failed(said: string, code: string | null = null): void {
+    this.#problem = said;
+    this.#say('refused', said, code);
   }
 
   #works(): void {
@@ -149,7 +160,7 @@ export class SqliteStore implements Store {
     for (const damage of damaged) this.#foundDamaged(damage);
     for (const file of setAside) {
       const what = `${file} was damaged and is set aside; what it held is not used`;
-      this.#say('damaged', `${what}. Remove it when you no longer need it`);
+      this.#foundLoss(`${what}. Remove it, and start Holdfast again, when you no longer need it`);
     }
     if (isTorn) {
       const what = `${this.#file}: the last change was not completely written and is undone`;
@@ -159,7 +170,14 @@ export class SqliteStore implements Store {
 
   #foundDamaged({ table, name, key }: Damage): void {
     this.#isWhole = false;
-    this.#say('damaged', `${this.#file}: ${key} of ${name} (${table}) is damaged and is not used`);
+    this.#foundLoss(
+      `${this.#file}: ${key} of ${name} (${table}) is damaged and is not used: end Holdfast and move the file away to begin a new one`,
+    );
+  }
+
+  #foundLoss(detail: string): void {
+    this.#damage ??= detail;
+    this.#say('damaged', detail);
   }
 
   #say(kind: 'damaged' | 'refused', detail: string, code: string | null = null): void {

@@ -2,14 +2,14 @@
 // own, no terminal, and writes to a file.
 
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
 
 export interface DetachedProgram {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** For this user only; begun anew. */
+  /** For this user only. */
   readonly logFile: string;
 }
 
@@ -18,8 +18,13 @@ export interface Detached {
   readonly ended: Promise<number | null>;
 }
 
+/** A log that is larger is begun anew. */
+const maxLogBytes = 1_048_576;
+
 export function startDetached({ command, args, env, cwd, logFile }: DetachedProgram): Detached {
-  const log = openSync(logFile, 'w', 0o600);
+  const { size } = statSync(logFile, { throwIfNoEntry: false }) ?? { size: 0 };
+  if (size > maxLogBytes) truncateSync(logFile);
+  const log = openSync(logFile, 'a', 0o600);
   try {
     const child = spawn(command, args, {
       env,

@@ -34,6 +34,8 @@ const spareConnections = 16;
 /** How many requests of one operator may be under way. */
 const maxRequests = 64;
 const greetingMs = 5_000;
+/** A line of the protocol has room for so much. */
+const maxAnswerLength = 33_000_000;
 
 export class ControlServer implements AsyncDisposable {
   readonly #parts: ControlServerParts;
@@ -226,7 +228,7 @@ class Operator {
     const { operations } = this.#parts;
     answerTo(data.request, { operations, signal: controller.signal, item })
       .then(
-        (answer) => this.#channel.send({ id, answer: answer ?? null }),
+        (answer) => this.#answered(id, answer),
         (thrown) => this.#failed(id, thrown),
       )
       .finally(() => {
@@ -234,6 +236,16 @@ class Operator {
         this.#server.settled();
       })
       .catch(this.#parts.caught);
+  }
+
+  #answered(id: number, answer: unknown): void {
+    const isTooLarge = typeof answer === 'string' && answer.length > maxAnswerLength;
+    if (!isTooLarge) return void this.#channel.send({ id, answer: answer ?? null });
+    const detail = `the result is too large for the control socket (${answer.length} characters); the call has run. Use an MCP client, or end the instance first`;
+    this.#channel.send({
+      id,
+      fault: new Fault('frame_too_large', detail, { dispatched: 'yes' }).record,
+    });
   }
 
   #failed(id: number, thrown: unknown): void {

@@ -47,6 +47,9 @@ export class OwnInstance implements AsyncDisposable {
   }
 }
 
+/** How long a process that cannot be judged by its pid may take until it listens. */
+const foreignStartMs = 60_000;
+
 /** Throws a Fault, or an error of the system if the folder cannot be used. */
 export async function claimInstance(
   place: InstancePlace,
@@ -57,7 +60,9 @@ export async function claimInstance(
   await assertOwnFolder(place.folder);
   const self = await ownHolder(program, clock.wallNow());
   const isHeld = async (holder: LockHolder) =>
-    (await isAlive(holder)) ?? (await answers(place, clock, program));
+    (await isAlive(holder)) ??
+    // It may not listen yet.
+    (clock.wallNow() - holder.since < foreignStartMs || (await answers(place, clock, program)));
   const attempt = await takeLock(place.folder, self, isHeld);
   if (attempt.kind === 'held') return attempt;
   return { kind: 'claimed', instance: new OwnInstance(place, attempt.lock) };

@@ -64,6 +64,10 @@ describe('idempotency keys in a durable store', () => {
     }
     expect(await answers.entries()).toHaveLength(3);
     expect((await again().claim('a0', begun, 1_000))?.outcome).toEqual({ kind: 'dropped' });
+    // They count no more, in another process either.
+    const other = again();
+    await other.put('a5', result('x'.repeat(30)), 1_000);
+    expect(await answers.entries()).toHaveLength(3);
     expect((await again().claim('a5', begun, 1_000))?.outcome.kind).toBe('result');
     const overloaded = expect.objectContaining({ code: 'overloaded' });
     for (const one of [keyed, again()]) {

@@ -43,6 +43,9 @@ export function isStoredKey(value: unknown): value is StoredKey {
 /** Results are JSON text in UTF-8, so that a text holds them to the byte. */
 type StoredAnswer = { readonly text: string } | { readonly fault: FaultRecord };
 
+/** In one commit. */
+const dropsAtOnce = 256;
+
 export class KeyedRecords implements KeyedStore {
   readonly #parts: KeyedRecordsParts;
   #loading: Promise<KeyedIndex> | undefined;
@@ -82,7 +85,26 @@ export class KeyedRecords implements KeyedStore {
     // Asked for in the same turn, they are committed together.
     const kept = answer && answers.put(slot, answer, { ttlMs });
     await Promise.all([kept, keys.put(slot, this.#stored(record, state, ttlMs), { ttlMs })]);
-    for (const dropped of index.dropAnswers()) await answers.remove(dropped);
+    await this.#drop(index.dropAnswers());
+  }
+
+  /** Their answers make room for others; the keys stay, and say so. */
+  async #drop(slots: readonly string[]): Promise<void> {
+    for (let at = 0; at < slots.length; at += dropsAtOnce) {
+      const some = slots.slice(at, at + dropsAtOnce);
+      await Promise.all(some.map((slot) => this.#dropOne(slot)));
+    }
+  }
+
+  async #dropOne(slot: string): Promise<void> {
+    const { keys, clock } = this.#parts;
+    const answers = await this.#parts.answers();
+    const entry = await keys.get(slot);
+    await answers.remove(slot);
+    if (entry === undefined || !isStoredKey(entry.value)) return;
+    const dropped: StoredKey = { ...entry.value, state: 'dropped', bytes: 0 };
+    const ttlMs = Math.max(1, dropped.expiresAt - clock.wallNow());
+    await keys.compareAndSet(slot, entry.version, dropped, { ttlMs });
   }
 
   async free(slot: string): Promise<void> {

@@ -9,6 +9,7 @@ import { homeOf, realConfigPath } from '../../config/config-path.ts';
 import { configFileName, isSafeToFind, locateConfig } from '../../config/locate.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { readNamedFile } from '../../kernel/bounded-file.ts';
+import { within } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -18,6 +19,9 @@ import { ownStateDirectory } from '../state-directory.ts';
 
 /** An instance that connect has started ends so long after its last client. */
 const idleEndMs = 600_000;
+
+/** After a signal, how long the client may take to read the last answers. */
+const lastWordsMs = 500;
 
 const connectHelp = `
 It serves one client with MCP on standard input and output, as holdfast serve --stdio does, but from
@@ -91,6 +95,11 @@ async function connect({ shell, configFile }: Invocation, idleEnd: string): Prom
     output: process.stdout,
     report: (line) => remark(shell, line),
   });
+  if (shell.interrupt.signal.aborted) {
+    // A client that does not read must not keep it.
+    await within(shell.clock, lastWordsMs, shell.out.flushed());
+    shell.out.giveUp();
+  }
   return shell.interrupt.exitCode ?? exitCodes.ok;
 }
 

@@ -6,6 +6,7 @@ import { StoreError } from '../store-error.ts';
 import type { Backend } from './backend.ts';
 import type { Findings } from './open-database.ts';
 import type { Operation, Outcome } from './operation.ts';
+import { messageOf } from './sqlite-code.ts';
 import type { FromWorker, OpenFailure, ToWorker } from './worker-messages.ts';
 
 export interface OpenedDatabase {
@@ -32,7 +33,13 @@ export async function openInWorker(
   file: string,
   program: URL,
 ): Promise<OpenedDatabase | FailedDatabase> {
-  const backend = new WorkerBackend(new Worker(program, { workerData: { file }, execArgv: [] }));
+  let worker: Worker;
+  try {
+    worker = new Worker(program, { workerData: { file }, execArgv: [] });
+  } catch (error) {
+    return { kind: 'failed', why: 'unusable', detail: messageOf(error), code: null };
+  }
+  const backend = new WorkerBackend(worker);
   const first = await backend.opened;
   if (first.kind === 'opened') return { kind: 'opened', backend, findings: first.findings };
   await backend.close();

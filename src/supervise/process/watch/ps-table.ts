@@ -22,7 +22,10 @@ const psColumns = ['pid=', 'ppid=', 'pgid=', 'stat=', 'rss=', 'lstart='];
 
 async function psRows(selection: string[]): Promise<(ProcessRow & { residentBytes: number })[]> {
   const args = [...selection, ...psColumns.flatMap((column) => ['-o', column])];
-  const run = promisify(execFile)('ps', args, { env: { PATH: '/bin:/usr/bin', LC_ALL: 'C' } });
+  const run = promisify(execFile)('ps', args, {
+    // The start of a process must read the same after a change of the time zone.
+    env: { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' },
+  });
   const { stdout } = await run.catch((error: { code: unknown; stdout: string }) => {
     // It exits with 1 when there is no such process; any other error must not pass for that.
     if (error.code === 1) return error;

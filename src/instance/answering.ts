@@ -18,7 +18,7 @@ export interface Answering {
 }
 
 /** Throws a Fault. */
-export async function answerTo(
+export async function operatorAnswer(
   ask: Ask,
   { operations, signal, item }: Answering,
 ): Promise<unknown> {

@@ -9,7 +9,7 @@ import { Fault, type FaultRecord } from '../kernel/fault.ts';
 import { firstLine, greetingOf, welcomeIn } from './greeting.ts';
 import { LineChannel } from './line-channel.ts';
 import { assertOwnFolder, assertOwnSocket } from './own-path.ts';
-import { type Ask, type Greeting, replySchema, type Welcome } from './protocol.ts';
+import { type Ask, type ControlGreeting, replySchema, type Welcome } from './protocol.ts';
 
 export type Joined = Extract<Welcome, { readonly welcome: string }>;
 
@@ -22,7 +22,7 @@ export interface JoinRequest {
   readonly path: string;
   readonly clock: Clock;
   readonly program: string;
-  readonly as: Greeting['as'];
+  readonly as: ControlGreeting['as'];
 }
 
 /** An instance that is busy answers late, one that is stopped does not answer at all. */

@@ -10,7 +10,7 @@ import { type Caught, contain } from '../kernel/contain.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
-import { answerTo } from './answering.ts';
+import { operatorAnswer } from './answering.ts';
 import { firstLine, type InstanceIdentity, welcomeFor } from './greeting.ts';
 import { LineChannel } from './line-channel.ts';
 import type { InstanceOperations } from './operations.ts';
@@ -226,7 +226,7 @@ class Operator {
     this.#running.set(id, controller);
     const item = (value: unknown) => void this.#channel.send({ id, item: value });
     const { operations } = this.#parts;
-    answerTo(data.request, { operations, signal: controller.signal, item })
+    operatorAnswer(data.request, { operations, signal: controller.signal, item })
       .then(
         (answer) => this.#answered(id, answer),
         (thrown) => this.#failed(id, thrown),

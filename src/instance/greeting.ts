@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
 import {
-  type Greeting,
+  type ControlGreeting,
   greetingSchema,
   protocolVersion,
   type Welcome,
@@ -45,7 +45,7 @@ function parsed(line: Buffer): unknown {
   }
 }
 
-export function greetingOf(program: string, as: Greeting['as']): Greeting {
+export function greetingOf(program: string, as: ControlGreeting['as']): ControlGreeting {
   return { hello: 'holdfast', versions: [protocolVersion], program, as };
 }
 
@@ -62,7 +62,7 @@ export function welcomeFor(
   said: unknown,
   identity: InstanceIdentity,
   refusal: 'draining' | 'busy' | undefined,
-): { readonly welcome: Welcome; readonly greeting?: Greeting } {
+): { readonly welcome: Welcome; readonly greeting?: ControlGreeting } {
   const { program, instance, keepsKeys, startedBy } = identity;
   const greeting = greetingSchema.safeParse(said).data;
   if (greeting !== undefined && refusal !== undefined) {

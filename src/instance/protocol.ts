@@ -17,7 +17,7 @@ export const greetingSchema = z.object({
   as: z.enum(['operator', 'client']),
 });
 
-export type Greeting = z.infer<typeof greetingSchema>;
+export type ControlGreeting = z.infer<typeof greetingSchema>;
 
 export const welcomeSchema = z.union([
   z.object({

@@ -2,11 +2,11 @@
 // gathered and committed together.
 
 import { StoreError, storeClosed } from '../store-error.ts';
-import type { Operation, Outcome } from './operation.ts';
+import type { StoreOperation, StoreOutcome } from './operation.ts';
 
 export interface Backend {
   /** The outcomes, in the order of the operations. Rejects if there is no database any more. */
-  apply(operations: readonly Operation[]): Promise<readonly Outcome[]>;
+  apply(operations: readonly StoreOperation[]): Promise<readonly StoreOutcome[]>;
   close(): Promise<void>;
 }
 
@@ -14,8 +14,8 @@ export interface Backend {
 const maxWaiting = 10_000;
 
 interface Waiting {
-  readonly operation: Operation;
-  readonly resolve: (outcome: Outcome) => void;
+  readonly operation: StoreOperation;
+  readonly resolve: (outcome: StoreOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -31,7 +31,7 @@ export class Gatherer {
   }
 
   /** Rejects with a StoreError if it was not run. */
-  run(operation: Operation): Promise<Outcome> {
+  run(operation: StoreOperation): Promise<StoreOutcome> {
     if (this.#closing !== undefined) return Promise.reject(storeClosed());
     if (this.#waiting.length >= maxWaiting) {
       const detail = `${maxWaiting} changes wait for the disk; try again later`;

@@ -6,7 +6,7 @@ import { StoreError } from '../store-error.ts';
 import { counterResult } from './counter-table.ts';
 import { closeDatabase, type Database } from './driver.ts';
 import { logResult } from './log-table.ts';
-import { type Damage, isReading, type Operation, type Outcome } from './operation.ts';
+import { type Damage, isReading, type StoreOperation, type StoreOutcome } from './operation.ts';
 import { queueResult } from './queue-table.ts';
 import { recordsResult } from './records-table.ts';
 import { messageOf, sqliteCodeOf } from './sqlite-code.ts';
@@ -28,7 +28,7 @@ export class Engine {
   }
 
   /** The outcomes, in the order of the operations. */
-  apply(operations: readonly Operation[]): readonly Outcome[] {
+  apply(operations: readonly StoreOperation[]): readonly StoreOutcome[] {
     if (operations.every(isReading)) return operations.map((one) => this.#outcome(one));
     try {
       return this.#transaction(() => operations.map((one) => this.#step(one)));
@@ -71,7 +71,7 @@ export class Engine {
   }
 
   /** One operation of a transaction: what it refuses undoes only itself. */
-  #step(operation: Operation): Outcome {
+  #step(operation: StoreOperation): StoreOutcome {
     if (isReading(operation)) return this.#outcome(operation);
     this.#database.exec('SAVEPOINT step');
     const outcome = this.#outcome(operation);
@@ -84,7 +84,7 @@ export class Engine {
   }
 
   /** Throws what SQLite has refused, unless nothing was to be changed. */
-  #outcome(operation: Operation): Outcome {
+  #outcome(operation: StoreOperation): StoreOutcome {
     try {
       const value = this.#result(operation);
       return { ok: true, value, ...this.#damaged() };
@@ -97,12 +97,12 @@ export class Engine {
     }
   }
 
-  #damaged(): Pick<Outcome, 'damaged'> {
+  #damaged(): Pick<StoreOutcome, 'damaged'> {
     const damaged = this.#tables.takeDamaged();
     return damaged.length === 0 ? {} : { damaged };
   }
 
-  #result(operation: Operation): unknown {
+  #result(operation: StoreOperation): unknown {
     switch (operation.word) {
       case 'records':
         return recordsResult(this.#tables, operation);
@@ -116,7 +116,7 @@ export class Engine {
   }
 }
 
-function refused(error: unknown): Extract<Outcome, { readonly ok: false }> {
+function refused(error: unknown): Extract<StoreOutcome, { readonly ok: false }> {
   const code = sqliteCodeOf(error);
   const detail = messageOf(error);
   return { ok: false, reason: 'not_kept', detail, ...(code === null ? {} : { code }) };

@@ -56,7 +56,7 @@ export type CounterOperation =
       })
   | (Of<'counter', 'reset'> & { readonly key: string });
 
-export type Operation = RecordOperation | LogOperation | QueueOperation | CounterOperation;
+export type StoreOperation = RecordOperation | LogOperation | QueueOperation | CounterOperation;
 
 /** A row whose checksum is wrong: it was changed by something else than this program. */
 export interface Damage {
@@ -65,7 +65,7 @@ export interface Damage {
   readonly key: string;
 }
 
-export type Outcome =
+export type StoreOutcome =
   | { readonly ok: true; readonly value: unknown; readonly damaged?: readonly Damage[] }
   | {
       readonly ok: false;
@@ -79,6 +79,6 @@ export type Outcome =
 const readings: ReadonlySet<string> = new Set(['get', 'entries', 'read', 'range', 'size']);
 
 /** Whether it changes nothing. */
-export function isReading({ action }: Operation): boolean {
+export function isReading({ action }: StoreOperation): boolean {
   return readings.has(action);
 }

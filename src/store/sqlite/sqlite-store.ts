@@ -16,7 +16,7 @@ import type { Store, StoreHealth } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { type Backend, Gatherer } from './backend.ts';
 import type { Findings } from './open-database.ts';
-import { type Damage, isReading, type Operation, type Outcome } from './operation.ts';
+import { type Damage, isReading, type StoreOperation, type StoreOutcome } from './operation.ts';
 import { remedyOf } from './sqlite-remedy.ts';
 import {
   sqliteCounter,
@@ -123,7 +123,7 @@ export class SqliteStore implements Store {
     return this.#clock.after(sweepEveryMs, sweep, true);
   }
 
-  async #run(operation: Operation): Promise<unknown> {
+  async #run(operation: StoreOperation): Promise<unknown> {
     const outcome = await this.#gatherer.run(operation).catch((error: unknown) => {
       // The thread of the database has ended.
       if (error instanceof StoreError && error.reason === 'not_kept') this.#failed(error.message);
@@ -137,7 +137,7 @@ export class SqliteStore implements Store {
     throw this.#refusal(outcome);
   }
 
-  #refusal({ reason, detail, code }: Extract<Outcome, { readonly ok: false }>): StoreError {
+  #refusal({ reason, detail, code }: Extract<StoreOutcome, { readonly ok: false }>): StoreError {
     if (reason !== 'not_kept') return new StoreError(reason, detail);
     const why = `${code ?? 'no code'}: ${detail}`;
     const said = `${this.#file} cannot be written (${why}), so the change is not kept: ${remedyOf(code)}`;

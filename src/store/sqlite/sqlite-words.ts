@@ -9,13 +9,13 @@ import type { PutOptions, RecordEntry, Records, RecordsOptions } from '../contra
 import { usualEntries } from '../memory/room.ts';
 import { jsonText } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Operation } from './operation.ts';
+import type { StoreOperation } from './operation.ts';
 import type { StoredClaim } from './queue-table.ts';
 
 export interface WordParts {
   readonly clock: Clock;
   /** Rejects with a StoreError. */
-  readonly run: (operation: Operation) => Promise<unknown>;
+  readonly run: (operation: StoreOperation) => Promise<unknown>;
   /** Whether nothing was found damaged. */
   readonly isWhole: () => boolean;
 }
@@ -31,7 +31,7 @@ export function sqliteRecords(
     const expiresAt = ttlMs === undefined ? null : now + ttlMs;
     return { ...of, now, key, text: jsonText(value), expiresAt, maxEntries };
   };
-  const ask = async <T>(operation: Operation) => (await run(operation)) as T;
+  const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   return {
     get: async (key) => {
       const entry = await ask<RecordEntry | undefined>({
@@ -68,7 +68,7 @@ export function sqliteLog(
   { maxEntries = usualEntries }: LogOptions,
 ): Log {
   const of = () => ({ word: 'log', name, now: clock.wallNow() }) as const;
-  const ask = async <T>(operation: Operation) => (await run(operation)) as T;
+  const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   return {
     append: async (value) => {
       const text = jsonText(value);
@@ -87,7 +87,7 @@ export function sqliteQueue(
   { maxEntries = usualEntries }: QueueOptions,
 ): Queue {
   const of = () => ({ word: 'queue', name, now: clock.wallNow() }) as const;
-  const ask = async <T>(operation: Operation) => (await run(operation)) as T;
+  const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   const after = (ms: number) => clock.wallNow() + ms;
   return {
     put: async (value, { delayMs = 0 } = {}) => {
@@ -121,7 +121,7 @@ export function sqliteCounter(
   { maxEntries = usualEntries }: CounterOptions,
 ): Counter {
   const of = () => ({ word: 'counter', name, now: clock.wallNow() }) as const;
-  const ask = async <T>(operation: Operation) => (await run(operation)) as T;
+  const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   return {
     take: async (key, amount, { limit, windowMs }) => {
       assertAmounts(amount, limit, windowMs);

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { StoreError } from '../store-error.ts';
 import type { Backend } from './backend.ts';
 import type { Findings } from './open-database.ts';
-import type { Operation, Outcome } from './operation.ts';
+import type { StoreOperation, StoreOutcome } from './operation.ts';
 import { messageOf } from './sqlite-code.ts';
 import type { FromWorker, OpenFailure, ToWorker } from './worker-messages.ts';
 
@@ -24,7 +24,7 @@ export interface FailedDatabase {
 }
 
 interface Waiting {
-  readonly resolve: (outcomes: readonly Outcome[]) => void;
+  readonly resolve: (outcomes: readonly StoreOutcome[]) => void;
   readonly reject: (error: StoreError) => void;
 }
 
@@ -68,7 +68,7 @@ class WorkerBackend implements Backend {
     worker.on('exit', () => this.#ended('its thread has ended'));
   }
 
-  apply(operations: readonly Operation[]): Promise<readonly Outcome[]> {
+  apply(operations: readonly StoreOperation[]): Promise<readonly StoreOutcome[]> {
     if (this.#end !== undefined) return Promise.reject(endedError(this.#end));
     this.#batches += 1;
     const batch = this.#batches;

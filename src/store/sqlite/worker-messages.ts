@@ -1,10 +1,14 @@
 // What the store and its worker thread send each other.
 
 import type { Findings } from './open-database.ts';
-import type { Operation, Outcome } from './operation.ts';
+import type { StoreOperation, StoreOutcome } from './operation.ts';
 
 export type ToWorker =
-  | { readonly kind: 'apply'; readonly batch: number; readonly operations: readonly Operation[] }
+  | {
+      readonly kind: 'apply';
+      readonly batch: number;
+      readonly operations: readonly StoreOperation[];
+    }
   | { readonly kind: 'close' };
 
 /** Why there is no database. */
@@ -18,5 +22,5 @@ export type FromWorker =
       readonly detail: string;
       readonly code: string | null;
     }
-  | { readonly kind: 'applied'; readonly batch: number; readonly outcomes: readonly Outcome[] }
+  | { readonly kind: 'applied'; readonly batch: number; readonly outcomes: readonly StoreOutcome[] }
   | { readonly kind: 'closed' };

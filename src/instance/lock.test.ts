@@ -36,7 +36,7 @@ describe('the lock of an instance', () => {
     expect(lockHolder()?.pid).toBe(taken[0]);
   });
 
-  it('never has two living holders, however processes come, die and end', async () => {
+  it('never has two living holders, however processes come, die and end #one-instance', async () => {
     const dice = new Dice('lock');
     const living = new Map<number, InstanceLock | 'trying'>();
     let holders = 0;
@@ -82,7 +82,7 @@ describe('the lock of an instance', () => {
     expect(lockHolder()).toEqual(holder(3));
   });
 
-  it('numbers its files on and on, so that an old look cannot make one that counts', async () => {
+  it('numbers its files on and on, so that an old look cannot make one that counts #one-instance', async () => {
     let isDead = false;
     const slow = takeLock(folder, holder(9), async () => false);
     await slow;

@@ -80,7 +80,7 @@ describe('idempotency keys in a durable store', () => {
     expect(await keyed.claim('a6', begun, 1_000)).toBeUndefined();
   });
 
-  it('refuse a new key while keys may be missing, and answer those that are there', async () => {
+  it('refuse a new key while keys may be missing, and answer those that are there #idempotency-key', async () => {
     const { keyed, again, keys } = opened();
     await keyed.claim('a', begun, 1_000);
     const torn = again({ keys: { ...bound(keys), isWhole: async () => false } });
@@ -88,7 +88,7 @@ describe('idempotency keys in a durable store', () => {
     expect(await torn.claim('a', begun, 1_000)).toEqual(begun);
   });
 
-  it('do not count a key that the store has refused', async () => {
+  it('do not count a key that the store has refused #idempotency-key', async () => {
     const { again, keys } = opened({ maxKeys: 1, maxKeysPerPrincipal: 1, maxBytes: 100 });
     let isRefusing = true;
     const put: Records['putIfAbsent'] = async (...given) => {

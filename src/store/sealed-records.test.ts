@@ -42,7 +42,7 @@ describe('encrypted records', () => {
     expect(JSON.stringify((await plain.get('a'))?.value)).not.toBe(first);
   });
 
-  it('cannot be opened with another secret, under another key or name, or after a change', async () => {
+  it('cannot be opened with another secret, under another key or name, or after a change #kept-or-refused', async () => {
     const { plain, sealed, secret } = opened();
     await sealed.put('a', 'value');
     const text = String(((await plain.get('a'))?.value as { sealed?: string } | undefined)?.sealed);

@@ -93,7 +93,7 @@ describe('the bridge of connect', () => {
     expect(bridge.isIdle).toBe(true);
   });
 
-  it('never repeats a call that may have run, and says so', () => {
+  it('never repeats a call that may have run, and says so #never-twice', () => {
     const { bridge, client, join, say, answer } = begun();
     say(request(1, 'tools/call', { name: 'pay' }));
     say(request(2, 'tools/list'));
@@ -118,7 +118,7 @@ describe('the bridge of connect', () => {
     expect(sent).toEqual([2, 4]);
   });
 
-  it('sends a call with a key again only from and to instances that keep keys', () => {
+  it('sends a call with a key again only from and to instances that keep keys #never-twice', () => {
     const keyed = request(1, 'tools/call', {
       ...{ name: 'pay', _meta: { 'holdfast/idempotencyKey': 'k' } },
     });
@@ -196,7 +196,7 @@ describe('the bridge of connect', () => {
     expect(bridge.isIdle).toBe(true);
   });
 
-  it('withdraws the questions of an instance that has ended, and drops late answers to them', () => {
+  it('withdraws the questions of an instance that has ended, and drops late answers to them #right-answer', () => {
     const { bridge, client, join, say, answer } = begun();
     answer(request(7, 'roots/list'));
     bridge.lost();

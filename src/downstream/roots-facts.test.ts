@@ -218,3 +218,31 @@ describe('a server that asks only at its start, and two clients that call at the
     },
   );
 });
+
+describe('a server that is busy for a while when it has been started', () => {
+  const busy: Script = {
+    ...rooted,
+    on: {
+      ...rooted.on,
+      initialize: (_heard, child) => {
+        child.stopReading();
+        const serverInfo = { name: 'busy', version: '1' };
+        return { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo };
+      },
+    },
+  };
+
+  it.each([0.8, 1.5])('is called when it has asked: %j seconds #roots', async (busySeconds) => {
+    const world = newPrograms(busy);
+    for (const uri of ['file:///one', 'file:///two']) {
+      const peer = world.legacy({ roots: {} });
+      const call = peer.request('tools/call', { name: 's__a' });
+      const answering = rootsOf(peer, uri, call);
+      await seconds(busySeconds, world.clock, answering);
+      world.servers.s.child.readOn();
+      await seconds(3, world.clock, answering);
+      expect(JSON.stringify(call.result)).toContain(uri);
+    }
+    expect(world.servers.s.children).toHaveLength(2);
+  });
+});

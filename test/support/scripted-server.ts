@@ -118,6 +118,8 @@ export class ScriptedChild implements Child {
   readonly enforced = 'none';
   readonly heard: Heard[] = [];
   isGone = false;
+  /** Lines that have come and are not read; undefined if it reads. */
+  #unread: string[] | undefined;
   readonly #server: ScriptedServer;
   readonly #listener: ChildListener;
   #rest = '';
@@ -181,6 +183,17 @@ export class ScriptedChild implements Child {
     this.#listener.exited(exit);
   }
 
+  /** It is busy: it reads nothing until `readOn`. */
+  stopReading(): void {
+    this.#unread ??= [];
+  }
+
+  readOn(): void {
+    const lines = this.#unread ?? [];
+    this.#unread = undefined;
+    for (const line of lines) this.#line(line);
+  }
+
   /** Says nothing more, and runs on. */
   closeStdout(): void {
     this.#listener.ended();
@@ -198,6 +211,10 @@ export class ScriptedChild implements Child {
 
   #line(line: string): void {
     if (this.isGone) return;
+    if (this.#unread) {
+      this.#unread.push(line);
+      return;
+    }
     const heard = read(line);
     this.heard.push(heard);
     if (heard.method === undefined) return;

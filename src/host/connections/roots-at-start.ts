@@ -13,7 +13,9 @@ import type { Caller } from './caller.ts';
 import { hasRoots } from './client-class.ts';
 import type { ConnectionSlot } from './connection-slot.ts';
 
-/** How long the first call waits to see whether the server asks. */
+/** How long a server may take to read what it was sent, before it counts as one that does not ask this time. */
+const readMs = 2_000;
+/** How long the first call waits, from then on, to see whether the server asks. */
 const findOutMs = 500;
 /** How long it waits at most for a server that is known to ask, and then for the client's answer. */
 const answerMs = 2_000;
@@ -30,14 +32,6 @@ export interface AskedWhile {
   readonly isInCall: boolean;
   /** It has been asked for its lists, and may ask because of them. */
   readonly isListing: boolean;
-}
-
-/** One wait for a question and its answer. */
-interface Turn {
-  readonly over: Promise<void>;
-  asked(): void;
-  answered(): void;
-  end(): void;
 }
 
 export class RootsAtStart {
@@ -70,7 +64,7 @@ export class RootsAtStart {
         asksAtStart: false,
         ...(isOnlyForLists ? { asksForLists: true } : {}),
       });
-    this.#begin(connection, asksAtStart ? answerMs : findOutMs, learnNot);
+    this.#await(connection, asksAtStart ? answerMs : findOutMs, learnNot);
   }
 
   /** What a call has to wait for; undefined if there is nothing. */
@@ -97,7 +91,7 @@ export class RootsAtStart {
     }
     slot.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
-    return this.#begin(connection, changeMs, renew).over;
+    return this.#await(connection, changeMs, renew);
   }
 
   /**
@@ -112,7 +106,7 @@ export class RootsAtStart {
       // On another connection it may have been found out meanwhile.
       if (facts.now.keepsRoots === undefined) facts.learn({ keepsRoots: false });
     };
-    return this.#begin(connection, findOutMs, unasked).over;
+    return this.#await(connection, findOutMs, unasked);
   }
 
   /** It has not asked in a call of a kind in which it had asked before. */
@@ -128,7 +122,7 @@ export class RootsAtStart {
     const known = this.#turns.get(connection);
     // It may ask before the connection is made: then the first call waits for that answer, too.
     const isEarly = isForwarded && !this.#made.has(connection) && !connection.isLost;
-    const turn = known ?? (isEarly ? this.#begin(connection, answerMs, ignored) : undefined);
+    const turn = known ?? (isEarly ? this.#begin(connection) : undefined);
     const madeAt = this.#madeAt.get(connection) ?? this.#clock.now();
     const isAtStart = this.#clock.now() - madeAt < answerMs;
     const isForLists = isListing && this.#facts().now.asksForLists === true;
@@ -149,38 +143,80 @@ export class RootsAtStart {
     this.#turns.get(connection)?.end();
   }
 
-  /** `unasked` is called when the whole time has passed and nothing was asked. */
-  #begin(connection: Connection, waitMs: number, unasked: () => void): Turn {
-    let resolve!: () => void;
-    const over = new Promise<void>((done) => {
-      resolve = done;
-    });
-    const end = () => {
-      timer[Symbol.dispose]();
-      if (this.#turns.get(connection) === turn) this.#turns.delete(connection);
-      resolve();
-    };
+  /**
+   * Waits for a question. A busy server has not read yet what it is to ask about: the time counts from
+   * its answer to a ping that was sent after that. `unasked` is called when it has passed.
+   */
+  #await(connection: Connection, waitMs: number, unasked: () => void): Promise<void> {
+    const turn = this.#begin(connection);
+    turn.within(readMs, turn.end);
     const giveUp = () => {
       if (!connection.isLost) unasked();
-      end();
+      turn.end();
     };
-    let timer = this.#clock.after(waitMs, giveUp);
-    const asked = () => {
-      timer[Symbol.dispose]();
-      timer = this.#clock.after(answerMs, end);
+    const count = () => turn.isAwaited && turn.within(waitMs, giveUp);
+    // It never rejects.
+    answersProbe(connection).then(count).catch(ignored);
+    return turn.over;
+  }
+
+  #begin(connection: Connection): Turn {
+    const forget = () => {
+      if (this.#turns.get(connection) === turn) this.#turns.delete(connection);
     };
-    const settle = () => {
-      timer = this.#clock.after(pingMs, end);
-      if (connection.isLost) end();
-      // It never rejects: no answer counts as much as one.
-      else answersProbe(connection).then(end).catch(ignored);
-    };
-    const answered = () => {
-      timer[Symbol.dispose]();
-      timer = this.#clock.after(settleMs, settle);
-    };
-    const turn: Turn = { over, asked, answered, end };
+    const turn = new Turn(connection, this.#clock, forget);
     this.#turns.set(connection, turn);
     return turn;
   }
+}
+
+/** One wait for a question and its answer. */
+class Turn {
+  readonly over: Promise<void>;
+  /** Has nothing been asked yet? */
+  isAwaited = true;
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #forget: () => void;
+  #timer: Disposable | undefined;
+  #resolve!: () => void;
+
+  constructor(connection: Connection, clock: Clock, forget: () => void) {
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#forget = forget;
+    this.over = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  /** From now on it has this time for what comes next. */
+  within(ms: number, then: () => void): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#clock.after(ms, then);
+  }
+
+  asked(): void {
+    this.isAwaited = false;
+    this.within(answerMs, this.end);
+  }
+
+  answered(): void {
+    this.isAwaited = false;
+    this.within(settleMs, () => this.#settle());
+  }
+
+  #settle(): void {
+    if (this.#connection.isLost) return this.end();
+    this.within(pingMs, this.end);
+    // It never rejects: no answer counts as much as one.
+    answersProbe(this.#connection).then(this.end).catch(ignored);
+  }
+
+  readonly end = (): void => {
+    this.isAwaited = false;
+    this.#timer?.[Symbol.dispose]();
+    this.#forget();
+    this.#resolve();
+  };
 }

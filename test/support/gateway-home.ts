@@ -82,9 +82,10 @@ export class GatewayHome implements AsyncDisposable {
     return new Started(child);
   }
 
-  /** The gateway over HTTP, when it listens. */
-  async serve(): Promise<Served> {
-    const started = this.start(['--listen', '127.0.0.1:0', '--json']);
+  /** The gateway over HTTP, when it listens; on the port of an earlier one, if that is given. */
+  async serve(earlier?: { readonly url: string }): Promise<Served> {
+    const port = earlier === undefined ? '0' : new URL(earlier.url).port;
+    const started = this.start(['--listen', `127.0.0.1:${port}`, '--json']);
     await started.printed('\n');
     const line = started.stdout.slice(0, started.stdout.indexOf('\n'));
     const { url, token, tokenKept, pid } = JSON.parse(line) as Omit<Served, 'ended' | 'stop'>;

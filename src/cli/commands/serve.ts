@@ -136,8 +136,8 @@ export async function serveConfig(
     host.startPinned();
     using _watching =
       loaded.file === null ? undefined : await followConfig(shell, host, loaded.file, readConfig);
-    const keepsKeys = instance !== undefined && keepsState;
-    const served = { host, gateway, loaded, invocation, instance, readConfig, keepsKeys };
+    const ownsDatabase = instance !== undefined && keepsState;
+    const served = { host, gateway, loaded, invocation, instance, readConfig, ownsDatabase };
     return await reportedAtOnce(invocation, () => {
       if (options.stdio === true) return serveStreams(host, gateway, shell);
       const { forConnect, listen } = options;
@@ -211,7 +211,8 @@ interface Served {
   readonly invocation: Invocation;
   readonly instance: OwnInstance | undefined;
   readonly readConfig: () => ReadConfig;
-  readonly keepsKeys: boolean;
+  /** What it keeps outlives the process. */
+  readonly ownsDatabase: boolean;
 }
 
 /** For the clients of `holdfast connect` alone: nothing listens on a port. */
@@ -221,7 +222,7 @@ async function serveSocket(served: Served, idleMs: number): Promise<number> {
   if (instance === undefined) throw new Fault('unavailable', 'there is no place for its socket');
   const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
   const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
-  const { readConfig, keepsKeys } = served;
+  const { readConfig, ownsDatabase: keepsKeys } = served;
   const control = await startControl(instance, { host, gateway, outgoing, readConfig, keepsKeys });
   await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);
   const { drainMs } = host.config;
@@ -231,6 +232,9 @@ async function serveSocket(served: Served, idleMs: number): Promise<number> {
   await host.close();
   return exitCodes.ok;
 }
+
+/** Those that are open, and as many that earlier processes have left. */
+const maxStoredSessions = 20_000;
 
 async function serveHttp(served: Served, listen: string | undefined): Promise<number> {
   const { host, gateway, instance } = served;
@@ -253,8 +257,17 @@ async function serveHttp(served: Served, listen: string | undefined): Promise<nu
         );
   const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
+  const { isStoredSession } = await import('../../downstream/http/legacy/kept-sessions.ts');
+  const { readConfig, ownsDatabase } = served;
+  // Only the owner of a database: others would keep them in files that any gateway reads.
+  const shape = isStoredSession;
+  const sessions = ownsDatabase
+    ? host.records('sessions', { durability: 'durable', shape, maxEntries: maxStoredSessions })
+    : undefined;
   const front = await startHttp({
     outgoing,
+    sessions,
+    principals: opened?.principals,
     front: gateway,
     config: http,
     clock,
@@ -263,8 +276,7 @@ async function serveHttp(served: Served, listen: string | undefined): Promise<nu
     report: (line) => remark(shell, line),
     isReady: () => gateway.isAccepting,
   });
-  const { readConfig, keepsKeys } = served;
-  const parts = { host, gateway, outgoing, readConfig, keepsKeys };
+  const parts = { host, gateway, outgoing, readConfig, keepsKeys: ownsDatabase };
   const control = instance && (await startControl(instance, parts));
   const secret = opened?.secret ?? null;
   const isKept = opened?.isKept ?? true;

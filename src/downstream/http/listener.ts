@@ -7,6 +7,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
+import type { Principal } from '../../policy/principal.ts';
+import type { Records } from '../../store/contract/records.ts';
 import type { GatewayForTransports } from '../contract.ts';
 import { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
 import { type Authenticator, everyoneIsLocal } from './access/authenticator.ts';
@@ -24,6 +26,7 @@ import { holdBack } from './expectation.ts';
 import { FrontDoor } from './front-door.ts';
 import type { Edge } from './http-context.ts';
 import { defaultLimits, type HttpLimits } from './http-limits.ts';
+import { KeptSessions } from './legacy/kept-sessions.ts';
 import { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { Sessions } from './legacy/sessions.ts';
 import { OldTransport } from './legacy/sse-2024.ts';
@@ -52,6 +55,10 @@ export interface HttpOptions {
   readonly limits?: Partial<HttpLimits>;
   /** Shared with other transports of this process. */
   readonly outgoing?: OutgoingBudget;
+  /** Where legacy sessions are stored, so that they outlive this process; absent: they do not. */
+  readonly sessions?: Records | undefined;
+  /** Everybody who has access, if that is known: stored sessions of others are forgotten. */
+  readonly principals?: readonly Principal[] | undefined;
   /** What /readyz says while the listener is open. */
   readonly isReady?: () => boolean;
 }
@@ -117,7 +124,12 @@ class HttpListener implements HttpFront {
     if (authenticator === undefined) throw new TypeError('no authenticator was given');
     const { outgoing = new OutgoingBudget(clock, report) } = options;
     this.#edge = { front, limits, clock, report, deadlines: new Deadlines(clock), outgoing };
-    this.#sessions = new Sessions(this.#edge);
+    const { sessions: records } = options;
+    const caught = (error: unknown) => front.caught(error);
+    const idleMs = limits.sessionIdleMs;
+    const kept = records && new KeptSessions({ records, clock, idleMs, caught });
+    this.#sessions = new Sessions(this.#edge, kept);
+    if (kept && options.principals) kept.forgetAllBut(options.principals).catch(caught);
     this.#old = new OldTransport(this.#edge, this.#sessions);
     const legacy = new LegacyEndpoint(this.#edge, this.#sessions);
     this.#mcp = new McpEndpoint(this.#edge, legacy);
@@ -178,7 +190,7 @@ class HttpListener implements HttpFront {
       else this.#quiet = resolve;
     });
     await within(this.#edge.clock, this.#edge.limits.closeMs, quiet);
-    this.#sessions.endAll();
+    this.#sessions.closeAll();
     server.closeAllConnections();
     await closed;
     this.#edge.deadlines[Symbol.dispose]();

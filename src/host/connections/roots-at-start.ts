@@ -64,7 +64,7 @@ export class RootsAtStart {
         asksAtStart: false,
         ...(isOnlyForLists ? { asksForLists: true } : {}),
       });
-    this.#await(connection, asksAtStart ? answerMs : findOutMs, learnNot);
+    this.#awaitQuestion(connection, asksAtStart ? answerMs : findOutMs, learnNot);
   }
 
   /** What a call has to wait for; undefined if there is nothing. */
@@ -91,7 +91,7 @@ export class RootsAtStart {
     }
     slot.claim(connection, client);
     connection.notify('notifications/roots/list_changed', { members: '' });
-    return this.#await(connection, changeMs, renew);
+    return this.#awaitQuestion(connection, changeMs, renew).over;
   }
 
   /**
@@ -106,7 +106,7 @@ export class RootsAtStart {
       // On another connection it may have been found out meanwhile.
       if (facts.now.keepsRoots === undefined) facts.learn({ keepsRoots: false });
     };
-    return this.#await(connection, findOutMs, unasked);
+    return this.#awaitQuestion(connection, findOutMs, unasked).over;
   }
 
   /** It has not asked in a call of a kind in which it had asked before. */
@@ -147,7 +147,7 @@ export class RootsAtStart {
    * Waits for a question. A busy server has not read yet what it is to ask about: the time counts from
    * its answer to a ping that was sent after that. `unasked` is called when it has passed.
    */
-  #await(connection: Connection, waitMs: number, unasked: () => void): Promise<void> {
+  #awaitQuestion(connection: Connection, waitMs: number, unasked: () => void): Turn {
     const turn = this.#begin(connection);
     turn.within(readMs, turn.end);
     const giveUp = () => {
@@ -157,7 +157,7 @@ export class RootsAtStart {
     const count = () => turn.isAwaited && turn.within(waitMs, giveUp);
     // It never rejects.
     answersProbe(connection).then(count).catch(ignored);
-    return turn.over;
+    return turn;
   }
 
   #begin(connection: Connection): Turn {

@@ -88,6 +88,8 @@ describe('the bridge of connect', () => {
       'notifications/tools/list_changed',
       'notifications/prompts/list_changed',
       'notifications/resources/list_changed',
+      // Of what it watches, it may have missed a change.
+      'notifications/resources/updated',
       5,
     ]);
     expect(bridge.isIdle).toBe(true);

@@ -4,6 +4,13 @@
 // key are sent again, and tool calls that may have run end in `outcome_unknown`. It does no input or
 // output itself, and waits for nothing.
 
+import {
+  afterSetup,
+  ClientSetup,
+  changeOf,
+  type SetupRequest,
+  setupLine,
+} from '../../downstream/clients/client-setup.ts';
 import { faultError, faultResult } from '../../downstream/refusals.ts';
 import { idempotencyKeyOf } from '../../downstream/relay/parked-call.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -62,12 +69,10 @@ export class Bridge {
   #isGreeted = false;
   /** The client's notification that it is initialized. */
   #initialized: Buffer | undefined;
-  /** The last request for a log level. */
-  #level: Message | undefined;
-  /** By address, until unsubscribed; bounded by what the instance takes. */
-  readonly #subscriptions = new Map<string, Message>();
-  /** Our own requests to the instance that are not answered; a handful for each start. */
-  readonly #own = new Set<string>();
+  /** What every instance has to be told anew. */
+  readonly #setup = new ClientSetup();
+  /** Our own requests to the instance, by id, until answered; at most what the client has set up. */
+  readonly #own = new Map<string, SetupRequest>();
   #ownId = 0;
   /** The instance, or the last one, keeps idempotency keys beyond its end. */
   #keepsKeys = false;
@@ -112,11 +117,8 @@ export class Bridge {
   #noteRequest(message: Message): void {
     const open = { message, line: message.bytes, isSent: false, sent: 0 };
     this.#open.set(idText(message), open);
-    const { method } = message;
-    if (method === 'initialize') this.#greeting = open;
-    else if (method === 'logging/setLevel') this.#level = message;
-    else if (method === 'resources/subscribe') this.#subscriptions.set(uriOf(message), message);
-    else if (method === 'resources/unsubscribe') this.#subscriptions.delete(uriOf(message));
+    if (message.method === 'initialize') this.#greeting = open;
+    if (ClientSetup.concerns(message.method)) this.#setup.note(message);
   }
 
   #noteNotification(message: Message): void {
@@ -185,22 +187,26 @@ export class Bridge {
   joined(send: (line: Line) => void, keepsKeys: boolean): void {
     this.#send = send;
     this.#keepsKeys = keepsKeys;
-    if (!this.#isGreeted || this.#greeting === undefined) return this.#ready();
-    this.#ask('initialize', this.#greeting.message);
+    const { texts } = this.#setup;
+    if (!this.#isGreeted || texts === undefined) return this.#ready();
+    this.#ask({ method: 'initialize', params: texts.initialize });
   }
 
   /** Sends a request of the client again, in our own name. */
-  #ask(method: string, { bytes, params }: Message): void {
+  #ask(request: SetupRequest): void {
     this.#ownId += 1;
     const id = `"holdfast-connect-${this.#ownId}"`;
-    this.#own.add(id);
-    const text = params ? bytes.toString('utf8', params.start, params.end) : '{}';
-    this.#send?.(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${text}}`);
+    this.#own.set(id, request);
+    this.#send?.(setupLine(id, request));
   }
 
   #isOwnAnswer(message: Message): boolean {
-    if (!isAnswer(message) || !this.#own.delete(idText(message))) return false;
+    const request = isAnswer(message) ? this.#own.get(idText(message)) : undefined;
+    if (request === undefined) return false;
+    this.#own.delete(idText(message));
     if (!this.#isReady) this.#begunAnew();
+    const { uri } = request;
+    if (uri !== undefined && message.kind === 'result') this.#toClient(joined(changeOf(uri)));
     return true;
   }
 
@@ -208,12 +214,9 @@ export class Bridge {
   #begunAnew(): void {
     if (this.#initialized) this.#send?.(this.#initialized);
     this.#ready();
-    if (this.#level) this.#ask('logging/setLevel', this.#level);
-    for (const message of this.#subscriptions.values()) this.#ask('resources/subscribe', message);
+    for (const request of this.#setup.later) this.#ask(request);
     // Another instance may have other servers.
-    for (const list of ['tools', 'prompts', 'resources']) {
-      this.#tell(`notifications/${list}/list_changed`);
-    }
+    for (const method of afterSetup) this.#tell(method);
   }
 
   #ready(): void {
@@ -326,11 +329,6 @@ function isAnswer({ kind }: Message): boolean {
 
 function isModern({ meta }: Message): boolean {
   return meta?.find(envelopeKeys.protocolVersion) !== undefined;
-}
-
-function uriOf({ bytes, paramsObject }: Message): string {
-  const span = paramsObject?.find('uri');
-  return (span && textOf(bytes, span)) ?? '';
 }
 
 /** Methods that change nothing, or the same thing each time. */

@@ -49,6 +49,8 @@ export interface OpenedTokens {
   readonly secret: string | undefined;
   /** Whether that token is stored, so that it is valid after a restart, too. */
   readonly isKept: boolean;
+  /** Everybody who has a token; undefined if some records could not be read. */
+  readonly principals: readonly Principal[] | undefined;
 }
 
 /** The id of the local user's own token. */
@@ -66,7 +68,8 @@ export async function openTokens(records: Records, clock: Clock): Promise<Opened
       return records.isWhole();
     };
     if (!isWhole) keepTrying(clock, readAgain);
-    return { tokens, secret: undefined, isKept: true };
+    const principals = isWhole ? known.map(principalOf) : undefined;
+    return { tokens, secret: undefined, isKept: true, principals };
   }
   const secret = `hf_${randomBytes(32).toString('base64url')}`;
   const record: TokenRecord = {
@@ -82,10 +85,11 @@ export async function openTokens(records: Records, clock: Clock): Promise<Opened
   // Until it is stored, or another has its place: then this one is valid as long as we run.
   const keepAgain = async () => (await keep(records, record)) !== 'refused';
   if (kept === 'refused') keepTrying(clock, keepAgain);
-  if (kept !== 'taken') return { tokens, secret, isKept: kept === 'kept' };
+  const principals = [principalOf(record)];
+  if (kept !== 'taken') return { tokens, secret, isKept: kept === 'kept', principals };
   // Another process has created the first token meanwhile: that one counts.
   tokens.know(await tokensIn(records));
-  return { tokens, secret: undefined, isKept: true };
+  return { tokens, secret: undefined, isKept: true, principals };
 }
 
 /** Keeps the token of the local user, unless another one has been kept. */

@@ -1,14 +1,24 @@
 // One legacy client over HTTP, from its `initialize` to its end, with its streams; the gateway has
 // its own session object for it. What belongs to a request is sent where that request is answered;
 // everything else is sent on exactly one of the streams the client listens on, or waits for one. A
-// session is cheap until something is sent in it: streams are set up then.
+// session is cheap until something is sent in it: streams are set up then. One that an earlier process
+// had is begun again in the client's own words; ids of that process name nothing here.
 
+import { randomBytes, randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { ignored } from '../../../kernel/contain.ts';
 import type { UsePlace } from '../../../kernel/use-order.ts';
 import type { Principal } from '../../../policy/principal.ts';
 import { primedVersion } from '../../../wire/eras.ts';
-import type { Frame } from '../../../wire/frames.ts';
-import type { Message } from '../../../wire/scan.ts';
+import { type Frame, notificationFrame } from '../../../wire/frames.ts';
+import { type Message, scanMessage } from '../../../wire/scan.ts';
+import {
+  afterSetup,
+  ClientSetup,
+  changeOf,
+  type SetupRequest,
+  setupLine,
+} from '../../clients/client-setup.ts';
 import type { Outlet, Reply, Session, Underway } from '../../contract.ts';
 import type { Edge } from '../http-context.ts';
 import { EventStream } from './event-response.ts';
@@ -49,6 +59,10 @@ export class HttpSession implements Outlet {
   lastUsedAt = 0;
   place: UsePlace<HttpSession> | undefined;
   opening: SessionOpening | undefined;
+  /** What the client has said that a later process needs. */
+  readonly setup: ClientSetup;
+  /** When that was stored last; monotonic. */
+  storedAt = 0;
   readonly #edge: Edge;
   readonly #table: SessionTable;
   readonly #session: Session;
@@ -59,14 +73,27 @@ export class HttpSession implements Outlet {
   /** Names of tracks whose requests were cancelled; at most `maxAbandoned`. */
   #abandoned: Set<string> | undefined;
   #tracksMade = 0;
+  /** Part of every event id: another process has another. */
+  readonly #life = randomBytes(4).toString('hex');
   #isClosed = false;
 
-  constructor(id: string, principal: Principal, edge: Edge, table: SessionTable) {
+  /** `former` is what its client has said to an earlier process. */
+  constructor(
+    id: string,
+    principal: Principal,
+    edge: Edge,
+    table: SessionTable,
+    former?: ClientSetup,
+  ) {
     this.id = id;
     this.principal = principal;
     this.#edge = edge;
     this.#table = table;
-    this.#session = edge.front.openSession(principal, this);
+    this.setup = former ?? new ClientSetup();
+    // The client may still answer what the earlier process has asked.
+    const firstQuestion = former && randomInt(2 ** 47);
+    this.#session = edge.front.openSession(principal, this, firstQuestion);
+    if (former) this.#beginAgain(former);
   }
 
   get protocolVersion(): string | undefined {
@@ -86,6 +113,21 @@ export class HttpSession implements Outlet {
   get isBusy(): boolean {
     const isListening = (this.#listening?.length ?? 0) > 0;
     return isListening || this.opening !== undefined || this.#session.inFlight > 0;
+  }
+
+  /** In the client's own words, and by the way of all its requests: what it may not do now is refused. */
+  #beginAgain({ texts, later }: ClientSetup): void {
+    const first: SetupRequest = { method: 'initialize', params: texts?.initialize ?? '{}' };
+    for (const [at, request] of [first, ...later].entries()) {
+      const line = setupLine(`"holdfast-again-${at}"`, request);
+      const { uri } = request;
+      const answer = (_frame: Frame, code?: number) => {
+        if (uri !== undefined && code === undefined) this.send(changeOf(uri));
+      };
+      this.#session.receive(scanMessage(Buffer.from(line)), { send: ignored, answer });
+    }
+    // The servers may be others now.
+    for (const method of afterSetup) this.send(notificationFrame(method), method);
   }
 
   receive(message: Message, reply: Reply | undefined): Underway | undefined {
@@ -141,6 +183,11 @@ export class HttpSession implements Outlet {
   resume(res: ServerResponse, lastEventId: string): StreamReturn {
     const seen = placeOf(lastEventId);
     if (seen === undefined) return 'unknown';
+    if (seen.life !== this.#life) {
+      if (seen.kind === 'post') return 'unknown';
+      this.listen(res);
+      return 'resumed';
+    }
     const missed = this.#keptEvents.after(seen.track, seen.place);
     const track = this.#tracks?.get(seen.track);
     if (seen.kind === 'listen') {
@@ -151,7 +198,7 @@ export class HttpSession implements Outlet {
     if (track === undefined && !this.#keptEvents.has(seen.track)) return 'unknown';
     if (track === undefined && missed.length === 0) return 'over';
     const stream = this.#connect(track, res);
-    repeat(stream, missed);
+    this.#repeat(stream, missed);
     if (track === undefined) stream.end();
     return 'resumed';
   }
@@ -188,7 +235,7 @@ export class HttpSession implements Outlet {
 
   #newTrack(kind: TrackKind): Track {
     this.#tracksMade += 1;
-    const track = new Track(trackName(kind, this.#tracksMade), this.#keptEvents);
+    const track = new Track(trackName(kind, this.#tracksMade), this.#keptEvents, this.#life);
     this.#tracks ??= new Map();
     this.#tracks.set(track.name, track);
     return track;
@@ -210,7 +257,7 @@ export class HttpSession implements Outlet {
     if (!listening.includes(track)) listening.push(track);
     const stream = new EventStream(res, this.#edge, [], (gone) => this.#deafened(track, gone));
     track.attach(stream);
-    repeat(stream, missed);
+    this.#repeat(stream, missed);
     if (this.isPrimed) track.prime(this.#edge.limits.retryMs);
     for (const frame of this.#keptEvents.takeWaiting()) track.say(frame);
     if (listening.length > this.#edge.limits.streamsPerSession) listening[0]?.end();
@@ -227,11 +274,11 @@ export class HttpSession implements Outlet {
     // What was held for its client waits for the next one.
     for (const [kind, frame] of stream.held) this.send(frame, kind);
   }
-}
 
-/** Events that were sent before, with their original ids. */
-function repeat(stream: EventStream, missed: readonly KeptEvent[]): void {
-  for (const { stream: name = '', place, frame } of missed) {
-    stream.repeat(frame, eventId(name, place));
+  /** Events that were sent before, with their original ids. */
+  #repeat(stream: EventStream, missed: readonly KeptEvent[]): void {
+    for (const { stream: name = '', place, frame } of missed) {
+      stream.repeat(frame, eventId(name, place, this.#life));
+    }
   }
 }

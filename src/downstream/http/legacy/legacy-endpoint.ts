@@ -9,6 +9,7 @@ import type { Principal } from '../../../policy/principal.ts';
 import { batchVersion, legacyVersions, rpcCodes } from '../../../wire/eras.ts';
 import { type ErrorToSend, errorFrame, idText } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
+import { ClientSetup } from '../../clients/client-setup.ts';
 import { judgeEnvelope } from '../../clients/modern-envelope.ts';
 import type { Reply, Underway } from '../../contract.ts';
 import { internalError } from '../../refusals.ts';
@@ -18,6 +19,7 @@ import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
 import type { RequestContext } from '../route-table.ts';
 import type { HttpSession } from './http-session.ts';
+import { KeepingReply } from './keeping-reply.ts';
 import { ElementReply, LegacyReply, OpeningReply, sessionGone } from './legacy-reply.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -39,8 +41,11 @@ export class LegacyEndpoint {
     if (message.kind === 'request' && message.method === 'initialize' && id === undefined) {
       return this.#open(message, res, principal);
     }
-    const session = this.#sessionOf(context, message);
-    if (session === undefined) return;
+    this.#inSession(context, message, (session) => this.#message(session, message, context));
+  }
+
+  #message(session: HttpSession, message: Message, context: RequestContext): void {
+    const { res } = context;
     if (message.kind === 'request' && message.method === 'initialize') {
       return refuseRpc(res, 400, alreadyOpen, message.id);
     }
@@ -49,7 +54,15 @@ export class LegacyEndpoint {
       return accept(res);
     }
     const reply = this.#reply(session, 1, false, context);
-    reply.taken(session.receive(message, reply));
+    reply.taken(session.receive(message, this.#keeping(session, message, reply)));
+  }
+
+  /** The answer to what sets the session up waits until that is stored. */
+  #keeping(session: HttpSession, message: Message, reply: Reply): Reply {
+    if (!this.#sessions.areKept || !ClientSetup.concerns(message.method)) return reply;
+    const keep = (request: Message) => this.#sessions.keep(session, request);
+    const caught = (error: unknown) => this.#edge.front.caught(error);
+    return new KeepingReply({ reply, message, keep, caught });
   }
 
   /** The elements of a batch. */
@@ -57,8 +70,11 @@ export class LegacyEndpoint {
     const { req, res } = context;
     const refusal = batchRefusal(messages, isModernVersion(req.headers['mcp-protocol-version']));
     if (refusal !== undefined) return refuseRpc(res, 400, refusal);
-    const session = this.#sessionOf(context);
-    if (session === undefined) return;
+    this.#inSession(context, undefined, (session) => this.#elements(session, messages, context));
+  }
+
+  #elements(session: HttpSession, messages: readonly Message[], context: RequestContext): void {
+    const { res } = context;
     if (session.protocolVersion !== batchVersion) return refuseRpc(res, 400, noBatches);
     const requests = messages.filter(({ kind }) => kind === 'request').length;
     if (requests === 0) {
@@ -82,7 +98,7 @@ export class LegacyEndpoint {
     let underway: Underway | undefined;
     contain(
       () => {
-        underway = session.receive(message, own);
+        underway = session.receive(message, own && this.#keeping(session, message, own));
       },
       (error) => {
         this.#edge.front.caught(error);
@@ -99,8 +115,10 @@ export class LegacyEndpoint {
     if (!readsEvents(req.headers.accept)) {
       return refuseHttp(res, 406, 'Not Acceptable: a GET is answered with text/event-stream');
     }
-    const session = this.#sessionOf(context);
-    if (session === undefined) return;
+    this.#inSession(context, undefined, (session) => this.#listen(session, context));
+  }
+
+  #listen(session: HttpSession, { req, res }: RequestContext): void {
     const lastEventId = req.headers['last-event-id'];
     if (typeof lastEventId !== 'string') return session.listen(res);
     const resumption = session.resume(res, lastEventId);
@@ -113,11 +131,11 @@ export class LegacyEndpoint {
   delete(context: RequestContext): void {
     const { req, res } = context;
     if (isModernVersion(req.headers['mcp-protocol-version'])) return onlyPost(res);
-    const session = this.#sessionOf(context);
-    if (session === undefined) return;
-    this.#sessions.end(session);
-    res.writeHead(204);
-    res.end();
+    this.#inSession(context, undefined, (session) => {
+      this.#sessions.end(session);
+      res.writeHead(204);
+      res.end();
+    });
   }
 
   #open(message: Message, res: ServerResponse, principal: Principal): void {
@@ -126,7 +144,7 @@ export class LegacyEndpoint {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use', retryLater);
     }
     const reply = new OpeningReply(res, this.#edge, session, () => this.#sessions.end(session));
-    session.receive(message, reply);
+    session.receive(message, this.#keeping(session, message, reply));
   }
 
   #reply(
@@ -140,25 +158,30 @@ export class LegacyEndpoint {
     return new LegacyReply({ res, edge, session, readsEvents: doesRead, expected, isBatch });
   }
 
-  /** The session that a request names, or the answer that there is none. */
-  #sessionOf({ req, res, principal }: RequestContext, message?: Message): HttpSession | undefined {
+  /** Goes on in the session that a request names, or answers that there is none. */
+  #inSession(
+    context: RequestContext,
+    message: Message | undefined,
+    go: (session: HttpSession) => void,
+  ): void {
+    const { req, res, principal } = context;
     const id = req.headers['mcp-session-id'];
     const requestId = message?.kind === 'request' ? message.id : null;
-    if (typeof id !== 'string') {
-      refuseRpc(res, 400, sessionMissing, requestId);
-      return undefined;
-    }
+    if (typeof id !== 'string') return refuseRpc(res, 400, sessionMissing, requestId);
+    const found = (session: HttpSession | undefined) => {
+      if (session === undefined) return refuseRpc(res, 404, sessionGone, requestId);
+      const version = req.headers['mcp-protocol-version'];
+      if (version === undefined || (typeof version === 'string' && known.has(version))) {
+        return go(session);
+      }
+      refuseRpc(res, 400, unknownVersion(String(version)), requestId);
+    };
     const session = this.#sessions.find(id, principal);
-    if (session === undefined) {
-      refuseRpc(res, 404, sessionGone, requestId);
-      return undefined;
-    }
-    const version = req.headers['mcp-protocol-version'];
-    if (version === undefined || (typeof version === 'string' && known.has(version))) {
-      return session;
-    }
-    refuseRpc(res, 400, unknownVersion(String(version)), requestId);
-    return undefined;
+    if (!(session instanceof Promise)) return found(session);
+    session.then(found).catch((error: unknown) => {
+      this.#edge.front.caught(error);
+      if (!res.headersSent) refuseRpc(res, 500, internalError, requestId);
+    });
   }
 }
 

@@ -114,7 +114,7 @@ describe('the table of sessions', () => {
     expect(sessions.size).toBe(0);
     expect(clock.pending).toBe(0);
     open();
-    sessions.endAll();
+    sessions.closeAll();
     expect(clock.pending).toBe(0);
   });
 

@@ -1,14 +1,21 @@
 // The table of legacy sessions, in the order of use, the longest idle first, so that expiry needs
 // one timer for all and the session to drop when the table is full is found at once. A session with
 // an open stream or running work is not idle. An id is valid only with the credential it was issued
-// to.
+// to. One that an earlier process had is found in the store, if there is one (kept-sessions.ts).
 
 import { randomBytes } from 'node:crypto';
+import { ignored } from '../../../kernel/contain.ts';
 import { UseOrder } from '../../../kernel/use-order.ts';
 import type { Principal } from '../../../policy/principal.ts';
+import type { Message } from '../../../wire/scan.ts';
+import type { ClientSetup } from '../../clients/client-setup.ts';
 import type { Edge } from '../http-context.ts';
 import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';
+import type { KeptSessions } from './kept-sessions.ts';
+
+/** How often a session that is used is stored again in its idle time. */
+const refreshes = 8;
 
 export class Sessions implements SessionTable {
   readonly budget: ByteBudget;
@@ -16,10 +23,15 @@ export class Sessions implements SessionTable {
   /** By id, until they end or expire; at most `limits.sessions`. */
   readonly #sessions = new Map<string, HttpSession>();
   readonly #order = new UseOrder<HttpSession>();
+  readonly #kept: KeptSessions | undefined;
+  /** By id, while the store is asked; at most one for each request. */
+  readonly #searches = new Map<string, Promise<ClientSetup | undefined>>();
   #timer: Disposable | undefined;
+  #isClosed = false;
 
-  constructor(edge: Edge) {
+  constructor(edge: Edge, kept?: KeptSessions) {
     this.#edge = edge;
+    this.#kept = kept;
     this.budget = new ByteBudget(edge.limits.keptBytesOfAll, () => this.#relieve());
     const { budget } = this;
     edge.outgoing.addSavings({
@@ -36,8 +48,12 @@ export class Sessions implements SessionTable {
 
   /** A new session; undefined if the table is full of sessions in use. */
   open(principal: Principal): HttpSession | undefined {
+    return this.#add(newSessionId(), principal);
+  }
+
+  #add(id: string, principal: Principal, former?: ClientSetup): HttpSession | undefined {
     if (this.#sessions.size >= this.#edge.limits.sessions && !this.#giveUpOne()) return undefined;
-    const session = new HttpSession(newSessionId(), principal, this.#edge, this);
+    const session = new HttpSession(id, principal, this.#edge, this, former);
     session.lastUsedAt = this.#edge.clock.now();
     session.place = this.#order.add(session);
     this.#sessions.set(session.id, session);
@@ -45,21 +61,62 @@ export class Sessions implements SessionTable {
     return session;
   }
 
-  /** The session with this id, if it is this principal's. */
-  find(id: string, principal: Principal): HttpSession | undefined {
+  /** The session with this id, if it is this principal's; a promise if the store has to be asked. */
+  find(
+    id: string,
+    principal: Principal,
+  ): HttpSession | undefined | Promise<HttpSession | undefined> {
     const session = this.#sessions.get(id);
-    if (session === undefined || !isSamePrincipal(session.principal, principal)) return undefined;
+    if (session === undefined) return this.#kept && this.#search(this.#kept, id, principal);
+    if (!isSamePrincipal(session.principal, principal)) return undefined;
     this.used(session);
     return session;
   }
 
-  used(session: HttpSession): void {
-    if (session.place === undefined) return;
-    session.lastUsedAt = this.#edge.clock.now();
-    this.#order.used(session.place);
+  async #search(
+    kept: KeptSessions,
+    id: string,
+    principal: Principal,
+  ): Promise<HttpSession | undefined> {
+    const asked = `${principal.id}\n${id}`;
+    const search = this.#searches.get(asked) ?? kept.find(id, principal);
+    this.#searches.set(asked, search);
+    const former = await search.finally(() => this.#searches.delete(asked));
+    // Another request may have begun it again, or the front may be closed, meanwhile.
+    if (former && !this.#sessions.has(id) && !this.#isClosed) this.#add(id, principal, former);
+    const session = this.#sessions.get(id);
+    return session && isSamePrincipal(session.principal, principal) ? session : undefined;
   }
 
+  get areKept(): boolean {
+    return this.#kept !== undefined;
+  }
+
+  /** Its client has said this; resolves when it is stored, or cannot be. */
+  async keep(session: HttpSession, message?: Message): Promise<void> {
+    if (message) session.setup.note(message);
+    session.storedAt = this.#edge.clock.now();
+    if (session.isClosed) return;
+    await this.#kept?.keep(session.id, session.principal, session.setup);
+  }
+
+  used(session: HttpSession): void {
+    if (session.place === undefined) return;
+    const now = this.#edge.clock.now();
+    session.lastUsedAt = now;
+    this.#order.used(session.place);
+    const isOld = now - session.storedAt > this.#edge.limits.sessionIdleMs / refreshes;
+    // It never rejects.
+    if (isOld && this.areKept) this.keep(session).catch(ignored);
+  }
+
+  /** It is over, also for a later process. */
   end(session: HttpSession): void {
+    this.#close(session);
+    this.#kept?.forget(session.id);
+  }
+
+  #close(session: HttpSession): void {
     this.#sessions.delete(session.id);
     if (session.place !== undefined) this.#order.remove(session.place);
     session.place = undefined;
@@ -72,8 +129,10 @@ export class Sessions implements SessionTable {
     for (const session of [...this.#sessions.values()]) session.stopListening();
   }
 
-  endAll(): void {
-    for (const session of [...this.#sessions.values()]) this.end(session);
+  /** This process ends; the next one may have them. */
+  closeAll(): void {
+    this.#isClosed = true;
+    for (const session of [...this.#sessions.values()]) this.#close(session);
   }
 
   /** One timer for all: for the session that is first when it fires. */

@@ -1,0 +1,118 @@
+// Whose a stored session is, how long it lives, and what a store that fails costs. Real records in
+// memory, manual clock.
+
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import type { Records } from '../../../store/contract/records.ts';
+import { MemoryStore } from '../../../store/memory-store.ts';
+import { StoreError } from '../../../store/store-error.ts';
+import { scanMessage } from '../../../wire/scan.ts';
+import { ClientSetup } from '../../clients/client-setup.ts';
+import { isStoredSession, KeptSessions } from './kept-sessions.ts';
+
+const idleMs = 1_000;
+const ann = { id: 'token:ann', role: 'reader' };
+const bob = { id: 'token:bob', role: 'reader' };
+
+function setupOf(...requests: readonly (readonly [string, object])[]): ClientSetup {
+  const setup = new ClientSetup();
+  for (const [method, params] of [['initialize', { protocolVersion: '2025-11-25' }], ...requests]) {
+    const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    setup.note(scanMessage(Buffer.from(line)));
+  }
+  return setup;
+}
+
+function keptSessions(records?: Records) {
+  const clock = new ManualClock();
+  const store = new MemoryStore({ clock });
+  const stored = store.records('sessions', { durability: 'process', shape: isStoredSession });
+  const errors: unknown[] = [];
+  const caught = (error: unknown) => void errors.push(error);
+  const kept = new KeptSessions({ records: records ?? stored, clock, idleMs, caught });
+  return { kept, clock, stored, errors };
+}
+
+describe('a stored session', () => {
+  it('has what its client has said, under a hash of its id #kept-sessions', async () => {
+    const { kept, stored } = keptSessions();
+    const watching = { uri: 'note:///1', _meta: { a: 1 } };
+    const setup = setupOf(
+      ['logging/setLevel', { level: 'error' }],
+      ['resources/subscribe', watching],
+      ['resources/subscribe', { uri: 'note:///2' }],
+      ['resources/unsubscribe', { uri: 'note:///2' }],
+    );
+    await kept.keep('secret-id', ann, setup);
+    const found = await kept.find('secret-id', ann);
+    expect(found?.texts).toEqual(setup.texts);
+    expect(found?.later).toEqual([
+      { method: 'logging/setLevel', params: '{"level":"error"}' },
+      { method: 'resources/subscribe', params: JSON.stringify(watching), uri: 'note:///1' },
+    ]);
+    expect(JSON.stringify(await stored.entries())).not.toContain('secret-id');
+  });
+
+  it("is its holder's alone, and does not outlive a change of role #kept-sessions", async () => {
+    const { kept } = keptSessions();
+    await kept.keep('a', ann, setupOf());
+    expect(await kept.find('a', bob)).toBeUndefined();
+    expect(await kept.find('a', ann)).toBeDefined();
+    expect(await kept.find('a', { ...ann, role: 'writer' })).toBeUndefined();
+    expect(await kept.find('a', ann)).toBeUndefined();
+  });
+
+  it('is gone with its idle time, its end, or the access of its holder #kept-sessions', async () => {
+    const { kept, clock } = keptSessions();
+    for (const id of ['a', 'b']) await kept.keep(id, ann, setupOf());
+    await kept.keep('c', bob, setupOf());
+    kept.forget('a');
+    expect(await kept.find('a', ann)).toBeUndefined();
+    await kept.forgetAllBut([bob]);
+    expect(await kept.find('b', ann)).toBeUndefined();
+    expect(await kept.find('c', bob)).toBeDefined();
+    clock.advance(2 * idleMs);
+    expect(await kept.find('c', bob)).toBeUndefined();
+  });
+
+  it('is none if its client has said very much', async () => {
+    const { kept } = keptSessions();
+    await kept.keep('a', ann, setupOf());
+    await kept.keep(
+      'a',
+      ann,
+      setupOf(['resources/subscribe', { uri: `note:///${'x'.repeat(70_000)}` }]),
+    );
+    expect(await kept.find('a', ann)).toBeUndefined();
+  });
+});
+
+describe('a store that fails', () => {
+  const failing = (error: Error) =>
+    new Proxy({} as Records, { get: () => () => Promise.reject(error) });
+
+  it('costs nobody a request: nothing is stored, and nothing is found #kept-sessions', async () => {
+    const { kept, errors } = keptSessions(failing(new StoreError('not_kept', 'the disk is full')));
+    await kept.keep('a', ann, setupOf());
+    expect(await kept.find('a', ann)).toBeUndefined();
+    kept.forget('a');
+    await kept.forgetAllBut([]);
+    expect(errors).toEqual([]);
+  });
+
+  it('unexpectedly is reported', async () => {
+    const error = new TypeError('a defect');
+    const { kept, errors } = keptSessions(failing(error));
+    await kept.keep('a', ann, setupOf());
+    expect(await kept.find('a', ann)).toBeUndefined();
+    expect(errors).toEqual([error, error]);
+  });
+
+  it('by being slow does not hold up the answer for long', async () => {
+    const never = new Proxy({} as Records, { get: () => () => new Promise(() => {}) });
+    const { kept, clock } = keptSessions(never);
+    const keeping = kept.keep('a', ann, setupOf());
+    clock.advance(250);
+    await expect(keeping).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,116 @@
+// Legacy sessions in the durable store, so that the next request of a client works after a restart: most
+// clients of that era never begin a new session by themselves. Under a hash of its id a session has its
+// principal and what its client has said to set it up; nothing that was sent to it, and no work. What
+// cannot be stored or read costs nobody a request: that session ends with the process.
+
+import { hash } from 'node:crypto';
+import { type Clock, within } from '../../../kernel/clock.ts';
+import { ignored } from '../../../kernel/contain.ts';
+import { isRecord } from '../../../kernel/json-values.ts';
+import type { Principal } from '../../../policy/principal.ts';
+import type { Records } from '../../../store/contract/records.ts';
+import { StoreError } from '../../../store/store-error.ts';
+import { ClientSetup, type SetupTexts } from '../../clients/client-setup.ts';
+
+/** A session, as it is stored. */
+interface StoredSession {
+  readonly principal: Principal;
+  readonly setup: SetupTexts;
+}
+
+export interface KeptSessionsParts {
+  readonly records: Records;
+  readonly clock: Clock;
+  /** How long one may be idle. */
+  readonly idleMs: number;
+  /** An unexpected error. */
+  readonly caught: (error: unknown) => void;
+}
+
+/** A client waits no longer than this for a slow disk. */
+const keepMs = 250;
+/** A session that has said more is not stored. */
+const maxBytes = 65_536;
+/** One that is connected is used, and stored again, whenever its idle time would be over. */
+const slack = 1.5;
+
+export class KeptSessions {
+  readonly #parts: KeptSessionsParts;
+
+  constructor(parts: KeptSessionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when it is stored, cannot be, or takes too long; never rejects. */
+  async keep(id: string, principal: Principal, setup: ClientSetup): Promise<void> {
+    const { clock } = this.#parts;
+    await within(clock, keepMs, this.#put(id, principal, setup).catch(ignored));
+  }
+
+  async #put(id: string, { id: who, role }: Principal, setup: ClientSetup): Promise<void> {
+    const { records, idleMs } = this.#parts;
+    const { texts } = setup;
+    if (texts === undefined) return;
+    const stored: StoredSession = { principal: { id: who, role }, setup: texts };
+    const isLarge = JSON.stringify(stored).length > maxBytes;
+    if (isLarge) await this.#contained(records.remove(keyOf(id)));
+    else await this.#contained(records.put(keyOf(id), stored, { ttlMs: idleMs * slack }));
+  }
+
+  /** The session of this id, if it is this principal's. */
+  async find(id: string, principal: Principal): Promise<ClientSetup | undefined> {
+    const entry = await this.#contained(this.#parts.records.get(keyOf(id)));
+    if (!isStoredSession(entry?.value)) return undefined;
+    const { principal: owner, setup } = entry.value;
+    if (owner.id !== principal.id) return undefined;
+    if (owner.role === principal.role) return ClientSetup.from(setup);
+    // A session does not outlive a change of rights.
+    this.forget(id);
+    return undefined;
+  }
+
+  forget(id: string): void {
+    this.#contained(this.#parts.records.remove(keyOf(id))).catch(ignored);
+  }
+
+  /** Forgets the sessions of everybody else: their access was revoked. */
+  async forgetAllBut(principals: readonly Principal[]): Promise<void> {
+    const known = new Set(principals.map(({ id }) => id));
+    const { records } = this.#parts;
+    for (const { key, value } of (await this.#contained(records.entries())) ?? []) {
+      if (isStoredSession(value) && known.has(value.principal.id)) continue;
+      await this.#contained(records.remove(key));
+    }
+  }
+
+  /** The store reports its own problems; here they only mean that nothing is kept. */
+  async #contained<T>(work: Promise<T>): Promise<T | undefined> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof StoreError)) this.#parts.caught(error);
+      return undefined;
+    }
+  }
+}
+
+/** The id itself is a credential of sorts: with the token it opens the session. */
+function keyOf(id: string): string {
+  return hash('sha256', id, 'hex');
+}
+
+export function isStoredSession(value: unknown): value is StoredSession {
+  if (!isRecord(value)) return false;
+  const { principal, setup } = value;
+  if (!isRecord(principal) || !isRecord(setup)) return false;
+  const { id, role } = principal;
+  const { initialize, level, subscriptions } = setup;
+  return (
+    typeof id === 'string' &&
+    (role === null || typeof role === 'string') &&
+    typeof initialize === 'string' &&
+    (level === undefined || typeof level === 'string') &&
+    Array.isArray(subscriptions) &&
+    subscriptions.every((one) => typeof one === 'string')
+  );
+}

@@ -294,7 +294,8 @@ describe('what is said in a session', () => {
     expect(await stream.message()).toMatchObject({ method: 'notifications/progress' });
     reply.withdrawn?.();
     await stream.ended();
-    const again = { ...headers, 'last-event-id': 'p1-0' };
+    const first = stream.events.find(({ id }) => id !== undefined)?.id ?? '';
+    const again = { ...headers, 'last-event-id': first };
     expect((await gate.ask({ method: 'GET', headers: again })).status).toBe(405);
   });
 

@@ -5,15 +5,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asked, wholeNumber } from '../test/proof/asked.ts';
+import { benchConnect } from './connect.ts';
 import { benchGateway } from './gateway/bench.ts';
 import { benchBuilds } from './gateway/builds.ts';
 import { benchLibrary } from './library/bench.ts';
 import { benchStartup } from './startup.ts';
 
-const help = `npm run bench -- [library|gateway|startup|builds]... [--quick] [--rounds N] [--base DIR]
+const help = `npm run bench -- [library|gateway|startup|connect|builds]... [--quick] [--rounds N] [--base DIR]
 
 Measures this build and prints the figures. Exit code 1 if a goal is missed. Without a name: library,
-gateway and startup, and builds if there is a --base.
+gateway, startup and connect, and builds if there is a --base.
   --quick       3 rounds
   --rounds N    how many rounds (15)
   --base DIR    another build of Holdfast (a dist folder), which builds compares with this one
@@ -32,6 +33,7 @@ if (wish !== undefined) {
     ['library', () => benchLibrary(rounds)],
     ['gateway', () => benchGateway({ rounds, seconds: 1 })],
     ['startup', () => benchStartup(rounds)],
+    ['connect', () => benchConnect(rounds)],
   ]);
   // Two builds of the same program: only where there is another one.
   if (base !== undefined) benches.set('builds', () => benchBuilds({ rounds, seconds: 1, base }));
@@ -59,7 +61,7 @@ function readWish(): Wish | string {
 }
 
 function problemOf(names: readonly string[], base: string | undefined): string | undefined {
-  const known = new Set(['library', 'gateway', 'startup', 'builds']);
+  const known = new Set(['library', 'gateway', 'startup', 'connect', 'builds']);
   const unknown = names.find((name) => !known.has(name));
   if (unknown !== undefined) return `there is no benchmark "${unknown}"`;
   if (names.includes('builds') && base === undefined) return 'builds needs --base DIR';

@@ -22,6 +22,12 @@ export function holdfastOnStdio(folder: string, build = builtHere): StdioCommand
   };
 }
 
+/** A window: an instance is started if none runs. */
+export function holdfastConnect(folder: string, build = builtHere): StdioCommand {
+  const { config, env } = home(join(folder, 'connect'), 'none');
+  return { name: 'connect', args: [programOf(build), 'connect', '--config', config], env, prefix };
+}
+
 export function holdfastOnHttp(
   folder: string,
   auth: 'none' | 'token',

@@ -72,8 +72,12 @@ export class Output {
   async flushed(): Promise<void> {
     if (this.closed.aborted) return;
     await new Promise<void>((resolve) => {
-      this.closed.addEventListener('abort', () => resolve(), { once: true });
-      this.#stream.write('', () => resolve());
+      const done = () => {
+        this.closed.removeEventListener('abort', done);
+        resolve();
+      };
+      this.closed.addEventListener('abort', done);
+      this.#stream.write('', done);
     });
   }
 }

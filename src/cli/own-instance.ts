@@ -96,7 +96,7 @@ export async function startControl(
     clock,
     identity,
     operations: instanceOperations(host, { readConfig, shutdown: end }),
-    serveClient: (socket) => clients.add(socket),
+    serveClient: (socket, folder) => clients.add(socket, folder),
     caught: (error) => host.defects.caught('the control socket', error),
   });
   return { endAsked, clients };

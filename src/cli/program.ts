@@ -9,6 +9,7 @@ import { addCheck } from './commands/check.ts';
 import { addConnect, addTrust } from './commands/connect.ts';
 import { addDemo } from './commands/demo.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addLogs } from './commands/logs.ts';
 import { addReload, addShutdown, addStart, addStop } from './commands/operate.ts';
 import { addSearch } from './commands/search.ts';
 import { addServe } from './commands/serve.ts';
@@ -60,7 +61,7 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
     .addHelpText('after', help);
   const commands = [
     ...[addServe, addConnect, addCall, addTools, addSearch, addStatus, addCheck],
-    ...[addReload, addStart, addStop, addShutdown],
+    ...[addLogs, addReload, addStart, addStop, addShutdown],
     ...[addTrust, addDoctor, addDemo],
   ];
   for (const add of commands) add(program, perform);

@@ -6,6 +6,7 @@ import { ownIdentity } from '../host/identity.ts';
 import type { ControlClient } from '../instance/control-client.ts';
 import type { InstanceOperations, Operations } from '../instance/operations.ts';
 import type { InstancePlace } from '../instance/place.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { reportedAtOnce } from './command-failure.ts';
 import type { Invocation } from './invocation.ts';
@@ -91,4 +92,18 @@ function socketOf(place: () => InstancePlace): string | undefined {
     if (error instanceof Fault) return undefined;
     throw error;
   }
+}
+
+/** Between two looks at something that changes; shorter if it is the end. */
+export async function pause(clock: Clock, ms: number, end: AbortSignal): Promise<void> {
+  if (end.aborted) return;
+  await new Promise<void>((resolve) => {
+    const wake = () => {
+      timer[Symbol.dispose]();
+      end.removeEventListener('abort', wake);
+      resolve();
+    };
+    const timer = clock.after(ms, wake);
+    end.addEventListener('abort', wake);
+  });
 }

@@ -76,7 +76,11 @@ export interface StdioServerInput extends CommonServerInput {
    * `{}`.
    */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** The working directory, relative to the config file's folder. Default: `"."`. */
+  /**
+   * The working directory, relative to the config file's folder. "client": the folder in which
+   * holdfast connect was started; the server has one process for each folder, ${workspaceFolder} is
+   * that folder, and other clients cannot use it. Default: `"."`.
+   */
   readonly cwd?: string | undefined;
   /** More environment variables that the process inherits: "NAME" or "PREFIX_*". Default: `[]`. */
   readonly inheritEnv?: readonly string[] | undefined;

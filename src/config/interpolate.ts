@@ -6,7 +6,9 @@
 // is reported as a gap, never left as literal text.
 
 import { basename, sep } from 'node:path';
+import { isRecord } from '../kernel/json-values.ts';
 import { ownValue } from '../kernel/own-value.ts';
+import { clientCwd, folderVariables } from './client-folders.ts';
 import type { Path } from './document.ts';
 import { pathText, shownWord } from './message-text.ts';
 import type { UsedVariable } from './secrets.ts';
@@ -15,6 +17,8 @@ export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The value of `${workspaceFolder}`. */
   readonly folder: string;
+  /** That is left as it is. */
+  readonly isFolderLater?: boolean;
   /** The value of `${userHome}`, if there is one. */
   readonly home: string | undefined;
   /** The defaults of the inputs that the file declares, by id. */
@@ -45,7 +49,10 @@ export function interpolate(value: unknown, path: Path, variables: Variables): I
   return { value: replaceIn(value, path, variables, found), ...found };
 }
 
-function replaceIn(value: unknown, path: Path, variables: Variables, found: Found): unknown {
+function replaceIn(value: unknown, path: Path, given: Variables, found: Found): unknown {
+  // Of a server that runs in the folders of its clients: replaced when it is started.
+  const isElsewhere = path.length === 2 && isRecord(value) && value['cwd'] === clientCwd;
+  const variables = isElsewhere ? { ...given, isFolderLater: true } : given;
   if (typeof value === 'string') return replaceInText(value, path, variables, found);
   if (Array.isArray(value)) {
     return value.map((item, index) => replaceIn(item, [...path, index], variables, found));
@@ -112,12 +119,13 @@ function resolve(inside: string, variables: Variables): Outcome {
   };
 }
 
-function knownPlace(name: string, { folder, home }: Variables): string | undefined {
+function knownPlace(name: string, variables: Variables): string | undefined {
+  const { folder, home, isFolderLater = false } = variables;
   switch (name) {
     case 'workspaceFolder':
-      return folder;
+      return isFolderLater ? folderVariables.path : folder;
     case 'workspaceFolderBasename':
-      return basename(folder);
+      return isFolderLater ? folderVariables.name : basename(folder);
     case 'userHome':
       return home;
     case 'pathSeparator':

@@ -4,6 +4,7 @@
 
 import { resolve } from 'node:path';
 import { isRecord } from '../kernel/json-values.ts';
+import { runsInFolders } from './client-folders.ts';
 import type { Path } from './document.ts';
 import { frozen } from './frozen.ts';
 import { pathText } from './message-text.ts';
@@ -36,7 +37,9 @@ export function finishedConfig(
     mcpServers: Object.fromEntries(servers),
   });
   for (const server of Object.values(config.mcpServers)) {
-    if (server.type === 'stdio') server.cwd = resolve(folder, server.cwd);
+    if (server.type === 'stdio' && !runsInFolders(server)) {
+      server.cwd = resolve(folder, server.cwd);
+    }
   }
   if (config.keyFile !== undefined) config.keyFile = resolve(folder, config.keyFile);
   return frozen(config);

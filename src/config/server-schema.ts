@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import { longestTimerMs } from '../kernel/duration.ts';
 import { isRecord } from '../kernel/json-values.ts';
+import { folderVariables, runsInFolders } from './client-folders.ts';
 import type { Frozen } from './frozen.ts';
 import { statefulPackageIn, statefulPackages } from './stateful-packages.ts';
 
@@ -166,7 +167,9 @@ const stdioServer = z
       ),
     cwd: text()
       .default('.')
-      .describe("The working directory, relative to the config file's folder."),
+      .describe(
+        `The working directory, relative to the config file's folder. "client": the folder in which holdfast connect was started; the server has one process for each folder, ${folderVariables.path} is that folder, and other clients cannot use it.`,
+      ),
     inheritEnv: z
       .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*\*?$/))
       .default([])
@@ -194,7 +197,15 @@ const stdioServer = z
       .prefault({})
       .describe('Limits on what the server may use.'),
   })
-  .refine(callTimesFit, callTimesRule);
+  .refine(callTimesFit, callTimesRule)
+  .refine((server) => !runsInFolders(server) || server.lazy, {
+    path: ['lazy'],
+    message: 'must not be false with cwd "client": without a client there is no folder to run in',
+  })
+  .refine((server) => !runsInFolders(server) || server.isolation !== 'shared', {
+    path: ['isolation'],
+    message: 'must not be "shared" with cwd "client": it has one process for each folder',
+  });
 
 const remoteServer = z
   .strictObject({

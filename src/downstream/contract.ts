@@ -3,6 +3,7 @@
 // gateway interprets messages and does not use sockets. Every request has a Reply, which takes what
 // belongs to it and then exactly one answer.
 
+import type { ClientFolder } from '../host/connections/client-folder.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { ClientCancel } from '../wire/client-cancel.ts';
 import type { Frame } from '../wire/frames.ts';
@@ -65,23 +66,33 @@ export interface Session {
   close(): void;
 }
 
+export interface SessionOptions {
+  /**
+   * The id of the first request to it; absent: 1. A client that may answer late to an earlier process is given
+   * another one each time.
+   */
+  readonly firstQuestion?: number | undefined;
+  /** Where the client was started, if it is on this machine and has said so. */
+  readonly folder?: ClientFolder | undefined;
+}
+
+/** Who sends a modern request. */
+export interface ModernSender {
+  readonly principal: Principal;
+  readonly client: string;
+  readonly folder?: ClientFolder | undefined;
+}
+
 /** The gateway as transports see it. */
 export interface GatewayForTransports {
-  /**
-   * A new legacy client. `firstQuestion` is the id of the first request to it; a client that may answer late to an
-   * earlier process is given another one each time.
-   */
-  openSession(principal: Principal, outlet: Outlet, firstQuestion?: number): Session;
+  /** A new legacy client. */
+  openSession(principal: Principal, outlet: Outlet, options?: SessionOptions): Session;
   /**
    * One independent modern request. `client` distinguishes clients of one principal where the
    * transport can (a stdio connection); over HTTP it is the principal's id. The envelope in `_meta`
    * has been validated (see `modern-envelope.ts`).
    */
-  request(
-    message: Message,
-    from: { readonly principal: Principal; readonly client: string },
-    reply: Reply,
-  ): Underway | undefined;
+  request(message: Message, from: ModernSender, reply: Reply): Underway | undefined;
   /** A modern notification that is not a cancellation. */
   notified(
     message: Message,

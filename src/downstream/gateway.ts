@@ -23,10 +23,12 @@ import { LegacySession } from './clients/legacy-session.ts';
 import { ModernClients } from './clients/modern-clients.ts';
 import {
   type GatewayForTransports,
+  type ModernSender,
   maxUnderWay,
   type Outlet,
   type Reply,
   type Session,
+  type SessionOptions,
   type Underway,
 } from './contract.ts';
 import { legacyGreeting } from './greeting.ts';
@@ -133,7 +135,8 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   // --- clients -----------------------------------------------------------------------------
 
-  openSession(principal: Principal, outlet: Outlet, firstQuestion = 1): Session {
+  openSession(principal: Principal, outlet: Outlet, options: SessionOptions = {}): Session {
+    const { firstQuestion = 1, folder } = options;
     const key = `session-${this.#nextSession++}`;
     const session = new LegacySession(key, principal, outlet, {
       greeting: (sender) => this.#greeting(sender),
@@ -144,6 +147,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       caught: (error) => this.caught(error),
       tasks: (server, own) => knownTasks(this, server, own.key),
       firstQuestion,
+      folder,
     });
     this.#sessions.add(session);
     return session;
@@ -162,14 +166,14 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   request(
     message: Message,
-    { principal, client }: { readonly principal: Principal; readonly client: string },
+    { principal, client, folder }: ModernSender,
     reply: Reply,
   ): Underway | undefined {
     const { bytes, meta } = message;
     const level = meta?.find(envelopeKeys.logLevel);
     const capabilities = meta?.find(envelopeKeys.clientCapabilities);
     const serial = this.#nextRequest++;
-    const sender = this.#clients.of(client, client === principal.id);
+    const sender = this.#clients.of(client, client === principal.id, folder);
     if (sender.underWay >= maxUnderWay) {
       reply.answer(errorFrame(idText(message), tooManyUnderWay), tooManyUnderWay.code);
       return undefined;

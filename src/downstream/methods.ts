@@ -169,7 +169,7 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
 async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string): Promise<void> {
   const route = await gateway.view.tools.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
-  const fault = gateway.view.tools.unread(name, incoming.principal);
+  const fault = gateway.view.tools.unread(name, incoming);
   if (fault) gateway.ownAnswers.failToolCall(incoming, fault);
   else gateway.ownAnswers.count(incoming, {}, () => incoming.error(unknownName('tool', incoming)));
 }
@@ -179,7 +179,7 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
   const { prompts } = gateway.view;
   const route = name === undefined ? undefined : await prompts.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
-  const fault = name === undefined ? undefined : prompts.unread(name, incoming.principal);
+  const fault = name === undefined ? undefined : prompts.unread(name, incoming);
   gateway.ownAnswers.count(incoming, {}, () => {
     if (fault) throw fault;
     incoming.error(unknownName('prompt', incoming));

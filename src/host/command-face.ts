@@ -7,6 +7,7 @@ import type { ConfigPlan } from '../config/plan.ts';
 import type { Config } from '../config/schema.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { HostEvent } from '../observe/events.ts';
+import type { OutputPage } from '../observe/server-output.ts';
 import type { AppliedConfig } from './apply.ts';
 import type { KeptMark } from './discovery.ts';
 import type { Host } from './host.ts';
@@ -37,6 +38,8 @@ export interface HostForCommands extends Host {
   capabilitiesBehind(server: string, tool: string): readonly string[];
   /** The names of its tools, now or as stored; undefined if there is no list. Starts nothing. Throws as `requireServer` does. */
   knownTools(server: string): Promise<readonly string[] | undefined>;
+  /** What its processes have written that is not MCP, from this place on. Throws as `requireServer` does. */
+  output(server: string, place: number): OutputPage;
   /** The state of one server. Throws as `requireServer` does. */
   serverStatus(name: string): ServerStatus;
   /** When the tools of this server that are known were read, if not by this host. Throws as `requireServer` does. */

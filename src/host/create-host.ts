@@ -123,7 +123,10 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   }
   const http = scope.own(new LazyHttpClient());
   const spawner = scope.own(
-    createSpawner({ clock, instance, stateDir, sourceEnv: env, notice: report }),
+    createSpawner({
+      ...{ clock, instance, stateDir, sourceEnv: env, notice: report },
+      hidden: foldersOfInstances(stateDir, env),
+    }),
   );
   const keyed = database === null ? {} : { keyed: durableKeys(store, loaded, report) };
   return new HostCore({
@@ -143,6 +146,13 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     readConfig: (input) => readConfig(input, around),
     release: () => scope[Symbol.asyncDispose](),
   });
+}
+
+/** Where instances have their sockets and what they keep: none of a server's business. */
+function foldersOfInstances(stateDir: string | null, env: Environment): readonly string[] {
+  const runtimeDir = env['XDG_RUNTIME_DIR'];
+  const shared = runtimeDir === undefined ? [] : [join(runtimeDir, 'holdfast')];
+  return stateDir === null ? [] : [stateDir, ...shared];
 }
 
 function openStore(

@@ -11,6 +11,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { HostEvent } from '../observe/events.ts';
+import type { OutputPage } from '../observe/server-output.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import { type Access, type Guard, serverRequest } from '../policy/access.ts';
 import type { BudgetLimits } from '../policy/budget.ts';
@@ -239,6 +240,11 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   status({ principal = localUser }: StatusOptions = {}): HostStatus {
     return this.#status.all(principal);
+  }
+
+  output(server: string, place: number): OutputPage {
+    const { name } = this.find(server);
+    return this.parts.outputs.of(name).since(place);
   }
 
   serverStatus(name: string): ServerStatus {

@@ -9,6 +9,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { Deadlines } from '../kernel/deadlines.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
+import { ServerOutputs } from '../observe/server-output.ts';
 import { Traffic } from '../observe/traffic.ts';
 import { Access } from '../policy/access.ts';
 import { Budgets } from '../policy/budget.ts';
@@ -48,6 +49,8 @@ export class PipelineParts implements CallParts {
   readonly news: HostNews;
   readonly defects: Defects;
   readonly tasks: BegunTasks;
+  /** What the processes of servers have written that is not MCP. */
+  readonly outputs: ServerOutputs;
   readonly registry: Registry;
   readonly live: LiveConfig;
   /** Set when the host begins to shut down: from then on no server is found. */
@@ -76,6 +79,7 @@ export class PipelineParts implements CallParts {
     this.tasks = new BegunTasks(this.clock, (news) => this.news.task(news));
     this.pool = new IdlePool(config.maxIdle, () => this.registry.slots());
     this.places = new StartPlaces(this.clock, placesFor(given.processors ?? 1));
+    this.outputs = new ServerOutputs(() => this.clock.wallNow());
     this.registry = new Registry({
       ...given,
       server: this.#serverParts(given),
@@ -83,6 +87,8 @@ export class PipelineParts implements CallParts {
       ended: (name) => {
         this.traffic.serverGone(name);
         this.defects.forget(name);
+        // One that was replaced goes on under its name.
+        if (this.registry.get(name) === undefined) this.outputs.forget(name);
       },
     });
     this.live = new LiveConfig(given, this);
@@ -93,6 +99,7 @@ export class PipelineParts implements CallParts {
       ...edges,
       clock: this.clock,
       events,
+      outputs: this.outputs,
       identity,
       hasClients,
       facts: store.records('verdicts', { durability: 'forgetful', shape: isFacts }),

@@ -54,6 +54,8 @@ export async function operatorAnswer(
       return await operations.knownTools(ask.server);
     case 'start':
       return await operations.start(ask.server);
+    case 'output':
+      return await operations.output(ask.server, ask.place);
     case 'stop':
       return await operations.stop(ask.server);
     case 'reload':

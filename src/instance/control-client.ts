@@ -23,6 +23,8 @@ export interface JoinRequest {
   readonly clock: Clock;
   readonly program: string;
   readonly as: ControlGreeting['as'];
+  /** Where the client was started. */
+  readonly folder?: string | undefined;
 }
 
 /** An instance that is busy answers late, one that is stopped does not answer at all. */
@@ -34,12 +36,13 @@ export async function join({
   clock,
   program,
   as,
+  folder,
 }: JoinRequest): Promise<Connected | undefined> {
   const socket = await connected(path);
   if (socket === undefined) return undefined;
   // From here on it is handled by whoever reads.
   socket.on('error', () => socket.destroy());
-  socket.write(`${JSON.stringify(greetingOf(program, as))}\n`);
+  socket.write(`${JSON.stringify(greetingOf(program, as, folder))}\n`);
   const welcome = welcomeIn(await firstLine(socket, clock, greetingMs));
   if (welcome !== undefined && 'welcome' in welcome) return { socket, instance: welcome };
   const hasEnded = socket.destroyed || socket.readableEnded;

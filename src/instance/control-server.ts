@@ -5,12 +5,14 @@
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
+import type { ClientFolder } from '../host/connections/client-folder.ts';
 import { type Clock, within } from '../kernel/clock.ts';
 import { type Caught, contain } from '../kernel/contain.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { operatorAnswer } from './answering.ts';
+import { folderOfClient } from './client-folder.ts';
 import { firstLine, type InstanceIdentity, welcomeFor } from './greeting.ts';
 import { LineChannel } from './line-channel.ts';
 import type { InstanceOperations } from './operations.ts';
@@ -22,8 +24,8 @@ export interface ControlServerParts {
   readonly clock: Clock;
   readonly identity: () => Promise<InstanceIdentity>;
   readonly operations: InstanceOperations;
-  /** Serves MCP on this connection until it ends. */
-  readonly serveClient: (socket: Socket) => void;
+  /** Serves MCP on this connection until it ends; `folder` is where its client was started. */
+  readonly serveClient: (socket: Socket, folder: ClientFolder | undefined) => void;
   readonly caught: Caught;
 }
 
@@ -121,8 +123,10 @@ export class ControlServer implements AsyncDisposable {
       return;
     }
     socket.write(line);
-    if (greeting.as === 'client') serveClient(socket);
-    else this.#operator(socket);
+    if (greeting.as === 'operator') return this.#operator(socket);
+    const folder =
+      greeting.folder === undefined ? undefined : await folderOfClient(greeting.folder);
+    if (!socket.destroyed) serveClient(socket, folder);
   }
 
   #refusal(): 'draining' | 'busy' | undefined {

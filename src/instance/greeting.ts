@@ -45,8 +45,13 @@ function parsed(line: Buffer): unknown {
   }
 }
 
-export function greetingOf(program: string, as: ControlGreeting['as']): ControlGreeting {
-  return { hello: 'holdfast', versions: [protocolVersion], program, as };
+export function greetingOf(
+  program: string,
+  as: ControlGreeting['as'],
+  folder?: string,
+): ControlGreeting {
+  const greeting = { hello: 'holdfast', versions: [protocolVersion], program, as } as const;
+  return { ...greeting, versions: [...greeting.versions], ...(folder ? { folder } : {}) };
 }
 
 export interface InstanceIdentity {

@@ -39,6 +39,7 @@ export function instanceOperations(
   return {
     ...hostOperations(host),
     stop: (server) => host.stop(server),
+    output: async (server, place) => host.output(server, place),
     reload: (server) => host.reload(server),
     reloadConfig: async ({ dryRun }) => {
       const loaded = readConfig();

@@ -7,6 +7,7 @@ import type { Progress } from '../host/call-result.ts';
 import type { Discovered, KeptMark, Searched, ToolDefinition } from '../host/discovery.ts';
 import type { HostStatus } from '../host/status.ts';
 import type { Fault } from '../kernel/fault.ts';
+import type { OutputPage } from '../observe/server-output.ts';
 
 export interface OperatorCall {
   /** JSON text: its bytes are what is sent. */
@@ -52,6 +53,8 @@ export interface Operations {
 /** What only a running instance can do. */
 export interface InstanceOperations extends Operations {
   stop(server: string): Promise<void>;
+  /** What its processes have written that is not MCP, from this place on. */
+  output(server: string, place: number): Promise<OutputPage>;
   /** Starts the server anew and forgets its failures. */
   reload(server: string): Promise<void>;
   /** Reads the config again and applies what has changed. */

@@ -15,6 +15,8 @@ export const greetingSchema = z.object({
   /** The program's own version, for messages. */
   program: z.string().max(100),
   as: z.enum(['operator', 'client']),
+  /** Of a client: the folder in which it was started. */
+  folder: z.string().max(4_096).optional(),
 });
 
 export type ControlGreeting = z.infer<typeof greetingSchema>;
@@ -65,6 +67,7 @@ export const askSchema = z.discriminatedUnion('ask', [
   z.object({ ask: z.literal('knownTools'), server }),
   z.object({ ask: z.literal('start'), server }),
   z.object({ ask: z.literal('stop'), server }),
+  z.object({ ask: z.literal('output'), server, place: z.number().int() }),
   z.object({ ask: z.literal('reload'), server: server.optional(), dryRun: z.boolean().optional() }),
   z.object({ ask: z.literal('shutdown') }),
 ]);

@@ -4,6 +4,7 @@ import type { Progress } from '../host/call-result.ts';
 import type { Discovered } from '../host/discovery.ts';
 import type { HostStatus } from '../host/status.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
+import type { OutputPage } from '../observe/server-output.ts';
 import type { SentSearch } from './answering.ts';
 import { type ControlClient, faultOf } from './control-client.ts';
 import type { InstanceOperations, ListedTools, ReloadedConfig } from './operations.ts';
@@ -38,6 +39,7 @@ export function remoteInstance(client: ControlClient): InstanceOperations {
       (await ask<readonly string[] | null>({ ask: 'knownTools', server })) ?? undefined,
     start: (server) => ask({ ask: 'start', server }),
     stop: (server) => ask({ ask: 'stop', server }),
+    output: (server, place) => ask<OutputPage>({ ask: 'output', server, place }),
     reload: (server) => ask({ ask: 'reload', server }),
     reloadConfig: ({ dryRun }) => ask<ReloadedConfig>({ ask: 'reload', dryRun }),
     shutdown: () => ask({ ask: 'shutdown' }),

@@ -230,7 +230,8 @@ export class Life<C extends Supervised> {
     if (!this.#isCurrent(generation, 'starting')) return this.#closed(generation);
     this.#listener.startFailed(generation, fault);
     const at = this.#clock.now();
-    const isShortage = fault.code === 'overloaded';
+    // Neither a shortage of this machine nor what its client asked for is a failure of the server.
+    const isShortage = fault.code === 'overloaded' || fault.code === 'invalid_request';
     this.#dispatch({ kind: 'start-failed', generation, at, random: this.#random(), isShortage });
   }
 

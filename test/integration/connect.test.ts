@@ -1,72 +1,20 @@
 // `holdfast connect`: many windows, one instance; and a session that outlives it.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, it } from 'vitest';
 import { mainProgram } from '../support/build.ts';
+import { instanceEnded, instancePid, openWindow, statusOf } from '../support/connect-window.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome, Started } from '../support/gateway-home.ts';
-import type { Json } from '../support/gateway-stdio-client.ts';
 import { executions, phases } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
-
-interface Window extends AsyncDisposable {
-  readonly client: Client;
-  call(tool: string, args?: object, meta?: object): Promise<Json>;
-  readonly stderr: () => string;
-}
-
-/** An agent's window: the official client, with connect as its server. */
-async function open(home: GatewayHome, cwd = home.folder): Promise<Window> {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [mainProgram, 'connect', '--config', home.configFile, '--idle-end', '1500'],
-    env: home.env,
-    cwd,
-    stderr: 'pipe',
-  });
-  let said = '';
-  transport.stderr?.on('data', (chunk) => {
-    said += chunk;
-  });
-  const client = new Client({ name: 'window', version: '1' });
-  await client.connect(transport);
-  return {
-    client,
-    stderr: () => said,
-    call: (name, args = {}, meta = {}) =>
-      client.callTool({ name, arguments: { ...args }, _meta: { ...meta } }),
-    [Symbol.asyncDispose]: () => client.close(),
-  };
-}
-
-async function statusOf(home: GatewayHome) {
-  return JSON.parse((await home.run(['status', '--json'])).stdout);
-}
-
-/** The process of the instance, from its lock. */
-async function instancePid(home: GatewayHome): Promise<number> {
-  const { folder } = home.place;
-  const text = readFileSync(join(folder, lockIn(folder)), 'utf8');
-  return JSON.parse(text).pid;
-}
-
-function lockIn(folder: string): string {
-  return readdirSync(folder).find((name) => name.startsWith('lock.')) ?? '';
-}
-
-/** No window is open: the instance that connect started ends by itself. */
-async function ended(home: GatewayHome): Promise<void> {
-  await until(async () => (await statusOf(home)).instance === null, 'the instance has ended');
-}
 
 describe('connect', () => {
   it('starts one instance for twenty windows at once, with one child for each server that is used #one-instance', async () => {
     await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
-    const windows = await Promise.all(Array.from({ length: 20 }, () => open(home)));
+    const windows = await Promise.all(Array.from({ length: 20 }, () => openWindow(home)));
     const answers = await Promise.all(windows.map((window) => window.call('files__whoami')));
     const pids = new Set(answers.map(({ structuredContent }) => structuredContent.pid));
     expect(pids.size).toBe(1);
@@ -74,7 +22,7 @@ describe('connect', () => {
     expect(status).toMatchObject({ startedBy: 'connect' });
     expect(status.servers[0].children).toHaveLength(1);
     await Promise.all(windows.map((window) => window[Symbol.asyncDispose]()));
-    await ended(home);
+    await instanceEnded(home);
   });
 
   it('survives the instance: the session goes on, the next call works, nothing runs twice #one-instance #never-twice', async () => {
@@ -82,9 +30,9 @@ describe('connect', () => {
     const ledger = home.file('ledger');
     await home.configure({ mcpServers: { bank: faultyStdio({ ledger }) } });
     {
-      await using window = await open(home);
+      await using window = await openWindow(home);
       await window.call('bank__add', { key: 'a', amount: 1, nonce: 'before' });
-      const first = await instancePid(home);
+      const first = instancePid(home);
       const lost = window.call('bank__add', {
         ...{ key: 'a', amount: 1, nonce: 'during', fault: { kind: 'hang', effect: true } },
       });
@@ -94,12 +42,12 @@ describe('connect', () => {
       expect(fault).toMatchObject({ code: 'outcome_unknown', dispatched: 'maybe' });
       const next = await window.call('bank__add', { key: 'a', amount: 1, nonce: 'after' });
       expect(next.isError).not.toBe(true);
-      expect(await instancePid(home)).not.toBe(first);
+      expect(instancePid(home)).not.toBe(first);
       for (const nonce of ['before', 'during', 'after']) expect(executions(ledger, nonce)).toBe(1);
       const { tools } = await window.client.listTools();
       expect(tools.map(({ name }) => name)).toContain('bank__add');
     }
-    await ended(home);
+    await instanceEnded(home);
   });
 
   it('sends a call with a key again, and it runs once #idempotency-key', async () => {
@@ -107,7 +55,7 @@ describe('connect', () => {
     const ledger = home.file('ledger');
     await home.configure({ mcpServers: { bank: faultyStdio({ ledger }) } });
     {
-      await using window = await open(home);
+      await using window = await openWindow(home);
       const call = (nonce: string) =>
         window.call(
           'bank__add',
@@ -115,18 +63,18 @@ describe('connect', () => {
           { 'holdfast/idempotencyKey': nonce },
         );
       const answered = await call('one');
-      process.kill(await instancePid(home), 'SIGKILL');
+      process.kill(instancePid(home), 'SIGKILL');
       expect((await call('one')).content).toEqual(answered.content);
       expect(executions(ledger, 'one')).toBe(1);
     }
-    await ended(home);
+    await instanceEnded(home);
   });
 
   it('joins holdfast serve, and leaves it running', async () => {
     await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
     await using _served = await home.serve();
     {
-      await using window = await open(home);
+      await using window = await openWindow(home);
       expect((await window.call('files__whoami')).isError).not.toBe(true);
       expect((await statusOf(home)).startedBy).toBe('serve');
     }

@@ -75,6 +75,20 @@ export const realClients: readonly RealClient[] = [
   { name: 'mcporter', package: 'mcporter', script: 'mcporter', transports: both, node: 24 },
 ];
 
+/** Those that are a library in a program of its own, and keep a connection over HTTP. */
+export const sessionClients: readonly RealClient[] = realClients.filter(({ name }) =>
+  [
+    'sdk-1',
+    'sdk-2',
+    'sdk-2-auto',
+    'ai-sdk-1',
+    'ai-sdk-2',
+    'openai-agents',
+    'langchain',
+    'mastra',
+  ].includes(name),
+);
+
 export function nodeOf({ node }: RealClient): string {
   return node === undefined ? process.execPath : nodes[node];
 }

@@ -11,9 +11,10 @@ import { measuredOn } from '../proof/machine.ts';
 import { conclude, type Report } from '../proof/report.ts';
 import { inDocument } from '../proof/summary.ts';
 import { runClients } from './client-proof.ts';
-import { realClients } from './client-table.ts';
+import { realClients, sessionClients } from './client-table.ts';
 import { compareConformance } from './conformance.ts';
 import { installClients, installServers } from './installation.ts';
+import { restartReport, runRestarts } from './restart-proof.ts';
 import { clientReport, clientTable, serverReport, serverTable } from './results.ts';
 import { readBare, readThrough } from './server-proof.ts';
 import { launchOf, realServers } from './server-table.ts';
@@ -27,6 +28,8 @@ anything differs. Without --servers, --clients and --conformance: all servers an
   --clients a,b          these clients only, or all
   --conformance COMMAND  the official suite against this server, directly and through the gateway; it gets
                          its port in PORT, serves /mcp, and prints a line with the port when it listens
+  --restarts N           end and start the gateway so often under load, with clients of --clients (HTTP) that know
+                         nothing of it: each must make its next call
   --seconds N            how long all lists may take without stored catalogues (120)
   --at-once N            how many servers are read directly at a time (2)
   --json FILE            writes the report there
@@ -44,6 +47,7 @@ interface Wish {
   readonly servers: readonly (typeof realServers)[number][];
   readonly clients: readonly (typeof realClients)[number][];
   readonly conformance: readonly string[];
+  readonly restarts: number;
   readonly seconds: number;
   readonly atOnce: number;
   readonly jsonFile: string | undefined;
@@ -55,7 +59,12 @@ const progress = (text: string) => console.error(`interop: ${text}`);
 const wish = asked('interop', readWish);
 if (wish !== undefined) await prove(wish);
 
-async function prove({ servers, clients, conformance, ...options }: Wish): Promise<void> {
+async function prove({ servers, clients, conformance, restarts, ...options }: Wish): Promise<void> {
+  if (restarts > 0) {
+    await installClients(progress);
+    const results = await runRestarts(clients, restarts, progress);
+    return conclude(restartReport(results, restarts), options.jsonFile);
+  }
   const reports: Report[] = [];
   const tables: string[] = [];
   if (servers.length > 0) {
@@ -119,6 +128,7 @@ function readWish(): Wish | string {
       servers: { type: 'string' },
       clients: { type: 'string' },
       conformance: { type: 'string', multiple: true, default: [] },
+      restarts: { type: 'string', default: '0' },
       seconds: { type: 'string', default: '120' },
       'at-once': { type: 'string', default: '2' },
       json: { type: 'string' },
@@ -130,11 +140,14 @@ function readWish(): Wish | string {
   if (values.help) return help;
   if (values.list) return listed();
   const { servers, clients, conformance } = values;
+  const restarts = wholeNumber('restarts', values.restarts);
+  if (restarts > 0) return { ...restartWish(clients, restarts), jsonFile: values.json };
   const isAll = servers === undefined && clients === undefined && conformance.length === 0;
   const wished = {
     servers: chosen('--servers', isAll ? 'all' : servers, realServers),
     clients: chosen('--clients', isAll ? 'all' : clients, realClients),
     conformance,
+    restarts,
     seconds: wholeNumber('seconds', values.seconds),
     atOnce: wholeNumber('at-once', values['at-once']),
     jsonFile: values.json,
@@ -145,6 +158,13 @@ function readWish(): Wish | string {
     throw new Error('--write needs all servers and all clients');
   }
   return wished;
+}
+
+/** All clients that keep a session over HTTP, unless some are named. */
+function restartWish(names: string | undefined, restarts: number): Omit<Wish, 'jsonFile'> {
+  const clients = names === undefined ? sessionClients : chosen('--clients', names, sessionClients);
+  const nothing = { servers: [], conformance: [], seconds: 0, atOnce: 1, isWritten: false };
+  return { ...nothing, clients, restarts };
 }
 
 function chosen<T extends { readonly name: string }>(

@@ -68,8 +68,8 @@ export class GatewayHome implements AsyncDisposable {
   }
 
   /** Runs `holdfast serve` with these words; nothing is said to it. */
-  start(args: readonly string[]): Started {
-    const child = this.#spawn(args);
+  start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
+    const child = this.#spawn(args, env);
     child.stdin?.end();
     return new Started(child);
   }
@@ -83,9 +83,12 @@ export class GatewayHome implements AsyncDisposable {
   }
 
   /** The gateway over HTTP, when it listens; on the port of an earlier one, if that is given. */
-  async serve(earlier?: { readonly url: string }): Promise<Served> {
+  async serve(
+    earlier?: { readonly url: string },
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Served> {
     const port = earlier === undefined ? '0' : new URL(earlier.url).port;
-    const started = this.start(['--listen', `127.0.0.1:${port}`, '--json']);
+    const started = this.start(['--listen', `127.0.0.1:${port}`, '--json'], env);
     await started.printed('\n');
     const line = started.stdout.slice(0, started.stdout.indexOf('\n'));
     const { url, token, tokenKept, pid } = JSON.parse(line) as Omit<Served, 'ended' | 'stop'>;
@@ -136,10 +139,10 @@ export class GatewayHome implements AsyncDisposable {
     };
   }
 
-  #spawn(args: readonly string[]): ChildProcess {
+  #spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
     return spawn(process.execPath, [mainProgram, 'serve', '--config', this.configFile, ...args], {
       cwd: this.folder,
-      env: this.env,
+      env: { ...this.env, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
   }

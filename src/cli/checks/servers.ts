@@ -3,6 +3,7 @@
 // asked for its tools, and stopped. Several at a time, but not all at once: forty servers that
 // start together would only show that the machine is slow.
 
+import { runsInFolders } from '../../config/client-folders.ts';
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
 import { redactorFor } from '../../host/servers/open-connection.ts';
@@ -56,6 +57,7 @@ async function checkServer(
   http: HttpClient,
 ): Promise<Check> {
   if (server.type === 'stdio') {
+    if (runsInFolders(server)) return await checkInFolders(name, server, env);
     const check = await checkCommand(name, server, env);
     if (check.kind === 'finding' || host === null) return check;
     return await checkHandshake(host, clock, name, check.text, async () => ({
@@ -70,6 +72,18 @@ async function checkServer(
 }
 
 // --- from outside --------------------------------------------------------------------------
+
+/** It runs in the folder of each window: there is none here to start it in. */
+async function checkInFolders(
+  name: string,
+  server: StdioServerConfig,
+  env: Environment,
+): Promise<Check> {
+  const check = await checkCommand(name, { ...server, cwd: process.cwd() }, env);
+  if (check.kind === 'finding') return check;
+  const where = 'runs in the folder of each window (cwd: "client"), and was not started here';
+  return ok(name, `${check.text} · ${where}`);
+}
 
 async function checkCommand(
   name: string,

@@ -82,6 +82,7 @@ async function connect({ shell, configFile }: Invocation, idleEnd: string): Prom
     place,
     clock: shell.clock,
     program: ownIdentity().version,
+    folder: shell.cwd,
     start: (logFile) =>
       startDetached({
         command: process.execPath,

@@ -4,7 +4,6 @@
 // problems are then reported as far as they can be seen without writing.
 
 import type { Command } from 'commander';
-import type { Clock } from '../../kernel/clock.ts';
 import { printableJson, printableLine } from '../../kernel/printable.ts';
 import { eventHistory } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -14,7 +13,7 @@ import { limitsNote, type StatusView, serverPage, statusLines } from '../render/
 import type { Style } from '../render/style.ts';
 import type { Shell } from '../shell.ts';
 import { ownStateDirectory } from '../state-directory.ts';
-import { type Target, withTarget } from '../target.ts';
+import { pause, type Target, withTarget } from '../target.ts';
 
 const help = `
 With --json: {"version", "instance", "config", "servers": [{"name", "state", "cause", …}], …};
@@ -133,7 +132,7 @@ async function watch(
       out.write(isScreen ? repainted(text, out.style, shown === undefined) : `${text}\n`);
     }
     shown = mark;
-    await pause(clock, end);
+    await pause(clock, betweenLooksMs, end);
   }
   if (out.isTerminal) out.line();
 }
@@ -142,17 +141,4 @@ async function watch(
 function repainted(text: string, style: Style, isFirst: boolean): string {
   const lines = `${text}\n\n${style('dim', 'Press Ctrl-C to stop')}`.replaceAll('\n', '\u001b[K\n');
   return `${isFirst ? '\u001b[2J' : ''}\u001b[H${lines}\u001b[K\n\u001b[J`;
-}
-
-async function pause(clock: Clock, end: AbortSignal): Promise<void> {
-  if (end.aborted) return;
-  await new Promise<void>((resolve) => {
-    const wake = () => {
-      timer[Symbol.dispose]();
-      end.removeEventListener('abort', wake);
-      resolve();
-    };
-    const timer = clock.after(betweenLooksMs, wake);
-    end.addEventListener('abort', wake);
-  });
 }

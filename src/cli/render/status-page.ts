@@ -11,7 +11,7 @@ import { agoText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
 import { eventText, storyOf, timelineLines } from './timeline.ts';
-import { wrappedTo } from './width.ts';
+import { cutTo, wrappedTo } from './width.ts';
 
 export interface StatusView {
   readonly status: HostStatus;
@@ -53,7 +53,7 @@ export function statusLines(view: StatusView, style: Style, size: Size): string[
     status.servers.length === 0
       ? ['', printableLine(noServersText(status.config))]
       : ['', ...serverTable(view, style, size)];
-  return [headline(status, style), ...table];
+  return [headline(status, style, size), ...table];
 }
 
 export function serverTable(view: StatusView, style: Style, { columns }: Size): string[] {
@@ -70,10 +70,16 @@ export function serverTable(view: StatusView, style: Style, { columns }: Size): 
   return tableLines([headings, ...rows], columns);
 }
 
-function headline({ version, config, servers }: HostStatus, style: Style): string {
+function headline(
+  { version, config, servers }: HostStatus,
+  style: Style,
+  { columns }: Size,
+): string {
   const count = `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}`;
   const facts = [count, ...(config === null ? [] : [config])];
-  return `${style('bold', `Holdfast ${version}`)} ${style('dim', `· ${facts.join(' · ')}`)}`;
+  const title = `Holdfast ${version}`;
+  const rest = cutTo(columns - title.length - 1, `· ${facts.join(' · ')}`);
+  return `${style('bold', title)} ${style('dim', rest)}`;
 }
 
 /** The result of a call says more than the stop that followed it. */

@@ -3,6 +3,7 @@
 // resources. The gateway interprets requests; the transport sends messages.
 
 import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
+import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
 import { RingMap } from '../../kernel/ring-map.ts';
 import type { Principal } from '../../policy/principal.ts';
@@ -29,6 +30,8 @@ export interface SessionHost {
   answer(incoming: Incoming, session: LegacySession): void;
   /** The id of the first request to the client; absent: 1. */
   readonly firstQuestion?: number;
+  /** Where the client was started, if that is known. */
+  readonly folder?: ClientFolder | undefined;
   /** A notification that is not about the session itself. */
   notified(message: Message, session: LegacySession): void;
   /** One of its requests has ended. */
@@ -74,6 +77,10 @@ export class LegacySession implements Session, Client {
 
   get protocolVersion(): string | undefined {
     return this.#protocolVersion;
+  }
+
+  get folder(): ClientFolder | undefined {
+    return this.#host.folder;
   }
 
   get isGone(): boolean {

@@ -3,6 +3,7 @@
 // their roots may differ (see call-roots); a stdio connection is a client of its own.
 
 import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
+import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { textOf } from '../../wire/decode.ts';
@@ -27,6 +28,7 @@ export class ModernClient implements Client {
   readonly isAskedInCalls = true;
   /** Its end is not reported: it counts as gone when it has been idle for long. */
   readonly endsIdle: boolean;
+  readonly folder: ClientFolder | undefined;
   /** The number of its latest request, and how many are not answered. */
   lastRequest = 0;
   underWay = 0;
@@ -34,8 +36,15 @@ export class ModernClient implements Client {
   readonly #parking: Parking;
   readonly #roots: CallRootsQuestions;
 
-  constructor(key: string, clock: Clock, parking: Parking, endsIdle: boolean) {
+  constructor(
+    key: string,
+    clock: Clock,
+    parking: Parking,
+    endsIdle: boolean,
+    folder?: ClientFolder,
+  ) {
     this.key = key;
+    this.folder = folder;
     this.#roots = new CallRootsQuestions(clock, (question) => this.ask(question));
     this.#parking = parking;
     this.endsIdle = endsIdle;

@@ -3,6 +3,7 @@
 // counts as gone, and what its servers kept only for it ends. The number of clients is bounded too:
 // beyond the bound, the one that is idle for longest counts as gone at once.
 
+import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Parking } from '../relay/parking.ts';
 import { ModernClient } from './modern-client.ts';
@@ -41,8 +42,8 @@ export class ModernClients implements Disposable {
   }
 
   /** The client of this key, which has a request; `endsIdle` if its end is not reported. */
-  of(key: string, endsIdle: boolean): ModernClient {
-    const client = this.#clients.get(key) ?? this.#add(key, endsIdle);
+  of(key: string, endsIdle: boolean, folder?: ClientFolder): ModernClient {
+    const client = this.#clients.get(key) ?? this.#add(key, endsIdle, folder);
     client.lastRequest = ++this.#requests;
     return client;
   }
@@ -61,10 +62,10 @@ export class ModernClients implements Disposable {
     this.#timer = undefined;
   }
 
-  #add(key: string, endsIdle: boolean): ModernClient {
+  #add(key: string, endsIdle: boolean, folder: ClientFolder | undefined): ModernClient {
     if (this.#clients.size >= maxClients) this.#forgetOldest();
     const { clock, parking } = this.#parts;
-    const client = new ModernClient(key, clock, parking, endsIdle);
+    const client = new ModernClient(key, clock, parking, endsIdle, folder);
     this.#clients.set(key, client);
     if (endsIdle) this.#lookLater();
     return client;

@@ -3,6 +3,7 @@
 
 import { randomInt } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
 import { type StdioFront, type StdioFrontParts, startStdio } from './stdio-front.ts';
@@ -40,14 +41,14 @@ export class SocketClients {
     });
   }
 
-  /** Serves it until either side ends. */
-  add(socket: Duplex): void {
+  /** Serves it until either side ends; `folder` is where its client was started. */
+  add(socket: Duplex, folder?: ClientFolder): void {
     this.#count += 1;
     const clientKey = `socket-${this.#count}`;
     // A client of connect may answer a question of the instance before this one.
     const firstQuestion = randomInt(2 ** 47);
     const streams = { input: socket, output: socket };
-    const front = startStdio({ ...this.#parts, ...streams, clientKey, firstQuestion });
+    const front = startStdio({ ...this.#parts, ...streams, clientKey, firstQuestion, folder });
     // It was paused when its greeting had been read.
     socket.resume();
     this.#fronts.add(front);

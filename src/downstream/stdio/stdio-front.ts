@@ -5,6 +5,7 @@
 // its servers, which are its own here, and is disconnected when too much waits for it.
 
 import type { Readable, Writable } from 'node:stream';
+import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { RingMap } from '../../kernel/ring-map.ts';
@@ -35,6 +36,8 @@ export interface StdioFrontParts {
   readonly clientKey?: string;
   /** The id of the first request to a legacy client; absent: 1. */
   readonly firstQuestion?: number;
+  /** Where the client was started, if that is known. */
+  readonly folder?: ClientFolder | undefined;
   /** The client falls behind, or has caught up: its servers should be paused, or may continue. */
   readonly held?: (isHeld: boolean) => void;
 }
@@ -166,12 +169,12 @@ class StdioServer implements StdioFront {
       this.#session = this.#parts.front.openSession(
         localUser,
         { send: (frame, kind) => this.#output.write(frame, kind) },
-        this.#parts.firstQuestion,
+        { firstQuestion: this.#parts.firstQuestion, folder: this.#parts.folder },
       );
   }
 
   #modern(message: Message): void {
-    const from = { principal: localUser, client: this.#clientKey };
+    const from = { principal: localUser, client: this.#clientKey, folder: this.#parts.folder };
     if (message.kind === 'notification') {
       if (message.method === 'notifications/cancelled') this.#cancelled(message);
       else this.#parts.front.notified(message, from);

@@ -143,8 +143,9 @@ export class NameTable {
   }
 
   /** Why a name may be unknown only for now: the server of its prefix could not be asked. */
-  unread(exposed: string, principal: Principal): Fault | undefined {
+  unread(exposed: string, caller: Caller): Fault | undefined {
     const { host, kind, mode } = this.#parts;
+    const { principal } = caller;
     // Without prefixes it can belong to any server.
     const server = host
       .servers()
@@ -155,6 +156,8 @@ export class NameTable {
       });
     if (!server) return undefined;
     const { name, supervisor } = server;
+    const refusal = server.slots.refusalOf(caller);
+    if (refusal) return refusal;
     // Nothing will start it by itself: its own message says what to do.
     if (supervisor.isEjected) return supervisor.refusal('ejected');
     const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';

@@ -164,7 +164,7 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
   }
   const args = inner ? bytes.subarray(inner.start, inner.end) : Buffer.from('{}');
   const carry = (route: ToolRoute | undefined) => {
-    const fault = route ? undefined : gateway.view.tools.unread(name, incoming.principal);
+    const fault = route ? undefined : gateway.view.tools.unread(name, incoming);
     if (fault) return gateway.ownAnswers.failToolCall(incoming, fault);
     if (!route) return refuse(incoming, `Unknown tool: ${name}`);
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };

@@ -5,6 +5,7 @@
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Message } from '../../wire/scan.ts';
+import type { ClientFolder } from './client-folder.ts';
 
 export interface Client {
   /** Identifies the client: the same for all calls of one client. */
@@ -13,6 +14,8 @@ export interface Client {
   readonly isAskedInCalls: boolean;
   /** It has disconnected: nothing new is begun for it. */
   readonly isGone?: boolean;
+  /** Where it was started; undefined: that is not known. */
+  readonly folder?: ClientFolder | undefined;
   /** Whether it has roots that a server may ask for, in this call if it is asked in calls. */
   hasRoots(caller: Caller | undefined): boolean;
   /**

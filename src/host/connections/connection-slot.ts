@@ -22,6 +22,8 @@ export interface Aim {
   readonly clients: ClientClass;
   /** The only client that its lists are for; absent: all clients of the class. */
   readonly owner?: string;
+  /** The folder that its process runs in, if that is its clients'. */
+  readonly folder?: string;
 }
 
 export class ConnectionSlot {

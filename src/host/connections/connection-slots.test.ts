@@ -71,10 +71,16 @@ function newSlot(owner: string | null = null, aim: Aim = anyAim) {
   return { slot, supervisor, use };
 }
 
-function newSlots(isolation: 'auto' | 'shared' | 'client', facts: Facts = {}) {
+function newSlots(
+  isolation: 'auto' | 'shared' | 'client',
+  facts: Facts = {},
+  inClientFolders = false,
+) {
   const made: FakeSupervisor[] = [];
   let known = facts;
   const slots = new ConnectionSlots({
+    server: 's',
+    inClientFolders: () => inClientFolders,
     isolation,
     hasClients: true,
     facts: () => known,
@@ -651,5 +657,59 @@ describe('calls of one client that were asked for their roots', () => {
     slot.supervisor.evict();
     expect(sent(none)).toBe(slot);
     expect(slot.roots).toBeUndefined();
+  });
+});
+
+describe('a server that runs in the folders of its clients', () => {
+  const inFolder = (key: string, path: string | undefined, capabilities = declared.nothing) => {
+    const caller = withCapabilities(key, capabilities);
+    const folder = path === undefined ? { problem: 'it is not yours' } : { path };
+    return { ...caller, client: { ...caller.client, folder } };
+  };
+
+  it('has a connection for each folder, which its clients share', () => {
+    const { slots, connect } = newSlots('auto', {}, true);
+    const one = slots.for(inFolder('ann', '/one'));
+    connect(one);
+    const two = slots.for(inFolder('bob', '/two'));
+    connect(two);
+    expect([one.aim.folder, two.aim.folder]).toEqual(['/one', '/two']);
+    expect(slots.for(inFolder('eve', '/one'))).toBe(one);
+    expect(slots.isTaken(one, inFolder('bob', '/two'))).toBe(true);
+    expect(slots.isTaken(one, inFolder('eve', '/one'))).toBe(false);
+    expect(slots.isTaken(one, undefined)).toBe(true);
+  });
+
+  it('never serves a client in another folder, however many classes there are', () => {
+    const { slots, connect } = newSlots('auto', { modern: false, classes: 'differ' }, true);
+    const extension = (n: number) => JSON.stringify({ extensions: { [`x/${n}`]: {} } });
+    for (let n = 0; n < 20; n += 1) {
+      for (const path of ['/one', '/two']) {
+        const slot = slots.for(inFolder(`${n}${path}`, path, extension(n)));
+        if (!slot.supervisor.connection) connect(slot, 'legacy');
+        expect(slot.aim.folder).toBe(path);
+      }
+    }
+    expect([...slots.all()].length).toBeLessThanOrEqual(12);
+  });
+
+  it('has none for anybody without a folder', () => {
+    const { slots } = newSlots('auto', {}, true);
+    expect(() => slots.for(undefined)).toThrow('cwd: "client"');
+    expect(() => slots.for(withCapabilities('ann', declared.nothing))).toThrow('holdfast connect');
+    expect(() => slots.for(inFolder('bob', undefined))).toThrow('it is not yours');
+    expect(() => slots.forClassOf(withCapabilities('ann', declared.nothing))).toThrow('cwd');
+    expect(slots.refusalOf(undefined)?.message).toContain('cwd');
+    expect(slots.refusalOf(inFolder('ann', '/one'))).toBeUndefined();
+  });
+
+  it('keeps the folder of a connection that is reserved for one client', async () => {
+    const { slots, connect } = newSlots('client', {}, true);
+    const own = slots.for(inFolder('ann', '/one'));
+    connect(own);
+    expect([own.owner, own.aim.folder]).toEqual(['ann', '/one']);
+    expect(slots.for(inFolder('bob', '/one')).owner).toBe('bob');
+    await slots.release('ann');
+    expect(slots.for(inFolder('ann', '/two')).aim.folder).toBe('/two');
   });
 });

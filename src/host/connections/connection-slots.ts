@@ -3,7 +3,8 @@
 // clients: another class may use it only if the server is known to treat classes alike and the
 // declared capabilities cover that class. A server that sends requests which cannot be assigned to
 // a client has one connection for each client from then on. `isolation` can force one connection
-// for all, or one for each client.
+// for all, or one for each client. A server that runs in the folders of its clients has connections of
+// its own for each folder.
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -12,6 +13,7 @@ import type { Era } from '../../wire/eras.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import type { Caller, CallRoots, Client } from './caller.ts';
 import { bareClass, type ClientClass, classOf, hasRoots } from './client-class.ts';
+import { noFolderFault } from './client-folder.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 import { Isolation, type IsolationParts } from './isolation.ts';
 import { OwnSlots } from './own-slots.ts';
@@ -21,7 +23,11 @@ import { SlotChanges } from './slot-changes.ts';
 import type { Watcher } from './watches.ts';
 import { Watching } from './watching.ts';
 
-export interface SlotsParts extends SharedSlotsParts, IsolationParts {}
+export interface SlotsParts extends SharedSlotsParts, IsolationParts {
+  readonly server: string;
+  /** Whether its processes run in the folders of its clients. */
+  readonly inClientFolders: () => boolean;
+}
 
 export class ConnectionSlots {
   /** Told when it may be decided differently where clients go. */
@@ -104,18 +110,22 @@ export class ConnectionSlots {
 
   #for(caller: Watcher | undefined, isCall: boolean): ConnectionSlot | undefined {
     if (this.#ended) throw this.#ended;
+    const folder = this.#folderOf(caller);
     if (caller === undefined)
       return !this.#own.isEmpty || this.asks ? this.#forNobody() : this.current;
     if (this.#isolation.mode === 'shared') return this.#sharedByAll(caller);
     const { client } = caller;
     // Work for a client that has disconnected must not open a connection for it.
-    if (client.isGone) return this.#forNobody();
+    if (client.isGone) {
+      if (folder !== undefined) throw new Fault('cancelled', 'the client has disconnected');
+      return this.#forNobody();
+    }
     const era = this.#isolation.eraFor(client);
     const { roots } = caller;
     const isApart = this.#isolation.isApart(era) || (era === 'legacy' && hasAny(roots));
     const slot = isApart
-      ? this.#ownFor(caller, era, isCall)
-      : this.#shared.chosen(era, caller.capabilities);
+      ? this.#ownFor(caller, era, isCall, folder)
+      : this.#shared.chosen(era, caller.capabilities, folder);
     if (slot === undefined) return undefined;
     if (!client.isAskedInCalls) slot.clientEra = 'legacy';
     this.#current = slot;
@@ -126,11 +136,13 @@ export class ConnectionSlots {
     { client, capabilities, roots }: Watcher,
     era: Era,
     isCall: boolean,
+    folder: string | undefined,
   ): ConnectionSlot | undefined {
     const clients = classOf(capabilities);
     const isAsked = this.#parts.facts().asksRoots === true && hasRoots(clients);
     const isAlone = isCall && (roots !== undefined || isAsked) && era === 'legacy';
-    return this.#own.for(client, { era, clients }, { roots, isAlone });
+    const aim = folder === undefined ? { era, clients } : { era, clients, folder };
+    return this.#own.for(client, aim, { roots, isAlone });
   }
 
   /** The roots of the first client are those of all. */
@@ -154,7 +166,24 @@ export class ConnectionSlots {
   forClassOf({ client, capabilities }: Watcher): ConnectionSlot {
     if (this.#ended) throw this.#ended;
     if (this.#isolation.mode === 'shared') return this.current;
-    return this.#shared.chosen(this.#isolation.eraFor(client), capabilities);
+    const folder = this.#folderOf({ client });
+    return this.#shared.chosen(this.#isolation.eraFor(client), capabilities, folder);
+  }
+
+  /** Undefined if it runs elsewhere. Throws a Fault for a client that has no folder. */
+  #folderOf(caller: Pick<Watcher, 'client'> | undefined): string | undefined {
+    const refusal = this.refusalOf(caller);
+    if (refusal) throw refusal;
+    const folder = this.#parts.inClientFolders() ? caller?.client.folder : undefined;
+    return folder && 'path' in folder ? folder.path : undefined;
+  }
+
+  /** Why it cannot be used by this client, or by nobody in particular; undefined if it can. */
+  refusalOf(caller: Pick<Watcher, 'client'> | undefined): Fault | undefined {
+    if (!this.#parts.inClientFolders()) return undefined;
+    const folder = caller?.client.folder;
+    if (folder && 'path' in folder) return undefined;
+    return noFolderFault(this.#parts.server, folder);
   }
 
   /**
@@ -163,6 +192,7 @@ export class ConnectionSlots {
    */
   isTaken({ owner, isSpent, roots, aim }: ConnectionSlot, caller: Caller | undefined): boolean {
     if (isSpent || (owner !== null && owner !== caller?.client.key)) return true;
+    if (aim.folder !== undefined && !isIn(caller, aim.folder)) return true;
     if (this.#isolation.mode === 'shared' || aim.era !== 'legacy') return false;
     return caller?.roots !== undefined && (roots?.key ?? '') !== caller.roots.key;
   }
@@ -304,10 +334,14 @@ export class ConnectionSlots {
   }
 
   /** As long as nobody has used a shared connection, it can become one client's. */
-  #adoptUnused(key: string, { era, clients }: Aim): ConnectionSlot | undefined {
+  #adoptUnused(key: string, { era, clients, folder }: Aim): ConnectionSlot | undefined {
     if (this.#isolation.mode !== 'auto') return undefined;
     const slot = this.#shared.open.find(
-      (one) => one.aim.era === era && one.aim.clients.key === clients.key && isUntouched(one),
+      (one) =>
+        one.aim.era === era &&
+        one.aim.folder === folder &&
+        one.aim.clients.key === clients.key &&
+        isUntouched(one),
     );
     if (!slot) return undefined;
     slot.owner = key;
@@ -401,8 +435,8 @@ function endedFault(): Fault {
 
 /** Its lists no longer belong to one client: no further list is kept for that client, whatever still arrives here. */
 function shareLists(slot: ConnectionSlot): void {
-  const { era, clients } = slot.aim;
-  slot.aim = { era, clients };
+  const { owner: _, ...aim } = slot.aim;
+  slot.aim = aim;
 }
 
 /** Whether there is a connection, or one is being made, that no client has used or is about to. */
@@ -414,6 +448,11 @@ function isUntouched(slot: ConnectionSlot): boolean {
 function isUsed(slot: ConnectionSlot): boolean {
   const { connection } = slot.supervisor;
   return connection !== undefined && !slot.isUnused(connection);
+}
+
+function isIn(caller: Caller | undefined, path: string): boolean {
+  const folder = caller?.client.folder;
+  return folder !== undefined && 'path' in folder && folder.path === path;
 }
 
 function hasAny(roots: CallRoots | undefined): boolean {

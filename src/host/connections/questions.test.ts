@@ -62,6 +62,8 @@ function newQuestions({ hasClients = true } = {}) {
     () => {},
   );
   const slots = new ConnectionSlots({
+    server: 's',
+    inClientFolders: () => false,
     isolation: 'auto',
     hasClients,
     facts: () => ({}),

@@ -1,14 +1,18 @@
 // The shared connections of a server, and which of them serves which class of clients. A modern one
 // serves all clients; a legacy one serves the class that it was opened for, and others only if the
 // server is known to treat classes alike and the declared capabilities cover them. One that becomes
-// reserved for a client stays in the list, and no other client uses it.
+// reserved for a client stays in the list, and no other client uses it. A connection whose process runs
+// in a folder serves the clients of that folder only.
 
 import type { Era } from '../../wire/eras.ts';
 import type { Facts } from '../servers/server-facts.ts';
 import { type ClientClass, classOf, covers, distance, unionOf } from './client-class.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 
-/** At most so many shared connections, whatever classes clients declare; beyond that the nearest is used. */
+/**
+ * At most so many shared connections, whatever classes clients declare; beyond that the nearest is used. For a
+ * server that runs in the folders of its clients: so many for each folder that is in use.
+ */
 const maxShared = 6;
 /** Remembered decisions; cleared together when something changes. */
 const maxChoices = 64;
@@ -46,19 +50,21 @@ export class SharedSlots {
     return this.open.filter(({ isDuplicate }) => isDuplicate);
   }
 
-  /** Where clients of this era and with these capabilities go. */
-  chosen(era: Era, capabilities: string): ConnectionSlot {
-    const key = era === 'modern' ? era : classOf(capabilities).key;
+  /** Where clients of this era, with these capabilities and in this folder go. */
+  chosen(era: Era, capabilities: string, folder?: string): ConnectionSlot {
+    const group = era === 'modern' ? era : classOf(capabilities).key;
+    const key = folder === undefined ? group : `${group} ${folder}`;
     const known = this.#choices.get(key);
     if (known) return known;
-    const slot = this.#choose({ era, clients: classOf(capabilities) });
+    const clients = classOf(capabilities);
+    const slot = this.#choose(folder === undefined ? { era, clients } : { era, clients, folder });
     if (this.#choices.size >= maxChoices) this.#choices.clear();
     this.#choices.set(key, slot);
     return slot;
   }
 
   #choose(aim: Aim): ConnectionSlot {
-    const sameEra = this.open.filter((slot) => this.#eraOf(slot) === aim.era);
+    const sameEra = this.#openIn(aim.folder).filter((slot) => this.#eraOf(slot) === aim.era);
     const inUse = sameEra.filter((slot) => !slot.isFree);
     const [first] = [...inUse.filter(isLive), ...inUse].filter(
       (slot) => !slot.isDuplicate && this.serves(slot, aim.clients),
@@ -68,7 +74,11 @@ export class SharedSlots {
     const clients = isAlike
       ? unionOf([aim.clients, ...sameEra.map((slot) => slot.aim.clients)])
       : aim.clients;
-    return this.aimed({ era: aim.era, clients });
+    return this.aimed({ ...aim, clients });
+  }
+
+  #openIn(folder: string | undefined): readonly ConnectionSlot[] {
+    return this.open.filter(({ aim }) => aim.folder === folder);
   }
 
   /**
@@ -109,16 +119,16 @@ export class SharedSlots {
       this.#choices.clear();
       return free;
     }
-    if (this.open.length >= maxShared) return this.#nearest(aim);
+    if (this.#openIn(aim.folder).length >= maxShared) return this.#nearest(aim);
     const slot = this.#parts.make(null, aim);
     this.all.push(slot);
     return slot;
   }
 
-  #nearest({ era, clients }: Aim): ConnectionSlot {
+  #nearest({ era, clients, folder }: Aim): ConnectionSlot {
     const apart = (slot: ConnectionSlot) =>
       distance(slot.aim.clients, clients) + (slot.aim.era === era ? 0 : 1_000);
-    const [nearest = this.first] = this.open.toSorted((a, b) => apart(a) - apart(b));
+    const [nearest = this.first] = this.#openIn(folder).toSorted((a, b) => apart(a) - apart(b));
     return nearest;
   }
 
@@ -130,6 +140,7 @@ export class SharedSlots {
   #isCovered(slot: ConnectionSlot): boolean {
     return this.open.some((other, place) => {
       if (other === slot || !isLive(other) || other.isDuplicate) return false;
+      if (other.aim.folder !== slot.aim.folder) return false;
       if (slot.clientEra === 'modern' && slot.aim.era !== other.aim.era)
         return other.aim.era === 'modern';
       if (other.aim.era !== slot.aim.era || !this.serves(other, slot.aim.clients)) return false;

@@ -3,7 +3,9 @@
 // of a connection are redacted from here on, and the outcome of a start decides what the next one
 // begins with.
 
-import type { ServerConfig } from '../../config/schema.ts';
+import { existsSync } from 'node:fs';
+import { runsInFolders } from '../../config/client-folders.ts';
+import type { ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import { secretsOf } from '../../config/secrets.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { Redactor } from '../../kernel/redactor.ts';
@@ -13,6 +15,7 @@ import { connectHttp, connectSse } from '../../upstream/http/connect-http.ts';
 import { NotStreamable } from '../../upstream/http/http-connection.ts';
 import type { HttpParts } from '../../upstream/http/http-parts.ts';
 import { connectStdio } from '../../upstream/stdio/connect-stdio.ts';
+import { inFolder, noFolderFault } from '../connections/client-folder.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ConnectionSlots } from '../connections/connection-slots.ts';
 import type { ServerFacts } from './server-facts.ts';
@@ -87,11 +90,30 @@ function open(
     const remote = { ...shared, url: new URL(url), headers, http: parts.http };
     return openRemote(remote, type, generation, signal, listener);
   }
-  const { command, args, env, inheritEnv, cwd, limits } = config;
-  const { memoryMb, processes } = limits;
-  const spec = { name, command, args, env, inheritEnv, cwd, memoryMb, processes };
-  const local = { ...shared, spec, spawn: parts.spawn, redactor };
+  const { memoryMb, processes } = config.limits;
+  const spec = { ...placedIn(name, config, aim.folder), memoryMb, processes };
+  const { write: output } = parts.outputs.of(name);
+  const local = { ...shared, spec, spawn: parts.spawn, redactor, output };
   return connectStdio(local, generation, signal, listener);
+}
+
+/** What is run, and where. */
+function placedIn(name: string, config: StdioServerConfig, folder: string | undefined) {
+  const { command, args, env, inheritEnv, cwd } = config;
+  if (!runsInFolders(config)) return { name, command, args, env, inheritEnv, cwd };
+  if (folder === undefined) throw noFolderFault(name, undefined);
+  // One that was removed is no failure of the server.
+  if (!existsSync(folder))
+    throw noFolderFault(name, { problem: `${folder} is not there any more` });
+  const own = (text: string) => inFolder(text, folder);
+  return {
+    name,
+    command: own(command),
+    args: args.map(own),
+    env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, own(value)])),
+    inheritEnv,
+    cwd: folder,
+  };
 }
 
 async function openRemote(

@@ -67,7 +67,9 @@ export class ServerControl {
 
   async lease(name: string, owner: string): Promise<Lease> {
     this.#parts.access.authorize(localUser, serverRequest('lease', name));
-    const { supervisor } = this.#parts.find(name);
+    const { supervisor, slots } = this.#parts.find(name);
+    const refusal = slots.refusalOf(undefined);
+    if (refusal) throw refusal;
     const pass = supervisor.gate();
     try {
       return await supervisor.lease(owner);

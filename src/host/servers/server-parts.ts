@@ -3,6 +3,7 @@
 
 import type { Clock, Random } from '../../kernel/clock.ts';
 import type { EventHub } from '../../observe/events.ts';
+import type { ServerOutputs } from '../../observe/server-output.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { Spawn } from '../../supervise/child.ts';
 import type { Environment } from '../../supervise/process/start/environment.ts';
@@ -27,6 +28,7 @@ export interface Edges {
 
 export interface ServerParts extends Edges {
   readonly events: EventHub;
+  readonly outputs: ServerOutputs;
   /** What was learnt of servers, by their spec. */
   readonly facts: Records;
   readonly kept: KeptCatalogues;

@@ -3,6 +3,7 @@
 // connection.
 
 import type { Tool } from '../../catalog/tool.ts';
+import { runsInFolders } from '../../config/client-folders.ts';
 import type { ServerConfig, ToolConfig } from '../../config/schema.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
@@ -63,6 +64,8 @@ export class Server {
       events.emit({ kind: 'circuit', server: name, circuit }),
     );
     this.slots = new ConnectionSlots({
+      server: name,
+      inClientFolders: () => runsInFolders(this.config),
       isolation: config.isolation,
       hasClients,
       facts: () => this.facts.assumed,

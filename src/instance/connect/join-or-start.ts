@@ -18,6 +18,8 @@ export interface Joining {
   readonly place: InstancePlace;
   readonly clock: Clock;
   readonly program: string;
+  /** Where the client was started. */
+  readonly folder: string;
   /** Starts an instance that writes to this file. */
   readonly start: (logFile: string) => Detached;
   /** The client has gone: nothing is started for it. */
@@ -48,9 +50,14 @@ export async function joinOrStart(joining: Joining): Promise<Connected> {
 }
 
 /** One that is ending is waited for: the next one needs its lock and its database. */
-async function look({ place, clock, program }: Joining): Promise<Connected | 'absent' | 'ending'> {
+async function look({
+  place,
+  clock,
+  program,
+  folder,
+}: Joining): Promise<Connected | 'absent' | 'ending'> {
   try {
-    const found = await join({ path: place.socket, clock, program, as: 'client' });
+    const found = await join({ path: place.socket, clock, program, as: 'client', folder });
     return found ?? 'absent';
   } catch (error) {
     if (error instanceof Fault && error.code === 'draining') return 'ending';

@@ -4,6 +4,7 @@
 // them.
 
 import { Redactor } from '../../kernel/redactor.ts';
+import type { Shown } from '../../observe/server-output.ts';
 
 const maxLines = 200;
 const maxBytes = 64 * 1024;
@@ -20,9 +21,12 @@ export class StderrRing {
   readonly #lines: Line[] = [];
   #bytes = 0;
   #unfinished: Buffer = Buffer.alloc(0);
+  readonly #written: ((line: Shown) => void) | undefined;
 
-  constructor(redactor = new Redactor()) {
+  /** `written` is called with every line. */
+  constructor(redactor = new Redactor(), written?: (line: Shown) => void) {
     this.#redactor = redactor;
+    this.#written = written;
   }
 
   push(chunk: Buffer): void {
@@ -44,18 +48,17 @@ export class StderrRing {
     }
   }
 
+  /** Nothing more follows: what has no line end is a line, too. */
+  end(): void {
+    if (this.#unfinished.length > 0) this.#finish(Buffer.alloc(0));
+  }
+
   /** Oldest first, with control characters made visible: it ends up on a terminal. */
   get lines(): readonly string[] {
     const unfinished = this.#unfinished;
     const last = { text: printable(unfinished), isCut: unfinished.length >= maxLineBytes };
     const lines = unfinished.length > 0 ? [...this.#lines, last] : this.#lines;
-    return lines.map((line) => this.#shown(line));
-  }
-
-  /** Where a line was cut, its end may be the beginning of a secret. */
-  #shown({ text, isCut }: Line): string {
-    const shown = this.#redactor.text(text);
-    return isCut ? `${shown.slice(0, Math.max(0, shown.length - this.#redactor.longest))}…` : shown;
+    return lines.map((line) => withoutSecrets(line, this.#redactor));
   }
 
   #finish(end: Buffer): void {
@@ -63,12 +66,32 @@ export class StderrRing {
     const isCut = end.length > room;
     const text = printable(Buffer.concat([this.#unfinished, end.subarray(0, Math.max(0, room))]));
     this.#unfinished = Buffer.alloc(0);
-    this.#lines.push({ text, isCut });
+    const line = { text, isCut };
+    this.#lines.push(line);
     this.#bytes += text.length;
+    this.#written?.(asShown(line, this.#redactor));
     while (this.#lines.length > maxLines || this.#bytes > maxBytes) {
       this.#bytes -= this.#lines.shift()?.text.length ?? 0;
     }
   }
+}
+
+/** A line that is shown like one of stderr. */
+export function shownLine(bytes: Buffer, redactor = noSecrets): Shown {
+  const text = printable(bytes.subarray(0, maxLineBytes));
+  return asShown({ text, isCut: bytes.length > maxLineBytes }, redactor);
+}
+
+const noSecrets = new Redactor();
+
+function asShown(line: Line, redactor: Redactor): Shown {
+  return { length: line.text.length, text: () => withoutSecrets(line, redactor) };
+}
+
+/** Where a line was cut, its end may be the beginning of a secret. */
+function withoutSecrets({ text, isCut }: Line, redactor: Redactor): string {
+  const shown = redactor.text(text);
+  return isCut ? `${shown.slice(0, Math.max(0, shown.length - redactor.longest))}…` : shown;
 }
 
 /** Text without control characters and line breaks. */

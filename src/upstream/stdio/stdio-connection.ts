@@ -6,6 +6,7 @@
 import type { Fault, FaultFacts } from '../../kernel/fault.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
 import type { Noise } from '../../observe/events.ts';
+import type { OutputLine, Shown, WriteLine } from '../../observe/server-output.ts';
 import type { Child, ChildSpec, Exit, Spawn } from '../../supervise/child.ts';
 import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
 import { stopChild, stopPolicy } from '../../supervise/process/end/stop.ts';
@@ -27,6 +28,8 @@ export interface StdioConnectionParts extends ConnectionParts {
   readonly spawn: Spawn;
   /** Replaces the secrets that the child was given; none if absent. */
   readonly redactor?: Redactor;
+  /** Where what it writes that is not MCP is written down. */
+  readonly output?: WriteLine;
 }
 
 /** A child that takes no byte for this long is hung. */
@@ -53,7 +56,9 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
 
   constructor(parts: StdioConnectionParts, generation: number, listener: ConnectionListener) {
     super(parts, generation, listener);
-    this.#stderr = new StderrRing(parts.redactor);
+    const written = (stream: OutputLine['stream']) => (line: Shown) =>
+      parts.output?.({ pid: this.#child?.pid ?? null, stream }, line);
+    this.#stderr = new StderrRing(parts.redactor, written('stderr'));
     this.#exited = new Promise((resolve) => {
       this.#reportExit = resolve;
     });
@@ -62,6 +67,7 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
       conversation: this.conversation,
       noise: (noise) => this.count(noise),
       isGreeted: () => this.greeted !== undefined,
+      notMcp: written('stdout'),
       fault: (what, code) => this.fault(what, code),
     });
     this.#stdout = new StdoutReader(parts.frameBytes, parts.clock, {
@@ -164,6 +170,7 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
 
   #exitedWith(exit: Exit): void {
     this.#stdout.flush();
+    this.#stderr.end();
     this.#exit = exit;
     this.#hasEnded = true;
     this.listener.lastWords(this.stderr);

@@ -4,12 +4,13 @@
 
 import type { Redactor } from '../../kernel/redactor.ts';
 import type { Noise } from '../../observe/events.ts';
+import type { Shown } from '../../observe/server-output.ts';
 import { skipSpace } from '../../wire/grammar.ts';
 import { oversizedResponseId } from '../../wire/oversized.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { Conversation } from '../conversation.ts';
-import { StderrRing } from './stderr-ring.ts';
+import { StderrRing, shownLine } from './stderr-ring.ts';
 import type { StdioFault } from './stdio-faults.ts';
 
 export interface StdoutMessagesParts {
@@ -18,6 +19,8 @@ export interface StdoutMessagesParts {
   readonly conversation: Conversation;
   readonly noise: (noise: Noise) => void;
   readonly isGreeted: () => boolean;
+  /** A line that is not MCP. */
+  readonly notMcp: (line: Shown) => void;
   readonly fault: StdioFault;
 }
 
@@ -62,7 +65,8 @@ export class StdoutMessages {
   }
 
   #notJson(bytes: Buffer): void {
-    const { redactor, noise, isGreeted } = this.#parts;
+    const { redactor, noise, isGreeted, notMcp } = this.#parts;
+    notMcp(shownLine(bytes, redactor));
     if (!this.#stray && !isGreeted() && skipSpace(bytes, 0) < bytes.length) {
       this.#stray = new StderrRing(redactor);
       this.#stray.push(bytes);

@@ -3,9 +3,11 @@
 // client's own (a result or an exception), so both count; silence and a success do not. The script of
 // a client says how it does these things, and one line of JSON per step is printed for the proof.
 
+import { createInterface } from 'node:readline';
+
 const { INTEROP } = process.env;
 
-/** { transport, url, sseUrl, headers, stdio: { command, args, env } } */
+/** { transport, url, sseUrl, headers, stdio: { command, args, env }, isKept } */
 export const target = JSON.parse(INTEROP ?? '{}');
 
 /** Above 2^53 in digits, and beyond ASCII: a client that mangles text would show it. */
@@ -16,7 +18,33 @@ const words = 'kelp ✓ 9007199254740993 "quoted"';
  * `close()` are the client's. `callsUnlisted: false` is for one that has only functions for tools
  * that are listed.
  */
-export async function drive({ connect, list, call, close, callsUnlisted = true }) {
+export async function drive(client) {
+  if (target.isKept) await keep(client);
+  else await once(client);
+}
+
+/** Connects and lists, and from then on calls once for each line on stdin: one session, many gateways. */
+async function keep({ connect, list, call, close }) {
+  const step = async (name, work) => {
+    try {
+      report(name, true, (await work()) ?? '');
+    } catch (error) {
+      report(name, false, error instanceof Error ? (error.stack ?? error.message) : String(error));
+    }
+  };
+  await step('connect', connect);
+  await step('list', list);
+  for await (const _ of createInterface({ input: process.stdin })) {
+    await step('call', () => echo(call));
+  }
+  // The gateway may be gone.
+  await Promise.race([close(), new Promise((resolve) => setTimeout(resolve, 2_000).unref())]).catch(
+    () => {},
+  );
+  process.exit();
+}
+
+async function once({ connect, list, call, close, callsUnlisted = true }) {
   const step = async (name, work) => {
     try {
       report(name, true, await work());

@@ -92,7 +92,7 @@ export class HttpSession implements Outlet {
     this.setup = former ?? new ClientSetup();
     // The client may still answer what the earlier process has asked.
     const firstQuestion = former && randomInt(2 ** 47);
-    this.#session = edge.front.openSession(principal, this, firstQuestion);
+    this.#session = edge.front.openSession(principal, this, { firstQuestion });
     if (former) this.#beginAgain(former);
   }
 

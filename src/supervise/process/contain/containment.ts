@@ -15,6 +15,7 @@
 // death hides from the reaper whose child a stray was.
 
 import { spawn } from 'node:child_process';
+import { sep } from 'node:path';
 import type { Clock } from '../../../kernel/clock.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
 import type { Containment } from '../../child.ts';
@@ -34,6 +35,8 @@ export type ContainmentPlan =
       readonly kind: 'pidns';
       readonly tools: NamespaceTools;
       readonly maker: NamespaceMaker;
+      /** The folders that the process does not see. */
+      readonly hidden: readonly string[];
     }
   | { readonly kind: 'cgroup' | 'marker' | 'group' };
 
@@ -46,6 +49,8 @@ export interface ContainmentQuery {
   readonly path: string | undefined;
   /** Those that may be used; `group` always may. */
   readonly allowed: readonly Containment[];
+  /** Folders that the processes should not see, if that is possible. */
+  readonly hidden: readonly string[];
 }
 
 export async function strongestContainment(query: ContainmentQuery): Promise<ContainmentPlan> {
@@ -56,17 +61,26 @@ export async function strongestContainment(query: ContainmentQuery): Promise<Con
   if (allowed.includes('pidns') && table.seesEnvironments && unshare && setpriv && env) {
     const tools = { unshare, setpriv, env };
     for (const maker of makers()) {
-      if (await works(inPidNamespace(tools, maker, probe), query.clock)) {
-        return { kind: 'pidns', tools, maker };
+      // Where folders cannot be hidden, the namespace alone may still be possible.
+      for (const hidden of query.hidden.length === 0 ? [[]] : [query.hidden, []]) {
+        const line = inPidNamespace(tools, maker, probeFor(hidden), hidden);
+        if (await works(line, query.clock)) return { kind: 'pidns', tools, maker, hidden };
       }
     }
   }
   return { kind: await weaker(query) };
 }
 
-/** The command line that runs `command` so contained. */
-export function contained(plan: ContainmentPlan, command: readonly string[]): readonly string[] {
-  return plan.kind === 'pidns' ? inPidNamespace(plan.tools, plan.maker, command) : command;
+/** The command line that runs `command` so contained; `file` is the program. */
+export function contained(
+  plan: ContainmentPlan,
+  command: readonly string[],
+  file: string,
+): readonly string[] {
+  if (plan.kind !== 'pidns') return command;
+  // A program that lies in such a folder has to see it.
+  const hidden = plan.hidden.filter((folder) => !file.startsWith(`${folder}${sep}`));
+  return inPidNamespace(plan.tools, plan.maker, command, hidden);
 }
 
 /** In a container even root may need a user namespace. */
@@ -92,7 +106,12 @@ function program(name: string, path: string | undefined): Promise<string | null>
 }
 
 const probeCode = 7;
-const probe: readonly string[] = ['/bin/sh', '-c', `exit ${probeCode}`];
+
+/** Is there a /proc in the place of each folder? */
+function probeFor(folders: readonly string[]): readonly string[] {
+  const script = `for folder; do [ -e "$folder/self" ] || exit 1; done; exit ${probeCode}`;
+  return ['/bin/sh', '-c', script, 'holdfast', ...folders];
+}
 
 /** A machine so busy that this takes longer gets a weaker hold, honestly reported. */
 const probeMs = 3000;

@@ -18,9 +18,12 @@
 //   SHLVL, where /bin/sh is bash).
 // - It has its own /proc. With that of the machine every look-up of a pid would be wrong: `pgrep -P`
 //   answers with strangers, whose numbers a kill-tree then signals. The price is a mount namespace.
-//   Propagation is left as it is, so that where mounts are shared (systemd) the server goes on seeing
-//   what the user mounts, and lets go of what he unmounts; only our /proc is private. As in any pid
-//   namespace, processes outside can be neither seen nor signalled.
+//   Where mounts are shared (systemd) the server goes on seeing what the user mounts, and lets go of
+//   what he unmounts, but what is mounted inside is not seen outside. As in any pid namespace, processes
+//   outside can be neither seen nor signalled.
+// - Folders that are none of the server's business (the state directory, with the control socket in it)
+//   are hidden: another /proc is mounted over each, because that is what `unshare` can mount by itself;
+//   `mount` refuses an ordinary user. A server that runs as root could undo it.
 // - An ordinary user gets the right to mount from a user namespace in which he stays himself. It is
 //   given up again before the first shell inside. Programs that become root (sudo) do not work there.
 
@@ -61,6 +64,7 @@ export function inPidNamespace(
   { unshare, setpriv, env }: NamespaceTools,
   maker: NamespaceMaker,
   command: readonly string[],
+  hidden: readonly string[] = [],
 ): readonly string[] {
   const tied = [setpriv, '--pdeathsig', 'KILL'];
   const [asUser, asBefore] =
@@ -72,7 +76,9 @@ export function inPidNamespace(
         ];
   return [
     ...[...tied, '--', unshare, ...asUser, '--pid', '--', ...shell(waiting)],
-    ...[unshare, '--mount-proc', '--propagation', 'unchanged', '--'],
+    ...['/proc', ...hidden].flatMap((folder) => [
+      ...[unshare, `--mount-proc=${folder}`, '--propagation', 'slave', '--'],
+    ]),
     ...[...tied, ...asBefore, '--', ...shell(waiting)],
     ...[env, '--default-signal=TERM,INT,HUP,QUIT', '--', ...shell(becoming), ...command],
   ];

@@ -3,6 +3,7 @@
 // containment works here, and starts the reaper; when it is disposed everything it started is
 // ended. `start-child.ts` starts a child, `posix-child.ts` is a running one.
 
+import { existsSync, realpathSync } from 'node:fs';
 import { type Clock, within } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
@@ -30,12 +31,19 @@ export interface SpawnerOptions {
   readonly sourceEnv: Environment;
   /** The containments that may be used; all of them if left out. `group` always may. */
   readonly containments?: readonly Containment[];
+  /** Folders that the processes should not see, if that is possible: absolute, and without links. */
+  readonly hidden?: readonly string[];
   /** Whether cgroups may be created, for containment and for limits. True if absent. */
   readonly useCgroups?: boolean;
   /** Another place for /proc. */
   readonly procDir?: string;
   /** What the operator should know although nothing has failed; one line each. */
   readonly notice?: (message: string) => void;
+}
+
+/** Those that are there, by their real paths: nothing can be mounted over a link. */
+function realFolders(folders: readonly string[]): readonly string[] {
+  return [...new Set(folders.filter((folder) => existsSync(folder)).map((at) => realpathSync(at)))];
 }
 
 /** A process that hangs in the kernel has no exit to tell. */
@@ -147,7 +155,7 @@ class PosixSpawner implements Spawner {
   }
 
   async #prepare(): Promise<ChildFactory> {
-    const { clock, instance, stateDir, sourceEnv, containments } = this.#options;
+    const { clock, instance, stateDir, sourceEnv, containments, hidden = [] } = this.#options;
     const [table, procDir, reaper] = [this.#table, this.#procDir, this.#reaper];
     const self = await table.find(process.pid);
     if (self === null) throw new Fault('unavailable', 'neither /proc nor ps shows our own process');
@@ -172,7 +180,10 @@ class PosixSpawner implements Spawner {
     const allowed = containments ?? ['pidns', 'cgroup', 'marker', 'group'];
     const own = this.#options.useCgroups === false ? noCgroups : await ownCgroups(procDir);
     const [plan] = await Promise.all([
-      strongestContainment({ clock, instance, table, own, path: sourceEnv['PATH'], allowed }),
+      strongestContainment({
+        ...{ clock, instance, table, own, allowed, hidden: realFolders(hidden) },
+        path: sourceEnv['PATH'],
+      }),
       reaper.start(),
       record.open(),
     ]);

@@ -52,7 +52,7 @@ export async function startChild(
   const env = childEnvironment(sourceEnv, { env: spec.env, inheritEnv, token });
   const file = await resolveCommand({ server, command, cwd, path: env['PATH'] });
   const groups = await makeGroups(factory, spec, `holdfast-${instance}-${number}`);
-  const line = contained(plan, joining(groups.dirs, [file, ...spec.args]));
+  const line = contained(plan, joining(groups.dirs, [file, ...spec.args]), file);
   const hasReport = plan.kind === 'pidns';
   let launched: Launched | undefined;
   try {

@@ -1,0 +1,74 @@
+// A server's process does not see the state directory of the instance, with the control socket in it, where
+// it has a pid namespace; where it has none, it does, and `status` says what it has.
+
+import { mkdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { GatewayHome } from '../support/gateway-home.ts';
+import { HttpClient } from '../support/gateway-http-client.ts';
+import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
+
+/** Looks into a folder, tries to connect to a socket, and writes a file there. */
+const nosy = `
+  const fs = require('node:fs');
+  const net = require('node:net');
+  const { createInterface } = require('node:readline');
+  const [state, socket] = process.argv.slice(1);
+  const tried = (work) => { try { return work(); } catch (error) { return error.code; } };
+  const connected = () => new Promise((resolve) => {
+    const peer = net.connect(socket, () => { peer.destroy(); resolve('connected'); });
+    peer.on('error', ({ code }) => resolve(code));
+  });
+  const reply = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  createInterface({ input: process.stdin }).on('line', async (line) => {
+    const { id, method, params } = JSON.parse(line);
+    const serverInfo = { name: 'nosy', version: '1' };
+    if (method === 'initialize') {
+      return reply(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo });
+    }
+    if (method === 'tools/list') return reply(id, { tools: [{ name: 'look', inputSchema: { type: 'object' } }] });
+    if (id === undefined) return;
+    const seen = {
+      names: tried(() => fs.readdirSync(state)),
+      written: tried(() => fs.writeFileSync(state + '/x', 'x')),
+      socket: await connected(),
+    };
+    reply(id, { content: [{ type: 'text', text: JSON.stringify(seen) }] });
+  });
+`;
+
+async function lookAround(hasNamespaces: boolean) {
+  const home = await GatewayHome.create();
+  const { socket } = home.place;
+  const entry = { command: process.execPath, args: ['-e', nosy, home.state, socket] };
+  await home.configure({ mcpServers: { nosy: entry } });
+  mkdirSync(home.state, { recursive: true });
+  try {
+    const env = hasNamespaces ? {} : { PATH: pathWithoutUnshare(home.file('path')) };
+    await using served = await home.serve(undefined, env);
+    using client = new HttpClient(served.url);
+    const { result } = await client.call('nosy__look');
+    const { servers } = JSON.parse((await home.run(['status', '--json'])).stdout);
+    const seen = JSON.parse(result.content[0].text) as Record<string, unknown>;
+    return { ...seen, containment: servers[0].containment } as Record<string, unknown>;
+  } finally {
+    await home[Symbol.asyncDispose]();
+  }
+}
+
+describe('the state directory', () => {
+  it('is hidden from a server in a pid namespace, and so is the control socket #one-instance', async () => {
+    const { names, written, socket, containment } = await lookAround(true);
+    expect(containment).toBe('pidns');
+    expect(names).not.toContain('by-config');
+    expect(names).toContain('self');
+    expect(written).not.toBeUndefined();
+    expect(socket).toBe('ENOENT');
+  });
+
+  it('is not hidden where there is no pid namespace, and the containment says so', async () => {
+    const { names, socket, containment } = await lookAround(false);
+    expect(containment).not.toBe('pidns');
+    expect(names).toContain('by-config');
+    expect(socket).toBe('connected');
+  });
+});

@@ -119,7 +119,7 @@ export class CrowdClient {
 }
 
 /** A line of a stream of events that says nothing of anybody. */
-const framing = /^(?:event: message|id: p\d+-\d+|retry: \d+|data: ?|: \w+)?$/;
+const framing = /^(?:event: message|id: p\d+-\d+-[0-9a-f]{8}|retry: \d+|data: ?|: \w+)?$/;
 
 /** The messages of a stream of events, or the one that came alone. */
 function messagesOf(body: Buffer): readonly string[] {

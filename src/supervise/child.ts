@@ -16,6 +16,8 @@ export interface ChildSpec {
   readonly inheritEnv: readonly string[];
   /** Absolute. */
   readonly cwd: string;
+  /** That is the folder of a client, not of the config. */
+  readonly isClientFolder?: boolean;
   readonly memoryMb: number | null;
   readonly processes: number | null;
 }

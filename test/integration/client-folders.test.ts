@@ -114,7 +114,7 @@ describe('a server in the folder of its client', () => {
       expect(existsSync(one)).toBe(false);
       for (let n = 0; n < 12; n += 1) {
         const { _meta: meta } = await first.call('where__am_i');
-        expect(meta['holdfast/fault'].detail).toContain('is not there any more');
+        expect(meta['holdfast/fault'].detail).toContain('does not exist');
       }
       expect((await whereIs(second)).cwd).toBe(two);
     }

@@ -3,7 +3,6 @@
 // of a connection are redacted from here on, and the outcome of a start decides what the next one
 // begins with.
 
-import { existsSync } from 'node:fs';
 import { runsInFolders } from '../../config/client-folders.ts';
 import type { ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import { secretsOf } from '../../config/secrets.ts';
@@ -102,9 +101,6 @@ function placedIn(name: string, config: StdioServerConfig, folder: string | unde
   const { command, args, env, inheritEnv, cwd } = config;
   if (!runsInFolders(config)) return { name, command, args, env, inheritEnv, cwd };
   if (folder === undefined) throw noFolderFault(name, undefined);
-  // One that was removed is no failure of the server.
-  if (!existsSync(folder))
-    throw noFolderFault(name, { problem: `${folder} is not there any more` });
   const own = (text: string) => inFolder(text, folder);
   return {
     name,
@@ -113,6 +109,7 @@ function placedIn(name: string, config: StdioServerConfig, folder: string | unde
     env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, own(value)])),
     inheritEnv,
     cwd: folder,
+    isClientFolder: true,
   };
 }
 

@@ -15,11 +15,13 @@ export interface CommandQuery {
   readonly command: string;
   /** Absolute. */
   readonly cwd: string;
+  /** That is the folder of a client, not of the config. */
+  readonly isClientFolder?: boolean | undefined;
   /** The PATH of the child. */
   readonly path: string | undefined;
 }
 
-/** The absolute path of the executable file, or a Fault `unavailable`. */
+/** The absolute path of the executable file. Throws a Fault: `unavailable`, or `invalid_request` for a client's folder. */
 export async function resolveCommand(query: CommandQuery): Promise<string> {
   await assertDirectory(query);
   const file = query.command.includes('/') ? await named(query) : await searched(query);
@@ -32,10 +34,15 @@ const defaultPath = '/usr/local/bin:/usr/bin:/bin';
 
 type Finding = 'executable' | 'not executable' | 'a directory' | 'missing';
 
-async function assertDirectory({ server, cwd }: CommandQuery): Promise<void> {
+async function assertDirectory({ server, cwd, isClientFolder }: CommandQuery): Promise<void> {
   const finding = await examine(cwd);
   if (finding === 'a directory') return;
   const cause = finding === 'missing' ? 'does not exist' : 'is not a directory';
+  if (isClientFolder === true) {
+    // What its client asks for cannot be done; the server has not failed.
+    const detail = `${server} runs in the folder of its client (cwd: "client" in the config), and ${cwd} ${cause}`;
+    throw new Fault('invalid_request', detail, { server, dispatched: 'no' });
+  }
   throw refusal(server, `the working directory '${cwd}' ${cause}: correct "cwd" of '${server}'`);
 }
 

@@ -47,10 +47,11 @@ export async function startChild(
   number: number,
 ): Promise<PosixChild> {
   const { instance, sourceEnv, plan, clock } = factory;
-  const { name: server, command, cwd, inheritEnv } = spec;
+  const { name: server, command, cwd, isClientFolder, inheritEnv } = spec;
   const token = childToken(instance, number);
   const env = childEnvironment(sourceEnv, { env: spec.env, inheritEnv, token });
-  const file = await resolveCommand({ server, command, cwd, path: env['PATH'] });
+  const path = env['PATH'];
+  const file = await resolveCommand({ server, command, cwd, isClientFolder, path });
   const groups = await makeGroups(factory, spec, `holdfast-${instance}-${number}`);
   const line = contained(plan, joining(groups.dirs, [file, ...spec.args]), file);
   const hasReport = plan.kind === 'pidns';

@@ -1,6 +1,7 @@
 // Makes `holdfast serve` the instance of its config, so that commands and other windows reach it. Where
 // the state directory cannot be used, the gateway runs without, and says so.
 
+import { dirname } from 'node:path';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { Gateway } from '../downstream/gateway.ts';
 import type { OutgoingBudget } from '../downstream/outgoing/outgoing-budget.ts';
@@ -12,6 +13,7 @@ import type { LockHolder } from '../instance/lock-holder.ts';
 import { remedyFor } from '../kernel/disk-remedy.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault } from '../kernel/fault.ts';
+import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { agoText } from './render/quantity.ts';
 import { remark, type Shell } from './shell.ts';
 
@@ -30,7 +32,11 @@ export async function claimedInstance(
   try {
     const place = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
     const claimed = await claimInstance(place, shell.clock, ownIdentity().version);
-    if (claimed.kind === 'claimed') return claimed.instance;
+    // Before the first server is started, so that the folder can be hidden from it.
+    if (claimed.kind === 'claimed') {
+      await makePrivateFolder(dirname(place.socket));
+      return claimed.instance;
+    }
     throw new Held(shell, file, claimed.by);
   } catch (error) {
     if (error instanceof Held) throw error;

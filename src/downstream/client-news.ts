@@ -1,7 +1,10 @@
 // Notifies clients that a list or a resource has changed. Legacy clients are notified in their
 // session, modern ones on their subscription; only clients that may see the change are notified.
 
+import type { Client } from '../host/connections/caller.ts';
+import { isIn } from '../host/connections/client-folder.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
+import type { UpdateAudience } from '../host/host-news.ts';
 import { announcedAs, type ListKind } from '../host/lists/listings.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { serverRequest } from '../policy/access.ts';
@@ -63,7 +66,7 @@ export class ClientNews implements Disposable {
   }
 
   /** A resource has changed; `owner` is the client of a reserved connection. */
-  updated(server: string, message: Message, owner: string | null): void {
+  updated(server: string, message: Message, { owner, folder }: UpdateAudience): void {
     const { host, view, sessions, listenings } = this.#parts;
     const params = paramsOf(message);
     const span = message.paramsObject?.find('uri');
@@ -79,14 +82,16 @@ export class ClientNews implements Disposable {
       name: own,
       method: null,
     } as const;
-    const isMeant = (key: string, principal: Principal) =>
-      (owner === null || owner === key) && host.access.isAllowed(principal, request);
+    const isMeant = (client: Client, principal: Principal) =>
+      (owner === null || owner === client.key) &&
+      (folder === undefined || isIn(client, folder)) &&
+      host.access.isAllowed(principal, request);
     for (const session of sessions) {
-      if (watches(session, uri) && isMeant(session.key, session.principal)) session.send(frame);
+      if (watches(session, uri) && isMeant(session, session.principal)) session.send(frame);
     }
     for (const listening of listenings) {
       const { client, principal } = listening.incoming;
-      if (isMeant(client.key, principal)) listening.updated(uri, shown);
+      if (isMeant(client, principal)) listening.updated(uri, shown);
     }
   }
 

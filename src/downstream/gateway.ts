@@ -126,7 +126,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       listChanged: (server, kind, change) => {
         if (view.changed(server, kind, change)) this.#news.listChanged(kind, server);
       },
-      updated: (server, message, owner) => this.#news.updated(server, message, owner),
+      updated: (server, message, audience) => this.#news.updated(server, message, audience),
       serversChanged: (change) => this.#serversChanged(change),
       settingsChanged: (config) => this.#settingsChanged(config),
       task: (news) => tellOfTask(this, news, this.#sessions, this.#listenings),

@@ -9,6 +9,14 @@ import type { ListKind } from './lists/listings.ts';
 import type { Server } from './servers/server.ts';
 import type { TaskNews } from './tasks/begun-task.ts';
 
+/** Who is to know of a change. */
+export interface UpdateAudience {
+  /** The client of a reserved connection; null: all that watch it. */
+  readonly owner: string | null;
+  /** Only clients of this folder; undefined: all. */
+  readonly folder: string | undefined;
+}
+
 /** `first`: it was never known before. `announced`: a change was reported, and it has been read. */
 export type ListChange = 'first' | 'new' | 'announced';
 
@@ -32,8 +40,8 @@ export interface NewsListener {
   settingsChanged(settings: LiveSettings): void;
   /** Something of this list changed at a server. */
   listChanged(server: string, kind: ListKind, change: ListChange): void;
-  /** `notifications/resources/updated`, as it came; for this client alone, if one is named. */
-  updated(server: string, message: Message, owner: string | null): void;
+  /** `notifications/resources/updated`, as it came. */
+  updated(server: string, message: Message, audience: UpdateAudience): void;
   /** An unsolicited message of a server about a task, as it came; only for the task's owner. */
   task(news: TaskNews): void;
 }
@@ -66,8 +74,8 @@ export class HostNews {
     this.#tell(server, (listener) => listener.listChanged(server, kind, change));
   }
 
-  updated(server: string, message: Message, owner: string | null): void {
-    this.#tell(server, (listener) => listener.updated(server, message, owner));
+  updated(server: string, message: Message, audience: UpdateAudience): void {
+    this.#tell(server, (listener) => listener.updated(server, message, audience));
   }
 
   task(news: TaskNews): void {

@@ -117,7 +117,7 @@ export class PipelineParts implements CallParts {
         this.places.connected(connected);
       },
       listChanged: (name, kind, change) => this.news.listChanged(name, kind, change),
-      updated: (name, message, owner) => this.news.updated(name, message, owner),
+      updated: (name, message, audience) => this.news.updated(name, message, audience),
       tasks: this.tasks,
     };
   }

@@ -116,7 +116,8 @@ function childrenOf(server: Server): ServerStatus['children'] {
     const { era } = connection;
     const clients = era === 'legacy' ? aim.clients.key : null;
     const { generation } = supervisor;
-    return [{ pid, generation, client: owner, era, class: clients, folder: null }];
+    const { folder = null } = aim;
+    return [{ pid, generation, client: owner, era, class: clients, folder }];
   });
 }
 

@@ -13,7 +13,7 @@ import { Fault, faultFrom } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { operatorAnswer } from './answering.ts';
 import { folderOfClient } from './client-folder.ts';
-import { firstLine, type InstanceIdentity, welcomeFor } from './greeting.ts';
+import { firstLine, folderIn, type InstanceIdentity, welcomeFor } from './greeting.ts';
 import { LineChannel } from './line-channel.ts';
 import type { InstanceOperations } from './operations.ts';
 import { assertOwnFolder } from './own-path.ts';
@@ -113,7 +113,9 @@ export class ControlServer implements AsyncDisposable {
   async #greet(socket: Socket): Promise<void> {
     const { clock, identity, serveClient } = this.#parts;
     const said = await firstLine(socket, clock, greetingMs);
-    const { welcome, greeting } = welcomeFor(said, await identity(), this.#refusal());
+    const own = await identity();
+    const folder = await folderOfClient(folderIn(said), clock);
+    const { welcome, greeting } = welcomeFor(said, own, this.#refusal());
     if (socket.destroyed) return;
     const line = `${JSON.stringify(welcome)}\n`;
     if (greeting === undefined) {
@@ -123,10 +125,8 @@ export class ControlServer implements AsyncDisposable {
       return;
     }
     socket.write(line);
-    if (greeting.as === 'operator') return this.#operator(socket);
-    const folder =
-      greeting.folder === undefined ? undefined : await folderOfClient(greeting.folder);
-    if (!socket.destroyed) serveClient(socket, folder);
+    if (greeting.as === 'client') serveClient(socket, folder);
+    else this.#operator(socket);
   }
 
   #refusal(): 'draining' | 'busy' | undefined {

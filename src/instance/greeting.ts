@@ -50,8 +50,13 @@ export function greetingOf(
   as: ControlGreeting['as'],
   folder?: string,
 ): ControlGreeting {
-  const greeting = { hello: 'holdfast', versions: [protocolVersion], program, as } as const;
-  return { ...greeting, versions: [...greeting.versions], ...(folder ? { folder } : {}) };
+  const where = folder === undefined ? {} : { folder };
+  return { hello: 'holdfast', versions: [protocolVersion], program, as, ...where };
+}
+
+/** Where the client says that it was started; undefined if it says nothing of it. */
+export function folderIn(said: unknown): string | undefined {
+  return greetingSchema.safeParse(said).data?.folder;
 }
 
 export interface InstanceIdentity {

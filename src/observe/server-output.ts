@@ -59,14 +59,14 @@ export class ServerOutput {
     }
   };
 
-  /** From this place on; one from another time begins with the first line. */
+  /** From this place on; -1, and one from another time, begin with the first line that is kept. */
   since(place: number): OutputPage {
     const next = this.#first + this.#entries.length;
-    const from = place > next || place < 0 ? 0 : place;
+    const from = place > next || place < 0 ? this.#first : place;
     const missed = Math.max(0, this.#first - from);
     const entries = this.#entries.slice(Math.max(0, from - this.#first));
     const lines = entries.map(({ shown, ...line }) => ({ ...line, text: shown.text() }));
-    return { lines, next, missed: place === 0 ? 0 : missed };
+    return { lines, next, missed };
   }
 }
 

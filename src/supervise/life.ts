@@ -6,6 +6,7 @@
 import type { Clock, Random } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
+import { ClientAsked } from './client-asked.ts';
 import {
   type CloseReason,
   type LifeEffect,
@@ -231,7 +232,7 @@ export class Life<C extends Supervised> {
     this.#listener.startFailed(generation, fault);
     const at = this.#clock.now();
     // Neither a shortage of this machine nor what its client asked for is a failure of the server.
-    const isShortage = fault.code === 'overloaded' || fault.code === 'invalid_request';
+    const isShortage = fault.code === 'overloaded' || fault.cause instanceof ClientAsked;
     this.#dispatch({ kind: 'start-failed', generation, at, random: this.#random(), isShortage });
   }
 

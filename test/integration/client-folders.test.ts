@@ -1,17 +1,28 @@
 // `cwd: "client"`: a server runs in the folder of each window, one process for each folder. Only windows
 // have a folder: nobody else can use such a server, or say where it runs.
 
-import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderVariables } from '../../src/config/client-folders.ts';
-import { instanceEnded, openWindow, type Window } from '../support/connect-window.ts';
+import {
+  instanceEnded,
+  instancePid,
+  openWindow,
+  statusOf,
+  type Window,
+} from '../support/connect-window.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
+import { until } from '../support/until.ts';
 
 /** Says where it runs, and with which arguments. */
 const where = `
+  const { existsSync } = require('node:fs');
+  const { basename } = require('node:path');
   const { createInterface } = require('node:readline');
+  if (existsSync('broken')) throw new Error('this project is broken');
   const reply = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
   createInterface({ input: process.stdin }).on('line', (line) => {
     const { id, method, params } = JSON.parse(line);
@@ -21,7 +32,8 @@ const where = `
       return reply(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo });
     }
     if (method === 'tools/list') {
-      return reply(id, { tools: [{ name: 'am_i', inputSchema: { type: 'object' } }] });
+      const names = ['am_i', 'in_' + basename(process.cwd())];
+      return reply(id, { tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })) });
     }
     if (method !== 'tools/call') return reply(id, {});
     const said = { cwd: process.cwd(), args: process.argv.slice(1), folder: process.env.FOLDER, start };
@@ -107,16 +119,88 @@ describe('a server in the folder of its client', () => {
     const { home, folders } = await homeWithFolders();
     await using _home = home;
     const [one, two] = folders;
+    // A failure of the server would be its last.
+    const restart = { max: 1 };
+    await home.configure({ mcpServers: { where: { ...whereServer, restart } } });
     {
       await using first = await openWindow(home, one);
       await using second = await openWindow(home, two);
       rmSync(one, { recursive: true });
       expect(existsSync(one)).toBe(false);
-      for (let n = 0; n < 12; n += 1) {
+      for (let n = 0; n < 3; n += 1) {
         const { _meta: meta } = await first.call('where__am_i');
         expect(meta['holdfast/fault'].detail).toContain('does not exist');
       }
       expect((await whereIs(second)).cwd).toBe(two);
+    }
+    await instanceEnded(home);
+  });
+});
+
+describe('what is known of a server in one folder', () => {
+  const listed = async ({ client }: Window) =>
+    (await client.listTools()).tools.map(({ name }) => name).filter((name) => name.includes('in_'));
+
+  it('is not given to clients elsewhere: results, answers of keys and lists #own-answers-only', async () => {
+    const { home, folders } = await homeWithFolders();
+    await using _home = home;
+    await home.configure({
+      mcpServers: { where: { ...whereServer, tools: { am_i: { cacheMs: 60_000 } } } },
+    });
+    const [one, two] = folders;
+    const key = { 'holdfast/idempotencyKey': 'same' };
+    {
+      await using served = await home.serve();
+      await using first = await openWindow(home, one);
+      await using second = await openWindow(home, two);
+      expect((await whereIs(first)).cwd).toBe(one);
+      expect((await whereIs(second)).cwd).toBe(two);
+      expect((await whereIs(first)).cwd).toBe(one);
+      const keyed = await first.call('where__am_i', {}, key);
+      expect(JSON.stringify(keyed.content)).toContain(one);
+      const other = await second.call('where__am_i', {}, key);
+      expect(JSON.stringify(other.content)).not.toContain(one);
+      expect(await listed(first)).toEqual(['where__in_one']);
+      expect(await listed(second)).toEqual(['where__in_two']);
+      using client = new HttpClient(served.url);
+      const { result } = await client.call('where__am_i');
+      expect(result._meta['holdfast/fault']).toMatchObject({ code: 'invalid_request' });
+      expect((await client.modern('tools/list')).text).not.toContain('where__');
+    }
+  });
+
+  it('is no failure elsewhere #restart-budget', async () => {
+    const { home, folders } = await homeWithFolders();
+    await using _home = home;
+    const restart = { max: 2 };
+    await home.configure({ mcpServers: { where: { ...whereServer, restart } } });
+    const [one, two] = folders;
+    writeFileSync(join(one, 'broken'), '');
+    {
+      await using first = await openWindow(home, one);
+      await using second = await openWindow(home, two);
+      for (let n = 0; n < 6; n += 1) {
+        expect((await first.call('where__am_i')).isError).toBe(true);
+      }
+      expect((await whereIs(second)).cwd).toBe(two);
+      const { children } = (await statusOf(home)).servers[0];
+      expect(children).toMatchObject([{ folder: two }]);
+    }
+    await instanceEnded(home);
+  });
+
+  it('stays with a client that has a connection of its own, over a restart #one-instance', async () => {
+    const { home, folders } = await homeWithFolders();
+    await using _home = home;
+    await home.configure({ mcpServers: { where: { ...whereServer, isolation: 'client' } } });
+    {
+      await using window = await openWindow(home, folders[0]);
+      expect((await whereIs(window)).cwd).toBe(folders[0]);
+      process.kill(instancePid(home), 'SIGKILL');
+      await until(async () => {
+        const { content, isError } = await window.call('where__am_i');
+        return isError !== true && content[0].text.includes(folders[0]);
+      }, 'it runs there again');
     }
     await instanceEnded(home);
   });

@@ -12,7 +12,7 @@ const nosy = `
   const fs = require('node:fs');
   const net = require('node:net');
   const { createInterface } = require('node:readline');
-  const [state, socket] = process.argv.slice(1);
+  const { STATE_PATH: state, SOCKET_PATH: socket } = process.env;
   const tried = (work) => { try { return work(); } catch (error) { return error.code; } };
   const connected = () => new Promise((resolve) => {
     const peer = net.connect(socket, () => { peer.destroy(); resolve('connected'); });
@@ -39,12 +39,14 @@ const nosy = `
 async function lookAround(hasNamespaces: boolean) {
   const home = await GatewayHome.create();
   const { socket } = home.place;
-  const entry = { command: process.execPath, args: ['-e', nosy, home.state, socket] };
+  // Not as arguments: a server that is given such a path has to see it.
+  const env = { STATE_PATH: home.state, SOCKET_PATH: socket };
+  const entry = { command: process.execPath, args: ['-e', nosy], env };
   await home.configure({ mcpServers: { nosy: entry } });
   mkdirSync(home.state, { recursive: true });
   try {
-    const env = hasNamespaces ? {} : { PATH: pathWithoutUnshare(home.file('path')) };
-    await using served = await home.serve(undefined, env);
+    const path = hasNamespaces ? {} : { PATH: pathWithoutUnshare(home.file('path')) };
+    await using served = await home.serve(undefined, path);
     using client = new HttpClient(served.url);
     const { result } = await client.call('nosy__look');
     const { servers } = JSON.parse((await home.run(['status', '--json'])).stdout);

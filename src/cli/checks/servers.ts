@@ -6,6 +6,7 @@
 import { runsInFolders } from '../../config/client-folders.ts';
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
+import { inFolder } from '../../host/connections/client-folder.ts';
 import { redactorFor } from '../../host/servers/open-connection.ts';
 import type { ServerStatus } from '../../host/status.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -79,7 +80,9 @@ async function checkInFolders(
   server: StdioServerConfig,
   env: Environment,
 ): Promise<Check> {
-  const check = await checkCommand(name, { ...server, cwd: process.cwd() }, env);
+  const cwd = process.cwd();
+  const command = inFolder(server.command, cwd);
+  const check = await checkCommand(name, { ...server, command, cwd }, env);
   if (check.kind === 'finding') return check;
   const where = 'runs in the folder of each window (cwd: "client"), and was not started here';
   return ok(name, `${check.text} · ${where}`);

@@ -40,7 +40,7 @@ async function logs(invocation: Invocation, server: string, isFollowed: boolean)
   const { out, interrupt, clock } = shell;
   return await withInstance(invocation, async (instance) => {
     const end = AbortSignal.any([interrupt.signal, out.closed]);
-    let page = await instance.output(server, 0);
+    let page = await instance.output(server, -1);
     if (page.lines.length === 0) {
       remark(shell, `${server} has written nothing since the instance was started`);
     }

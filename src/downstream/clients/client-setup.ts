@@ -4,7 +4,8 @@
 
 import { textOf } from '../../wire/decode.ts';
 import { type Frame, notificationFrame } from '../../wire/frames.ts';
-import type { Message } from '../../wire/scan.ts';
+import { type Message, scanMessage } from '../../wire/scan.ts';
+import { WireError } from '../../wire/wire-error.ts';
 
 /** The parameters of its requests, as JSON text. */
 export interface SetupTexts {
@@ -45,7 +46,8 @@ export class ClientSetup {
       if (uri === undefined) return undefined;
       setup.#subscriptions.set(uri, params);
     }
-    return setup;
+    const first = { method: 'initialize', params: texts.initialize };
+    return [first, ...setup.later].every(isMessage) ? setup : undefined;
   }
 
   /** The client has sent this request. */
@@ -97,6 +99,16 @@ const subscribe = 'resources/subscribe';
 const setupMethods: ReadonlySet<string> = new Set([
   ...['initialize', setLevel, subscribe, 'resources/unsubscribe'],
 ]);
+
+/** Whether it can be sent. */
+function isMessage(request: SetupRequest): boolean {
+  try {
+    return scanMessage(Buffer.from(setupLine('1', request))).kind === 'request';
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
+  }
+}
 
 function uriIn(params: string): string | undefined {
   try {

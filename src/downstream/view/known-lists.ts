@@ -132,7 +132,9 @@ export class KnownLists {
     kind: ListKind,
     caller: Caller | undefined,
   ): Promise<void> {
-    const old = servers.filter(
+    // One that its caller cannot use is not asked, and that it was not is no failure.
+    const usable = servers.filter(({ slots }) => slots.refusalOf(caller) === undefined);
+    const old = usable.filter(
       (server) => !server.catalogueFor(caller).lists.isFresh(kind) || server.isBorrowedFor(caller),
     );
     if (old.length === 0) return;
@@ -166,6 +168,7 @@ export class KnownLists {
     const { access } = this.#host;
     const readings = this.#host.servers().flatMap((server) => {
       if (!access.isAllowed(caller.principal, serverRequest('start', server.name))) return [];
+      if (server.slots.refusalOf(caller)) return [];
       // What it has said of itself, in this run or an earlier one, decides without a start.
       if (!server.offerings.mayHave(kind)) return [];
       const shown = server.catalogueFor(caller);
@@ -198,8 +201,9 @@ export class KnownLists {
   #reading(server: Server, kind: ListKind, caller: Caller | undefined): Reading | undefined {
     const mark = markOf(server.name, kind);
     const isBorrowed = caller !== undefined && server.isBorrowedFor(caller);
-    const { owner = '' } = caller ? server.slots.aimOf(caller) : {};
-    const whose = isBorrowed ? `${owner} ${classOf(caller.capabilities).key}` : owner;
+    const { owner, folder = '' } = caller ? server.slots.aimOf(caller) : {};
+    const own = owner ?? folder;
+    const whose = isBorrowed ? `${own} ${classOf(caller.capabilities).key}` : own;
     const key = whose === '' ? mark : `${mark} ${whose}`;
     const underWay = this.#readings.get(key);
     if (underWay) {
@@ -286,7 +290,8 @@ export class KnownLists {
   #readForAll(server: Server, caller: Caller): void {
     const isKnown = () => server.offerings.isSharedKnown(server.slots.aimOf(caller));
     if (!server.slots.asks || isKnown()) return;
-    const key = `${markOf(server.name, 'tools')} all ${classOf(caller.capabilities).key}`;
+    const { folder = '' } = server.slots.aimOf(caller);
+    const key = `${markOf(server.name, 'tools')} all ${folder} ${classOf(caller.capabilities).key}`;
     if (this.#readings.has(key) || !this.#mayStart(server, key, true)) return;
     const read = async () => {
       using _place = await this.#host.places.enter(server, true);

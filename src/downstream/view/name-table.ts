@@ -155,9 +155,9 @@ export class NameTable {
         return offerings.definitions(lists[kind]) === undefined && offerings.mayHave(lists[kind]);
       });
     if (!server) return undefined;
-    const { name, supervisor } = server;
-    const refusal = server.slots.refusalOf(caller);
-    if (refusal) return refusal;
+    const { name, supervisor, slots } = server;
+    const refusal = slots.refusalOf(caller);
+    if (refusal) return mode === 'prefix' ? refusal : undefined;
     // Nothing will start it by itself: its own message says what to do.
     if (supervisor.isEjected) return supervisor.refusal('ejected');
     const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';

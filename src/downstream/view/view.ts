@@ -147,10 +147,11 @@ export class View implements Disposable {
     return composed;
   }
 
-  /** The client, if what some server lists is for it alone. */
+  /** The client, if what some server lists is for it alone; or its folder, if it is for that. */
   #ownerOfLists(client: Incoming): string {
-    const isOwn = this.#host.servers().some(({ slots }) => slots.aimOf(client).owner !== undefined);
-    return isOwn ? client.client.key : '';
+    const aims = this.#host.servers().map(({ slots }) => slots.aimOf(client));
+    if (aims.some(({ owner }) => owner !== undefined)) return client.client.key;
+    return aims.find(({ folder }) => folder !== undefined)?.folder ?? '';
   }
 
   #forgetComposed(): void {

@@ -157,7 +157,7 @@ export class Attempts implements DeadlineListener {
     return this.#call.request.idempotencyKey !== undefined && this.#call.hasLeft;
   }
 
-  /** One function for each call, without a closure of its own (see bench/README.md). */
+  /** It refers to nothing but this object: a closure over the signal kept every call alive (bench/README.md). */
   readonly #giveUp = (): void => {
     if (this.#isKept) return;
     this.#interruption.raise(cancelledFault(this.#server.name, this.#signal?.reason));

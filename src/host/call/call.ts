@@ -39,6 +39,9 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     observers.stage(call, 'authorized');
     const server = parts.find(request.server);
     refuseHidden(server, call);
+    // Before a stored answer could be given to somebody who cannot use the server.
+    const refusal = server.slots.refusalOf(request.caller);
+    if (refusal) throw refusal;
     parts.budgets.charge();
     const answer = await (request.idempotencyKey === undefined
       ? cachedOrCarried(parts, server, call)
@@ -73,7 +76,10 @@ function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): 
   const { principal, signal } = call.request;
   const run = (callOff: Signal) => carry(parts, server, call, callOff, undefined).then(resultBytes);
   const caller = { signal, hasLeft: () => call.hasLeft };
-  return parts.keys.run(principal, key, callFingerprint(call.request), run, caller).then(answerOf);
+  const { caller: by } = call.request;
+  const folder = by && server.slots.aimOf(by).folder;
+  const fingerprint = callFingerprint(call.request, folder);
+  return parts.keys.run(principal, key, fingerprint, run, caller).then(answerOf);
 }
 
 function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<Answer> {

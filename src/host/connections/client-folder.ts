@@ -19,6 +19,15 @@ export function noFolderFault(server: string, folder: ClientFolder | undefined):
   return new Fault('invalid_request', detail, { server });
 }
 
+/** Whether a client was started in this folder. */
+export function isIn(
+  client: { readonly folder?: ClientFolder | undefined },
+  path: string,
+): boolean {
+  const { folder } = client;
+  return folder !== undefined && 'path' in folder && folder.path === path;
+}
+
 /** With the folder in the place of the variables that stand for it. */
 export function inFolder(text: string, folder: string): string {
   return text

@@ -22,7 +22,7 @@ export interface Aim {
   readonly clients: ClientClass;
   /** The only client that its lists are for; absent: all clients of the class. */
   readonly owner?: string;
-  /** The folder that its process runs in, if that is its clients'. */
+  /** The folder that its process runs in, if that is its clients'; empty: that of a client that has none. */
   readonly folder?: string;
 }
 
@@ -204,14 +204,14 @@ export class ConnectionSlot {
 
   /** Neither it nor its lists are one client's any more; what its connection was told stays that client's. */
   disown(): void {
-    const { era, clients } = this.aim;
+    const { owner: _, ...aim } = this.aim;
     const { phase, generation } = this.supervisor;
     this.roots = undefined;
     // One that is still being made has been told nothing.
     const last = phase.kind === 'starting' ? generation - 1 : generation;
     if (this.owner !== null) this.#former = { owner: this.owner, generation: last };
     this.owner = null;
-    this.aim = { era, clients };
+    this.aim = aim;
   }
 
   /** The client whom this connection speaks to alone; null: all who use it. */

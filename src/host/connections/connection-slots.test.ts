@@ -690,7 +690,7 @@ describe('a server that runs in the folders of its clients', () => {
         expect(slot.aim.folder).toBe(path);
       }
     }
-    expect([...slots.all()].length).toBeLessThanOrEqual(12);
+    expect([...slots.all()].length).toBeLessThanOrEqual(13);
   });
 
   it('has none for anybody without a folder', () => {

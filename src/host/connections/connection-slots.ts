@@ -13,7 +13,7 @@ import type { Era } from '../../wire/eras.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import type { Caller, CallRoots, Client } from './caller.ts';
 import { bareClass, type ClientClass, classOf, hasRoots } from './client-class.ts';
-import { noFolderFault } from './client-folder.ts';
+import { isIn, noFolderFault } from './client-folder.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 import { Isolation, type IsolationParts } from './isolation.ts';
 import { OwnSlots } from './own-slots.ts';
@@ -178,6 +178,12 @@ export class ConnectionSlots {
     return folder && 'path' in folder ? folder.path : undefined;
   }
 
+  /** What is listed there is for the clients of a folder only; one that has none is shown nothing. */
+  #folderShownTo({ folder }: Client): string | undefined {
+    if (!this.#parts.inClientFolders()) return undefined;
+    return folder && 'path' in folder ? folder.path : '';
+  }
+
   /** Why it cannot be used by this client, or by nobody in particular; undefined if it can. */
   refusalOf(caller: Pick<Watcher, 'client'> | undefined): Fault | undefined {
     if (!this.#parts.inClientFolders()) return undefined;
@@ -192,7 +198,7 @@ export class ConnectionSlots {
    */
   isTaken({ owner, isSpent, roots, aim }: ConnectionSlot, caller: Caller | undefined): boolean {
     if (isSpent || (owner !== null && owner !== caller?.client.key)) return true;
-    if (aim.folder !== undefined && !isIn(caller, aim.folder)) return true;
+    if (aim.folder !== undefined && !(caller && isIn(caller.client, aim.folder))) return true;
     if (this.#isolation.mode === 'shared' || aim.era !== 'legacy') return false;
     return caller?.roots !== undefined && (roots?.key ?? '') !== caller.roots.key;
   }
@@ -200,17 +206,25 @@ export class ConnectionSlots {
   /** The same text for callers that the server treats alike. */
   audienceOf(caller: Caller): string {
     const { era, clients } = this.aimOf(caller);
-    const own = classOf(caller.capabilities).key;
+    const { folder } = this.aimOf(caller);
+    const own = `${classOf(caller.capabilities).key}${folder === undefined ? '' : ` in ${folder}`}`;
     if (this.#isolation.isApart(era)) return `client ${caller.client.key} ${era} ${own}`;
     // There each request carries its client's capabilities, whoever shares the connection.
     if (era === 'modern') return `modern ${own}`;
-    return this.#parts.facts().classes === 'alike' ? 'legacy' : `legacy ${clients.key}`;
+    const where = folder === undefined ? '' : ` in ${folder}`;
+    const isAlike = this.#parts.facts().classes === 'alike';
+    return `${isAlike ? 'legacy' : `legacy ${clients.key}`}${where}`;
   }
 
   /** The era and class of the connection that serves this client. */
   aimOf({ client, capabilities }: Watcher): Aim {
     if (this.#isolation.mode === 'shared') return this.current.aim;
-    const aim = { era: this.#isolation.eraFor(client), clients: classOf(capabilities) };
+    const folder = this.#folderShownTo(client);
+    const aim = {
+      era: this.#isolation.eraFor(client),
+      clients: classOf(capabilities),
+      ...(folder === undefined ? {} : { folder }),
+    };
     const { key } = client;
     return this.#isolation.isApart(aim.era) && this.#hasOwnLists(key)
       ? { ...aim, owner: key }
@@ -421,6 +435,8 @@ export class ConnectionSlots {
 
   /** Watches a resource for a client: see Watching. */
   async watch(caller: Caller, uri: string): Promise<() => void> {
+    const refusal = this.refusalOf(caller);
+    if (refusal) throw refusal;
     const end = await this.#watching.watch(caller, uri);
     return () => {
       end();
@@ -448,11 +464,6 @@ function isUntouched(slot: ConnectionSlot): boolean {
 function isUsed(slot: ConnectionSlot): boolean {
   const { connection } = slot.supervisor;
   return connection !== undefined && !slot.isUnused(connection);
-}
-
-function isIn(caller: Caller | undefined, path: string): boolean {
-  const folder = caller?.client.folder;
-  return folder !== undefined && 'path' in folder && folder.path === path;
 }
 
 function hasAny(roots: CallRoots | undefined): boolean {

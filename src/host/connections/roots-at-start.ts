@@ -17,7 +17,7 @@ import type { ConnectionSlot } from './connection-slot.ts';
 const readMs = 2_000;
 /** How long the first call waits, from then on, to see whether the server asks. */
 const findOutMs = 500;
-/** How long it waits at most for a server that is known to ask, and then for the client's answer. */
+/** How long it waits for a server that is known to ask, and then for the client's answer. */
 const answerMs = 2_000;
 /** How long for a server that is notified of changed roots. */
 const changeMs = 1_000;
@@ -64,7 +64,8 @@ export class RootsAtStart {
         asksAtStart: false,
         ...(isOnlyForLists ? { asksForLists: true } : {}),
       });
-    this.#awaitQuestion(connection, asksAtStart ? answerMs : findOutMs, learnNot);
+    const turn = this.#awaitQuestion(connection, asksAtStart ? answerMs : findOutMs, learnNot);
+    turn.isAtStart = true;
   }
 
   /** What a call has to wait for; undefined if there is nothing. */
@@ -124,7 +125,7 @@ export class RootsAtStart {
     const isEarly = isForwarded && !this.#made.has(connection) && !connection.isLost;
     const turn = known ?? (isEarly ? this.#begin(connection) : undefined);
     const madeAt = this.#madeAt.get(connection) ?? this.#clock.now();
-    const isAtStart = this.#clock.now() - madeAt < answerMs;
+    const isAtStart = known?.isAtStart === true || this.#clock.now() - madeAt < answerMs;
     const isForLists = isListing && this.#facts().now.asksForLists === true;
     this.#facts().learn({
       asksRoots: true,
@@ -175,6 +176,8 @@ class Turn {
   readonly over: Promise<void>;
   /** Has nothing been asked yet? */
   isAwaited = true;
+  /** Is it about what is asked because of the start? */
+  isAtStart = false;
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #forget: () => void;

@@ -26,7 +26,7 @@ export interface SharedSlotsParts {
 export class SharedSlots {
   /** The first one is always there. */
   readonly first: ConnectionSlot;
-  /** At most maxShared, and those that have become one client's own, until they have ended. */
+  /** At most maxShared for each folder in use, and those that have become one client's own, until they have ended. */
   readonly all: ConnectionSlot[];
   readonly #parts: SharedSlotsParts;
   /** Where clients of an era and class go; bounded by maxChoices. */
@@ -111,7 +111,7 @@ export class SharedSlots {
 
   /** An unused one is reassigned before another is opened. */
   aimed(aim: Aim): ConnectionSlot {
-    const free = this.open.find((slot) => slot.isFree);
+    const free = this.open.find((slot) => slot.isFree && slot.aim.folder === aim.folder);
     if (free) {
       free.aim = aim;
       free.clientEra = aim.era;
@@ -120,9 +120,20 @@ export class SharedSlots {
       return free;
     }
     if (this.#openIn(aim.folder).length >= maxShared) return this.#nearest(aim);
+    this.#forgetFolders();
     const slot = this.#parts.make(null, aim);
     this.all.push(slot);
     return slot;
+  }
+
+  /** What failed in one folder says nothing of another: the unused slots of others are not used for it. */
+  #forgetFolders(): void {
+    const isUnused = ({ aim, isFree, owner }: ConnectionSlot) =>
+      owner === null && aim.folder !== undefined && isFree;
+    for (let at = this.all.findIndex(isUnused); at >= 0; at = this.all.findIndex(isUnused)) {
+      this.all.splice(at, 1);
+    }
+    this.#choices.clear();
   }
 
   #nearest({ era, clients, folder }: Aim): ConnectionSlot {

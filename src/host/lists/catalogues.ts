@@ -1,7 +1,8 @@
 // What one server offers to each class of clients. Most servers offer the same to all, and then
 // there is one catalogue for all legacy clients; a server that offers more to clients with certain
 // capabilities has one for each class. A modern connection is the same for all clients. Until a
-// class has a catalogue of its own, the nearest one is shown.
+// class has a catalogue of its own, the nearest one is shown. A server that runs in the folders of its
+// clients may offer something else in each: what one folder lists is never shown in another.
 
 import { type Definition, isSameList } from '../../catalog/definitions.ts';
 import type { Tool } from '../../catalog/tool.ts';
@@ -121,7 +122,9 @@ export class Catalogues {
     const entries = owner === undefined ? this.#entries : (this.#own.get(owner) ?? []);
     return entries.find(
       (entry) =>
-        entry.aim.era === aim.era && (isAlike || entry.aim.clients.key === aim.clients.key),
+        entry.aim.era === aim.era &&
+        entry.aim.folder === aim.folder &&
+        (isAlike || entry.aim.clients.key === aim.clients.key),
     );
   }
 
@@ -178,7 +181,11 @@ export class Catalogues {
   judge(entry: ClassCatalogue): 'alike' | 'differ' | undefined {
     if (entry.aim.era !== 'legacy') return undefined;
     const others = this.#entries.filter(
-      (other) => other !== entry && other.aim.era === 'legacy' && isKnown(other),
+      (other) =>
+        other !== entry &&
+        other.aim.era === 'legacy' &&
+        other.aim.folder === entry.aim.folder &&
+        isKnown(other),
     );
     const verdicts = others.map((other) => compare(entry, other));
     if (verdicts.includes('differ')) return 'differ';
@@ -188,7 +195,8 @@ export class Catalogues {
   /** They are alike: the one that was read last is used for all. */
   merge(latest: ClassCatalogue): void {
     this.#entries = this.#entries.filter(
-      (entry) => entry === latest || entry.aim.era !== latest.aim.era,
+      ({ aim }) =>
+        aim === latest.aim || aim.era !== latest.aim.era || aim.folder !== latest.aim.folder,
     );
   }
 }
@@ -196,7 +204,8 @@ export class Catalogues {
 function nearestOf(entries: readonly ClassCatalogue[], aim: Aim): ClassCatalogue | undefined {
   const apart = ({ aim: other }: ClassCatalogue) =>
     distance(other.clients, aim.clients) + (other.era === aim.era ? 0 : 1_000);
-  const [nearest] = entries.filter(isKnown).toSorted((a, b) => apart(a) - apart(b));
+  const near = entries.filter((entry) => isKnown(entry) && entry.aim.folder === aim.folder);
+  const [nearest] = near.toSorted((a, b) => apart(a) - apart(b));
   return nearest;
 }
 

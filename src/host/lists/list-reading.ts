@@ -60,7 +60,9 @@ async function freshenOnce(
 ): Promise<void> {
   if (caller?.client.isGone) throw new Fault('cancelled', 'the client has disconnected');
   const shown = server.isBorrowedFor(caller) ? undefined : server.catalogueFor(caller);
-  const slot = (shown && server.slotOf(shown)) ?? server.slots.for(caller);
+  const read = shown && server.slotOf(shown);
+  const isIts = read && (caller === undefined || !server.slots.isTaken(read, caller));
+  const slot = read && isIts ? read : server.slots.for(caller);
   // A client that is asked in calls cannot be asked during a list: it is asked in its call.
   const asked = caller?.client.isAskedInCalls ? undefined : caller;
   const whose = { caller, asked, deadlineMs, parted };

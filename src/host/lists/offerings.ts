@@ -71,8 +71,7 @@ export class Offerings {
   }
 
   /** Whether the tools were read for this class of clients, and not for single clients of it only. */
-  isSharedKnown({ era, clients }: Aim): boolean {
-    const aim = { era, clients };
+  isSharedKnown({ owner: _, ...aim }: Aim): boolean {
     const { catalogue } = this.#catalogues.nearest(aim);
     return catalogue.definitions('tools') !== undefined && !this.#catalogues.isBorrowed(aim);
   }
@@ -196,7 +195,9 @@ export class Offerings {
     this.#isKeeping = true;
     const write = () => {
       this.#isKeeping = false;
-      const classes = this.#catalogues.shared.map((entry) => keptFrom(entry));
+      // What is listed in a folder is not for others, and that folder may be another one later.
+      const everywhere = this.#catalogues.shared.filter(({ aim }) => aim.folder === undefined);
+      const classes = everywhere.map((entry) => keptFrom(entry));
       const record = {
         classes: classes.filter(({ lists }) => lists.size > 0),
         asks: this.#parts.asks(),

@@ -180,7 +180,8 @@ export class ConnectionMaker {
       return this.#server.offerings.announced(slot.aim, changed);
     }
     if (method === 'notifications/resources/updated') {
-      return this.#parts.updated(this.#server.name, message, slot.ownerOf(from));
+      const audience = { owner: slot.ownerOf(from), folder: slot.aim.folder };
+      return this.#parts.updated(this.#server.name, message, audience);
     }
     if (method === 'notifications/subscriptions/acknowledged') return;
     if (this.#parts.tasks.told(this.#server.name, message, from)) return;

@@ -90,9 +90,14 @@ function open(
     return openRemote(remote, type, generation, signal, listener);
   }
   const { memoryMb, processes } = config.limits;
-  const spec = { ...placedIn(name, config, aim.folder), memoryMb, processes };
+  const placed = placedIn(name, config, aim.folder);
+  const spec = { ...placed, memoryMb, processes };
   const { write: output } = parts.outputs.of(name);
-  const local = { ...shared, spec, spawn: parts.spawn, redactor, output };
+  // What it was given may have the folder in it.
+  const { env } = placed;
+  const isPlaced = aim.folder !== undefined;
+  const own = isPlaced ? redactorFor([{ ...config, env }, config], parts.sourceEnv) : redactor;
+  const local = { ...shared, spec, spawn: parts.spawn, redactor: own, output };
   return connectStdio(local, generation, signal, listener);
 }
 
@@ -100,7 +105,7 @@ function open(
 function placedIn(name: string, config: StdioServerConfig, folder: string | undefined) {
   const { command, args, env, inheritEnv, cwd } = config;
   if (!runsInFolders(config)) return { name, command, args, env, inheritEnv, cwd };
-  if (folder === undefined) throw noFolderFault(name, undefined);
+  if (folder === undefined || folder === '') throw noFolderFault(name, undefined);
   const own = (text: string) => inFolder(text, folder);
   return {
     name,

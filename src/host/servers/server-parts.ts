@@ -10,7 +10,7 @@ import type { Environment } from '../../supervise/process/start/environment.ts';
 import type { HttpClient } from '../../upstream/http/http-client.ts';
 import type { Identity } from '../../upstream/negotiate.ts';
 import type { Message } from '../../wire/scan.ts';
-import type { ListChange } from '../host-news.ts';
+import type { ListChange, UpdateAudience } from '../host-news.ts';
 import type { KeptCatalogues } from '../lists/kept-catalogues.ts';
 import type { ListKind } from '../lists/listings.ts';
 import type { BegunTasks } from '../tasks/begun-tasks.ts';
@@ -47,7 +47,7 @@ export interface ServerParts extends Edges {
   readonly connected: (server: Server) => void;
   /** A list as clients see it has, or may have, changed. */
   readonly listChanged: (server: string, kind: ListKind, change: ListChange) => void;
-  /** A watched resource changed; `owner` is the client of a reserved connection. */
-  readonly updated: (server: string, message: Message, owner: string | null) => void;
+  /** A watched resource changed. */
+  readonly updated: (server: string, message: Message, audience: UpdateAudience) => void;
   readonly tasks: BegunTasks;
 }

@@ -9,7 +9,6 @@ import { ownValue } from '../../kernel/own-value.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
 import type { Noise } from '../../observe/events.ts';
 import { Admission } from '../../supervise/admission.ts';
-import { ServerStanding } from '../../supervise/standing.ts';
 import { removedFault, Supervisor } from '../../supervise/supervisor.ts';
 import type { Connection, Greeting } from '../../upstream/connection.ts';
 import type { Caller } from '../connections/caller.ts';
@@ -24,6 +23,7 @@ import { redactorFor } from './open-connection.ts';
 import type { ServerFacts } from './server-facts.ts';
 import { ServerKnowledge } from './server-knowledge.ts';
 import type { ServerParts } from './server-parts.ts';
+import { Standings } from './standings.ts';
 import type { StartHistory } from './start-history.ts';
 import { policyOf } from './supervisor-policy.ts';
 
@@ -37,7 +37,7 @@ export class Server {
   readonly slots: ConnectionSlots;
   readonly admission: Admission;
   readonly questions: Questions;
-  readonly #standing: ServerStanding;
+  readonly #standings: Standings;
   readonly #maker: ConnectionMaker;
   readonly #parts: ServerParts;
   /** At most one for each kind. */
@@ -60,7 +60,7 @@ export class Server {
     this.#known = this.#newKnowledge();
     const { clock, events, hasClients } = parts;
     this.admission = new Admission(name, config.concurrency, config.queue);
-    this.#standing = new ServerStanding(clock, policyOf(config).circuit, (circuit) =>
+    this.#standings = new Standings(clock, policyOf(config).circuit, (circuit) =>
       events.emit({ kind: 'circuit', server: name, circuit }),
     );
     this.slots = new ConnectionSlots({
@@ -174,7 +174,7 @@ export class Server {
     this.#redactor = undefined;
     const policy = policyOf(config);
     this.admission.resize(config.concurrency, config.queue);
-    this.#standing.breaker.policy = policy.circuit;
+    this.#standings.policy = policy.circuit;
     for (const { supervisor } of this.slots.all()) supervisor.adopt(policy);
   }
 
@@ -190,7 +190,7 @@ export class Server {
    * removed.
    */
   async remove(): Promise<void> {
-    this.#standing.isRemoved = true;
+    this.#standings.removed();
     const refusal = removedFault(this.name);
     this.admission.refuseAll(refusal);
     await this.slots.retireAll(refusal);
@@ -201,7 +201,7 @@ export class Server {
 
   /** How often a connection of it was opened again, over all of them. */
   get startsAgain(): number {
-    return this.#standing.startsAgain;
+    return this.#standings.startsAgain;
   }
 
   /**
@@ -364,7 +364,7 @@ export class Server {
       random,
       events,
       policy: policyOf(this.config),
-      standing: this.#standing,
+      standing: this.#standings.of(slot.aim.folder),
       connect: (generation, signal, lost) => this.#maker.connect(slot, generation, signal, lost),
       connected: (connection) => {
         this.slots.connected(slot);

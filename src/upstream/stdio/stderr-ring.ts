@@ -63,7 +63,7 @@ export class StderrRing {
 
   #finish(end: Buffer): void {
     const room = maxLineBytes - this.#unfinished.length;
-    const isCut = end.length > room;
+    const isCut = end.length > room || this.#unfinished.length >= maxLineBytes;
     const text = printable(Buffer.concat([this.#unfinished, end.subarray(0, Math.max(0, room))]));
     this.#unfinished = Buffer.alloc(0);
     const line = { text, isCut };

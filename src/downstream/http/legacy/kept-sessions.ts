@@ -8,7 +8,7 @@ import { type Clock, within } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import { isRecord } from '../../../kernel/json-values.ts';
 import type { Principal } from '../../../policy/principal.ts';
-import type { Records } from '../../../store/contract/records.ts';
+import type { RecordEntry, Records } from '../../../store/contract/records.ts';
 import { StoreError } from '../../../store/store-error.ts';
 import { ClientSetup, type SetupTexts } from '../../clients/client-setup.ts';
 
@@ -27,8 +27,10 @@ export interface KeptSessionsParts {
   readonly caught: (error: unknown) => void;
 }
 
-/** A client waits no longer than this for a slow disk. */
+/** A client waits no longer than this for a slow disk, to be told that its session is stored or has ended. */
 const keepMs = 250;
+/** And no longer than this for its session to be found. */
+const findMs = 5_000;
 /** A session that has said more is not stored. */
 const maxBytes = 65_536;
 /** One that is connected is used, and stored again, whenever its idle time would be over. */
@@ -57,29 +59,59 @@ export class KeptSessions {
     else await this.#contained(records.put(keyOf(id), stored, { ttlMs: idleMs * slack }));
   }
 
-  /** The session of this id, if it is this principal's. */
-  async find(id: string, principal: Principal): Promise<ClientSetup | undefined> {
-    const entry = await this.#contained(this.#parts.records.get(keyOf(id)));
+  /** The session of this id, if it is this principal's; `unavailable`: that cannot be said now. */
+  async find(id: string, principal: Principal): Promise<ClientSetup | 'unavailable' | undefined> {
+    let entry: RecordEntry | undefined | 'unavailable' = 'unavailable';
+    const reading = this.#read(id).then((read) => {
+      entry = read;
+    });
+    await within(this.#parts.clock, findMs, reading);
+    return this.#judged(entry, id, principal);
+  }
+
+  /** One that is damaged is gone; a store that fails may work again soon. */
+  async #read(id: string): Promise<RecordEntry | undefined | 'unavailable'> {
+    try {
+      return await this.#parts.records.get(keyOf(id));
+    } catch (error) {
+      if (!(error instanceof StoreError)) this.#parts.caught(error);
+      return error instanceof StoreError && error.reason === 'unreadable'
+        ? undefined
+        : 'unavailable';
+    }
+  }
+
+  #judged(
+    entry: RecordEntry | undefined | 'unavailable',
+    id: string,
+    principal: Principal,
+  ): ClientSetup | 'unavailable' | undefined {
+    if (entry === 'unavailable') return entry;
     if (!isStoredSession(entry?.value)) return undefined;
     const { principal: owner, setup } = entry.value;
     if (owner.id !== principal.id) return undefined;
     if (owner.role === principal.role) return ClientSetup.from(setup);
     // A session does not outlive a change of rights.
-    this.forget(id);
+    this.forget(id).catch(ignored);
     return undefined;
   }
 
-  forget(id: string): void {
-    this.#contained(this.#parts.records.remove(keyOf(id))).catch(ignored);
+  /** Resolves when it is forgotten, cannot be, or takes too long; never rejects. */
+  async forget(id: string): Promise<void> {
+    const { clock, records } = this.#parts;
+    await within(clock, keepMs, this.#contained(records.remove(keyOf(id))).catch(ignored));
   }
 
   /** Forgets the sessions of everybody else: their access was revoked. */
   async forgetAllBut(principals: readonly Principal[]): Promise<void> {
     const known = new Set(principals.map(({ id }) => id));
     const { records } = this.#parts;
-    for (const { key, value } of (await this.#contained(records.entries())) ?? []) {
-      if (isStoredSession(value) && known.has(value.principal.id)) continue;
-      await this.#contained(records.remove(key));
+    // Part by part: there may be many.
+    for (const digit of '0123456789abcdef') {
+      for (const { key, value } of (await this.#contained(records.entries(digit))) ?? []) {
+        if (isStoredSession(value) && known.has(value.principal.id)) continue;
+        await this.#contained(records.remove(key));
+      }
     }
   }
 

@@ -21,7 +21,7 @@ import type { RequestContext } from '../route-table.ts';
 import type { HttpSession } from './http-session.ts';
 import { KeepingReply } from './keeping-reply.ts';
 import { ElementReply, LegacyReply, OpeningReply, sessionGone } from './legacy-reply.ts';
-import type { Sessions } from './sessions.ts';
+import type { FoundSession, Sessions } from './sessions.ts';
 
 const known: ReadonlySet<string> = new Set(legacyVersions);
 
@@ -132,9 +132,12 @@ export class LegacyEndpoint {
     const { req, res } = context;
     if (isModernVersion(req.headers['mcp-protocol-version'])) return onlyPost(res);
     this.#inSession(context, undefined, (session) => {
-      this.#sessions.end(session);
-      res.writeHead(204);
-      res.end();
+      const ended = () => {
+        res.writeHead(204);
+        res.end();
+      };
+      const failed = (error: unknown) => this.#failed(res, null, error);
+      this.#sessions.end(session).then(ended).catch(failed);
     });
   }
 
@@ -143,7 +146,7 @@ export class LegacyEndpoint {
     if (session === undefined) {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use', retryLater);
     }
-    const reply = new OpeningReply(res, this.#edge, session, () => this.#sessions.end(session));
+    const reply = new OpeningReply(res, this.#edge, session, () => this.#sessions.drop(session));
     session.receive(message, this.#keeping(session, message, reply));
   }
 
@@ -168,8 +171,11 @@ export class LegacyEndpoint {
     const id = req.headers['mcp-session-id'];
     const requestId = message?.kind === 'request' ? message.id : null;
     if (typeof id !== 'string') return refuseRpc(res, 400, sessionMissing, requestId);
-    const found = (session: HttpSession | undefined) => {
-      if (session === undefined) return refuseRpc(res, 404, sessionGone, requestId);
+    const found = (session: FoundSession) => {
+      if (res.closed) return;
+      if (session === 'unavailable') return refuseHttp(res, 503, sessionUnread, retryLater);
+      const isThere = session !== undefined && !session.isClosed;
+      if (!isThere) return refuseRpc(res, 404, sessionGone, requestId);
       const version = req.headers['mcp-protocol-version'];
       if (version === undefined || (typeof version === 'string' && known.has(version))) {
         return go(session);
@@ -178,10 +184,14 @@ export class LegacyEndpoint {
     };
     const session = this.#sessions.find(id, principal);
     if (!(session instanceof Promise)) return found(session);
-    session.then(found).catch((error: unknown) => {
-      this.#edge.front.caught(error);
-      if (!res.headersSent) refuseRpc(res, 500, internalError, requestId);
-    });
+    session.then(found).catch((error: unknown) => this.#failed(res, requestId, error));
+  }
+
+  /** An unexpected error after the request was accepted. */
+  #failed(res: ServerResponse, requestId: Message['id'] | null, error: unknown): void {
+    this.#edge.front.caught(error);
+    if (res.headersSent) res.destroy();
+    else refuseRpc(res, 500, internalError, requestId);
   }
 }
 
@@ -199,6 +209,8 @@ function onlyPost(res: ServerResponse): void {
   refuseHttp(res, 405, 'Method Not Allowed: this revision has only POST', ['Allow', 'POST']);
 }
 
+const sessionUnread =
+  'Service Unavailable: it cannot be said now whether there is this session; try again';
 const streamOver = 'Method Not Allowed: this stream has ended';
 const retryLater = ['Retry-After', '5'];
 const noBatches = invalid(`only the revision ${batchVersion} has batches; send each message alone`);

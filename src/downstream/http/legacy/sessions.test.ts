@@ -156,7 +156,7 @@ describe('the table of sessions', () => {
   it('ends a session once, and says nothing in it afterwards', () => {
     const { sessions, open } = table();
     const { session, core } = open();
-    sessions.end(session);
+    sessions.drop(session);
     expect(core.isClosed).toBe(true);
     session.send(note('late'));
     expect(sessions.find(session.id, localUser)).toBeUndefined();

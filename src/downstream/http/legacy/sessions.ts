@@ -14,6 +14,11 @@ import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';
 import type { KeptSessions } from './kept-sessions.ts';
 
+/** A session; undefined: there is none; `unavailable`: that cannot be said now. */
+export type FoundSession = HttpSession | 'unavailable' | undefined;
+
+const maxEnded = 4_096;
+
 /** How often a session that is used is stored again in its idle time. */
 const refreshes = 8;
 
@@ -24,8 +29,10 @@ export class Sessions implements SessionTable {
   readonly #sessions = new Map<string, HttpSession>();
   readonly #order = new UseOrder<HttpSession>();
   readonly #kept: KeptSessions | undefined;
-  /** By id, while the store is asked; at most one for each request. */
-  readonly #searches = new Map<string, Promise<ClientSetup | undefined>>();
+  /** By principal and id, while the store is asked; at most one for each request. */
+  readonly #searches = new Map<string, ReturnType<KeptSessions['find']>>();
+  /** Ids of sessions that have ended, in case the store still has them; at most `maxEnded`. */
+  readonly #ended = new Set<string>();
   #timer: Disposable | undefined;
   #isClosed = false;
 
@@ -62,30 +69,26 @@ export class Sessions implements SessionTable {
   }
 
   /** The session with this id, if it is this principal's; a promise if the store has to be asked. */
-  find(
-    id: string,
-    principal: Principal,
-  ): HttpSession | undefined | Promise<HttpSession | undefined> {
+  find(id: string, principal: Principal): FoundSession | Promise<FoundSession> {
     const session = this.#sessions.get(id);
+    if (session === undefined && this.#ended.has(id)) return undefined;
     if (session === undefined) return this.#kept && this.#search(this.#kept, id, principal);
     if (!isSamePrincipal(session.principal, principal)) return undefined;
     this.used(session);
     return session;
   }
 
-  async #search(
-    kept: KeptSessions,
-    id: string,
-    principal: Principal,
-  ): Promise<HttpSession | undefined> {
-    const asked = `${principal.id}\n${id}`;
+  async #search(kept: KeptSessions, id: string, principal: Principal): Promise<FoundSession> {
+    const asked = `${principal.id}\n${principal.role}\n${id}`;
     const search = this.#searches.get(asked) ?? kept.find(id, principal);
     this.#searches.set(asked, search);
     const former = await search.finally(() => this.#searches.delete(asked));
-    // Another request may have begun it again, or the front may be closed, meanwhile.
-    if (former && !this.#sessions.has(id) && !this.#isClosed) this.#add(id, principal, former);
     const session = this.#sessions.get(id);
-    return session && isSamePrincipal(session.principal, principal) ? session : undefined;
+    // Another request may have begun it again, or ended it, or the front may be closed, meanwhile.
+    if (session) return isSamePrincipal(session.principal, principal) ? session : undefined;
+    if (former === undefined || this.#ended.has(id)) return undefined;
+    if (former === 'unavailable' || this.#isClosed) return 'unavailable';
+    return this.#add(id, principal, former) ?? 'unavailable';
   }
 
   get areKept(): boolean {
@@ -110,10 +113,24 @@ export class Sessions implements SessionTable {
     if (isOld && this.areKept) this.keep(session).catch(ignored);
   }
 
-  /** It is over, also for a later process. */
-  end(session: HttpSession): void {
+  /** It is over, also for a later process; resolves when that is stored, or cannot be. */
+  async end(session: HttpSession): Promise<void> {
     this.#close(session);
-    this.#kept?.forget(session.id);
+    if (this.#kept === undefined) return;
+    this.#ended.add(session.id);
+    if (this.#ended.size > maxEnded) {
+      for (const oldest of this.#ended) {
+        this.#ended.delete(oldest);
+        break;
+      }
+    }
+    await this.#kept.forget(session.id);
+  }
+
+  /** The same, where nobody waits for it. */
+  drop(session: HttpSession): void {
+    // It never rejects.
+    this.end(session).catch(ignored);
   }
 
   #close(session: HttpSession): void {
@@ -152,7 +169,7 @@ export class Sessions implements SessionTable {
     while (first && first.lastUsedAt <= latest) {
       // Using one puts it last, with the time of now, so this ends.
       if (first.isBusy) this.used(first);
-      else this.end(first);
+      else this.drop(first);
       first = this.#order.first;
     }
     this.#expireLater();
@@ -165,7 +182,7 @@ export class Sessions implements SessionTable {
       this.#edge.report(
         `http: ${this.#sessions.size} sessions are open; the one idle longest was ended to make room`,
       );
-      this.end(session);
+      this.drop(session);
       return true;
     }
     return false;

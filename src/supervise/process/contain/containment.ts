@@ -71,16 +71,20 @@ export async function strongestContainment(query: ContainmentQuery): Promise<Con
   return { kind: await weaker(query) };
 }
 
-/** The command line that runs `command` so contained; `file` is the program. */
+/** The command line that runs `command` so contained; `uses` are the paths that it is given. */
 export function contained(
   plan: ContainmentPlan,
   command: readonly string[],
-  file: string,
+  uses: readonly string[],
 ): readonly string[] {
   if (plan.kind !== 'pidns') return command;
-  // A program that lies in such a folder has to see it.
-  const hidden = plan.hidden.filter((folder) => !file.startsWith(`${folder}${sep}`));
+  // A server whose program, folder or file lies in such a folder has to see it.
+  const hidden = plan.hidden.filter((folder) => !uses.some((path) => isBelow(path, folder)));
   return inPidNamespace(plan.tools, plan.maker, command, hidden);
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}${sep}`);
 }
 
 /** In a container even root may need a user namespace. */

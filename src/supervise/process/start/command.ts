@@ -8,6 +8,7 @@ import { access, open, stat } from 'node:fs/promises';
 import { delimiter, resolve } from 'node:path';
 import { Fault } from '../../../kernel/fault.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
+import { ClientAsked } from '../../client-asked.ts';
 
 export interface CommandQuery {
   /** The server's name, for the fault. */
@@ -41,7 +42,7 @@ async function assertDirectory({ server, cwd, isClientFolder }: CommandQuery): P
   if (isClientFolder === true) {
     // What its client asks for cannot be done; the server has not failed.
     const detail = `${server} runs in the folder of its client (cwd: "client" in the config), and ${cwd} ${cause}`;
-    throw new Fault('invalid_request', detail, { server, dispatched: 'no' });
+    throw new Fault('invalid_request', detail, { server, dispatched: 'no' }, new ClientAsked());
   }
   throw refusal(server, `the working directory '${cwd}' ${cause}: correct "cwd" of '${server}'`);
 }

@@ -187,6 +187,9 @@ class PosixSpawner implements Spawner {
       reaper.start(),
       record.open(),
     ]);
+    if (plan.kind === 'pidns' && plan.hidden.length < realFolders(hidden).length) {
+      this.#notice('servers can see the state directory: it could not be hidden from them here');
+    }
     return { clock, instance, sourceEnv, table, plan, own, reaper, record };
   }
 

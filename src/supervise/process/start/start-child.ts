@@ -53,7 +53,8 @@ export async function startChild(
   const path = env['PATH'];
   const file = await resolveCommand({ server, command, cwd, isClientFolder, path });
   const groups = await makeGroups(factory, spec, `holdfast-${instance}-${number}`);
-  const line = contained(plan, joining(groups.dirs, [file, ...spec.args]), file);
+  const words = [file, ...spec.args];
+  const line = contained(plan, joining(groups.dirs, words), [...words, cwd]);
   const hasReport = plan.kind === 'pidns';
   let launched: Launched | undefined;
   try {

@@ -1,5 +1,6 @@
 // What a command works on: the running instance of its config, or, if none runs, a host of its own for
-// the duration of the command. A command that cannot do without an instance says so.
+// the duration of the command. A command that cannot do without an instance says so. A config that cannot
+// be used now does not lock anybody out of an instance that runs with the config before.
 
 import type { LoadedConfig } from '../config/loaded.ts';
 import { ownIdentity } from '../host/identity.ts';
@@ -10,7 +11,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { reportedAtOnce } from './command-failure.ts';
 import type { Invocation } from './invocation.ts';
-import type { Shell } from './shell.ts';
+import { remark, type Shell } from './shell.ts';
 import {
   type CommandHostOptions,
   loadedConfig,
@@ -32,8 +33,10 @@ export async function withTarget<T>(
   options: CommandHostOptions,
   work: (target: Target) => Promise<T>,
 ): Promise<T> {
-  const loaded = await loadedConfig(invocation.shell, invocation.configFile);
-  using client = await joined(invocation.shell, loaded);
+  const loaded = await loadedConfig(invocation.shell, invocation.configFile).catch(
+    (thrown: unknown) => explained(invocation, thrown),
+  );
+  using client = await joined(invocation.shell, loaded.file);
   if (client !== undefined) return await remotely(invocation, loaded, client, work);
   const { hostOperations } = await import('../instance/host-operations.ts');
   return await withHostOf(invocation, loaded, options, ({ host }) =>
@@ -44,15 +47,73 @@ export async function withTarget<T>(
 /** The same for work that needs a running instance. Throws `unavailable` if there is none. */
 export async function withInstance<T>(
   invocation: Invocation,
-  work: (instance: InstanceOperations, loaded: LoadedConfig) => Promise<T>,
+  work: (instance: InstanceOperations, file: string | null) => Promise<T>,
 ): Promise<T> {
-  const loaded = await loadedConfig(invocation.shell, invocation.configFile);
-  using client = await joined(invocation.shell, loaded);
+  const { shell, configFile } = invocation;
+  const { file, problem } = await configOf(shell, configFile);
+  using client = await joined(shell, file);
   if (client === undefined) {
-    const of = loaded.file === null ? '' : ` of ${loaded.file}`;
+    if (problem) throw problem;
+    const of = file === null ? '' : ` of ${file}`;
     throw new Fault('unavailable', `no instance${of} is running; start one with: holdfast serve`);
   }
-  return await remotely(invocation, loaded, client, ({ instance }) => work(instance, loaded));
+  if (problem) remark(shell, `the running instance uses the config before: ${problem.message}`);
+  const { remoteInstance } = await import('../instance/remote-instance.ts');
+  return await reportedAtOnce(invocation, () =>
+    untilInterrupted(shell, work(remoteInstance(client), file)),
+  );
+}
+
+/** What `status` needs of either. */
+export interface StatusTarget {
+  readonly operations: Operations;
+  readonly file: string | null;
+  /** It is a running instance. */
+  readonly isLive: boolean;
+}
+
+/** The instance, whatever its config file looks like now; or else a host that starts nothing. */
+export async function withStatusTarget<T>(
+  invocation: Invocation,
+  work: (target: StatusTarget) => Promise<T>,
+): Promise<T> {
+  const { file, problem } = await configOf(invocation.shell, invocation.configFile);
+  if (problem) {
+    return await withInstance(invocation, (operations) => work({ operations, file, isLive: true }));
+  }
+  return await withTarget(invocation, { isReadOnly: true }, ({ operations, instance }) =>
+    work({ operations, file, isLive: instance !== undefined }),
+  );
+}
+
+interface FoundConfig {
+  readonly file: string | null;
+  /** Why it cannot be used, though it is known which one is meant. */
+  readonly problem?: Fault;
+}
+
+/** Throws a Fault if it is not known which config is meant. */
+async function configOf(shell: Shell, named: string | undefined): Promise<FoundConfig> {
+  try {
+    return { file: (await loadedConfig(shell, named)).file };
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    const { locatedConfig } = await import('../config/load.ts');
+    const file = locatedConfig(named, shell.cwd, shell.env);
+    if (file === undefined) throw thrown;
+    return { file, problem: thrown };
+  }
+}
+
+/** The config cannot be used: says so, and whether an instance runs with the one before. */
+async function explained({ shell, configFile }: Invocation, thrown: unknown): Promise<never> {
+  if (!(thrown instanceof Fault)) throw thrown;
+  const { locatedConfig } = await import('../config/load.ts');
+  const file = locatedConfig(configFile, shell.cwd, shell.env);
+  using client = file === undefined ? undefined : await joined(shell, file);
+  throw client === undefined
+    ? thrown
+    : thrown.because('the instance that runs uses the config before, and status shows it');
 }
 
 async function remotely<T>(
@@ -69,7 +130,7 @@ async function remotely<T>(
 }
 
 /** Undefined: no instance of this config runs. */
-async function joined(shell: Shell, { file }: LoadedConfig): Promise<ControlClient | undefined> {
+async function joined(shell: Shell, file: string | null): Promise<ControlClient | undefined> {
   if (file === null) return undefined;
   const [{ instancePlace }, { ControlClient, join }, { realConfigPath }] = await Promise.all([
     import('../instance/place.ts'),

@@ -57,6 +57,16 @@ export function configFromObject(
   return ownConfig(documentFrom(input), null, variables);
 }
 
+/** The file that is meant, whether it can be used or not; undefined if there is none to be found. */
+export function locatedConfig(
+  named: string | undefined,
+  cwd: string,
+  env: Environment,
+): string | undefined {
+  const location = locateConfig(named, { cwd, env, home: homeOf(env) }, isFile);
+  return location.kind === 'absent' ? undefined : location.file;
+}
+
 function findFile(named: string | undefined, cwd: string, env: Environment): string {
   const location = locateConfig(named, { cwd, env, home: homeOf(env) }, isFile);
   if (location.kind === 'absent') {

@@ -110,7 +110,9 @@ describe('a server in the folder of its client', () => {
       }
     }
     const doctor = await home.run(['doctor']);
-    expect(doctor.stdout).toMatch(/^✓ where .*runs in the folder of each window/m);
+    expect(doctor.stdout).toMatch(/^· where .*runs in the folder of each window/m);
+    const check = await home.run(['check', 'where', '--wait', '3']);
+    expect([check.code, check.stdout]).toEqual([3, expect.stringContaining('cwd: "client"')]);
     const alone = await home.run(['call', 'where/am_i']);
     expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('cwd: "client"')]);
   });

@@ -344,4 +344,25 @@ describe('the control socket', () => {
     const { stderr } = await served.stop();
     expect(stderr).toContain('cannot be used');
   });
+
+  it('is reached although its config cannot be used any more, or is gone #one-instance', async () => {
+    await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
+    await using _served = await home.serve();
+    expect((await home.run(['start', 'files'])).code).toBe(0);
+    writeFileSync(home.configFile, '{ "mcpServers": { "files": { "comand": "x" } } }');
+    for (const args of [['status'], ['logs', 'files'], ['stop', 'files'], ['start', 'files']]) {
+      const { code, stderr } = await home.run(args);
+      expect([args, code]).toEqual([args, 0]);
+      expect(stderr).toContain('the running instance uses the config before');
+    }
+    const call = await home.run(['call', 'files/echo', 'text=x']);
+    expect([call.code, call.stderr]).toEqual([
+      2,
+      expect.stringContaining('the instance that runs uses the config before'),
+    ]);
+    rmSync(home.configFile);
+    expect((await home.run(['status'])).code).toBe(0);
+    const { code, stderr } = await home.run(['shutdown']);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('uses the config before')]);
+  });
 });

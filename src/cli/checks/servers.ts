@@ -17,7 +17,7 @@ import { resolveCommand } from '../../supervise/process/start/command.ts';
 import { childEnvironment, type Environment } from '../../supervise/process/start/environment.ts';
 import { createHttpClient, type HttpClient } from '../../upstream/http/http-client.ts';
 import { shownAddress } from '../../upstream/http/remote-words.ts';
-import { type Check, finding, ok } from './check.ts';
+import { type Check, finding, note, ok } from './check.ts';
 import { addressProblem } from './remote-address.ts';
 
 export interface ServerChecks {
@@ -85,7 +85,7 @@ async function checkInFolders(
   const check = await checkCommand(name, { ...server, command, cwd }, env);
   if (check.kind === 'finding') return check;
   const where = 'runs in the folder of each window (cwd: "client"), and was not started here';
-  return ok(name, `${check.text} · ${where}`);
+  return note(name, `${check.text} · ${where}`);
 }
 
 async function checkCommand(

@@ -58,30 +58,44 @@ async function check(
   const { shell, isJson } = invocation;
   const addresses = words.map(partialAddress);
   return await withTarget(invocation, {}, async ({ operations }) => {
-    if (wait !== undefined) await startAll(shell, operations, addresses, wait);
+    const refusals =
+      wait === undefined ? new Map() : await startAll(shell, operations, addresses, wait);
     const checks: Checked[] = [];
-    for (const address of addresses) checks.push(await checked(operations, address));
+    for (const address of addresses) {
+      const found = await checked(operations, address);
+      const refusal = refusals.get(address.server);
+      checks.push(refusal === undefined ? found : { ...found, ready: false, cause: refusal });
+    }
     if (isJson) shell.out.json({ checks });
     else for (const one of checks) shell.out.line(lineOf(one));
     return checks.every(({ ready }) => ready) ? exitCodes.ok : exitCodes.unavailable;
   });
 }
 
-/** Failures are seen in the states afterwards; only a server that does not exist ends it. */
+/**
+ * Failures are seen in the states afterwards; only a server that does not exist ends it. The result is why
+ * some cannot be started at all.
+ */
 async function startAll(
   { clock, interrupt }: Shell,
   operations: Operations,
   addresses: readonly PartialAddress[],
   wait: number,
-): Promise<void> {
+): Promise<ReadonlyMap<string, string>> {
   const servers = [...new Set(addresses.map(({ server }) => server))];
   for (const server of servers) await operations.requireServer(server);
-  const started = Promise.all(servers.map((server) => operations.start(server).catch(faultFrom)));
+  const refusals = new Map<string, string>();
+  const start = async (server: string) => {
+    const fault = await operations.start(server).then(() => undefined, faultFrom);
+    if (fault?.code === 'invalid_request') refusals.set(server, fault.message);
+  };
+  const started = Promise.all(servers.map(start));
   let timer: Disposable | undefined;
   const over = new Promise<void>((resolve) => {
     timer = clock.after(wait * 1_000, resolve);
   });
   await Promise.race([started, over, interrupt.arrived]).finally(() => timer?.[Symbol.dispose]());
+  return refusals;
 }
 
 async function checked(operations: Operations, { server, tool }: PartialAddress): Promise<Checked> {

@@ -4,6 +4,7 @@
 // problems are then reported as far as they can be seen without writing.
 
 import type { Command } from 'commander';
+import { Fault } from '../../kernel/fault.ts';
 import { printableJson, printableLine } from '../../kernel/printable.ts';
 import { eventHistory } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -13,7 +14,7 @@ import { limitsNote, type StatusView, serverPage, statusLines } from '../render/
 import type { Style } from '../render/style.ts';
 import type { Shell } from '../shell.ts';
 import { ownStateDirectory } from '../state-directory.ts';
-import { pause, type Target, withTarget } from '../target.ts';
+import { pause, type StatusTarget, withStatusTarget } from '../target.ts';
 
 const help = `
 With --json: {"version", "instance", "config", "servers": [{"name", "state", "cause", …}], …};
@@ -49,30 +50,31 @@ async function status(
 ): Promise<number> {
   const { shell } = invocation;
   const stateDir = await ownStateDirectory(shell);
-  return await withTarget(invocation, { isReadOnly: true }, async (target) => {
-    const view = await viewOf(shell, target, stateDir);
-    const isKnown = view.status.servers.some(({ name }) => name === server);
-    // The same message as for every unknown name, with the nearest names.
-    if (server !== undefined && !isKnown) await target.operations.requireServer(server);
-    if (!isWatched) {
-      print(invocation, view, server);
-      return exitCodes.ok;
-    }
-    await watch(invocation, server, () => viewOf(shell, target, stateDir));
-    return exitCodes.ok;
-  });
+  const look = () =>
+    withStatusTarget(invocation, async (target) => {
+      const view = await viewOf(shell, target, stateDir);
+      const isKnown = view.status.servers.some(({ name }) => name === server);
+      // The same message as for every unknown name, with the nearest names.
+      if (server !== undefined && !isKnown) await target.operations.requireServer(server);
+      return view;
+    });
+  const view = await look();
+  // An instance may come and go while it is watched: each look finds out anew.
+  if (isWatched) await watch(invocation, server, view, look);
+  else print(invocation, view, server);
+  return exitCodes.ok;
 }
 
-async function viewOf(shell: Shell, target: Target, stateDir: string): Promise<StatusView> {
-  const { operations, loaded, instance } = target;
+async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Promise<StatusView> {
+  const { operations, file, isLive } = target;
   const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
     import('../../store/disk-check.ts'),
     import('../../config/config-path.ts'),
   ]);
-  const history = await eventHistory(stateDir, realConfigPath(loaded.file));
+  const history = await eventHistory(stateDir, realConfigPath(file));
   const now = shell.clock.wallNow();
   const status = await operations.status();
-  if (instance) return { status, history, now, isLive: true };
+  if (isLive) return { status, history, now, isLive: true };
   // The host of this command has no disk; the disk that is checked is that of the state directory.
   const shown = withLastFailures({ ...status, disk: await lookAtDisk(stateDir) }, history);
   return { status: shown, history, now, isLive: false };
@@ -114,27 +116,39 @@ const betweenLooksMs = 1_000;
 async function watch(
   { shell, isJson }: Invocation,
   server: string | undefined,
+  first: StatusView,
   look: () => Promise<StatusView>,
 ): Promise<void> {
   const { out, interrupt, clock } = shell;
   const end = AbortSignal.any([interrupt.signal, out.closed]);
   let shown: string | undefined;
+  let view = first;
   while (!end.aborted) {
-    const view = await look();
     const text = isJson ? jsonText(view, server) : page(view, server, shell).join('\n');
     const isScreen = out.isTerminal && !isJson;
     // On a terminal the ages are updated; elsewhere only new events are printed.
-    const mark =
-      isScreen || isJson
-        ? text
-        : JSON.stringify([view.status.servers, view.status.disk, view.history.at(-1)]);
+    const { status, history, isLive } = view;
+    const mark = isScreen
+      ? text
+      : JSON.stringify([status.servers, status.disk, history.at(-1), isLive, status.instance]);
     if (mark !== shown && !end.aborted) {
       out.write(isScreen ? repainted(text, out.style, shown === undefined) : `${text}\n`);
     }
     shown = mark;
     await pause(clock, betweenLooksMs, end);
+    if (!end.aborted) view = await lookAgain(look, view);
   }
   if (out.isTerminal) out.line();
+}
+
+/** An instance that ends while it is asked is seen as gone by the next look. */
+async function lookAgain(look: () => Promise<StatusView>, before: StatusView): Promise<StatusView> {
+  try {
+    return await look();
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'unavailable') return before;
+    throw error;
+  }
 }
 
 /** Overwritten in place, because clearing first would flicker. */

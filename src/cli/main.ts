@@ -6,10 +6,20 @@
 
 import { nodeProblem } from './node-version.ts';
 
-const problem = nodeProblem(process.version);
+const problem = nodeProblem(process.version) ?? folderProblem();
 if (problem === undefined) {
   await import('./run.ts');
 } else {
   process.stderr.write(`holdfast: ${problem.text}; ${problem.remedy}\n`);
   process.exitCode = 2;
+}
+
+/** A shell may stand in a folder that was removed: then not even a relative path can be read. */
+function folderProblem(): { readonly text: string; readonly remedy: string } | undefined {
+  try {
+    process.cwd();
+    return undefined;
+  } catch {
+    return { text: 'the working directory was removed', remedy: 'change to another one' };
+  }
 }

@@ -8,7 +8,7 @@
 import { basename, sep } from 'node:path';
 import { isRecord } from '../kernel/json-values.ts';
 import { ownValue } from '../kernel/own-value.ts';
-import { clientCwd, folderVariables } from './client-folders.ts';
+import { clientCwd, folderMarks } from './client-folders.ts';
 import type { Path } from './document.ts';
 import { pathText, shownWord } from './message-text.ts';
 import type { UsedVariable } from './secrets.ts';
@@ -123,9 +123,9 @@ function knownPlace(name: string, variables: Variables): string | undefined {
   const { folder, home, isFolderLater = false } = variables;
   switch (name) {
     case 'workspaceFolder':
-      return isFolderLater ? folderVariables.path : folder;
+      return isFolderLater ? folderMarks.path : folder;
     case 'workspaceFolderBasename':
-      return isFolderLater ? folderVariables.name : basename(folder);
+      return isFolderLater ? folderMarks.name : basename(folder);
     case 'userHome':
       return home;
     case 'pathSeparator':

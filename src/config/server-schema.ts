@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import { longestTimerMs } from '../kernel/duration.ts';
 import { isRecord } from '../kernel/json-values.ts';
-import { folderVariables, runsInFolders } from './client-folders.ts';
+import { runsInFolders } from './client-folders.ts';
 import type { Frozen } from './frozen.ts';
 import { statefulPackageIn, statefulPackages } from './stateful-packages.ts';
 
@@ -168,7 +168,7 @@ const stdioServer = z
     cwd: text()
       .default('.')
       .describe(
-        `The working directory, relative to the config file's folder. "client": the folder in which holdfast connect was started; the server has one process for each folder, ${folderVariables.path} is that folder, and other clients cannot use it.`,
+        `The working directory, relative to the config file's folder. "client": the folder in which holdfast connect was started; the server has one process for each folder, \${workspaceFolder} is that folder, and other clients cannot use it.`,
       ),
     inheritEnv: z
       .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*\*?$/))

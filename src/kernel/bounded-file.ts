@@ -3,7 +3,7 @@
 // file that grows meanwhile, or has no size (a pipe, a device), is abandoned as soon as it has
 // delivered more than the limit. The caller decides what a file that is too large means.
 
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { FileTooLarge } from './file-too-large.ts';
 import { Turns } from './turns.ts';
@@ -36,9 +36,14 @@ async function readNow(path: string, maxBytes: number): Promise<Buffer> {
 }
 
 /**
- * A file that a user has written and named: it may be a symbolic link to the real one, or a pipe.
+ * A file that a user has written and named: it may be a symbolic link to the real one, or a pipe of the
+ * shell (`<(command)`). A named pipe is refused (ESPIPE): opening it would wait for whoever writes to it,
+ * perhaps for ever, and with it this whole process.
  */
 export function readNamedFile(path: string, maxBytes: number): Buffer {
+  if (statSync(path).isFIFO() && !isOpenAlready(path)) {
+    throw Object.assign(new Error(`${path} is a named pipe`), { code: 'ESPIPE' });
+  }
   const descriptor = openSync(path, 'r');
   try {
     const content = new Content(path, fstatSync(descriptor).size, maxBytes);
@@ -47,6 +52,11 @@ export function readNamedFile(path: string, maxBytes: number): Buffer {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** A descriptor of this process, by its path. */
+function isOpenAlready(path: string): boolean {
+  return /^\/(?:dev\/(?:fd\/|stdin$)|proc\/(?:self|\d+)\/fd\/)/.test(path);
 }
 
 const pieceBytes = 65_536;

@@ -4,7 +4,6 @@
 import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderVariables } from '../../src/config/client-folders.ts';
 import {
   instanceEnded,
   instancePid,
@@ -42,10 +41,19 @@ const where = `
   const start = Math.random();
 `;
 
+/** As it stands in a config. */
+const variable = (name: string) => `\${${name}}`;
+
 const whereServer = {
   command: process.execPath,
-  args: ['-e', where, `${folderVariables.path}/src`, folderVariables.name],
-  env: { FOLDER: folderVariables.path },
+  args: [
+    '-e',
+    where,
+    `${variable('workspaceFolder')}/src`,
+    variable('workspaceFolderBasename'),
+    `$${variable('workspaceFolder')}`,
+  ],
+  env: { FOLDER: variable('workspaceFolder') },
   cwd: 'client',
 };
 
@@ -80,8 +88,9 @@ describe('a server in the folder of its client', () => {
       await using third = await openWindow(home, home.file('link'));
       const [a, b, c] = [await whereIs(first), await whereIs(second), await whereIs(third)];
       expect([a.cwd, b.cwd, c.cwd]).toEqual([one, two, one]);
-      expect(a).toMatchObject({ folder: one, args: [`${one}/src`, 'one'] });
-      expect(b).toMatchObject({ folder: two, args: [`${two}/src`, 'two'] });
+      const literal = variable('workspaceFolder');
+      expect(a).toMatchObject({ folder: one, args: [`${one}/src`, 'one', literal] });
+      expect(b).toMatchObject({ folder: two, args: [`${two}/src`, 'two', literal] });
       expect(c.start).toBe(a.start);
       expect(b.start).not.toBe(a.start);
     }

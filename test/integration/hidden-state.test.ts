@@ -1,8 +1,10 @@
 // A server's process does not see the state directory of the instance, with the control socket in it, where
 // it has a pid namespace; where it has none, it does, and `status` says what it has.
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, renameSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { instanceEnded, openWindow } from '../support/connect-window.ts';
+import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
 import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
@@ -72,5 +74,30 @@ describe('the state directory', () => {
     expect(containment).not.toBe('pidns');
     expect(names).toContain('by-config');
     expect(socket).toBe('connected');
+  });
+
+  it('that was moved away cannot be hidden: no server is started any more #one-instance', async () => {
+    await using home = await GatewayHome.create();
+    await home.configure({ mcpServers: { one: faultyStdio(), two: faultyStdio() } });
+    await using served = await home.serve();
+    using client = new HttpClient(served.url);
+    expect((await client.call('one__echo', { text: 'x' })).result.isError).not.toBe(true);
+    await home.run(['stop', 'two']);
+    renameSync(home.state, `${home.state}-old`);
+    mkdirSync(home.state);
+    const { result } = await client.call('two__echo', { text: 'x' });
+    expect(JSON.stringify(result)).toContain('was moved or replaced');
+  });
+
+  it('is no folder of a client #one-instance', async () => {
+    await using home = await GatewayHome.create();
+    await home.configure({ mcpServers: { here: { ...faultyStdio(), cwd: 'client' } } });
+    mkdirSync(home.state, { recursive: true });
+    {
+      await using window = await openWindow(home, home.state);
+      const { content } = await window.call('here__echo', { text: 'x' });
+      expect(JSON.stringify(content)).toContain('state directory of Holdfast');
+    }
+    await instanceEnded(home);
   });
 });

@@ -116,9 +116,27 @@ describe('a session that is not begun again', () => {
     const { id } = await client.session();
     const headers = legacyHeaders(id);
     expect((await client.ask({ method: 'DELETE', headers })).status).toBe(204);
-    await end(first, 'SIGTERM');
+    await end(first, 'SIGKILL');
     await using _second = await home.serve(first);
     expect((await client.ask({ headers, ...legacy(1, 'tools/list') })).status).toBe(404);
+  });
+
+  it('is ended by the first of many requests after a restart: all are answered #kept-sessions', async () => {
+    await using home = await homeWith();
+    const first = await home.serve();
+    using client = new HttpClient(first.url);
+    const { id } = await client.session();
+    const headers = legacyHeaders(id);
+    await end(first, 'SIGKILL');
+    await using _second = await home.serve(first);
+    const asked = Array.from({ length: 12 }, (_, number) =>
+      number === 3
+        ? client.ask({ method: 'DELETE', headers })
+        : client.ask({ headers, ...legacy(number, 'tools/call', touch) }),
+    );
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.filter((status) => ![200, 204, 404].includes(status))).toEqual([]);
+    expect((await client.ask({ headers, ...legacy(99, 'tools/list') })).status).toBe(404);
   });
 
   it('is that of somebody without the token, who is told nothing #kept-sessions', async () => {

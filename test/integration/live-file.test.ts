@@ -1,5 +1,6 @@
 // A running gateway follows its config file, however the file is changed.
 
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -109,5 +110,20 @@ describe('the config file of a running gateway', () => {
     writeFileSync(file, text(['a', 'z']));
     await lists(running, ['a', 'z']);
     expect(await running.pidOf('a')).toBe(pid);
+  });
+
+  it('is not waited for when it has become a pipe: the gateway goes on, and says why #live-config #one-bad-neighbour', async () => {
+    await using home = await GatewayHome.create();
+    const file = home.configFile;
+    writeFileSync(file, text(['a']));
+    await using running = await serve(home);
+    const pid = await running.pidOf('a');
+    unlinkSync(file);
+    execFileSync('mkfifo', [file]);
+    await until(() => running.started.stderr.includes('ESPIPE'), 'it says why');
+    expect(await running.pidOf('a')).toBe(pid);
+    unlinkSync(file);
+    writeFileSync(file, text(['a', 'b']));
+    await lists(running, ['a', 'b']);
   });
 });

@@ -3,10 +3,9 @@
 // asked for its tools, and stopped. Several at a time, but not all at once: forty servers that
 // start together would only show that the machine is slow.
 
-import { runsInFolders } from '../../config/client-folders.ts';
+import { inFolder, runsInFolders } from '../../config/client-folders.ts';
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
-import { inFolder } from '../../host/connections/client-folder.ts';
 import { redactorFor } from '../../host/servers/open-connection.ts';
 import type { ServerStatus } from '../../host/status.ts';
 import type { Clock } from '../../kernel/clock.ts';

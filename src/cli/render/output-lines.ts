@@ -1,6 +1,7 @@
 // The output of a server's processes for a person: the time of each line, and a line of its own where
 // another process begins.
 
+import { printableLine } from '../../kernel/printable.ts';
 import type { OutputLine } from '../../observe/server-output.ts';
 import { momentText } from './quantity.ts';
 import type { Style } from './style.ts';
@@ -18,7 +19,10 @@ export function outputLines(
     pid = line.pid;
     const head = isOther ? [style('dim', processLine(line))] : [];
     const mark = line.stream === 'stdout' ? style('yellow', 'stdout: ') : '';
-    return [...head, `${style('dim', momentText(line.at, now))} ${mark}${line.text}`];
+    return [
+      ...head,
+      `${style('dim', momentText(line.at, now))} ${mark}${printableLine(line.text)}`,
+    ];
   });
 }
 

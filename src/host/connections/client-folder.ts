@@ -2,8 +2,6 @@
 // one: `holdfast connect` says where it was started, over the control socket. Nothing else that a client
 // says, such as its roots, is used for that.
 
-import { basename } from 'node:path';
-import { folderVariables } from '../../config/client-folders.ts';
 import { Fault } from '../../kernel/fault.ts';
 
 /** A folder that was checked, or why there is none. */
@@ -26,11 +24,4 @@ export function isIn(
 ): boolean {
   const { folder } = client;
   return folder !== undefined && 'path' in folder && folder.path === path;
-}
-
-/** With the folder in the place of the variables that stand for it. */
-export function inFolder(text: string, folder: string): string {
-  return text
-    .replaceAll(folderVariables.path, () => folder)
-    .replaceAll(folderVariables.name, () => basename(folder));
 }

@@ -3,7 +3,7 @@
 // of a connection are redacted from here on, and the outcome of a start decides what the next one
 // begins with.
 
-import { runsInFolders } from '../../config/client-folders.ts';
+import { inFolder, runsInFolders } from '../../config/client-folders.ts';
 import type { ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import { secretsOf } from '../../config/secrets.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -14,7 +14,7 @@ import { connectHttp, connectSse } from '../../upstream/http/connect-http.ts';
 import { NotStreamable } from '../../upstream/http/http-connection.ts';
 import type { HttpParts } from '../../upstream/http/http-parts.ts';
 import { connectStdio } from '../../upstream/stdio/connect-stdio.ts';
-import { inFolder, noFolderFault } from '../connections/client-folder.ts';
+import { noFolderFault } from '../connections/client-folder.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ConnectionSlots } from '../connections/connection-slots.ts';
 import type { ServerFacts } from './server-facts.ts';

@@ -67,3 +67,32 @@ describe('the last lines of stderr', () => {
     expect(ring.lines.join('\n')).not.toContain('abcdef');
   });
 });
+
+describe('a flood of short lines', () => {
+  it('costs no more than the few that are kept of each chunk #one-bad-neighbour', () => {
+    const written: string[] = [];
+    const ring = new StderrRing(undefined, (line) => written.push(line.text()));
+    ring.push(Buffer.from('begun '));
+    ring.push(Buffer.from(`${'\n'.repeat(60_000)}last\nunfinished`));
+    expect(written.length).toBeLessThanOrEqual(200);
+    expect(ring.lines.slice(-2)).toEqual(['last', 'unfinished']);
+    ring.push(Buffer.from(' line\n'));
+    expect(written.at(-1)).toBe('unfinished line');
+  });
+});
+
+describe('a line that was cut', () => {
+  it('shows no beginning of a secret, however it ends #stderr-guarded', () => {
+    const secret = 'SECRETabcdefghijkl';
+    for (const end of ['\n', '']) {
+      const written: string[] = [];
+      const redactor = new Redactor([{ value: secret, name: 'KEY' }]);
+      const ring = new StderrRing(redactor, (line) => written.push(line.text()));
+      ring.push(Buffer.from(`${'A'.repeat(8_180)}${secret}`));
+      ring.push(Buffer.from(end));
+      ring.end();
+      expect([...written, ...ring.lines].join()).not.toContain('SECRET');
+      expect(written[0]).toMatch(/…$/);
+    }
+  });
+});

@@ -36,8 +36,10 @@ export class StderrRing {
       recent = chunk.subarray(chunk.indexOf(10, chunk.length - maxBytes) + 1);
       this.#unfinished = Buffer.alloc(0);
     }
-    let start = 0;
-    for (let at = recent.indexOf(10); at !== -1; at = recent.indexOf(10, start)) {
+    // Of a flood of short lines only the end is looked at: each line costs, and few are kept.
+    let start = startOfLast(recent, maxLines);
+    if (start > 0) this.#unfinished = Buffer.alloc(0);
+    for (let at = recent.indexOf(10, start); at !== -1; at = recent.indexOf(10, start)) {
       this.#finish(recent.subarray(start, at));
       start = at + 1;
     }
@@ -76,10 +78,22 @@ export class StderrRing {
   }
 }
 
-/** A line that is shown like one of stderr. */
+/** Where the last lines of a chunk begin; 0 if it has no more. */
+function startOfLast(chunk: Buffer, count: number): number {
+  let at = chunk.length;
+  for (let line = 0; line <= count; line += 1) {
+    at = at > 0 ? chunk.lastIndexOf(10, at - 1) : -1;
+    if (at < 0) return 0;
+  }
+  return at + 1;
+}
+
+/** A line that is shown like one of stderr; it is made readable when somebody reads it. */
 export function shownLine(bytes: Buffer, redactor = noSecrets): Shown {
-  const text = printable(bytes.subarray(0, maxLineBytes));
-  return asShown({ text, isCut: bytes.length > maxLineBytes }, redactor);
+  const kept = Buffer.from(bytes.subarray(0, maxLineBytes));
+  const isCut = bytes.length > maxLineBytes;
+  const text = () => withoutSecrets({ text: printable(kept), isCut }, redactor);
+  return { length: kept.length, text };
 }
 
 const noSecrets = new Redactor();

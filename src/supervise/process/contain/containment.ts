@@ -15,6 +15,7 @@
 // death hides from the reaper whose child a stray was.
 
 import { spawn } from 'node:child_process';
+import { stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import type { Clock } from '../../../kernel/clock.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
@@ -36,7 +37,7 @@ export type ContainmentPlan =
       readonly tools: NamespaceTools;
       readonly maker: NamespaceMaker;
       /** The folders that the process does not see. */
-      readonly hidden: readonly string[];
+      readonly hidden: readonly HiddenFolder[];
     }
   | { readonly kind: 'cgroup' | 'marker' | 'group' };
 
@@ -50,7 +51,14 @@ export interface ContainmentQuery {
   /** Those that may be used; `group` always may. */
   readonly allowed: readonly Containment[];
   /** Folders that the processes should not see, if that is possible. */
-  readonly hidden: readonly string[];
+  readonly hidden: readonly HiddenFolder[];
+}
+
+/** A folder, and how it is told from another that is put in its place later. */
+export interface HiddenFolder {
+  readonly path: string;
+  readonly dev: number;
+  readonly ino: number;
 }
 
 export async function strongestContainment(query: ContainmentQuery): Promise<ContainmentPlan> {
@@ -63,7 +71,8 @@ export async function strongestContainment(query: ContainmentQuery): Promise<Con
     for (const maker of makers()) {
       // Where folders cannot be hidden, the namespace alone may still be possible.
       for (const hidden of query.hidden.length === 0 ? [[]] : [query.hidden, []]) {
-        const line = inPidNamespace(tools, maker, probeFor(hidden), hidden);
+        const paths = hidden.map(({ path }) => path);
+        const line = inPidNamespace(tools, maker, probeFor(paths), paths);
         if (await works(line, query.clock)) return { kind: 'pidns', tools, maker, hidden };
       }
     }
@@ -79,8 +88,24 @@ export function contained(
 ): readonly string[] {
   if (plan.kind !== 'pidns') return command;
   // A server whose program, folder or file lies in such a folder has to see it.
-  const hidden = plan.hidden.filter((folder) => !uses.some((path) => isBelow(path, folder)));
+  const paths = plan.hidden.map(({ path }) => path);
+  const hidden = paths.filter((folder) => !uses.some((path) => isBelow(path, folder)));
   return inPidNamespace(plan.tools, plan.maker, command, hidden);
+}
+
+/** The first folder that is not where it was: something else would be hidden in its place. */
+export async function movedFolder(plan: ContainmentPlan): Promise<string | undefined> {
+  if (plan.kind !== 'pidns') return undefined;
+  for (const { path, dev, ino } of plan.hidden) {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.dev !== dev || found.ino !== ino) return path;
+  }
+  return undefined;
+}
+
+/** Whether this lies in a folder that is hidden from processes. */
+export function isInHidden(plan: ContainmentPlan, path: string): boolean {
+  return plan.kind === 'pidns' && plan.hidden.some((folder) => isBelow(path, folder.path));
 }
 
 function isBelow(path: string, folder: string): boolean {

@@ -3,13 +3,13 @@
 // containment works here, and starts the reaper; when it is disposed everything it started is
 // ended. `start-child.ts` starts a child, `posix-child.ts` is a running one.
 
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { type Clock, within } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
 import type { Child, ChildListener, ChildSpec, Containment, Spawn } from '../../child.ts';
-import { strongestContainment } from '../contain/containment.ts';
+import { type HiddenFolder, strongestContainment } from '../contain/containment.ts';
 import { InstanceRecord } from '../contain/instance-record.ts';
 import { noCgroups, ownCgroups } from '../contain/own-cgroups.ts';
 import { Reaper } from '../contain/reaper.ts';
@@ -42,8 +42,12 @@ export interface SpawnerOptions {
 }
 
 /** Those that are there, by their real paths: nothing can be mounted over a link. */
-function realFolders(folders: readonly string[]): readonly string[] {
-  return [...new Set(folders.filter((folder) => existsSync(folder)).map((at) => realpathSync(at)))];
+function realFolders(folders: readonly string[]): readonly HiddenFolder[] {
+  const paths = folders.filter((folder) => existsSync(folder)).map((at) => realpathSync(at));
+  return [...new Set(paths)].map((path) => {
+    const { dev, ino } = statSync(path);
+    return { path, dev, ino };
+  });
 }
 
 /** A process that hangs in the kernel has no exit to tell. */

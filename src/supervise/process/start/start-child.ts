@@ -5,6 +5,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
 import type { ChildListener, ChildSpec, Containment } from '../../child.ts';
+import { ClientAsked } from '../../client-asked.ts';
 import {
   containingCgroup,
   isContaining,
@@ -13,7 +14,12 @@ import {
   removeCgroup,
   type TreeCgroup,
 } from '../contain/cgroup.ts';
-import { type ContainmentPlan, contained } from '../contain/containment.ts';
+import {
+  type ContainmentPlan,
+  contained,
+  isInHidden,
+  movedFolder,
+} from '../contain/containment.ts';
 import type { InstanceRecord } from '../contain/instance-record.ts';
 import type { OwnCgroups } from '../contain/own-cgroups.ts';
 import { namespaceMembers } from '../contain/pid-namespace.ts';
@@ -52,6 +58,7 @@ export async function startChild(
   const env = childEnvironment(sourceEnv, { env: spec.env, inheritEnv, token });
   const path = env['PATH'];
   const file = await resolveCommand({ server, command, cwd, isClientFolder, path });
+  await assertHidden(plan, spec);
   const groups = await makeGroups(factory, spec, `holdfast-${instance}-${number}`);
   const words = [file, ...spec.args];
   const line = contained(plan, joining(groups.dirs, words), [...words, cwd]);
@@ -66,6 +73,19 @@ export async function startChild(
     await removeCgroup(groups);
     throw error;
   }
+}
+
+/** Throws a Fault unless what is to be hidden from the process can be. */
+async function assertHidden(plan: ContainmentPlan, spec: ChildSpec): Promise<void> {
+  const { name: server, cwd, isClientFolder } = spec;
+  const moved = await movedFolder(plan);
+  if (moved !== undefined) {
+    const detail = `${server} is not started: ${moved} was moved or replaced, so that it cannot be hidden; end Holdfast and start it again`;
+    throw new Fault('overloaded', detail, { server, dispatched: 'no' });
+  }
+  if (isClientFolder !== true || !isInHidden(plan, cwd)) return;
+  const detail = `${server} is not started in ${cwd}: that is the state directory of Holdfast`;
+  throw new Fault('invalid_request', detail, { server, dispatched: 'no' }, new ClientAsked());
 }
 
 interface Groups {

@@ -6,8 +6,10 @@ import {
   chmodSync,
   existsSync,
   readFileSync,
+  renameSync,
   statSync,
   truncateSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -291,5 +293,19 @@ describe('damage', () => {
     const early = Buffer.from(wal);
     early.fill(0xff, 100, 200);
     expect(walState(early)).toBe('damaged');
+  });
+
+  it('by removing or replacing the file while it is open refuses every change, and says so #durable', async () => {
+    for (const harm of [unlinkSync, (file: string) => renameSync(crashImage(file), file)]) {
+      const file = join(newFolder(), 'state.db');
+      const { store, problems } = opened(file);
+      const records = store.records('r', { durability: 'durable' });
+      await records.put('before', 1);
+      harm(file);
+      await expect(records.put('after', 1)).rejects.toMatchObject({ reason: 'not_kept' });
+      expect(problems.some(({ detail }) => detail.includes('removed or replaced'))).toBe(true);
+      expect(store.health().ok).toBe(false);
+      await store.close();
+    }
   });
 });

@@ -1,6 +1,7 @@
 // The database of an instance, used synchronously: runs operations in transactions. Operations that come
 // together are committed together, and are answered after the commit. If that fails, each is tried by
-// itself, so that one that cannot be stored does not refuse the others.
+// itself, so that one that cannot be stored does not refuse the others. A file that was removed or replaced
+// while it is open would take every change and keep none: then changes are refused.
 
 import { StoreError } from '../store-error.ts';
 import { counterResult } from './counter-table.ts';
@@ -15,9 +16,12 @@ import { Tables } from './tables.ts';
 export class Engine {
   readonly #database: Database;
   readonly #tables: Tables;
+  readonly #assertInPlace: () => void;
 
-  constructor(database: Database) {
+  /** `assertInPlace` throws if the file is not the one at its path any more. */
+  constructor(database: Database, assertInPlace: () => void) {
     this.#database = database;
+    this.#assertInPlace = assertInPlace;
     this.#tables = new Tables(database);
   }
 
@@ -52,6 +56,7 @@ export class Engine {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       const result = work();
+      this.#assertInPlace();
       this.#database.exec('COMMIT');
       return result;
     } catch (error) {

@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { errnoOf } from '../../kernel/errno.ts';
 import { closeDatabase, type Database, type Driver } from './driver.ts';
@@ -50,6 +51,16 @@ export class OpenError extends Error {
 /** SQLite or our own check says that the file is not as it was written. */
 class Damaged extends Error {}
 
+/** Throws an error once another file, or none, is at the path of this one. */
+function inPlace(file: string): () => void {
+  const { dev, ino } = statSync(file);
+  return () => {
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found?.dev === dev && found.ino === ino) return;
+    throw new Error(`${file} was removed or replaced while it was in use; start Holdfast again`);
+  };
+}
+
 /** Throws an OpenError. */
 export function openDatabase(driver: Driver, file: string): OpenedEngine {
   const wal = `${file}-wal`;
@@ -83,11 +94,11 @@ function bytesOf(file: string): Buffer {
 
 function opened(driver: Driver, file: string): { engine: Engine; damaged: readonly Damage[] } {
   try {
-    return checked(connect(driver, file));
+    return checked(connect(driver, file), file);
   } catch (error) {
     if (!(error instanceof Damaged)) throw error;
     setAside(file);
-    return checked(connect(driver, file));
+    return checked(connect(driver, file), file);
   }
 }
 
@@ -126,8 +137,8 @@ function connect(driver: Driver, file: string): Database {
   }
 }
 
-function checked(database: Database): { engine: Engine; damaged: readonly Damage[] } {
-  const engine = new Engine(database);
+function checked(database: Database, file: string): { engine: Engine; damaged: readonly Damage[] } {
+  const engine = new Engine(database, inPlace(file));
   try {
     return { engine, damaged: engine.check() };
   } catch (error) {

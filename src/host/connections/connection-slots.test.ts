@@ -680,6 +680,15 @@ describe('a server that runs in the folders of its clients', () => {
     expect(slots.isTaken(one, undefined)).toBe(true);
   });
 
+  it('keeps what is listed and answered in each folder apart #own-answers-only', () => {
+    const { slots } = newSlots('auto', {}, true);
+    const [one, two] = [inFolder('ann', '/one'), inFolder('bob', '/two')];
+    expect([slots.aimOf(one).folder, slots.aimOf(two).folder]).toEqual(['/one', '/two']);
+    expect(slots.audienceOf(one)).not.toBe(slots.audienceOf(two));
+    expect(slots.audienceOf(one)).toBe(slots.audienceOf(inFolder('eve', '/one')));
+    expect(slots.aimOf(inFolder('eve', undefined)).folder).toBe('');
+  });
+
   it('never serves a client in another folder, however many classes there are', () => {
     const { slots, connect } = newSlots('auto', { modern: false, classes: 'differ' }, true);
     const extension = (n: number) => JSON.stringify({ extensions: { [`x/${n}`]: {} } });

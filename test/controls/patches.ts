@@ -935,7 +935,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/own-lists.test.ts'],
     promise: 'own-roots',
-    edits: [{ find: 'this.#catalogues.shared.map(', replace: 'this.#catalogues.all().map(' }],
+    edits: [{ find: 'this.#catalogues.shared.filter(', replace: 'this.#catalogues.all().filter(' }],
   },
   {
     id: 'list-in-flight',
@@ -954,7 +954,12 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/own-lists.test.ts'],
     promise: 'own-roots',
-    edits: [{ find: `return isOwn ? client.client.key : '';`, replace: `return '';` }],
+    edits: [
+      {
+        find: 'if (aims.some(({ owner }) => owner !== undefined)) return client.client.key;',
+        replace: '',
+      },
+    ],
   },
   {
     id: 'read-before-change',

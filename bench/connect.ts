@@ -2,7 +2,7 @@
 // behind a process that only copies bytes (both have two processes between client and server); the memory
 // of one `connect`; and how long a window takes until an instance that runs has answered `initialize`.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -90,10 +90,10 @@ async function initializeMs({ args, env }: StdioCommand): Promise<number> {
   return elapsed;
 }
 
-/** The instance that the windows had. */
+/** The instance that the windows had; it may have ended with the first of them, which had started it. */
 function shutDown({ args, env }: StdioCommand): void {
   const [program = ''] = args;
   const config = args[args.indexOf('--config') + 1] ?? '';
   const words = [program, 'shutdown', '--config', config];
-  execFileSync(process.execPath, words, { env: { ...process.env, ...env }, stdio: 'ignore' });
+  spawnSync(process.execPath, words, { env: { ...process.env, ...env }, stdio: 'ignore' });
 }

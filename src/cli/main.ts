@@ -5,9 +5,11 @@
 // not have.
 
 import { nodeProblem } from './node-version.ts';
+import { keepYoungGenerationSmall } from './young-generation.ts';
 
 const problem = nodeProblem(process.version) ?? folderProblem();
 if (problem === undefined) {
+  keepYoungGenerationSmall();
   await import('./run.ts');
 } else {
   process.stderr.write(`holdfast: ${problem.text}; ${problem.remedy}\n`);

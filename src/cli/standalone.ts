@@ -30,6 +30,8 @@ export interface CommandHostOptions {
     readonly stateDir: string | null;
     readonly database: string | null;
     readonly startedBy: 'serve' | 'connect';
+    /** Resolves when clients can come. */
+    readonly serving: Promise<unknown>;
   };
   /** Called for every event of the servers. */
   readonly onEvent?: (event: HostEvent) => void;
@@ -67,6 +69,7 @@ export async function openHost(
     folder: shell.cwd,
     stateDir: options.gateway ? options.gateway.stateDir : await stateDirectoryFor(shell, options),
     database: options.gateway?.database ?? null,
+    ...(options.gateway && { serving: options.gateway.serving }),
     startedBy: options.gateway?.startedBy ?? 'command',
     hasClients: options.gateway !== undefined,
     report: (line) => remark(shell, line),

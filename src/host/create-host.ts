@@ -84,6 +84,8 @@ export interface HostSurroundings {
   readonly stateDir: string | null;
   /** The file of the instance that this process is; null: it is none. */
   readonly database?: string | null;
+  /** Resolves when clients can come: what is not needed for that is left until then. */
+  readonly serving?: Promise<unknown>;
   readonly startedBy: string;
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
@@ -110,7 +112,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   const clock = systemClock;
   const instance = randomBytes(8).toString('hex');
   const events = new EventHub(clock.wallNow);
-  const opened = scope.own(openStore(stateDir, database, report));
+  const opened = scope.own(openStore(around));
   let store: Store = opened;
   if (stateDir !== null && loaded.config.telemetry.eventLog) {
     const { maxBytes } = loaded.config.telemetry;
@@ -155,11 +157,7 @@ function foldersOfInstances(stateDir: string | null, env: Environment): readonly
   return stateDir === null ? [] : [stateDir, ...shared];
 }
 
-function openStore(
-  stateDir: string | null,
-  database: string | null,
-  report: (line: string) => void,
-): Store {
+function openStore({ stateDir, database = null, report, serving }: HostSurroundings): Store {
   if (stateDir === null) return new MemoryStore({ clock: systemClock });
   const options = {
     clock: systemClock,
@@ -167,7 +165,7 @@ function openStore(
   };
   const files = openFilesStore(join(stateDir, 'store'), options);
   if (database === null) return files;
-  return ownerStore(files, openSqliteStore(database, options));
+  return ownerStore(files, openSqliteStore(database, { ...options, ...(serving && { openAfter: serving }) }));
 }
 
 /**

@@ -2,7 +2,7 @@
 // pid alone may belong to another process a moment later; it counts together with its start time,
 // within one boot of the machine and one pid namespace.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { bootId, pidNamespaceId } from '../supervise/process/contain/instance-record.ts';
 import { isSameProcess } from '../supervise/process/watch/process-table.ts';
 import { systemProcesses } from '../supervise/process/watch/system-processes.ts';

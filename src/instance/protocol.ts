@@ -3,7 +3,7 @@
 // sides name the versions they know; an operator's connection then carries requests and their answers, a
 // client's connection carries MCP from there on. This file is the only definition of it.
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Raised when an older program would misunderstand a message; what is added only is no reason. */
 export const protocolVersion = 1;

@@ -12,7 +12,7 @@ storeSuite('a store that is still being opened', {
   outlivesClosing: false,
   place: () => ({
     open: (clock) =>
-      new DeferredStore(Promise.resolve(new MemoryStore({ clock, claims: 'durable' }))),
+      new DeferredStore(async () => new MemoryStore({ clock, claims: 'durable' })),
   }),
 });
 
@@ -20,9 +20,10 @@ describe('a store that is still being opened', () => {
   it('keeps the order of what was asked before it was open', async () => {
     let open = (_: MemoryStore) => {};
     const store = new DeferredStore(
-      new Promise((resolve) => {
-        open = resolve;
-      }),
+      () =>
+        new Promise((resolve) => {
+          open = resolve;
+        }),
     );
     const records = store.records('things', { durability: 'process' });
     const puts = [1, 2, 3].map((value) => records.put('key', value));
@@ -31,5 +32,23 @@ describe('a store that is still being opened', () => {
     await Promise.all(puts);
     expect((await records.get('key'))?.value).toBe(3);
     await store.close();
+  });
+
+  it('is opened at its first use, when it is time, or never', async () => {
+    const opened: string[] = [];
+    const deferred = (name: string, latest: Promise<unknown>) =>
+      new DeferredStore(async () => {
+        opened.push(name);
+        return new MemoryStore({ clock: new ManualClock() });
+      }, latest);
+    const never = new Promise(() => {});
+    const used = deferred('used', never);
+    const unused = deferred('unused', never);
+    const closedBefore = deferred('closed before', Promise.resolve());
+    const left = deferred('left alone', Promise.resolve());
+    await closedBefore.close();
+    await used.records('things', { durability: 'process' }).put('key', 1);
+    await Promise.all([used, unused, left].map((store) => store.close()));
+    expect(opened).toEqual(['left alone', 'used']);
   });
 });

@@ -1,5 +1,6 @@
-// A store that is still being opened: what is asked of it waits until it is there. It offers everything
-// that the opened one offers; what that one does not have is refused at the first use.
+// A store that is opened later: at its first use, or when the given promise resolves. What is asked of it
+// waits until it is there. It offers everything that the opened one offers; what that one does not have is
+// refused at the first use.
 
 import { ignored } from '../kernel/contain.ts';
 import type { Counter, CounterOptions } from './contract/counter.ts';
@@ -10,20 +11,31 @@ import { OpenedWords } from './opened-words.ts';
 import type { Store, StoreHealth } from './store.ts';
 
 export class DeferredStore implements Store {
-  readonly #opening: Promise<Store>;
+  readonly #open: () => Promise<Store>;
+  #opening: Promise<Store> | undefined;
   readonly #parts = new OpenedWords();
   #opened: Store | undefined;
   /** What was asked last, until it is handed on. */
   #last: Promise<unknown> | undefined;
 
-  /** The promise must not reject. */
-  constructor(opening: Promise<Store>) {
-    this.#opening = opening;
-    opening
-      .then((store) => {
-        this.#opened = store;
+  #isClosed = false;
+
+  /** What `open` returns must not reject. */
+  constructor(open: () => Promise<Store>, latest: Promise<unknown> = Promise.resolve()) {
+    this.#open = open;
+    latest
+      .then(() => {
+        if (!this.#isClosed) this.#begin();
       })
       .catch(ignored);
+  }
+
+  #begin(): Promise<Store> {
+    this.#opening ??= this.#open().then((store) => {
+      this.#opened = store;
+      return store;
+    });
+    return this.#opening;
   }
 
   records(name: string, options: RecordsOptions): Records {
@@ -91,10 +103,11 @@ export class DeferredStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const store = await this.#opening;
     // What was asked before is handed on before.
     await this.#last;
-    await store.close();
+    await store?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -103,7 +116,7 @@ export class DeferredStore implements Store {
 
   #part<T>(open: (store: Store) => T): () => Promise<T> {
     return () => {
-      const part = this.#opening.then(open);
+      const part = this.#begin().then(open);
       this.#last = part.catch(ignored);
       return part;
     };

@@ -26,6 +26,7 @@ import { durationText } from '../render/quantity.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig, openHost } from '../standalone.ts';
 import { ownStateDirectory, usableStateDirectory } from '../state-directory.ts';
+import { letYoungGenerationGrow } from '../young-generation.ts';
 
 const help = `
 HTTP: MCP at /mcp (all versions), the 2024 transport at /sse; also /healthz and /readyz.
@@ -117,11 +118,16 @@ export async function serveConfig(
   const keepsState = loaded.config.store === 'sqlite';
   await using instance =
     options.stdio === true ? undefined : await claimedInstance(shell, loaded, usable);
+  let serves = () => {};
+  const serving = new Promise<void>((resolve) => {
+    serves = resolve;
+  });
   const host = await openHost(shell, loaded, {
     gateway: {
       stateDir,
       database: instance && keepsState ? instance.place.database : null,
       startedBy: options.forConnect === undefined ? 'serve' : 'connect',
+      serving,
     },
     onEvent: (event) => {
       const line = failures.lineFor(event);
@@ -137,9 +143,14 @@ export async function serveConfig(
     using _watching =
       loaded.file === null ? undefined : await followConfig(shell, host, loaded.file, readConfig);
     const ownsDatabase = instance !== undefined && keepsState;
-    const served = { host, gateway, loaded, invocation, instance, readConfig, ownsDatabase };
+    const onServing = () => {
+      letYoungGenerationGrow();
+      serves();
+    };
+    const common = { host, gateway, loaded, invocation, instance };
+    const served = { ...common, readConfig, ownsDatabase, onServing };
     return await reportedAtOnce(invocation, () => {
-      if (options.stdio === true) return serveStreams(host, gateway, shell);
+      if (options.stdio === true) return serveStreams(served);
       const { forConnect, listen } = options;
       if (forConnect !== undefined) return serveSocket(served, Number(forConnect));
       return serveHttp(served, listen);
@@ -167,7 +178,8 @@ const stdioDrainMs = 1_500;
 /** How long the client may take to read the last answers. */
 const lastWordsMs = 500;
 
-async function serveStreams(host: OpenedHost, gateway: Gateway, shell: Shell): Promise<number> {
+async function serveStreams({ host, gateway, invocation, onServing }: Served): Promise<number> {
+  const { shell } = invocation;
   const { startStdio } = await import('../../downstream/stdio/stdio-front.ts');
   const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
   const { holdUpServers } = await import('../../downstream/outgoing/hold-up.ts');
@@ -177,6 +189,7 @@ async function serveStreams(host: OpenedHost, gateway: Gateway, shell: Shell): P
   const held = (isHeld: boolean) => holdUpServers(host, isHeld);
   const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held };
   const front = startStdio(parts);
+  onServing();
   await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
   const hurriedMs = Math.min(host.config.drainMs, stdioDrainMs);
   interrupt.arrived.then(() => drainAfterSignal(gateway, hurriedMs, shell)).catch(ignored);
@@ -213,6 +226,8 @@ interface Served {
   readonly readConfig: () => ReadConfig;
   /** What it keeps outlives the process. */
   readonly ownsDatabase: boolean;
+  /** Called when clients can come. */
+  readonly onServing: () => void;
 }
 
 /** For the clients of `holdfast connect` alone: nothing listens on a port. */
@@ -224,6 +239,7 @@ async function serveSocket(served: Served, idleMs: number): Promise<number> {
   const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
   const { readConfig, ownsDatabase: keepsKeys } = served;
   const control = await startControl(instance, { host, gateway, outgoing, readConfig, keepsKeys });
+  served.onServing();
   await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);
   const { drainMs } = host.config;
   await Promise.all([drainAfterSignal(gateway, drainMs, shell), instance.drain(drainMs)]);
@@ -298,6 +314,7 @@ async function serveHttp(served: Served, listen: string | undefined): Promise<nu
     const page = { url, listensOn, auth: http.auth, secret, isKept, tokenFolder, ...known };
     for (const line of connectionPage(page, out.style)) out.line(line);
   }
+  served.onServing();
   await Promise.race([interrupt.arrived, ...(control ? [control.endAsked] : [])]);
   const { drainMs } = host.config;
   const drained = [drainAfterSignal(gateway, drainMs, shell), instance?.drain(drainMs)];

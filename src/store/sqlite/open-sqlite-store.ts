@@ -1,5 +1,5 @@
 // Opens the durable store of an instance without waiting for it: the thread that uses the database takes
-// some time to start, and nothing needs it before the first request. If there can be no database,
+// some time to start, and nothing needs it before the first request of a session. If there can be no database,
 // everything is kept in memory, and the store says so for as long as it is open.
 
 import { statSync } from 'node:fs';
@@ -18,10 +18,12 @@ export interface OpenSqliteOptions {
   readonly report: (problem: StoreProblem) => void;
   /** The worker's program; absent: the one beside this file. */
   readonly program?: URL;
+  /** It is opened when this resolves, or before at its first use; absent: at once. */
+  readonly openAfter?: Promise<unknown>;
 }
 
 export function openSqliteStore(file: string, options: OpenSqliteOptions): Store {
-  return new DeferredStore(opened(file, options));
+  return new DeferredStore(() => opened(file, options), options.openAfter);
 }
 
 async function opened(

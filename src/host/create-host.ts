@@ -165,7 +165,10 @@ function openStore({ stateDir, database = null, report, serving }: HostSurroundi
   };
   const files = openFilesStore(join(stateDir, 'store'), options);
   if (database === null) return files;
-  return ownerStore(files, openSqliteStore(database, { ...options, ...(serving && { openAfter: serving }) }));
+  return ownerStore(
+    files,
+    openSqliteStore(database, { ...options, ...(serving && { openAfter: serving }) }),
+  );
 }
 
 /**

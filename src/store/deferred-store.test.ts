@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { storeSuite } from '../../test/support/store-suite/store-suite.ts';
 import { DeferredStore } from './deferred-store.ts';
+import { withHealthOf } from './disk-health.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const all = ['durable', 'process', 'forgetful'] as const;
@@ -11,8 +12,7 @@ storeSuite('a store that is still being opened', {
   boundsRecords: true,
   outlivesClosing: false,
   place: () => ({
-    open: (clock) =>
-      new DeferredStore(async () => new MemoryStore({ clock, claims: 'durable' })),
+    open: (clock) => new DeferredStore(async () => new MemoryStore({ clock, claims: 'durable' })),
   }),
 });
 
@@ -32,6 +32,15 @@ describe('a store that is still being opened', () => {
     await Promise.all(puts);
     expect((await records.get('key'))?.value).toBe(3);
     await store.close();
+  });
+
+  it('is as healthy as the opened one', async () => {
+    const health = { ok: false, problem: 'the disk is full' };
+    const memory = new MemoryStore({ clock: new ManualClock() });
+    await using store = new DeferredStore(async () => withHealthOf(memory, () => health));
+    expect(store.health()).toEqual({ ok: true });
+    await store.records('things', { durability: 'process' }).get('key');
+    expect(store.health()).toEqual(health);
   });
 
   it('is opened at its first use, when it is time, or never', async () => {

@@ -23,19 +23,17 @@ export class DeferredStore implements Store {
   /** What `open` returns must not reject. */
   constructor(open: () => Promise<Store>, latest: Promise<unknown> = Promise.resolve()) {
     this.#open = open;
-    latest
-      .then(() => {
-        if (!this.#isClosed) this.#begin();
-      })
-      .catch(ignored);
+    latest.then(() => (this.#isClosed ? undefined : this.#begin())).catch(ignored);
   }
 
   #begin(): Promise<Store> {
-    this.#opening ??= this.#open().then((store) => {
-      this.#opened = store;
-      return store;
-    });
+    this.#opening ??= this.#openNow();
     return this.#opening;
+  }
+
+  async #openNow(): Promise<Store> {
+    this.#opened = await this.#open();
+    return this.#opened;
   }
 
   records(name: string, options: RecordsOptions): Records {

@@ -23,7 +23,9 @@ describe('a frame as bytes', () => {
   });
 
   it('is kept in memory of its own if it is small, and uncopied if it is large', () => {
-    expect(ownCopy(['a', Buffer.from('b'), 'c'], 3)).toEqual([Buffer.from('abc')]);
+    expect(ownCopy(['a', Buffer.from('b'), 'c'], 3)).toEqual(['abc']);
+    const [copy] = ownCopy(['a', Buffer.from('é')], 3);
+    expect(copy).toEqual(Buffer.from('aé'));
     const large = Buffer.alloc(5_000_000);
     const frame = ['{', large, '}'];
     expect(ownCopy(frame, byteLength(frame))[1]).toBe(large);

@@ -54,14 +54,11 @@ export function byteText(frame: Frame): string {
 
 /**
  * The frame for keeping: a small piece of a large buffer would hold on to all of it, so what is
- * small is copied into memory of its own. Text holds on to nothing, and may be shared by many.
+ * small is copied. As text if it is ASCII: a small buffer takes 300 bytes beside its content. Text
+ * holds on to nothing, and may be shared by many.
  */
 export function ownCopy(frame: Frame, bytes: number): Frame {
   if (bytes > smallBytes || frame.every((piece) => typeof piece === 'string')) return frame;
-  const out = Buffer.allocUnsafeSlow(bytes);
-  let at = 0;
-  for (const piece of frame) {
-    at += typeof piece === 'string' ? out.write(piece, at) : piece.copy(out, at);
-  }
-  return [out];
+  const text = byteText(frame);
+  return [Buffer.byteLength(text) === bytes ? text : Buffer.from(text, 'latin1')];
 }

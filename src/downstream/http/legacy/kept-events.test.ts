@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ByteBudget, KeptEvents, slotBytes } from './kept-events.ts';
+import { ByteBudget, besideText, KeptEvents } from './kept-events.ts';
 
 const plenty = () => new ByteBudget(Number.MAX_SAFE_INTEGER, () => undefined);
 const texts = (events: readonly { readonly frame: readonly (string | Buffer)[] }[]) =>
@@ -30,12 +30,12 @@ describe('kept events', () => {
   });
 
   it('are bounded in bytes, but the newest stays whatever its size', () => {
-    const events = kept(10, 2 * slotBytes + 9);
+    const events = kept(10, 2 * besideText + 9);
     events.keep('p1', 1, ['12345']);
     events.keep('p1', 2, ['12345']);
     events.keep('p1', 3, ['1']);
     expect(texts(events.after('p1', 0))).toEqual(['12345', '1']);
-    const long = 'x'.repeat(3 * slotBytes);
+    const long = 'x'.repeat(3 * besideText);
     events.keep('p1', 4, [long]);
     expect(texts(events.after('p1', 0))).toEqual([long]);
     events.keep('p1', 5, ['1']);
@@ -60,7 +60,7 @@ describe('kept events', () => {
     const [event] = events.after('p1', 0);
     const [piece] = event?.frame ?? [];
     expect(String(piece)).toBe('xxxx');
-    expect((piece as Buffer).buffer.byteLength).toBeLessThan(100);
+    expect(typeof piece).toBe('string');
   });
 
   it('wait once where one of a kind is enough, however often it is said', () => {
@@ -71,7 +71,7 @@ describe('kept events', () => {
       events.wait(['tools changed'], 'tools');
       events.wait(['prompts changed'], 'prompts');
     }
-    expect(budget.bytes).toBeLessThan(4 * slotBytes);
+    expect(budget.bytes).toBeLessThan(4 * besideText);
     expect(events.takeWaiting().map(String)).toEqual([
       'before',
       'tools changed',
@@ -98,13 +98,13 @@ describe('kept events', () => {
     expect([events.has('p1'), events.has('p2'), budget.bytes]).toEqual([
       false,
       true,
-      slotBytes + 1,
+      besideText + 1,
     ]);
   });
 
   it('are paid from one budget, with what keeping costs, and given back', () => {
     let grown = 0;
-    const budget = new ByteBudget(2 * slotBytes + 10, () => {
+    const budget = new ByteBudget(2 * besideText + 10, () => {
       grown += 1;
     });
     const [one, other] = [kept(10, 100_000, budget), kept(2, 100_000, budget)];

@@ -41,14 +41,15 @@ export interface KeptEvent {
   readonly frame: Frame;
 }
 
-interface ConnectionSlot extends KeptEvent {
+interface StoredEvent extends KeptEvent {
   readonly bytes: number;
   /** Of those that wait, one of a kind is enough. */
   readonly kind: string | undefined;
 }
 
-/** What a kept message takes beside its bytes. */
-export const slotBytes = 256;
+/** What a kept message takes beside its bytes, as text and in a buffer; measured, and rounded up. */
+export const besideText = 256;
+const besideBuffer = 512;
 
 export interface KeptEventsPolicy {
   readonly keptEvents: number;
@@ -58,7 +59,7 @@ export interface KeptEventsPolicy {
 export class KeptEvents {
   readonly #policy: KeptEventsPolicy;
   readonly #budget: ByteBudget;
-  #slots: ConnectionSlot[] = [];
+  #events: StoredEvent[] = [];
   #bytes = 0;
 
   constructor(policy: KeptEventsPolicy, budget: ByteBudget) {
@@ -72,54 +73,56 @@ export class KeptEvents {
 
   /** Keeps what waits for a stream to open; of messages of one kind one. */
   wait(frame: Frame, kind?: string): void {
-    if (kind !== undefined && this.#slots.some((slot) => slot.kind === kind)) return;
+    if (kind !== undefined && this.#events.some((event) => event.kind === kind)) return;
     this.#add(undefined, 0, frame, kind);
   }
 
   #add(stream: string | undefined, place: number, frame: Frame, kind: string | undefined): void {
     const length = byteLength(frame);
-    const bytes = length + slotBytes;
-    this.#slots.push({ stream, place, frame: ownCopy(frame, length), bytes, kind });
+    const own = ownCopy(frame, length);
+    const isText = own.every((piece) => typeof piece === 'string');
+    const bytes = length + (isText ? besideText : besideBuffer);
+    this.#events.push({ stream, place, frame: own, bytes, kind });
     this.#count(bytes);
-    while (this.#slots.length > 1 && this.#isFull) {
-      const oldest = this.#slots.shift();
+    while (this.#events.length > 1 && this.#isFull) {
+      const oldest = this.#events.shift();
       if (oldest !== undefined) this.#count(-oldest.bytes);
     }
   }
 
   /** What followed on this stream. */
   after(stream: string, place: number): readonly KeptEvent[] {
-    return this.#slots.filter((slot) => slot.stream === stream && slot.place > place);
+    return this.#events.filter((event) => event.stream === stream && event.place > place);
   }
 
   /** Is anything of this stream still here? */
   has(stream: string): boolean {
-    return this.#slots.some((slot) => slot.stream === stream);
+    return this.#events.some((event) => event.stream === stream);
   }
 
   /** Takes out what waits for a stream. */
   takeWaiting(): readonly Frame[] {
-    const waiting = this.#slots.filter(({ stream }) => stream === undefined);
+    const waiting = this.#events.filter(({ stream }) => stream === undefined);
     if (waiting.length === 0) return [];
-    this.#slots = this.#slots.filter(({ stream }) => stream !== undefined);
+    this.#events = this.#events.filter(({ stream }) => stream !== undefined);
     for (const { bytes } of waiting) this.#count(-bytes);
     return waiting.map(({ frame }) => frame);
   }
 
   /** This stream is not resumed any more. */
   forget(stream: string): void {
-    for (const slot of this.#slots) if (slot.stream === stream) this.#count(-slot.bytes);
-    this.#slots = this.#slots.filter((slot) => slot.stream !== stream);
+    for (const event of this.#events) if (event.stream === stream) this.#count(-event.bytes);
+    this.#events = this.#events.filter((event) => event.stream !== stream);
   }
 
   clear(): void {
-    this.#slots = [];
+    this.#events = [];
     this.#count(-this.#bytes);
   }
 
   get #isFull(): boolean {
     const { keptEvents, keptBytes } = this.#policy;
-    return this.#slots.length > keptEvents || this.#bytes > keptBytes;
+    return this.#events.length > keptEvents || this.#bytes > keptBytes;
   }
 
   #count(bytes: number): void {

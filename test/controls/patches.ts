@@ -316,7 +316,7 @@ export const patches: readonly Patch[] = [
     id: 'shared-audience',
     breaks:
       'A result that a server gave to one client that it knows the roots of is kept for all clients of its class.',
-    file: 'src/host/connections/connection-slots.ts',
+    file: 'src/host/connections/aims.ts',
     foundBy: 'chaos',
     promise: 'own-roots',
     rules: ['foreignRoots'],
@@ -1268,7 +1268,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'lists-of-another-folder',
     breaks: 'A client is shown what a server lists in the folder of another.',
-    file: 'src/host/connections/connection-slots.ts',
+    file: 'src/host/connections/aims.ts',
     foundBy: 'tests',
     tests: ['src/host/connections/connection-slots.test.ts'],
     promise: 'own-answers-only',

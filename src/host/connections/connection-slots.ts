@@ -3,18 +3,20 @@
 // clients: another class may use it only if the server is known to treat classes alike and the
 // declared capabilities cover that class. A server that sends requests which cannot be assigned to
 // a client has one connection for each client from then on. `isolation` can force one connection
-// for all, or one for each client. A server that runs in the folders of its clients has connections of
-// its own for each folder.
+// for all, or one for each client. A server that runs in the folders of its clients (folders-of-clients.ts)
+// has connections of its own for each folder.
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
+import { Aims } from './aims.ts';
 import type { Caller, CallRoots, Client } from './caller.ts';
 import { bareClass, type ClientClass, classOf, hasRoots } from './client-class.ts';
-import { isIn, noFolderFault } from './client-folder.ts';
+import { isIn } from './client-folder.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
+import { FoldersOfClients, type FoldersParts } from './folders-of-clients.ts';
 import { Isolation, type IsolationParts } from './isolation.ts';
 import { OwnSlots } from './own-slots.ts';
 import { PinnedSlot } from './pinned-slot.ts';
@@ -23,17 +25,15 @@ import { SlotChanges } from './slot-changes.ts';
 import type { Watcher } from './watches.ts';
 import { Watching } from './watching.ts';
 
-export interface SlotsParts extends SharedSlotsParts, IsolationParts {
-  readonly server: string;
-  /** Whether its processes run in the folders of its clients. */
-  readonly inClientFolders: () => boolean;
-}
+export interface SlotsParts extends SharedSlotsParts, IsolationParts, FoldersParts {}
 
 export class ConnectionSlots {
   /** Told when it may be decided differently where clients go. */
   readonly changes = new SlotChanges();
   readonly #parts: SlotsParts;
   readonly #isolation: Isolation;
+  readonly #folders: FoldersOfClients;
+  readonly #aims: Aims;
   readonly #shared: SharedSlots;
   readonly #own: OwnSlots;
   readonly #pinned: PinnedSlot;
@@ -45,6 +45,7 @@ export class ConnectionSlots {
   constructor(parts: SlotsParts) {
     this.#parts = parts;
     this.#isolation = new Isolation(parts);
+    this.#folders = new FoldersOfClients(parts);
     // Its era is found out by the modern probe unless a legacy client comes first.
     this.#shared = new SharedSlots(parts, { era: 'modern', clients: this.#isolation.firstClass });
     this.#own = new OwnSlots({
@@ -61,6 +62,13 @@ export class ConnectionSlots {
       ended: () => this.#ended,
     });
     this.#pinned = new PinnedSlot(this.#shared);
+    this.#aims = new Aims({
+      isolation: this.#isolation,
+      folders: this.#folders,
+      own: this.#own,
+      facts: parts.facts,
+      current: () => this.current,
+    });
     this.#current = this.#shared.first;
   }
 
@@ -110,7 +118,7 @@ export class ConnectionSlots {
 
   #for(caller: Watcher | undefined, isCall: boolean): ConnectionSlot | undefined {
     if (this.#ended) throw this.#ended;
-    const folder = this.#folderOf(caller);
+    const folder = this.#folders.of(caller);
     if (caller === undefined)
       return !this.#own.isEmpty || this.asks ? this.#forNobody() : this.current;
     if (this.#isolation.mode === 'shared') return this.#sharedByAll(caller);
@@ -166,30 +174,13 @@ export class ConnectionSlots {
   forClassOf({ client, capabilities }: Watcher): ConnectionSlot {
     if (this.#ended) throw this.#ended;
     if (this.#isolation.mode === 'shared') return this.current;
-    const folder = this.#folderOf({ client });
+    const folder = this.#folders.of({ client });
     return this.#shared.chosen(this.#isolation.eraFor(client), capabilities, folder);
-  }
-
-  /** Undefined if it runs elsewhere. Throws a Fault for a client that has no folder. */
-  #folderOf(caller: Pick<Watcher, 'client'> | undefined): string | undefined {
-    const refusal = this.refusalOf(caller);
-    if (refusal) throw refusal;
-    const folder = this.#parts.inClientFolders() ? caller?.client.folder : undefined;
-    return folder && 'path' in folder ? folder.path : undefined;
-  }
-
-  /** What is listed there is for the clients of a folder only; one that has none is shown nothing. */
-  #folderShownTo({ folder }: Client): string | undefined {
-    if (!this.#parts.inClientFolders()) return undefined;
-    return folder && 'path' in folder ? folder.path : '';
   }
 
   /** Why it cannot be used by this client, or by nobody in particular; undefined if it can. */
   refusalOf(caller: Pick<Watcher, 'client'> | undefined): Fault | undefined {
-    if (!this.#parts.inClientFolders()) return undefined;
-    const folder = caller?.client.folder;
-    if (folder && 'path' in folder) return undefined;
-    return noFolderFault(this.#parts.server, folder);
+    return this.#folders.refusalOf(caller);
   }
 
   /**
@@ -205,34 +196,12 @@ export class ConnectionSlots {
 
   /** The same text for callers that the server treats alike. */
   audienceOf(caller: Caller): string {
-    const { era, clients } = this.aimOf(caller);
-    const { folder } = this.aimOf(caller);
-    const own = `${classOf(caller.capabilities).key}${folder === undefined ? '' : ` in ${folder}`}`;
-    if (this.#isolation.isApart(era)) return `client ${caller.client.key} ${era} ${own}`;
-    // There each request carries its client's capabilities, whoever shares the connection.
-    if (era === 'modern') return `modern ${own}`;
-    const where = folder === undefined ? '' : ` in ${folder}`;
-    const isAlike = this.#parts.facts().classes === 'alike';
-    return `${isAlike ? 'legacy' : `legacy ${clients.key}`}${where}`;
+    return this.#aims.audienceOf(caller);
   }
 
   /** The era and class of the connection that serves this client. */
-  aimOf({ client, capabilities }: Watcher): Aim {
-    if (this.#isolation.mode === 'shared') return this.current.aim;
-    const folder = this.#folderShownTo(client);
-    const aim = {
-      era: this.#isolation.eraFor(client),
-      clients: classOf(capabilities),
-      ...(folder === undefined ? {} : { folder }),
-    };
-    const { key } = client;
-    return this.#isolation.isApart(aim.era) && this.#hasOwnLists(key)
-      ? { ...aim, owner: key }
-      : aim;
-  }
-
-  #hasOwnLists(key: string): boolean {
-    return this.#own.of(key).some(({ aim }) => aim.owner === key);
+  aimOf(watcher: Watcher): Aim {
+    return this.#aims.aimOf(watcher);
   }
 
   /**

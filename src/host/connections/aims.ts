@@ -1,0 +1,59 @@
+// What kind of connection a client has with a server: its era, class and folder, and whether its lists are
+// its own. From that follows which callers a server treats alike, so that they may share what it answered.
+
+import type { Facts } from '../servers/server-facts.ts';
+import type { Caller } from './caller.ts';
+import { classOf } from './client-class.ts';
+import type { Aim, ConnectionSlot } from './connection-slot.ts';
+import type { FoldersOfClients } from './folders-of-clients.ts';
+import type { Isolation } from './isolation.ts';
+import type { OwnSlots } from './own-slots.ts';
+import type { Watcher } from './watches.ts';
+
+export interface AimsParts {
+  readonly isolation: Isolation;
+  readonly folders: FoldersOfClients;
+  readonly own: Pick<OwnSlots, 'of'>;
+  readonly facts: () => Facts;
+  /** The connection of all clients, where the operator wants one. */
+  readonly current: () => ConnectionSlot;
+}
+
+export class Aims {
+  readonly #parts: AimsParts;
+
+  constructor(parts: AimsParts) {
+    this.#parts = parts;
+  }
+
+  /** The era and class of the connection that serves this client. */
+  aimOf({ client, capabilities }: Watcher): Aim {
+    const { isolation, folders, current } = this.#parts;
+    if (isolation.mode === 'shared') return current().aim;
+    const folder = folders.shownTo(client);
+    const aim = {
+      era: isolation.eraFor(client),
+      clients: classOf(capabilities),
+      ...(folder === undefined ? {} : { folder }),
+    };
+    const { key } = client;
+    return isolation.isApart(aim.era) && this.#hasOwnLists(key) ? { ...aim, owner: key } : aim;
+  }
+
+  #hasOwnLists(key: string): boolean {
+    return this.#parts.own.of(key).some(({ aim }) => aim.owner === key);
+  }
+
+  /** The same text for callers that the server treats alike. */
+  audienceOf(caller: Caller): string {
+    const { isolation, facts } = this.#parts;
+    const { era, clients, folder } = this.aimOf(caller);
+    const where = folder === undefined ? '' : ` in ${folder}`;
+    const own = `${classOf(caller.capabilities).key}${where}`;
+    if (isolation.isApart(era)) return `client ${caller.client.key} ${era} ${own}`;
+    // There each request carries its client's capabilities, whoever shares the connection.
+    if (era === 'modern') return `modern ${own}`;
+    const isAlike = facts().classes === 'alike';
+    return `${isAlike ? 'legacy' : `legacy ${clients.key}`}${where}`;
+  }
+}

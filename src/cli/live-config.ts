@@ -5,20 +5,19 @@ import type { ReadConfig } from '../config/load.ts';
 import type { AppliedConfig } from '../host/apply.ts';
 import type { OpenedHost } from '../host/create-host.ts';
 import type { ConfigWatch } from '../instance/config-watch.ts';
-import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { planLines } from './render/plan-page.ts';
 import { remark, type Shell } from './shell.ts';
 
-/** `readConfig` reads the file again, and throws a Fault if it cannot be used. */
+/** `used` is in use now; `readConfig` reads the file again, and throws a Fault if it cannot be used. */
 export async function followConfig(
   shell: Shell,
   host: OpenedHost,
-  file: string,
+  used: ReadConfig,
   readConfig: () => ReadConfig,
 ): Promise<ConfigWatch> {
   const { ConfigWatch } = await import('../instance/config-watch.ts');
-  let files: readonly string[] = [file];
+  let { files } = used;
   const takeOver = async () => {
     try {
       const loaded = readConfig();
@@ -35,14 +34,8 @@ export async function followConfig(
       remark(shell, `the config has changed and is not taken over: ${fault.message}`);
     }
   };
-  const watch = await ConfigWatch.begin({
-    clock: shell.clock,
-    files: () => files,
-    changed: takeOver,
-  });
-  // It may have changed between the first reading and now. Nobody waits for that.
-  takeOver().catch(ignored);
-  return watch;
+  const parts = { clock: shell.clock, files: () => files, changed: takeOver };
+  return new ConfigWatch(parts, used.state);
 }
 
 function isDifferent({ added, removed, changed, settings }: AppliedConfig): boolean {

@@ -2,6 +2,7 @@
 // nothing started for a command outlives it. Loading the host takes longer than everything else a
 // short command does, so it is imported here when it is needed, never at the top of a file.
 
+import type { ReadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { HostForCommands } from '../host/command-face.ts';
 import type { OpenedHost } from '../host/create-host.ts';
@@ -86,7 +87,7 @@ async function stateDirectoryFor(
   return isReadOnly === true ? null : await usableStateDirectory(shell);
 }
 
-export async function loadedConfig(shell: Shell, file: string | undefined): Promise<LoadedConfig> {
+export async function loadedConfig(shell: Shell, file: string | undefined): Promise<ReadConfig> {
   const { loadConfig } = await import('../config/load.ts');
   const loaded = loadConfig({ file, cwd: shell.cwd, env: shell.env });
   if (shell.logs('info')) for (const notice of loaded.notices) complain(shell, notice);

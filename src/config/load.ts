@@ -10,6 +10,7 @@ import { FileTooLarge } from '../kernel/file-too-large.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { homeOf } from './config-path.ts';
 import { documentFrom, parseDocument } from './document.ts';
+import { joinedStates, stateOfFile } from './file-state.ts';
 import { foreignConfig, type ReadText } from './foreign-config.ts';
 import type { LoadedConfig } from './loaded.ts';
 import { configFileName, isSafeToFind, locateConfig } from './locate.ts';
@@ -27,17 +28,22 @@ export interface LoadRequest {
 /** A config from a file, with all files that were read for it. */
 export interface ReadConfig extends LoadedConfig {
   readonly files: readonly string[];
+  /** Of these files, as they were when they were read: what `stateOfFiles` returns until one changes. */
+  readonly state: string;
 }
 
 /** Finds and reads the config file. */
 export function loadConfig({ file: named, cwd, env }: LoadRequest): ReadConfig {
   const file = findFile(named, cwd, env);
   const files = [file];
+  // Looked at before it is read: a change meanwhile is noticed.
+  const states = [stateOfFile(file)];
   const reading: ReadText = (name) => {
     files.push(name);
+    states.push(stateOfFile(name));
     return readText(name);
   };
-  return { ...read(file, env, reading), files };
+  return { ...read(file, env, reading), files, state: joinedStates(states) };
 }
 
 function read(file: string, env: Environment, reading: ReadText): LoadedConfig {

@@ -4,8 +4,9 @@
 // still being written is not read. What a change means is for others to decide.
 
 import { type FSWatcher, watch } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { stateOfFiles } from '../config/file-state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { errnoOf } from '../kernel/errno.ts';
@@ -35,18 +36,13 @@ export class ConfigWatch implements Disposable {
   #isLooking = false;
   #isOver = false;
 
-  /** `used` is the state of the files when they were read. */
-  private constructor(parts: ConfigWatchParts, used: string) {
+  /** `used` is the state of the files when they were read. They may have changed since then. */
+  constructor(parts: ConfigWatchParts, used: string) {
     this.#parts = parts;
     this.#used = used;
     this.#seen = used;
     this.#follow();
-    this.#lookIn(slowMs);
-  }
-
-  /** To be begun before the config is read for the first time, or a change is missed. */
-  static async begin(parts: ConfigWatchParts): Promise<ConfigWatch> {
-    return new ConfigWatch(parts, await stateOf(parts.files()));
+    this.#lookIn(settleMs);
   }
 
   [Symbol.dispose](): void {
@@ -70,7 +66,7 @@ export class ConfigWatch implements Disposable {
   async #look(): Promise<void> {
     this.#isLooking = true;
     try {
-      const state = await stateOf(this.#parts.files());
+      const state = await stateOfFiles(this.#parts.files());
       const isStable = state === this.#seen;
       this.#seen = state;
       if (!isStable) return this.#lookIn(settleMs);
@@ -116,21 +112,6 @@ export class ConfigWatch implements Disposable {
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
     }
-  }
-}
-
-/** One text for all files: another one if any of them has changed, come or gone. */
-async function stateOf(files: readonly string[]): Promise<string> {
-  const states = await Promise.all(files.map((file) => stateOfOne(file)));
-  return states.join('\n');
-}
-
-async function stateOfOne(file: string): Promise<string> {
-  try {
-    const { ino, dev, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-    return [file, dev, ino, size, mtimeNs, ctimeNs].join(' ');
-  } catch (error) {
-    return `${file} ${errnoOf(error) ?? 'unknown'}`;
   }
 }
 

@@ -98,9 +98,9 @@ async function underInit(shell: Shell): Promise<number | undefined> {
 }
 
 /** The same for a config that is loaded already. */
-export async function serveConfig(
+async function serveConfig(
   invocation: Invocation,
-  loaded: LoadedConfig,
+  loaded: ReadConfig,
   options: ServeOptions,
 ): Promise<number> {
   const { shell } = invocation;
@@ -140,8 +140,7 @@ export async function serveConfig(
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
     host.startPinned();
-    using _watching =
-      loaded.file === null ? undefined : await followConfig(shell, host, loaded.file, readConfig);
+    using _watching = await followConfig(shell, host, loaded, readConfig);
     const ownsDatabase = instance !== undefined && keepsState;
     const onServing = () => {
       letYoungGenerationGrow();

@@ -6,9 +6,10 @@
 import type { Config } from '../../src/config/schema.ts';
 import type { FaultRecord } from '../../src/kernel/fault.ts';
 import { type CallBook, type CallRecord, describe, type Echo } from './calls.ts';
-import { isOperatorsWord, isSafe } from './fleet.ts';
+import { type Fleet, isOperatorsWord, isSafe } from './fleet.ts';
 import type { Ledger, LedgerLine } from './ledger.ts';
 import { mayRun } from './policy-rules.ts';
+import type { World } from './world.ts';
 
 export type Violated = (rule: string, detail: string) => void;
 
@@ -22,16 +23,20 @@ const deliveryMs = 1_000;
 
 export class CallRules {
   readonly #book: CallBook;
+  readonly #world: World;
   readonly #ledger: Ledger;
   readonly #config: Config;
+  readonly #isChanging: boolean;
   readonly #violated: Violated;
   /** When somebody stopped, reloaded or replaced a server: each makes its callers wait anew. */
   readonly #disturbances: { readonly server: string; readonly at: number }[] = [];
 
-  constructor(book: CallBook, ledger: Ledger, config: Config, violated: Violated) {
+  constructor(book: CallBook, world: World, fleet: Fleet, violated: Violated) {
     this.#book = book;
-    this.#ledger = ledger;
-    this.#config = config;
+    this.#world = world;
+    this.#ledger = world.ledger;
+    this.#config = fleet.config;
+    this.#isChanging = fleet.isChanging;
     this.#violated = violated;
   }
 
@@ -63,13 +68,16 @@ export class CallRules {
   }
 
   #allowedTimes(calls: readonly CallRecord[]): number {
-    const { server, tool, key } = (calls[0] as CallRecord).plan;
+    const first = calls[0] as CallRecord;
+    const { server, tool, key } = first.plan;
     const config = this.#config.mcpServers[server];
     const admitted = calls.filter(mayRun);
     if (config && isSafe(server, config, tool)) return 2 * admitted.length;
     // The same key of another principal is another key.
     const principals = new Set(admitted.map(({ plan }) => plan.principal.id));
-    return key === undefined ? admitted.length : principals.size;
+    if (key === undefined) return admitted.length;
+    // A key is kept for a day: when the clock was set forward by more, it may be used anew.
+    return principals.size * (1 + this.#world.clock.leaps - first.leaps);
   }
 
   /** "Safe to repeat" was said of one definition, and holds for no other. */
@@ -119,7 +127,9 @@ export class CallRules {
     if (fault.code === 'outcome_unknown' && fault.dispatched === 'no') {
       this.#violated('true-dispatched', says);
     }
-    if (fault.code === 'outcome_unknown' && isOperatorsWord(plan.server, plan.tool)) {
+    // Under a key it is not repeated: what an earlier use has left without an answer stays unknown.
+    const isFirst = plan.key === undefined || this.#book.of(plan.nonce)[0] === record;
+    if (fault.code === 'outcome_unknown' && isFirst && isOperatorsWord(plan.server, plan.tool)) {
       this.#violated('never-twice', `${says}, although the operator allows to repeat it`);
     }
     if (fault.retryable && fault.dispatched !== 'no') this.#violated('true-dispatched', says);
@@ -145,6 +155,8 @@ export class CallRules {
     // Somebody else's call under the same key is another call, and the ledger cannot tell whose it is.
     const { id } = plan.principal;
     if (this.#book.of(plan.nonce).some((other) => other.plan.principal.id !== id)) return;
+    // What a host that was killed had sent may be read until the reaper comes.
+    if (this.#book.of(plan.nonce).some((other) => other.ended?.ending.kind === 'bereft')) return;
     const received = this.#ledger.of(plan.nonce).some(({ at }) => at > begunAt);
     if (received) this.#violated('true-dispatched', `${says}, but a server has received it`);
   }
@@ -187,7 +199,9 @@ export class CallRules {
       ({ server, at }) => server === plan.server && at >= begunAt - startMs,
     );
     const onceMs = config.maxCallMs + listMs + mostAttempts * startMs;
-    const turns = 1 + Math.ceil((config.queue + config.concurrency) / config.concurrency);
+    // A config may have lowered it.
+    const concurrency = this.#isChanging ? 1 : config.concurrency;
+    const turns = 1 + Math.ceil((config.queue + concurrency) / concurrency);
     return turns * onceMs + disturbances.length * startMs;
   }
 

@@ -3,8 +3,9 @@
 
 import type { Fault } from '../../src/kernel/fault.ts';
 import type { Principal } from '../../src/policy/principal.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 
-/** `secret` is hidden by the config: to everybody it does not exist. */
+/** `secret` is hidden by every config: to everybody it does not exist. */
 export type ToolName = 'read' | 'write' | 'set' | 'secret';
 
 export interface Plan {
@@ -16,6 +17,8 @@ export interface Plan {
   /** Several calls use this nonce on purpose: to meet in the cache, or under an idempotency key. */
   readonly isShared: boolean;
   readonly key: string | undefined;
+  /** It was asked of an earlier process under this key, and is asked once more. */
+  readonly isRepeated?: boolean;
   /** How long the tool is asked to take, beyond what it takes anyway. */
   readonly workMs: number;
   readonly timeoutMs: number | undefined;
@@ -41,6 +44,8 @@ export type Ending =
 export interface Standing {
   /** The guard lets this principal call this tool. */
   readonly isAllowed: boolean;
+  /** By the config: to everybody it does not exist. Undefined while that changes. */
+  readonly isHidden: boolean | undefined;
   /** Its budget has nothing left for it; undefined if it would not be charged, or has none. */
   readonly isOverBudget: boolean | undefined;
   /** Which definition of the server's tools the host knows; 0 for none. */
@@ -53,6 +58,8 @@ export interface CallRecord {
   readonly number: number;
   readonly begunAt: number;
   readonly begunStep: number;
+  /** How often the wall clock had been set forward by a day or more. */
+  readonly leaps: number;
   /** The step in which its caller gave up; undefined if it did not. */
   gaveUpInStep: number | undefined;
   /** Its server reported progress, which extends its time. */
@@ -69,14 +76,15 @@ export class CallBook {
     return this.#count;
   }
 
-  begin(plan: Plan, standing: Standing, at: number, step: number): CallRecord {
+  begin(plan: Plan, standing: Standing, clock: VirtualClock, step: number): CallRecord {
     this.#count += 1;
     const record: CallRecord = {
       plan,
       standing,
       number: this.#count,
-      begunAt: at,
+      begunAt: clock.now(),
       begunStep: step,
+      leaps: clock.leaps,
       gaveUpInStep: undefined,
       hasProgressed: false,
       ended: undefined,

@@ -79,7 +79,8 @@ describe('the simulated host', () => {
     const world = new World({ seed: 1 }, new Judge());
     const given = world.edges();
     const audience = { heard: () => {}, complained: () => {} };
-    const { edges, store, ...rest } = partsFor(given, drawFleet(new Dice(1)), audience);
+    const fleet = { ...drawFleet(new Dice(1)), keys: 'memory' as const };
+    const { edges, store, ...rest } = partsFor(given, fleet, fleet.first.loaded, audience);
     expect(Object.keys(edges).sort()).toEqual(['clock', 'http', 'random', 'spawn']);
     const { clock, http, random, spawn } = given;
     expect(edges).toEqual({ clock, http, random, spawn });

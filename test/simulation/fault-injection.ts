@@ -76,6 +76,7 @@ const rates = {
   // The machine.
   'wall-jump': 0.3,
   'host-killed': 0.15,
+  'host-ended': 0.06,
   'disk-slow': 0.05,
   'disk-eio': 0.05,
   'disk-enospc': 0.05,

@@ -9,21 +9,37 @@ import { configFromObject } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/loaded.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
 import type { HostParts } from '../../src/host/host-parts.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
+import type { KeyedStore } from '../../src/policy/idempotency.ts';
+import { isStoredKey, KeyedRecords } from '../../src/policy/keyed-records.ts';
 import { FileStore } from '../../src/store/file-store.ts';
+import { ownerStore } from '../../src/store/owner-store.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
+import { sealedRecords } from '../../src/store/sealed-records.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type ConfigDraft, draftKeys, firstDraft, type RunConfig } from './config-changes.ts';
 import type { Dice } from './random.ts';
 import { frameBytes, type HostEdges } from './world.ts';
 
 export interface Fleet {
   readonly names: readonly [string, ...string[]];
+  /** The first config; with it the rules know each server's policy, which no later config changes. */
   readonly config: LoadedConfig['config'];
+  readonly first: RunConfig;
+  /** Does the config change in this run? Otherwise programs replace servers. */
+  readonly isChanging: boolean;
+  readonly keys: KeyPlace;
+  configOf(draft: ConfigDraft): RunConfig;
   /** What a server's entry is, to register it again with another spec. */
   entry(name: string, variant: number): ServerInput;
   /** Do clients stand behind the host, as behind a gateway's? Then it keeps what servers list, and clients ask for lists. */
   readonly hasClients: boolean;
   readonly read: HostParts['readEntry'];
 }
+
+/** Where idempotency keys are: lost with the process, kept by the instance, or kept without their answers. */
+export type KeyPlace = 'memory' | 'durable' | 'without-answers';
 
 /** Nobody calls it: lists alone start it, so it is there only where clients ask for lists. */
 export const listedOnly = 'listed';
@@ -42,9 +58,23 @@ export function drawFleet(dice: Dice): Fleet {
     ...places[name as keyof typeof places](variant, isDual),
     ...policies.get(name),
   });
-  const mcpServers = Object.fromEntries(all.map((name) => [name, entry(name, 1)]));
-  const { config } = loaded({ mcpServers, maxIdle: dice.pick([1, 3, 16]) });
-  return { names, config, entry, hasClients, read: entryReader() };
+  const configOf = (draft: ConfigDraft): RunConfig => {
+    const present = draft.order.flatMap((name) => {
+      const server = draft.servers.get(name);
+      if (server === undefined || server.presence === 'removed') return [];
+      const own = entry(name, server.variant) as Readonly<Record<string, unknown>>;
+      const tools = own['tools'] as Readonly<Record<string, unknown>>;
+      return [[name, { ...own, ...draftKeys(server, tools) }] as const];
+    });
+    const input = { mcpServers: Object.fromEntries(present), maxIdle: draft.maxIdle };
+    return { draft, input, loaded: loaded(input) };
+  };
+  const first = configOf(firstDraft(all, dice.pick([1, 3, 16])));
+  const { config } = first.loaded;
+  const isChanging = dice.chance(0.5);
+  const keys = dice.pick(['memory', 'durable', 'durable', 'durable', 'without-answers'] as const);
+  const read = entryReader();
+  return { names, config, first, isChanging, keys, configOf, entry, hasClients, read };
 }
 
 /** The config's own rules for an entry. They are the same every time, and so is what they give. */
@@ -118,18 +148,25 @@ export interface HostAudience {
 }
 
 /** What the host is given: the world's five edges, and what is said about it in words. */
-export function partsFor(edges: HostEdges, fleet: Fleet, audience: HostAudience): HostParts {
-  const { clock, random, spawn, http, disk } = edges;
+export function partsFor(
+  edges: HostEdges,
+  fleet: Fleet,
+  { config, disabled }: LoadedConfig,
+  audience: HostAudience,
+): HostParts {
+  const { clock, random, spawn, http, disk, database } = edges;
   const events = new EventHub(() => clock.wallNow());
   events.subscribe((event) => audience.heard(event));
   const report = (problem: StoreProblem) => audience.complained(problem);
-  const store = new FileStore({ disk, clock, report });
+  const files = new FileStore({ disk, clock, report });
+  const store = fleet.keys === 'memory' ? files : ownerStore(files, database);
   return {
+    ...(fleet.keys === 'memory' ? {} : { keyed: keyedStore(store, clock, fleet.keys) }),
     edges: { clock, random, spawn, http },
     store,
-    config: fleet.config,
+    config,
     configFile: null,
-    disabled: new Map(),
+    disabled,
     identity: { name: 'holdfast', version: '0.0.0' },
     instance: 'simulated',
     startedBy: 'simulation',
@@ -140,6 +177,19 @@ export function partsFor(edges: HostEdges, fleet: Fleet, audience: HostAudience)
     release: () => store.close(),
   };
 }
+
+/** As an instance keeps them. */
+function keyedStore(store: Store, clock: Clock, place: KeyPlace): KeyedStore {
+  const keys = store.records('keys', { durability: 'durable', shape: isStoredKey });
+  const answers =
+    place === 'durable'
+      ? sealedRecords(store.records(answersName, { durability: 'durable' }), answersName, secret)
+      : store.records('key-answers-in-memory', { durability: 'process' });
+  return new KeyedRecords({ clock, keys, answers: () => Promise.resolve(answers) });
+}
+
+export const answersName = 'key-answers';
+const secret = Buffer.alloc(32, 7);
 
 function loaded(input: unknown): LoadedConfig {
   return configFromObject(input, { baseDir: '/sim', env: { HOME: '/sim' } });

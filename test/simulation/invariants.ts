@@ -3,14 +3,18 @@
 // it concerns. What they find is kept as a list of violations, each named after the promise that is
 // broken.
 
+import type { LoadedConfig } from '../../src/config/loaded.ts';
 import type { Config } from '../../src/config/schema.ts';
-import type { HostCore } from '../../src/host/host-core.ts';
+import { HostCore } from '../../src/host/host-core.ts';
 import type { FaultCode } from '../../src/kernel/fault.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
 import type { Allowance } from './allowance.ts';
 import { CallRules } from './call-rules.ts';
 import { CallBook, type CallRecord, type Ending, type Plan, type Standing } from './calls.ts';
-import type { Fleet, HostAudience } from './fleet.ts';
+import type { Difference } from './config-changes.ts';
+import { ConfigRules } from './config-rules.ts';
+import { type Fleet, type HostAudience, partsFor } from './fleet.ts';
+import { KeyRules } from './key-rules.ts';
 import type { LedgerLine } from './ledger.ts';
 import { LifeRules } from './life-rules.ts';
 import { MemoryRules } from './memory-rules.ts';
@@ -42,6 +46,8 @@ export class Judge implements Watcher {
   store!: StoreRules;
   policy!: PolicyRules;
   servers!: ServerRules;
+  keys!: KeyRules;
+  configs!: ConfigRules;
   #world!: World;
   #config!: Config;
   #people!: People;
@@ -57,11 +63,18 @@ export class Judge implements Watcher {
   readonly #violated = (rule: string, detail: string) => this.violated(rule, detail);
 
   /** The world needs a watcher and the host a world: the judge comes first and meets them here. */
-  watch(world: World, { config }: Fleet, people: People): void {
+  watch(world: World, fleet: Fleet, people: People): void {
     this.#world = world;
-    this.#config = config;
+    this.#config = fleet.config;
     this.#people = people;
-    this.#calls = new CallRules(this.book, world.ledger, config, this.#violated);
+    this.#calls = new CallRules(this.book, world, fleet, this.#violated);
+    this.keys = new KeyRules(world, fleet.keys, this.#violated);
+    this.configs = new ConfigRules(fleet.first, {
+      world,
+      violated: this.#violated,
+      fresh: ({ loaded }) => freshHost(world, fleet, loaded),
+      changes: (difference) => this.#configured(difference),
+    });
     this.policy = new PolicyRules(this.book, people, this.#violated);
     this.store = new StoreRules(world.disk, this.#violated);
   }
@@ -72,16 +85,19 @@ export class Judge implements Watcher {
   lifeBegins(tether: Tether): void {
     this.#tether = tether;
     this.#memory = new MemoryRules(this.book, this.#world.ledger, this.#config, this.#violated);
-    this.servers = new ServerRules(this.#config, this.#world, this.#violated);
+    this.servers = new ServerRules(this.#world, this.#violated);
     this.#probes = new ProbeRules(this.#config, this.#violated);
     this.#lives.clear();
     this.#passages.clear();
     this.#callEvents = 0;
     this.#callsBefore = this.book.count;
+    this.keys.lifeBegins();
+    this.configs.lifeBegins();
   }
 
   meet(host: HostCore): void {
     this.servers.meet(host);
+    this.configs.meet(host);
   }
 
   /** Hears one host, as long as it lives. */
@@ -107,7 +123,7 @@ export class Judge implements Watcher {
       record.ended = { at, step: this.step, ending: { kind: 'bereft' } };
     }
     this.book.open.clear();
-    this.store.lifeEndedByForce();
+    this.store.lifeEnded();
   }
 
   #judgeCallEvents(open: number): void {
@@ -146,6 +162,7 @@ export class Judge implements Watcher {
     if (kind === 'circuit') this.#probes.changed(server, event.circuit, this.step);
     if (kind === 'call') this.#callEvents += 1;
     this.servers.heard(event, this.step);
+    this.configs.heard(event);
     this.#lives.get(server)?.heard(event, this.#world.clock.now());
   }
 
@@ -170,6 +187,16 @@ export class Judge implements Watcher {
     if (this.servers.isRegistered(name)) this.#memory.invalidated(name, this.step);
   }
 
+  /** A config takes effect now. */
+  #configured({ added, removed, restarted, reconfigured }: Difference): void {
+    for (const name of [...removed, ...restarted]) this.disturbed(name);
+    for (const name of restarted) {
+      this.forgiven(name);
+      this.servers.replaced(name);
+    }
+    for (const name of [...added, ...reconfigured]) this.#memory.invalidated(name, this.step);
+  }
+
   // --- what the callers tell ---------------------------------------------------------------
 
   /** Right before the host is called; `allowance` is what the caller may still spend. */
@@ -177,14 +204,17 @@ export class Judge implements Watcher {
     const { principal, server, tool } = plan;
     const now = this.#world.clock.now();
     const isAllowed = this.#people.mayUse(principal, server, tool);
-    const isCharged = isAllowed && tool !== 'secret' && this.servers.isRegistered(server);
+    const isHidden = this.configs.hides(server, tool);
+    const isThere = !(isHidden ?? this.servers.hides(server, tool));
+    const isCharged = isAllowed && isThere && this.servers.isRegistered(server);
     const isOver = isCharged && allowance ? allowance.spend(now) : false;
     const standing: Standing = {
       isAllowed,
+      isHidden,
       isOverBudget: isCharged ? isOver : undefined,
       definition: this.servers.definitionOf(server),
     };
-    return this.book.begin(plan, standing, now, this.step);
+    return this.book.begin(plan, standing, this.#world.clock, this.step);
   }
 
   /** Right after the host was called; `circuit` is what it was right before. */
@@ -207,6 +237,8 @@ export class Judge implements Watcher {
     this.policy.ended(record);
     const run = runOf(ending);
     if (run !== undefined) this.#memory.answered(record, run);
+    this.keys.ended(record, run, code);
+    this.configs.callEnded(record);
     // Under a key the execution goes on when its caller has given up, and may prove the server alive.
     const goesOn = plan.key !== undefined && code === 'cancelled';
     if (!goesOn) this.passed(this.#passages.get(record), code);
@@ -266,9 +298,22 @@ export class Judge implements Watcher {
     for (const line of allLeft(this.#world, this.#tether)) this.violated('stop-ladder', line);
   }
 
+  /** The config has no server any more; the store tidies up now and then, whoever uses it. */
+  emptied(): void {
+    const timers = Math.max(0, this.#tether.timers - 1);
+    for (const line of allLeft(this.#world, { timers })) this.violated('live-config', line);
+  }
+
   noServerLeft(): void {
     for (const line of serversLeft(this.#world)) this.violated('stop-ladder', line);
   }
+}
+
+/** Made and never used: nothing that it plans happens. */
+function freshHost(world: World, fleet: Fleet, config: LoadedConfig): HostCore {
+  const edges = world.edges();
+  edges.tether.isCut = true;
+  return new HostCore(partsFor(edges, fleet, config, { heard: () => {}, complained: () => {} }));
 }
 
 /** Which execution an answer is of, if it says so. */

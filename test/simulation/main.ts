@@ -138,7 +138,12 @@ async function runMany(given: Options): Promise<void> {
     ...(isRepeated ? [fact('seconds of the second run', second.seconds)] : []),
     ...(isRepeated ? [exactly('seeds with another trace then', differing.length, 0)] : []),
     fact('hash over all traces', tally.hash()),
-    ...(tally.seeds < enoughSeeds ? [] : [exactly('kinds of faults not met', unmet(tally), 0)]),
+    ...(tally.seeds < enoughSeeds
+      ? []
+      : [
+          exactly('kinds of faults not met', unmet(tally.faults()), 0),
+          exactly('kinds of happenings not met', unmet(tally.happenings()), 0),
+        ]),
     exactly('violations', tally.violations, 0),
   ];
   const unlike = differing.map((seed) => `seed ${seed}: its second run has another trace`);
@@ -202,12 +207,13 @@ function counts(tally: Tally): Figure[] {
       'faults',
       faults.reduce((total, times) => total + times, 0),
     ),
-    fact('kinds of faults', faults.length - unmet(tally)),
+    ...[...tally.happenings()].map(([what, times]) => fact(what, times)),
+    fact('kinds of faults', faults.length - unmet(tally.faults())),
   ];
 }
 
-function unmet(tally: Tally): number {
-  return [...tally.faults().values()].filter((times) => times === 0).length;
+function unmet(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].filter((times) => times === 0).length;
 }
 
 function under(name: string, value: number, limit: number): Figure {

@@ -1,10 +1,11 @@
-// Those who run the host: they stop, reload and replace servers at any moment, hold and release
+// Those who run the host: they stop, reload and replace servers or apply another config at any moment, hold and release
 // leases, read the status, and look around in everybody's name. Whatever they begin must come to an
 // end, with a result or a typed fault.
 
 import type { HostCore } from '../../src/host/host-core.ts';
 import { Fault } from '../../src/kernel/fault.ts';
 import type { Lease } from '../../src/supervise/leases.ts';
+import { nextDraft, type RunConfig } from './config-changes.ts';
 import type { Judge } from './invariants.ts';
 import type { Dice } from './random.ts';
 import type { Reign } from './reign.ts';
@@ -50,7 +51,7 @@ export class Operators {
     const kind = this.#dice.between(0, 99);
     if (kind < 13) return this.stop(name);
     if (kind < 30) return this.reload(name);
-    if (kind < 43) return this.spawn(name);
+    if (kind < 43) return this.#reign.fleet.isChanging ? this.#configure() : this.spawn(name);
     if (kind < 75) return this.#lease(name);
     // It asks all, also those that only lists may start where there are clients.
     if (kind < 81) return this.#reign.fleet.hasClients ? this.#tools(name) : this.#discover();
@@ -60,18 +61,49 @@ export class Operators {
   }
 
   async stop(name: string): Promise<void> {
+    using _cover = this.#judge.configs.covers(name);
     this.#judge.disturbed(name);
     this.#judge.forgiven(name);
+    this.#judge.configs.stops(name);
     await this.#track(`stop of ${name}`, () => this.#host.stop(name));
   }
 
   async reload(name: string): Promise<void> {
+    using _cover = this.#judge.configs.covers(name);
     this.#judge.disturbed(name);
     this.#judge.forgiven(name);
     await this.#track(`reload of ${name}`, () => this.#host.reload(name));
   }
 
+  /** Another config; now and then the next one comes before it is applied. */
+  async #configure(): Promise<void> {
+    const { fleet } = this.#reign;
+    const applied: Promise<void>[] = [];
+    for (let times = this.#dice.chance(0.25) ? 2 : 1; times > 0; times -= 1) {
+      const { draft } = this.#judge.configs.last;
+      applied.push(this.apply(fleet.configOf(nextDraft(draft, this.#dice))));
+      if (times > 1) await this.#reign.tether.pause(this.#dice.between(0, 2_000));
+    }
+    await Promise.all(applied);
+  }
+
+  async apply(config: RunConfig): Promise<void> {
+    const { configs } = this.#judge;
+    configs.begins(config);
+    await this.#track('a config', () =>
+      // Told in the same turn: the next one that waits is applied in this turn, too.
+      this.#host.applyLoaded(config.loaded).then(
+        ({ failed }) => configs.ended(failed),
+        (error: unknown) => {
+          configs.ended(undefined);
+          throw error;
+        },
+      ),
+    );
+  }
+
   async spawn(name: string): Promise<void> {
+    using _cover = this.#judge.configs.covers(name);
     const dice = this.#dice;
     const variant = dice.between(1, 2);
     // Now and then a second operator does the same at the same time.
@@ -125,12 +157,13 @@ export class Operators {
     const deadline = this.#dice.chance(0.5) ? { deadlineMs: this.#dice.between(100, 8_000) } : {};
     await this.#look('discover', Object.keys(this.#reign.fleet.config.mcpServers), async () => {
       const asked = this.#host.servers().map((server) => server.name);
+      const hides = this.#hiding();
       const found = await this.#host.discover({ ...deadline, principal });
-      this.#judge.policy.sees(principal, found);
+      this.#judge.policy.sees(principal, found, hides);
       for (const name of asked) {
         const ofServer = found.filter(({ server }) => server === name);
         const hasFailed = ofServer.some((entry) => 'error' in entry);
-        if (!hasFailed) this.#judge.policy.seesAll(principal, name, ofServer);
+        if (!hasFailed) this.#judge.policy.seesAll(principal, name, ofServer, hides);
       }
     });
   }
@@ -138,10 +171,11 @@ export class Operators {
   async #tools(server: string): Promise<void> {
     const principal = this.#dice.pick(this.#reign.people.all);
     await this.#look(`tools of ${server}`, [server], async () => {
+      const hides = this.#hiding();
       const tools = await this.#host.tools(server, { principal });
       const found = tools.map(({ name }) => ({ server, tool: String(name) }));
-      this.#judge.policy.sees(principal, found);
-      this.#judge.policy.seesAll(principal, server, found);
+      this.#judge.policy.sees(principal, found, hides);
+      this.#judge.policy.seesAll(principal, server, found, hides);
     });
   }
 
@@ -155,10 +189,21 @@ export class Operators {
       .filter((server) => people.mayUse(principal, server.name, null));
     if (!shown.every(({ catalogue }) => catalogue.isFresh)) return this.#tools(name);
     await this.#track('search', async () => {
+      const hides = this.#hiding();
       const searching = this.#host.search(words, { principal, limit: 50 });
       const { outcome } = await world.clock.hold(searching);
-      if (outcome.kind === 'found') this.#judge.policy.sees(principal, outcome.hits);
+      if (outcome.kind === 'found') this.#judge.policy.sees(principal, outcome.hits, hides);
     });
+  }
+
+  /** What is hidden as long as the config stays as it is now; otherwise nothing is known. */
+  #hiding(): (server: string, tool: string) => boolean | undefined {
+    const { configs } = this.#judge;
+    const { version } = configs;
+    return (server, tool) => {
+      const isSure = configs.version === version || tool === 'secret';
+      return isSure ? configs.hides(server, tool) : undefined;
+    };
   }
 
   /** Looking passes the gate of every server it has to ask. */

@@ -15,6 +15,8 @@ export interface Seen {
   readonly tool?: string;
 }
 
+type Hides = (server: string, tool: string) => boolean | undefined;
+
 const visible = ['read', 'write', 'set'];
 
 export class PolicyRules {
@@ -33,7 +35,7 @@ export class PolicyRules {
   /** A server has read a call: somebody must have been allowed to make it. */
   received({ server, tool, nonce }: ServedCall): void {
     const isCalled = ({ plan, standing }: CallRecord) =>
-      plan.server === server && plan.tool === tool && mayRun({ plan, standing });
+      plan.server === server && plan.tool === tool && mayRun({ standing });
     if (this.#book.of(nonce).some(isCalled)) return;
     this.#violated(
       'guard',
@@ -47,14 +49,14 @@ export class PolicyRules {
   }
 
   #judgeGuard(record: CallRecord): void {
-    const { standing, plan, ended, begunStep } = record;
+    const { standing, ended, begunStep } = record;
     const code = codeOf(record);
     if (standing.isAllowed === (code === 'denied')) {
       const is = standing.isAllowed ? 'is allowed' : 'is not allowed';
       this.#violated('guard', `${describe(record)} ${is} and ended in ${code}`);
     } else if (code === 'denied' && ended?.step !== begunStep) {
       this.#violated('guard', `${describe(record)} was denied late`);
-    } else if (plan.tool === 'secret' && !hiddenEndings.has(code)) {
+    } else if (standing.isHidden === true && !hiddenEndings.has(code)) {
       this.#violated('guard', `${describe(record)} is hidden and ended in ${code}`);
     }
   }
@@ -70,18 +72,20 @@ export class PolicyRules {
 
   // --- lists -------------------------------------------------------------------------------
 
-  sees(principal: Principal, found: readonly Seen[]): void {
+  /** `hides` says what the config hides, and undefined of what that changes about. */
+  sees(principal: Principal, found: readonly Seen[], hides: Hides): void {
     for (const { server, tool } of found) {
-      const isHidden = tool !== undefined && !visible.includes(tool);
+      const isHidden = tool !== undefined && hides(server, tool) === true;
       if (!isHidden && this.#people.mayUse(principal, server, tool ?? null)) continue;
       this.#violated('guard', `${principal.id} sees ${server}/${tool ?? ''}`);
     }
   }
 
   /** Everything of this server that could be seen. */
-  seesAll(principal: Principal, server: string, found: readonly Seen[]): void {
+  seesAll(principal: Principal, server: string, found: readonly Seen[], hides: Hides): void {
     if (!this.#people.mayUse(principal, server, null)) return;
     for (const tool of visible) {
+      if (hides(server, tool) !== false) continue;
       if (!this.#people.mayUse(principal, server, tool)) continue;
       if (found.some((seen) => seen.tool === tool)) continue;
       this.#violated('guard', `${principal.id} may call ${server}/${tool} and does not see it`);
@@ -90,11 +94,18 @@ export class PolicyRules {
 }
 
 /** Turned away before it is known whether it is there. */
-const hiddenEndings: ReadonlySet<string> = new Set(['denied', 'not_found', 'draining']);
+const hiddenEndings: ReadonlySet<string> = new Set([
+  'denied',
+  'not_found',
+  'draining',
+  // Its server is disabled.
+  'invalid_request',
+  'bereft',
+]);
 
 /** May it reach a server at all? */
-export function mayRun({ plan, standing }: Pick<CallRecord, 'plan' | 'standing'>): boolean {
-  return standing.isAllowed && plan.tool !== 'secret' && standing.isOverBudget !== true;
+export function mayRun({ standing }: Pick<CallRecord, 'standing'>): boolean {
+  return standing.isAllowed && standing.isHidden !== true && standing.isOverBudget !== true;
 }
 
 function codeOf({ ended }: CallRecord): string {

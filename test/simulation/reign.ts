@@ -1,12 +1,13 @@
 // One life of the host, from its start to its orderly end or to the instant in which it is killed, with
 // those who use it: callers, operators, and those who keep something in its store. All of them hang
 // on one tether: when the host is killed they are gone with it, and another life begins on whatever
-// the disk holds.
+// the disk holds. Clients that live on ask the next one again under their keys.
 
 import { HostCore } from '../../src/host/host-core.ts';
 import { type Fleet, partsFor } from './fleet.ts';
 import type { Judge } from './invariants.ts';
 import { Keepers } from './keepers.ts';
+import type { KeyedPlans } from './keyed-plans.ts';
 import { ListReaders } from './list-readers.ts';
 import { Operators } from './operators.ts';
 import type { People } from './people.ts';
@@ -21,6 +22,8 @@ export interface Realm {
   readonly fleet: Fleet;
   readonly people: People;
   readonly judge: Judge;
+  /** What clients have asked under a key, of any life, and may ask again. */
+  readonly keyed: KeyedPlans;
   /** Unique in a run, over all lives of the host. */
   readonly nonces: () => string;
 }
@@ -39,7 +42,7 @@ export class Reign {
   readonly #dice: Dice;
   isClosing = false;
 
-  constructor({ world, fleet, people, judge, nonces }: Realm, dice: Dice) {
+  constructor({ world, fleet, people, judge, keyed, nonces }: Realm, dice: Dice) {
     this.world = world;
     this.fleet = fleet;
     this.people = people;
@@ -48,10 +51,11 @@ export class Reign {
     this.#edges = world.edges();
     this.tether = this.#edges.tether;
     judge.lifeBegins(this.tether);
-    this.host = new HostCore(partsFor(this.#edges, fleet, judge.audience()));
+    const { loaded } = judge.configs.last;
+    this.host = new HostCore(partsFor(this.#edges, fleet, loaded, judge.audience()));
     this.host.setGuard(people.guard);
     judge.meet(this.host);
-    this.workload = new Workload(this, dice.fork(1), nonces);
+    this.workload = new Workload(this, dice.fork(1), keyed, nonces);
     this.operators = new Operators(this, dice.fork(2));
     this.#keepers = new Keepers(this, dice.fork(3));
   }
@@ -67,7 +71,14 @@ export class Reign {
 
   close(): Promise<void> {
     this.isClosing = true;
+    this.judge.configs.lifeEnds();
     return this.host.close();
+  }
+
+  /** After its end: whoever used it is gone, or has turned to the next one. */
+  left(): void {
+    this.tether.isCut = true;
+    this.judge.store.lifeEnded();
   }
 
   kill(): void {

@@ -14,7 +14,7 @@ export function serversLeft({ left, http }: World): readonly string[] {
   return http.open > 0 ? [...lines, `${http.open} exchanges open after the end`] : lines;
 }
 
-export function allLeft(world: World, { timers }: Tether): readonly string[] {
+export function allLeft(world: World, { timers }: Pick<Tether, 'timers'>): readonly string[] {
   const lines = serversLeft(world);
   return timers > 0 ? [...lines, `${timers} timers wait after the end`] : lines;
 }

@@ -4,7 +4,6 @@
 // server's silence is never taken for a word about its era; and lists alone never spend its restart
 // budget. Read from the state that `status` is made from.
 
-import type { Config } from '../../src/config/schema.ts';
 import type { HostCore } from '../../src/host/host-core.ts';
 import type { Server } from '../../src/host/servers/server.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
@@ -24,10 +23,8 @@ const quietMs = 30_000;
 const readMs = 1_000;
 
 export class ServerRules {
-  readonly #config: Config;
   readonly #violated: Violated;
   readonly #world: World;
-  readonly #servers = new Map<string, Server>();
   readonly #asleepSince = new Map<Server, number>();
   /** The newest definition of a server's tools that was ever listed. */
   readonly #definitions = new Map<string, number>();
@@ -39,28 +36,18 @@ export class ServerRules {
   readonly #retired = new Map<number, number>();
   #host: HostCore | undefined;
 
-  constructor(config: Config, world: World, violated: Violated) {
-    this.#config = config;
+  constructor(world: World, violated: Violated) {
     this.#world = world;
     this.#violated = violated;
   }
 
   meet(host: HostCore): void {
     this.#host = host;
-    this.#refresh();
   }
 
   /** The server of this name, if one is registered now. */
   server(name: string): Server | undefined {
-    const known = this.#servers.get(name);
-    if (known) return known;
-    try {
-      const server = this.#host?.find(name);
-      if (server) this.#servers.set(name, server);
-      return server;
-    } catch {
-      return undefined; // not registered at the moment, or the host is closing
-    }
+    return this.#host?.get(name);
   }
 
   /** Would a call find it now? */
@@ -72,15 +59,20 @@ export class ServerRules {
     }
   }
 
+  /** Does the host itself hide this tool now? */
+  hides(name: string, tool: string): boolean {
+    return this.server(name)?.toolConfig(tool)?.hidden === true;
+  }
+
   /** Which definition of its tools is known; 0 while none is. */
   definitionOf(name: string): number {
     const server = this.server(name);
     return server ? knownDefinition(server) : 0;
   }
 
-  #refresh(): void {
-    this.#servers.clear();
-    for (const name of Object.keys(this.#config.mcpServers)) this.server(name);
+  /** Another program or address stands behind its name, with definitions of its own. */
+  replaced(name: string): void {
+    this.#definitions.delete(name);
   }
 
   // --- what the host tells -----------------------------------------------------------------
@@ -88,12 +80,9 @@ export class ServerRules {
   heard(event: HostEvent, step: number): void {
     switch (event.kind) {
       case 'registered':
-        this.#servers.delete(event.server);
         this.#definitions.delete(event.server);
         this.#leases.delete(event.server);
-        return void this.server(event.server);
-      case 'removed':
-        return this.#refresh();
+        return;
       case 'starting':
         return this.#judgeStart(event.server);
       case 'ready':
@@ -226,7 +215,7 @@ export class ServerRules {
   // --- at every step, and at the end -------------------------------------------------------
 
   settled(now: number): void {
-    for (const server of this.#servers.values()) {
+    for (const server of this.#host?.servers() ?? []) {
       const { supervisor } = server;
       const isAsleep = supervisor.phase.kind === 'idle' && supervisor.leases.held > 0;
       if (isAsleep) this.#judgeAsleep(server, now);
@@ -250,7 +239,7 @@ export class ServerRules {
     if (internalErrors > 0) {
       this.#violated('one-bad-neighbour', `${internalErrors} errors of our own are counted`);
     }
-    for (const [name, { supervisor, admission }] of this.#servers) {
+    for (const { name, supervisor, admission } of this.#host?.servers() ?? []) {
       const { held, owners } = supervisor.leases;
       const counts = [held - owners.length, admission.inside, admission.queued];
       if (counts.every((count) => count === 0)) continue;

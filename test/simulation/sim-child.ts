@@ -89,6 +89,11 @@ export class SimChild implements Child {
     return !this.#isReading || this.#isStdinBroken;
   }
 
+  /** Alive and well connected, as far as its pipes are concerned. */
+  get isSound(): boolean {
+    return this.#isAlive && !this.isDeaf && !this.#isStdoutClosed;
+  }
+
   /** The host has begun to end it. */
   get isBeingClosed(): boolean {
     return this.#isStdinClosed || this.#isSignalled;

@@ -92,12 +92,12 @@ export class SimDisk {
         return moved;
       },
       list: async (folder) => {
-        await this.#moment(tether);
+        await this.moment(tether);
         if (this.#world.faults.occurs('disk-unreadable')) throw systemError('EIO');
         return this.#list(folder);
       },
       tidy: async (folder, before) => {
-        await this.#moment(tether);
+        await this.moment(tether);
         for (const [name, at] of this.#drafts) {
           if (name.startsWith(`${folder}/`) && at < before) this.#tidy(name);
         }
@@ -121,7 +121,7 @@ export class SimDisk {
   // --- reading -----------------------------------------------------------------------------
 
   async #read(tether: Tether, name: string): Promise<Buffer | undefined> {
-    await this.#moment(tether);
+    await this.moment(tether);
     const { faults } = this.#world;
     if (faults.occurs('disk-unreadable')) {
       this.#unreadable += 1;
@@ -149,17 +149,17 @@ export class SimDisk {
 
   async #change(tether: Tether, change: Pending): Promise<void> {
     this.#pending.add(change);
-    await this.#moment(tether);
+    await this.moment(tether);
     this.#pending.delete(change);
-    const code = this.#refused();
+    const code = this.refused();
     if (code === '') return change.done();
     // It may be there all the same, and only its folder could not be forced to the disk.
     if (this.#world.dice.chance(0.2)) change.done();
     throw systemError(code);
   }
 
-  /** A disk that refuses goes on refusing for a while. */
-  #refused(): string {
+  /** The code it refuses a change with, or nothing. A disk that refuses goes on refusing for a while. */
+  refused(): string {
     const { clock, dice, faults } = this.#world;
     if (clock.now() < this.#refusal.until) return this.#refusal.code;
     for (const [code, kind] of Object.entries(refusals) as [string, FaultKind][]) {
@@ -199,7 +199,8 @@ export class SimDisk {
     this.#drafts.delete(draft);
   }
 
-  #moment(tether: Tether): Promise<void> {
+  /** How long something takes on it. */
+  moment(tether: Tether): Promise<void> {
     const { dice, faults } = this.#world;
     if (faults.occurs('disk-slow')) return tether.pause(dice.between(500, 3_000));
     // Mostly what is asked for lies in the system's own memory.

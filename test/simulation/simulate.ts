@@ -3,9 +3,12 @@
 // runs, a time without new faults, in which every server must answer again; then the end of the host, after
 // which nothing may be left. Some runs end during the faults.
 
+import { emptied } from './config-changes.ts';
 import type { FaultKind } from './fault-injection.ts';
 import { drawFleet } from './fleet.ts';
+import type { Happening } from './happenings.ts';
 import { Judge, type Violation } from './invariants.ts';
+import { KeyedPlans } from './keyed-plans.ts';
 import { drawPeople } from './people.ts';
 import { Dice } from './random.ts';
 import { type Realm, Reign } from './reign.ts';
@@ -26,6 +29,8 @@ export interface SimulationReport {
   readonly calls: number;
   readonly ledgerSize: number;
   readonly faultsByKind: ReadonlyMap<FaultKind, number>;
+  /** What operators, clients and the machine have done, by name. */
+  readonly happenings: ReadonlyMap<Happening, number>;
   /** How processes have ended by themselves, by code or signal. */
   readonly exits: ReadonlyMap<string, number>;
   readonly violations: readonly Violation[];
@@ -40,6 +45,8 @@ const closeMs = 10_500;
 const storeMs = 20_000;
 /** How often it is drawn whether the host is killed. */
 const killEveryMs = 30_000;
+/** After the last server was taken out: the longest deadline of a call is over, its timer too. */
+const emptyMs = 31_000;
 /** After the end time goes on: whatever was forgotten would show. */
 const aftermathMs = 30_000;
 
@@ -80,7 +87,8 @@ class Simulation {
       return `n${calls}`;
     };
     this.#judge.watch(this.#world, fleet, people);
-    this.#realm = { world: this.#world, fleet, people, judge: this.#judge, nonces };
+    const keyed = new KeyedPlans();
+    this.#realm = { world: this.#world, fleet, people, judge: this.#judge, keyed, nonces };
     this.#dice = seeds.fork(3);
     this.#endsInStorm = seeds.chance(0.4);
     this.#reign = new Reign(this.#realm, this.#dice.fork(0));
@@ -104,22 +112,50 @@ class Simulation {
   async #live(): Promise<void> {
     this.#reign.begin();
     await this.#storm();
-    if (!this.#endsInStorm) await this.#recover();
+    if (!this.#endsInStorm) {
+      await this.#recover();
+      if (this.#realm.fleet.isChanging) await this.#empty();
+    }
     await this.#close();
   }
 
   async #storm(): Promise<void> {
-    const { clock, disk, faults } = this.#world;
+    const { clock, faults } = this.#world;
     const endsAt = this.#minutes * 60_000;
     while (clock.now() < endsAt) {
       await this.#pass(Math.min(killEveryMs, endsAt - clock.now()), () => false);
-      if (clock.now() >= endsAt || !faults.occurs('host-killed')) continue;
-      // Anywhere, or in the middle of a write.
-      if (this.#dice.chance(0.7)) await this.#pass(killEveryMs, () => disk.isWriting);
-      this.#reign.kill();
+      if (clock.now() >= endsAt) return;
+      if (faults.occurs('host-killed')) await this.#kill();
+      else if (faults.occurs('host-ended')) await this.#end();
+      else continue;
       this.#reign = new Reign(this.#realm, this.#dice.fork(clock.now()));
       this.#reign.begin();
     }
+  }
+
+  /** Anywhere, or in the middle of a write, of a commit, or of a call under a key. */
+  async #kill(): Promise<void> {
+    const { database, disk } = this.#world;
+    const { open } = this.#judge.book;
+    const isKeyed = () => [...open].some(({ plan }) => plan.key !== undefined);
+    const isThen = this.#dice.pick([
+      () => true,
+      () => disk.isWriting,
+      () => database.isCommitting,
+      () => isKeyed(),
+      () => isKeyed() && database.isCommitting,
+    ]);
+    await this.#pass(killEveryMs, isThen);
+    this.#world.happenings.add('kills');
+    this.#reign.kill();
+  }
+
+  /** In good order, while others go on calling. */
+  async #end(): Promise<void> {
+    this.#world.trace.add('the host ends');
+    this.#world.happenings.add('orderly ends');
+    await this.#closed();
+    this.#reign.left();
   }
 
   /** Lets time pass until something is so, but no longer than said. */
@@ -143,6 +179,13 @@ class Simulation {
     this.#world.trace.add('calm');
     // What operators had begun is theirs to end, so that what is ejected stays so.
     await this.#pass(recoveryMs, () => operators.pending.size === 0);
+    const { fleet, judge } = this.#realm;
+    if (fleet.isChanging) {
+      void operators.apply(
+        fleet.configOf({ ...fleet.first.draft, order: judge.configs.last.draft.order }),
+      );
+      await this.#pass(recoveryMs, () => operators.pending.size === 0);
+    }
     const { names } = this.#realm.fleet;
     workload.beginPolite();
     const isBack = (name: string) => workload.answered.has(name) || this.#isEjected(name);
@@ -178,9 +221,27 @@ class Simulation {
     return Math.max(0, Math.max(...waits) - clock.wallNow());
   }
 
+  /** Every server is taken out: of none anything stays, and no timer of the host is left. */
+  async #empty(): Promise<void> {
+    const { fleet, judge } = this.#realm;
+    const { operators } = this.#reign;
+    void operators.apply(fleet.configOf(emptied(judge.configs.last.draft)));
+    await this.#pass(recoveryMs, () => operators.pending.size === 0);
+    await this.#pass(emptyMs, () => false);
+    this.#world.happenings.add('configs emptied');
+    judge.emptied();
+  }
+
   // --- the end -----------------------------------------------------------------------------
 
   async #close(): Promise<void> {
+    await this.#closed();
+    // Callers and operators go on, and are turned away.
+    await this.#pass(aftermathMs, () => false);
+    this.#judge.nothingLeft();
+  }
+
+  async #closed(): Promise<void> {
     let isClosed = false;
     const closing = this.#reign.close().then(() => {
       isClosed = true;
@@ -194,13 +255,10 @@ class Simulation {
     await closing;
     this.#judge.closed([...this.#reign.operators.pending]);
     this.#world.trace.add('closed');
-    // Callers and operators go on, and are turned away.
-    await this.#pass(aftermathMs, () => false);
-    this.#judge.nothingLeft();
   }
 
   #report(): SimulationReport {
-    const { clock, ledger, trace, faults } = this.#world;
+    const { clock, ledger, trace, faults, happenings } = this.#world;
     const { step, violations, book } = this.#judge;
     return {
       seed: this.#seed,
@@ -210,6 +268,7 @@ class Simulation {
       calls: book.count,
       ledgerSize: ledger.size,
       faultsByKind: faults.counts,
+      happenings: happenings.counts,
       exits: faults.exits,
       violations,
       trace: trace.lines,

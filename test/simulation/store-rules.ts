@@ -42,8 +42,8 @@ export class StoreRules {
     this.#reported.add(kind === 'damaged' ? `damaged ${file}` : kind);
   }
 
-  /** The disk keeps what was acknowledged; the rest it may have or not. */
-  lifeEndedByForce(): void {
+  /** The disk keeps what was acknowledged; the rest it may have or not, also after an orderly end. */
+  lifeEnded(): void {
     for (const kept of this.#kept.values()) kept.oldest = kept.acknowledged;
   }
 

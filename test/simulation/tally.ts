@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { faultKinds } from './fault-injection.ts';
+import { type Happening, happenings } from './happenings.ts';
 import type { SimulationReport } from './simulate.ts';
 
 export class Tally {
@@ -40,6 +41,12 @@ export class Tally {
     const met = (kind: (typeof faultKinds)[number]) =>
       this.sum(({ faultsByKind }) => faultsByKind.get(kind) ?? 0);
     return new Map(faultKinds.map((kind) => [kind, met(kind)]));
+  }
+
+  /** By name, also what has never happened. */
+  happenings(): ReadonlyMap<string, number> {
+    const times = (what: Happening) => this.sum((report) => report.happenings.get(what) ?? 0);
+    return new Map(happenings.map((what) => [what, times(what)]));
   }
 
   /** How processes ended by themselves: by code or signal. */

@@ -8,11 +8,13 @@
 import type { Tether } from './tether.ts';
 
 const epoch = 1_800_000_000_000;
+const dayMs = 86_400_000;
 
 export class VirtualClock {
   readonly #heap: Task[] = [];
   #now = 0;
   #wallOffset = epoch;
+  #leaps = 0;
   #asked = 0;
   #held = 0;
   readonly #turnEnds: (() => void)[] = [];
@@ -33,9 +35,15 @@ export class VirtualClock {
     return task;
   }
 
+  /** How often the wall clock was set forward by a day or more: what is kept for a day is over then. */
+  get leaps(): number {
+    return this.#leaps;
+  }
+
   /** Somebody sets the wall clock. */
   jumpWall(ms: number): void {
     this.#wallOffset += ms;
+    if (ms >= dayMs) this.#leaps += 1;
   }
 
   /**

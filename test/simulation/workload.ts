@@ -1,6 +1,6 @@
 // The people and programs that use the host. Callers call at random times, alone and in bursts, with
 // and without deadlines, in their own name, also what they may not; they give up, use idempotency
-// keys and repeat a call under the same one, meet in the cache, and work under budgets. They never
+// keys and repeat a call under the same one, also of the next process, meet in the cache, and work under budgets. They never
 // look inside; what they asked for and what they got is told to the judge.
 
 import type { CallOptions, Host } from '../../src/host/host.ts';
@@ -9,6 +9,7 @@ import type { BudgetLimits } from '../../src/policy/budget.ts';
 import { localUser } from '../../src/policy/principal.ts';
 import { Allowance } from './allowance.ts';
 import type { CallRecord, Echo, Ending, Plan, ToolName } from './calls.ts';
+import type { KeyedPlans } from './keyed-plans.ts';
 import type { Dice } from './random.ts';
 import type { Reign } from './reign.ts';
 
@@ -20,22 +21,33 @@ export class Workload {
   readonly #reign: Reign;
   readonly #host: Host;
   readonly #dice: Dice;
+  readonly #keyed: KeyedPlans;
   readonly #nonces: () => string;
   readonly #hasBudgets: boolean;
   /** Servers that have answered a call with a result since the book of them was opened. */
   readonly answered = new Set<string>();
   #isPolite = false;
 
-  constructor(reign: Reign, dice: Dice, nonces: () => string) {
+  constructor(reign: Reign, dice: Dice, keyed: KeyedPlans, nonces: () => string) {
     this.#reign = reign;
     this.#host = reign.host;
     this.#dice = dice;
+    this.#keyed = keyed;
     this.#nonces = nonces;
     this.#hasBudgets = dice.chance(0.15);
   }
 
   begin(): void {
     for (let caller = 0; caller < callers; caller += 1) this.#think();
+    for (const plan of this.#keyed.again(this.#dice)) this.#repeatLater(plan);
+  }
+
+  /** It was asked of an earlier process, which may have been killed under it. */
+  #repeatLater(plan: Plan): void {
+    const afterMs = this.#dice.pick([1_000, 10_000, 60_000] as const);
+    this.#reign.tether.later(this.#dice.between(0, afterMs), () => {
+      if (!this.#isPolite) void this.#call(plan, this.#dice.chance(0.1));
+    });
   }
 
   /** From now on: one plain call after the other to every server, as long as it has not answered. */
@@ -115,17 +127,21 @@ export class Workload {
   async #repeatUnderKey(): Promise<void> {
     const dice = this.#dice;
     const nonce = this.#nonces();
-    const plan = this.#plan({ nonce, isShared: true, key: `key-${nonce}`, timeoutMs: undefined });
+    const workMs = dice.chance(0.3) ? dice.between(0, 10_000) : 0;
+    const key = `key-${nonce}`;
+    const plan = this.#plan({ nonce, isShared: true, key, workMs, timeoutMs: undefined });
     const uses = dice.between(2, 3);
     const calls: Promise<void>[] = [];
-    for (let use = 0; use < uses; use += 1) {
+    for (let at = 0; at < uses; at += 1) {
       // The same key of somebody else is another key.
       const principal = dice.chance(0.2) ? dice.pick(this.#reign.people.all) : plan.principal;
-      calls.push(this.#call({ ...plan, principal }, dice.chance(0.2)));
-      if (dice.chance(0.5)) await calls[use];
+      const use = { ...plan, principal };
+      if (this.#reign.fleet.keys !== 'memory') this.#keyed.add(use);
+      calls.push(this.#call(use, dice.chance(0.2)));
+      if (dice.chance(0.5)) await calls[at];
       if (dice.chance(0.5)) await this.#reign.tether.pause(dice.between(0, 3_000));
     }
-    const { principal, key } = plan;
+    const { principal } = plan;
     if (dice.chance(0.3)) calls.push(this.#call(this.#plan({ principal, key }), false));
     await Promise.all(calls);
   }

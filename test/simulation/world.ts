@@ -6,12 +6,15 @@
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import { Fault } from '../../src/kernel/fault.ts';
 import type { Disk } from '../../src/store/disk.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { ChildListener, ChildSpec, Spawn } from '../../src/supervise/child.ts';
 import type { HttpClient } from '../../src/upstream/http/http-client.ts';
 import { FaultInjection, type FaultKind } from './fault-injection.ts';
+import { Happenings } from './happenings.ts';
 import { Ledger, type LedgerLine } from './ledger.ts';
 import { Dice } from './random.ts';
 import { SimChild } from './sim-child.ts';
+import { SimDatabase } from './sim-database.ts';
 import { SimDisk } from './sim-disk.ts';
 import { SimEventSource } from './sim-event-source.ts';
 import { type RemoteServer, SimHttp } from './sim-http.ts';
@@ -37,6 +40,8 @@ export interface HostEdges {
   readonly spawn: Spawn;
   readonly http: HttpClient;
   readonly disk: Disk;
+  /** Of the instance; on the same disk. */
+  readonly database: Store;
 }
 
 export interface WorldOptions {
@@ -50,11 +55,13 @@ export const frameBytes = 4_096;
 
 export class World {
   readonly clock = new VirtualClock();
+  readonly happenings = new Happenings();
   readonly dice: Dice;
   readonly faults: FaultInjection;
   readonly trace: Trace;
   readonly ledger: Ledger;
   readonly disk: SimDisk;
+  readonly database: SimDatabase;
   readonly http: SimHttp;
   /** The ids that each of the last processes has not answered, whether or not it still lives. */
   readonly unanswered: ReadonlySet<unknown>[] = [];
@@ -87,6 +94,7 @@ export class World {
       watcher.noted(line);
     });
     this.disk = new SimDisk(this);
+    this.database = new SimDatabase(this);
     this.http = new SimHttp(this, (url) => this.#remoteAt(url));
     this.#changeFaultRate();
     this.#changeWallClock();
@@ -103,6 +111,7 @@ export class World {
       spawn: (spec, listener) => this.#spawn(tether, spec, listener),
       http: this.http.for(tether),
       disk: this.disk.for(tether),
+      database: this.database.for(tether),
     };
   }
 
@@ -110,6 +119,7 @@ export class World {
   kill({ tether }: HostEdges): void {
     tether.isCut = true;
     this.disk.crash();
+    this.database.crash();
     this.http.crash();
     for (const child of this.left) child.orphaned();
   }

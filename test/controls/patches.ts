@@ -1274,4 +1274,118 @@ export const patches: readonly Patch[] = [
     promise: 'own-answers-only',
     edits: [{ find: '...(folder === undefined ? {} : { folder }),', replace: '' }],
   },
+  {
+    id: 'claim-unwritten',
+    breaks:
+      'A call under a new key is sent before the database has the key: after a kill the next process runs it again.',
+    file: 'src/policy/keyed-records.ts',
+    foundBy: 'simulation',
+    promise: 'idempotency-key',
+    rules: ['never-twice'],
+    edits: [
+      {
+        find: `const put = await keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });`,
+        replace: `const writing = keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });
+            if (isNew) return void writing.catch(() => {});
+            const put = await writing;`,
+      },
+    ],
+  },
+  {
+    id: 'begun-runs-again',
+    breaks:
+      'A key that an earlier process has claimed and not answered counts as unused, and its call is sent again.',
+    file: 'src/policy/keyed-records.ts',
+    foundBy: 'simulation',
+    promise: 'idempotency-key',
+    rules: ['never-twice'],
+    edits: [
+      {
+        find: 'return put.isPut ? undefined',
+        replace: `return put.isPut || put.entry?.value.state === 'begun' ? undefined`,
+      },
+    ],
+  },
+  {
+    id: 'answer-unwritten',
+    breaks: 'The answer of a call under a key is given before it is kept, and a kill loses it.',
+    file: 'src/policy/idempotency.ts',
+    foundBy: 'simulation',
+    promise: 'idempotency-key',
+    edits: [
+      {
+        find: `await this.#keep(claim, { kind: 'result', bytes });`,
+        replace: `void this.#keep(claim, { kind: 'result', bytes });`,
+      },
+    ],
+  },
+  {
+    id: 'restarts-untouched',
+    breaks:
+      'Two values of a config that are objects count as different: a change of one server restarts all.',
+    file: 'src/config/plan.ts',
+    foundBy: 'simulation',
+    promise: 'live-config',
+    edits: [
+      {
+        find: 'return keys.every((key) =>',
+        replace: 'return keys.length < 0 && keys.every((key) =>',
+      },
+    ],
+  },
+  {
+    id: 'undrained-change',
+    breaks: 'The calls of a server that a config replaces or takes out are broken off at once.',
+    file: 'src/supervise/life-machine.ts',
+    foundBy: 'simulation',
+    promise: 'live-config',
+    edits: [
+      {
+        find: `reason === 'idle' || reason === 'reload' || reason === 'removed'`,
+        replace: `reason === 'idle'`,
+      },
+    ],
+  },
+  {
+    id: 'removed-early',
+    breaks: 'A config is said to be applied while servers that it has not are still ending.',
+    file: 'src/host/servers/registry.ts',
+    foundBy: 'simulation',
+    promise: 'live-config',
+    edits: [
+      {
+        find: 'const ended = server.remove().catch(caught);',
+        replace: 'const ended = Promise.resolve(void server.remove().catch(caught));',
+      },
+    ],
+  },
+  {
+    id: 'forgotten-setting',
+    breaks: 'Of another config the servers are applied, and the settings that could be are not.',
+    file: 'src/host/apply.ts',
+    foundBy: 'simulation',
+    promise: 'live-config',
+    edits: [
+      {
+        find: 'return { ...next, ...Object.fromEntries(kept) };',
+        replace:
+          'return { ...next, ...old, mcpServers: next.mcpServers, ...Object.fromEntries(kept) };',
+      },
+    ],
+  },
+  {
+    id: 'kept-stream',
+    breaks:
+      'The stream that a remote server sends its news on stays open when a config takes it out.',
+    file: 'src/upstream/http/standalone-stream.ts',
+    foundBy: 'simulation',
+    promise: 'live-config',
+    edits: [
+      {
+        find: `this.#current?.abort();
+        this.#beside?.abort();`,
+        replace: 'this.#beside?.abort();',
+      },
+    ],
+  },
 ];

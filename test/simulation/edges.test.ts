@@ -114,9 +114,14 @@ describe('the simulation', () => {
       '../../src/host/host-core.ts',
       '../../src/kernel/fault.ts',
       '../../src/observe/events.ts',
+      '../../src/policy/keyed-records.ts',
       '../../src/policy/principal.ts',
       '../../src/store/file-store.ts',
+      '../../src/store/memory-store.ts',
+      '../../src/store/owner-store.ts',
       '../../src/store/record-files.ts',
+      '../../src/store/sealed-records.ts',
+      '../../src/store/store-error.ts',
       '../../src/wire/eras.ts',
     ]);
   });

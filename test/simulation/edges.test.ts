@@ -118,10 +118,12 @@ describe('the simulation', () => {
       '../../src/policy/principal.ts',
       '../../src/store/file-store.ts',
       '../../src/store/memory-store.ts',
+      '../../src/store/opened-words.ts',
       '../../src/store/owner-store.ts',
       '../../src/store/record-files.ts',
       '../../src/store/sealed-records.ts',
       '../../src/store/store-error.ts',
+      '../../src/store/store.ts',
       '../../src/wire/eras.ts',
     ]);
   });

@@ -4,12 +4,14 @@
 // some runs single rows rot. What it has refused and what has rotted is kept, so that an answer that
 // is missing can be told from one that was lost by the host.
 
+import type { Clock } from '../../src/kernel/clock.ts';
 import type { ConditionalPut, RecordEntry, Records } from '../../src/store/contract/records.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import { OpenedWords } from '../../src/store/opened-words.ts';
+import { jsonText, type Store } from '../../src/store/store.ts';
 import { StoreError, storeClosed, unsupported } from '../../src/store/store-error.ts';
-import type { Tether } from './tether.ts';
-import type { World } from './world.ts';
+import type { FaultInjection } from './fault-injection.ts';
+import type { Dice } from './random.ts';
 
 interface Row {
   readonly text: string;
@@ -31,8 +33,24 @@ interface Operation {
   readonly reject: (error: StoreError) => void;
 }
 
+/** What it stands on: the world, or less. */
+export interface Ground {
+  readonly clock: Pick<Clock, 'wallNow'>;
+  readonly dice: Pick<Dice, 'chance'>;
+  readonly faults: Pick<FaultInjection, 'occurs'>;
+  /** The code that a change is refused with, or nothing. */
+  readonly disk: { refused(): string };
+}
+
+/** One life of the host: after its end no moment is over. */
+export interface Life {
+  readonly clock: Clock;
+  /** As long as something takes on the disk. */
+  readonly moment: () => Promise<void>;
+}
+
 export class SimDatabase {
-  readonly #world: World;
+  readonly #ground: Ground;
   readonly #rows = new Map<string, Row>();
   readonly #damaged = new Set<string>();
   /** Places that could not be read or changed at least once; a claim that fails takes nothing away. */
@@ -41,10 +59,12 @@ export class SimDatabase {
   /** What is being committed: a kill leaves all of it or nothing. */
   #committing: readonly Operation[] = [];
   #version = 0;
+  /** Why the last change was refused; empty if it was not. */
+  #problem = '';
 
-  constructor(world: World) {
-    this.#world = world;
-    this.#rots = world.dice.chance(0.15);
+  constructor(ground: Ground) {
+    this.#ground = ground;
+    this.#rots = ground.dice.chance(0.15);
   }
 
   get isCommitting(): boolean {
@@ -57,16 +77,26 @@ export class SimDatabase {
   }
 
   /** As one life of the host sees it: after its end no answer comes. */
-  for(tether: Tether): Store {
-    const engine = new Engine(this, tether);
+  for({ clock, moment }: Life): Store {
+    const engine = new Engine(this, moment);
+    const opened = new OpenedWords();
+    const memory = new MemoryStore({ clock });
     const no = (what: string) => unsupported('the simulated database', what);
-    const memory = new MemoryStore({ clock: tether });
-    const close = () => engine.close();
+    const close = async () => {
+      await engine.close();
+      await memory.close();
+    };
     return {
-      records: (name, options) =>
-        options.durability === 'durable'
-          ? recordsIn(name, engine, this, tether)
-          : memory.records(name, options),
+      records: (name, options) => {
+        const { durability, maxEntries } = options;
+        if (maxEntries !== undefined) throw no('records that are counted');
+        if (durability === 'forgetful') throw no('forgetful records');
+        return opened.open('records', name, options, () =>
+          durability === 'durable'
+            ? recordsIn(name, engine, this, clock)
+            : memory.records(name, options),
+        );
+      },
       log: () => {
         throw no('log');
       },
@@ -76,7 +106,10 @@ export class SimDatabase {
       counter: () => {
         throw no('counter');
       },
-      health: () => ({ ok: true }),
+      health: () => {
+        const problem = this.#problem;
+        return problem === '' ? { ok: true } : { ok: false, problem };
+      },
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -86,19 +119,21 @@ export class SimDatabase {
   crash(): void {
     const batch = this.#committing;
     this.#committing = [];
-    if (batch.length === 0 || !this.#world.dice.chance(0.5)) return;
+    if (batch.length === 0 || !this.#ground.dice.chance(0.5)) return;
     this.#apply(batch);
   }
 
   // --- for the engine ----------------------------------------------------------------------
 
-  async commit(batch: readonly Operation[], tether: Tether): Promise<void> {
-    const { disk } = this.#world;
+  async commit(batch: readonly Operation[], moment: () => Promise<void>): Promise<void> {
+    const { disk } = this.#ground;
     this.#committing = batch;
-    await disk.moment(tether);
+    await moment();
     this.#committing = [];
-    const code = batch.some(({ kind }) => kind !== 'reading') ? disk.refused() : '';
-    const isDone = code === '' || this.#world.dice.chance(0.2);
+    const isChange = batch.some(({ kind }) => kind !== 'reading');
+    const code = isChange ? disk.refused() : '';
+    if (isChange) this.#problem = code;
+    const isDone = code === '' || this.#ground.dice.chance(0.2);
     const outcomes = isDone ? this.#apply(batch) : [];
     const refusal = new StoreError('not_kept', `the database refuses: ${code}`);
     for (const [at, operation] of batch.entries()) {
@@ -125,7 +160,7 @@ export class SimDatabase {
   }
 
   readable(rows: Rows, place: string): Row | undefined {
-    const { clock, dice, faults } = this.#world;
+    const { clock, dice, faults } = this.#ground;
     const row = rows.get(place);
     if (row === undefined) return undefined;
     if (this.#rots && faults.occurs('disk-rot') && dice.chance(0.2)) this.#damaged.add(place);
@@ -169,14 +204,14 @@ export class SimDatabase {
 /** One batch after the other; what was asked for in one turn is one batch. */
 class Engine {
   readonly #database: SimDatabase;
-  readonly #tether: Tether;
+  readonly #moment: () => Promise<void>;
   #waiting: Operation[] = [];
   #working: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(database: SimDatabase, tether: Tether) {
+  constructor(database: SimDatabase, moment: () => Promise<void>) {
     this.#database = database;
-    this.#tether = tether;
+    this.#moment = moment;
   }
 
   ask<T>(kind: Operation['kind'], place: string, act: Operation['act']): Promise<T> {
@@ -198,7 +233,7 @@ class Engine {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
-      await this.#database.commit(batch, this.#tether);
+      await this.#database.commit(batch, this.#moment);
     }
     this.#working = undefined;
   }
@@ -208,13 +243,14 @@ function placeOf(name: string, key: string): string {
   return `${name} ${JSON.stringify(key)}`;
 }
 
-function recordsIn(name: string, engine: Engine, database: SimDatabase, tether: Tether): Records {
+function recordsIn(name: string, engine: Engine, database: SimDatabase, clock: Clock): Records {
   const place = (key: string) => placeOf(name, key);
-  const row = (value: unknown, ttlMs: number | undefined): Row => ({
-    text: JSON.stringify(value),
-    version: database.nextVersion(),
-    expiresAt: ttlMs === undefined ? null : tether.wallNow() + ttlMs,
-  });
+  /** The text is made when it is asked for; a later change of the value does not count. */
+  const row = (value: unknown, ttlMs: number | undefined): (() => Row) => {
+    const text = jsonText(value);
+    const expiresAt = ttlMs === undefined ? null : clock.wallNow() + ttlMs;
+    return () => ({ text, version: database.nextVersion(), expiresAt });
+  };
   const entry = (key: string, found: Row | undefined): RecordEntry | undefined =>
     found && { key, value: JSON.parse(found.text), version: found.version };
   const putIf = (
@@ -232,24 +268,18 @@ function recordsIn(name: string, engine: Engine, database: SimDatabase, tether: 
   return {
     get: (key) =>
       engine.ask('reading', place(key), (rows) => entry(key, database.readable(rows, place(key)))),
-    put: (key, value, { ttlMs } = {}) =>
-      engine.ask('change', place(key), (_rows, changes) => {
-        const put = row(value, ttlMs);
+    put: async (key, value, { ttlMs } = {}) => {
+      const next = row(value, ttlMs);
+      return engine.ask('change', place(key), (_rows, changes) => {
+        const put = next();
         changes.set(place(key), put);
         return put.version;
-      }),
-    putIfAbsent: (key, value, { ttlMs } = {}) =>
-      putIf(
-        key,
-        (found) => found === undefined,
-        () => row(value, ttlMs),
-      ),
-    compareAndSet: (key, version, value, { ttlMs } = {}) =>
-      putIf(
-        key,
-        (found) => found?.version === version,
-        () => row(value, ttlMs),
-      ),
+      });
+    },
+    putIfAbsent: async (key, value, { ttlMs } = {}) =>
+      putIf(key, (found) => found === undefined, row(value, ttlMs)),
+    compareAndSet: async (key, version, value, { ttlMs } = {}) =>
+      putIf(key, (found) => found?.version === version, row(value, ttlMs)),
     remove: (key) =>
       engine.ask('change', place(key), (_rows, changes) => void changes.set(place(key), null)),
     entries: (prefix = '') =>

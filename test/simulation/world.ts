@@ -111,7 +111,7 @@ export class World {
       spawn: (spec, listener) => this.#spawn(tether, spec, listener),
       http: this.http.for(tether),
       disk: this.disk.for(tether),
-      database: this.database.for(tether),
+      database: this.database.for({ clock: tether, moment: () => this.disk.moment(tether) }),
     };
   }
 

@@ -60,8 +60,10 @@ export function drawFleet(dice: Dice): Fleet {
   });
   const configOf = (draft: ConfigDraft): RunConfig => {
     const present = draft.order.flatMap((name) => {
-      const server = draft.servers.get(name);
-      if (server === undefined || server.presence === 'removed') return [];
+      const drawn = draft.servers.get(name);
+      if (drawn === undefined || drawn.presence === 'removed') return [];
+      // What lists alone may start is never kept running, or its failures are not those of lists.
+      const server = name === listedOnly ? { ...drawn, isLazy: undefined } : drawn;
       const own = entry(name, server.variant) as Readonly<Record<string, unknown>>;
       const tools = own['tools'] as Readonly<Record<string, unknown>>;
       return [[name, { ...own, ...draftKeys(server, tools) }] as const];

@@ -1,10 +1,17 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Dice } from '../../test/support/dice.ts';
 import { type InstanceLock, takeLock } from './lock.ts';
-import { holderIn, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
+import { holderIn, holderText, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -17,10 +24,10 @@ const holder = (pid: number): LockHolder => ({
   ...{ pid, start: String(pid), boot: 'b', pidNamespace: 'n', program: '1', since: 0 },
 });
 
-/** Whom the file with the highest number names. */
+/** Whom the highest number names. */
 function lockHolder(): LockHolder | undefined {
   const numbers = readdirSync(folder).map((name) => Number(name.slice('lock.'.length)));
-  return holderIn(readFileSync(join(folder, `lock.${Math.max(...numbers)}`), 'utf8'));
+  return holderIn(readlinkSync(join(folder, `lock.${Math.max(...numbers)}`)));
 }
 
 describe('the lock of an instance', () => {
@@ -73,11 +80,13 @@ describe('the lock of an instance', () => {
     expect(lockHolder()).toBeUndefined();
     const second = await takeLock(folder, holder(2), async () => true);
     expect(second.kind).toBe('taken');
-    for (const text of ['', '{', 'null', '{"pid":1}', '{"pid":-1}']) {
-      writeFileSync(join(folder, 'lock.7'), text);
+    const words = ['released', '|', '1', '1|1|b|n|0', '-1|1|b|n|0|1', '1|1|b|n|?|1'];
+    for (const [at, text] of words.entries()) {
+      symlinkSync(text, join(folder, `lock.${7 + at}`));
       expect(holderIn(text)).toBeUndefined();
       expect(lockHolder()).toBeUndefined();
     }
+    writeFileSync(join(folder, 'lock.70'), 'no link');
     expect((await takeLock(folder, holder(3), async () => true)).kind).toBe('taken');
     expect(lockHolder()).toEqual(holder(3));
   });
@@ -98,6 +107,13 @@ describe('the lock of an instance', () => {
     });
     expect(await late).toEqual({ kind: 'held', by: holder(3) });
     expect(lockHolder()?.pid).toBe(3);
+  });
+
+  it('needs no block of the disk: its text is short enough to be kept in the link itself', async () => {
+    const own = await ownHolder('10.10.10', Date.now());
+    expect(holderIn(holderText(own))).toEqual(own);
+    const long = { ...own, pid: 4_194_304, start: '9'.repeat(8) };
+    expect(Buffer.byteLength(holderText(long))).toBeLessThan(60);
   });
 
   it('knows this process as alive, and others by their start, boot and namespace', async () => {

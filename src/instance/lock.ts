@@ -1,15 +1,16 @@
 // The lock of an instance: of any number of processes that want it at once, one gets it, and it is free
 // again when that process is gone, however it ended. Node has no file locks that the system releases, so
-// the lock is a row of files, lock.1, lock.2 and so on: the highest number holds it. Who finds that its
-// holder is gone makes the next one, which only one process can. A file is removed only by the holder of
-// a higher one, so that the numbers never begin again: a process that has looked long ago cannot make a
-// file that counts.
+// the lock is a row of symbolic links, lock.1, lock.2 and so on: the highest number holds it, and says in
+// its target who that is. Who finds that its holder is gone makes the next one, which only one process can.
+// One is removed only by the holder of a higher one, so that the numbers never begin again: a process that
+// has looked long ago cannot make one that counts. A link is there as a whole or not at all, and a short
+// target needs no block of the disk: an instance can be started when the disk is full.
 
 import { randomUUID } from 'node:crypto';
-import { link, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf } from '../kernel/errno.ts';
-import { holderIn, type LockHolder } from './lock-holder.ts';
+import { holderIn, holderText, type LockHolder } from './lock-holder.ts';
 
 export interface InstanceLock {
   /** For an orderly end: the next process need not find out that this one is gone. */
@@ -20,7 +21,7 @@ export type LockAttempt =
   | { readonly kind: 'taken'; readonly lock: InstanceLock }
   | { readonly kind: 'held'; readonly by: LockHolder };
 
-/** `isHeld` says whether the process in a lock file still has it. */
+/** `isHeld` says whether the process that a lock names still has it. */
 export async function takeLock(
   folder: string,
   self: LockHolder,
@@ -66,45 +67,44 @@ async function holderOf(
   folder: string,
   number: number,
 ): Promise<LockHolder | undefined | 'removed'> {
-  const text = await readFile(fileOf(folder, number), 'utf8').catch(ifAbsent(() => null));
-  return text === null ? 'removed' : holderIn(text);
+  try {
+    return holderIn(await readlink(fileOf(folder, number)));
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT') return 'removed';
+    // Something else has this name, and names nobody.
+    if (code === 'EINVAL') return undefined;
+    throw error;
+  }
 }
 
-/** False if it exists. It has its whole content from the first instant. */
+/** False if it exists. */
 async function makeFile(folder: string, number: number, self: LockHolder): Promise<boolean> {
-  const draft = await drafted(folder, JSON.stringify(self));
   try {
-    await link(draft, fileOf(folder, number));
+    await symlink(holderText(self), fileOf(folder, number));
     return true;
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return false;
     throw error;
-  } finally {
-    await rm(draft, { force: true });
   }
 }
 
-/** The file stays: its number must not be used again. If the disk refuses, the end of the process says the same. */
+/** It stays: its number must not be used again. If the disk refuses, the end of the process says the same. */
 async function release(folder: string, number: number): Promise<void> {
   try {
-    const draft = await drafted(folder, '');
+    const draft = join(folder, `lock-${randomUUID()}.tmp`);
+    await symlink('released', draft);
     await rename(draft, fileOf(folder, number));
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
   }
 }
 
-async function drafted(folder: string, text: string): Promise<string> {
-  const draft = join(folder, `lock-${randomUUID()}.tmp`);
-  await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
-  return draft;
-}
-
 /** Those of processes that were killed; a living one uses its draft at once. */
 async function removeDrafts(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith('lock-')) continue;
-    const found = await stat(join(folder, name)).catch(ifAbsent(() => null));
+    const found = await lstat(join(folder, name)).catch(ifAbsent(() => null));
     if (found && found.mtimeMs < now - draftMs) await rm(join(folder, name), { force: true });
   }
 }

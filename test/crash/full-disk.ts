@@ -1,8 +1,8 @@
 // A disk that is really full, and one that is really read-only: a small tmpfs under the state directory.
 // Only root can mount one; where that is not allowed, a line says so and nothing is shown.
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
+import { fillUp, mount, mountSmallDisk, unmountSmallDisk } from '../support/small-disk.ts';
 import { FailedCall } from './asking.ts';
 import { isShown, recovers, sameToken, useIt, whatIsKept } from './failing-disk.ts';
 import { DidNotStart, LivedInHome } from './lived-in-home.ts';
@@ -21,7 +21,7 @@ export async function fillDisk({ shipped, tally, progress }: FullDiskOptions): P
   using home = new LivedInHome(shipped, 'full');
   const { state } = home.home;
   mkdirSync(state, { mode: 0o700 });
-  const refusal = mount(['-t', 'tmpfs', '-o', 'size=512k,mode=700', 'tmpfs', state]);
+  const refusal = mountSmallDisk(state);
   if (refusal !== undefined) {
     progress(`a full disk was not tried: ${refusal}`);
     return `not tried: ${refusal}`;
@@ -33,17 +33,14 @@ export async function fillDisk({ shipped, tally, progress }: FullDiskOptions): P
     tally.found(await isReadOnly(home, shipped, tally), 'a disk that is read-only');
   } finally {
     tally.starts += home.home.starts;
-    execFileSync('umount', ['--lazy', state]);
+    unmountSmallDisk(state);
   }
   return 'tried, full and read-only';
 }
 
 function isFull(home: LivedInHome, shipped: Shipped, tally: Tally): Promise<readonly Violation[]> {
-  const filler = home.home.inState('filler');
-  const fill = () => {
-    for (const bytes of [65_536, 4_096, 1]) while (grow(filler, bytes));
-  };
-  return tryOut(home, shipped, tally, fill, () => rmSync(filler));
+  const fill = () => void fillUp(home.home.state);
+  return tryOut(home, shipped, tally, fill, () => rmSync(home.home.inState('filler')));
 }
 
 function isReadOnly(home: LivedInHome, shipped: Shipped, tally: Tally) {
@@ -96,26 +93,4 @@ async function commandTells(home: LivedInHome): Promise<readonly Violation[]> {
   if (stdout === '') return [{ wrong: 'silent', text: `holdfast status said: ${stderr}` }];
   const { disk } = JSON.parse(stdout) as { disk: { ok: boolean } };
   return disk.ok ? [{ wrong: 'silent', text: 'holdfast status says that the disk is well' }] : [];
-}
-
-/** Why it could not be mounted; undefined if it was. */
-function mount(args: readonly string[]): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root can mount a file system';
-  try {
-    execFileSync('mount', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    return undefined;
-  } catch (error) {
-    return (error as { stderr?: Buffer }).stderr?.toString().trim() ?? 'there is no mount command';
-  }
-}
-
-/** One more piece at the end of a file; false when there is no room. */
-function grow(file: string, bytes: number): boolean {
-  try {
-    writeFileSync(file, Buffer.alloc(bytes), { flag: existsSync(file) ? 'a' : 'w' });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false;
-    throw error;
-  }
 }

@@ -12,19 +12,6 @@ import { executions, phases } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
 
 describe('connect', () => {
-  it('starts one instance for twenty windows at once, with one child for each server that is used #one-instance', async () => {
-    await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
-    const windows = await Promise.all(Array.from({ length: 20 }, () => openWindow(home)));
-    const answers = await Promise.all(windows.map((window) => window.call('files__whoami')));
-    const pids = new Set(answers.map(({ structuredContent }) => structuredContent.pid));
-    expect(pids.size).toBe(1);
-    const status = await statusOf(home);
-    expect(status).toMatchObject({ startedBy: 'connect' });
-    expect(status.servers[0].children).toHaveLength(1);
-    await Promise.all(windows.map((window) => window[Symbol.asyncDispose]()));
-    await instanceEnded(home);
-  });
-
   it('survives the instance: the session goes on, the next call works, nothing runs twice #one-instance #never-twice', async () => {
     await using home = await GatewayHome.create();
     const ledger = home.file('ledger');

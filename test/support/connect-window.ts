@@ -1,10 +1,11 @@
 // An agent's window: the official client, with `holdfast connect` as its server; and the instance that
 // such windows share.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { holderIn } from '../../src/instance/lock-holder.ts';
 import { mainProgram } from './build.ts';
 import type { GatewayHome } from './gateway-home.ts';
 import type { Json } from './gateway-stdio-client.ts';
@@ -46,7 +47,9 @@ export async function statusOf(home: GatewayHome): Promise<Json> {
 /** The process of the instance, from its lock. */
 export function instancePid({ place: { folder } }: GatewayHome): number {
   const lock = readdirSync(folder).find((name) => name.startsWith('lock.')) ?? '';
-  return JSON.parse(readFileSync(join(folder, lock), 'utf8')).pid;
+  const pid = holderIn(readlinkSync(join(folder, lock)))?.pid;
+  if (pid === undefined) throw new Error('nobody holds the lock');
+  return pid;
 }
 
 /** No window is open: the instance that connect started ends by itself. */

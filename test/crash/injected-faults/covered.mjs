@@ -11,9 +11,11 @@ export const coveredCalls = [
   'open',
   'readFile',
   'readdir',
+  'readlink',
   'rename',
   'rm',
   'stat',
+  'symlink',
   'unlink',
   'writeFile',
 ];

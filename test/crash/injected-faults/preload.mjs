@@ -85,7 +85,8 @@ function coverPaths() {
       return pass(op, String(path), { act: () => real.promises[name](path, ...rest) });
     };
   };
-  for (const name of ['readFile', 'readdir', 'stat', 'lstat', 'access']) plain(name, 'read');
+  for (const name of ['readFile', 'readdir', 'readlink', 'stat', 'lstat', 'access'])
+    plain(name, 'read');
   plain('chmod', 'chmod');
   promises.open = (path, flags, mode) =>
     plan.isOurs(path) ? open(String(path), flags, mode) : real.promises.open(path, flags, mode);
@@ -103,11 +104,13 @@ function coverPaths() {
       done: () => unsynced.renamed(String(from), String(to), before),
     });
   };
-  promises.link = (from, to) => {
-    const act = () => real.promises.link(from, to);
-    if (!plan.isOurs(to)) return act();
-    return pass('rename', String(to), { act, done: () => unsynced.created(String(to)) });
-  };
+  for (const name of ['link', 'symlink']) {
+    promises[name] = (from, to) => {
+      const act = () => real.promises[name](from, to);
+      if (!plan.isOurs(to)) return act();
+      return pass('rename', String(to), { act, done: () => unsynced.created(String(to)) });
+    };
+  }
   for (const name of ['rm', 'unlink']) {
     promises[name] = (path, options) => {
       const act = () => real.promises[name](path, options);

@@ -5,7 +5,7 @@ import type { Era } from './dialects.ts';
 import { ability, requestFrame } from './dialects.ts';
 import { type AnswerSeen, type History, monotonicMs } from './history.ts';
 import type { Order } from './order.ts';
-import { type Message, seenIn } from './seen.ts';
+import { digestOf, type Message, seenIn } from './seen.ts';
 import type { Tally } from './tally.ts';
 
 export interface OpenCall {
@@ -79,9 +79,10 @@ export class CallBook {
     if (message.method !== undefined || message.id === undefined) return;
     const { id } = message;
     const nonce = typeof id === 'number' ? (this.#nonces.get(id) ?? null) : null;
-    const seen = seenIn(message);
-    this.#history.answer(id, nonce, seen);
     const entry = typeof id === 'number' ? this.#open.get(id) : undefined;
+    const isKeyed = entry?.call.order.key !== undefined && message.result !== undefined;
+    const seen = { ...seenIn(message), ...(isKeyed ? { digest: digestOf(message) } : {}) };
+    this.#history.answer(id, nonce, seen);
     if (entry === undefined) return;
     this.#tally.answered(seen, monotonicMs() - entry.begunMs);
     this.#close(entry, seen);

@@ -48,6 +48,16 @@ describe('eight seconds of chaos', () => {
     expect(figure('wrong dispatched (3): maybe, but it never left our queue')).toBe(0);
   });
 
+  it('run each key once and answer it as before, also over kills of the instance #idempotency-key', () => {
+    expect(figure('runs of one idempotency key beyond the first')).toBe(0);
+    expect(figure('keys that were not answered as before')).toBe(0);
+  });
+
+  it('let the windows go on when their instance ends #one-instance', () => {
+    expect(figure('calls lost with an instance that nobody had ended')).toBe(0);
+    expect(figure('ends of the instance under its windows')).toBeGreaterThan(0);
+  });
+
   it('leave no process behind, living or dead #no-orphans', () => {
     expect(figure('orphans')).toBe(0);
     expect(figure('zombies')).toBe(0);

@@ -18,6 +18,8 @@ export interface StdioClientOptions {
   /** Where histories are written. */
   readonly folder: string;
   readonly tally: Tally;
+  /** What it talks to, if that is not its own. */
+  readonly gateway?: string;
   /** Starts a gateway with pipes, for the life of this name. */
   readonly start: (life: string) => ChildProcess;
   /** What is left, a while after it was killed, of the gateway of this life. */
@@ -114,7 +116,7 @@ class Life {
     this.#era = era;
     this.#options = options;
     const history = new History(options.folder, name);
-    history.begin(name);
+    history.begin(options.gateway ?? name);
     this.#book = new CallBook(history, options.tally, era);
     const send = async (frame: string) => this.#write(frame);
     this.#roots =

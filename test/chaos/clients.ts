@@ -1,14 +1,14 @@
 // The clients of one storm: over HTTP in both eras and of several classes, all of them at one gateway,
-// and over stdio, each with a gateway of its own.
+// and over stdio: some with a gateway of their own, and windows, which share an instance.
 
 import type { Client } from './client.ts';
 import { HttpClient } from './client-http.ts';
 import { StdioClient } from './client-stdio.ts';
 import { classes } from './dialects.ts';
 import type { Fleet } from './fleet.ts';
-import { startStdio } from './gateway.ts';
+import { startConnect, startStdio } from './gateway.ts';
 import { History } from './history.ts';
-import { type ServerSpec, sharedServers } from './servers.ts';
+import { type ServerSpec, sharedServers, windowServers } from './servers.ts';
 import { survivors } from './survivors.ts';
 import type { Tally } from './tally.ts';
 
@@ -17,6 +17,8 @@ export interface ClientRow {
   readonly client: Client;
   /** Has it a gateway of its own? */
   readonly hasGateway: boolean;
+  /** Does it share an instance that may end at any time? */
+  readonly isWindow?: boolean;
   /** Those that it can reach and that anybody may call. */
   readonly servers: readonly ServerSpec[];
   /** The one that asks for its roots. */
@@ -24,6 +26,7 @@ export interface ClientRow {
 }
 
 const httpClientsPerEra = 5;
+const windowCount = 3;
 
 export class Clients {
   /** Two of those that share the gateway. */
@@ -41,6 +44,7 @@ export class Clients {
     const clients = new Clients([
       ...httpClients(storm, fleet, tally),
       ...stdioClients(storm, fleet, tally),
+      ...windows(storm, fleet, tally),
     ]);
     await Promise.all(clients.all.map((client) => client.open()));
     return clients;
@@ -48,7 +52,13 @@ export class Clients {
 
   /** Those with a gateway of their own. */
   get mortal(): readonly StdioClient[] {
-    return this.all.filter((client) => client instanceof StdioClient);
+    return this.rows.flatMap(({ client, hasGateway }) =>
+      hasGateway && client instanceof StdioClient ? [client] : [],
+    );
+  }
+
+  get windows(): readonly ClientRow[] {
+    return this.rows.filter(({ isWindow }) => isWindow === true);
   }
 
   get all(): readonly Client[] {
@@ -88,5 +98,17 @@ function stdioClients(storm: string, fleet: Fleet, tally: Tally): readonly Clien
     const left = (life: string) => survivors({ ...home, mark: `${home.mark}-${life}.` }, 'mark');
     const client = new StdioClient({ name, folder, tally, start, left, report, outlived });
     return { name, client, hasGateway: true, servers, rooted };
+  });
+}
+
+function windows(storm: string, fleet: Fleet, tally: Tally): readonly ClientRow[] {
+  const { folder, report, outlived, instances } = fleet;
+  return Array.from({ length: windowCount }, (_, at) => {
+    const name = `${storm}-window-${at + 1}`;
+    const start = () => startConnect(instances.home, instances.configFile);
+    const left = async () => [];
+    const gateway = 'the instances';
+    const client = new StdioClient({ name, folder, tally, gateway, start, left, report, outlived });
+    return { name, client, hasGateway: false, isWindow: true, servers: windowServers };
   });
 }

@@ -19,6 +19,7 @@ export function figuresOf(evidence: Evidence): readonly Figure[] {
     atLeast('faults', faultCount, Math.floor(300 * share)),
     atLeast('kinds of faults', faults.size, 14),
     fact('faults by kind', byCount(faults)),
+    atLeast('ends of the instance under its windows', endsIn(faults), Math.floor(30 * share)),
     fact('answers by code', byCount(answers)),
     fact('p50 of all calls, ms', quantile(latenciesMs, 0.5)),
     fact('p99 of all calls, ms', quantile(latenciesMs, 0.99)),
@@ -29,6 +30,12 @@ export function figuresOf(evidence: Evidence): readonly Figure[] {
     exactly('zombies', (before?.zombies.length ?? 0) + after.zombies.length, 0),
     ...(before ? growth(before, after) : []),
   ];
+}
+
+/** In any of the ways to end it. */
+function endsIn(faults: ReadonlyMap<string, number>): number {
+  const ends = [...faults].filter(([kind]) => kind.endsWith(' of the instance'));
+  return ends.reduce((sum, [, count]) => sum + count, 0);
 }
 
 function growth(before: IdlePoint, after: IdlePoint): readonly Figure[] {

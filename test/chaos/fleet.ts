@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Dice } from '../support/dice.ts';
 import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
 import { configure, Gateway, type GatewayHome } from './gateway.ts';
+import { Instances } from './instances/instances.ts';
 import { pipeBytes } from './pipe.ts';
 import {
   entryOf,
@@ -18,6 +19,7 @@ import {
   type ServerSpec,
   sharedServers,
   toolNames,
+  windowServers,
 } from './servers.ts';
 import { WebServer } from './web-server.ts';
 
@@ -51,6 +53,7 @@ export class Fleet {
   readonly gateway: Gateway;
   readonly webServers: readonly WebServer[];
   readonly own: readonly Own[];
+  readonly instances: Instances;
   readonly servers: readonly ServerSpec[];
   readonly findings: string[] = [];
   /** What outlived a gateway that was killed. */
@@ -64,15 +67,18 @@ export class Fleet {
     gateway: Gateway,
     webServers: readonly WebServer[],
     own: readonly Own[],
+    instances: Instances,
   ) {
     this.home = home;
     this.gateway = gateway;
     this.webServers = webServers;
     this.own = own;
+    this.instances = instances;
     this.servers = [
       ...sharedServers,
       ...rootedServers,
       ...lateServers,
+      ...windowServers,
       ...own.flatMap(({ servers, rooted }) => [...servers, rooted]),
     ];
   }
@@ -91,6 +97,10 @@ export class Fleet {
       const path = isPoor ? poorPath : (process.env['PATH'] ?? '');
       return { name, servers, rooted, configFile, path };
     });
+    const ofWindows = { ...home, state: 'state-windows' };
+    const windowsFile = configure(ofWindows, 'windows', entries(home, windowServers, []), {
+      drainMs: 1000,
+    });
     const shared = [...sharedServers, ...rootedServers, ...lateServers];
     const remote = shared.filter(({ transport }) => transport !== 'stdio');
     const webServers = await Promise.all(
@@ -101,7 +111,8 @@ export class Fleet {
       await Promise.all(webServers.map((server) => server.close()));
       throw error;
     });
-    const fleet = new Fleet(home, gateway, webServers, own);
+    const instances = new Instances(ofWindows, windowsFile);
+    const fleet = new Fleet(home, gateway, webServers, own, instances);
     const facts = {
       servers: fleet.servers.map(factsOf),
       pipeBytes: await pipeBytes(),
@@ -152,6 +163,7 @@ export class Fleet {
     const code = await this.gateway.stop();
     if (code !== 0 && !this.#isClosed) this.report(`the gateway ended with ${code}, not with 0`);
     this.#isClosed = true;
+    await this.instances.close();
     await Promise.all(this.webServers.map((server) => server.close()));
   }
 }

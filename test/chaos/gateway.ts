@@ -49,6 +49,27 @@ export function startStdio(home: GatewayHome, configFile: string, path: string):
   }
 }
 
+/** A window: `holdfast connect`, which joins the instance of the config or starts it. */
+export function startConnect(home: GatewayHome, configFile: string): ChildProcess {
+  const complaints = openSync(complaintsFile(home), 'a');
+  try {
+    const words = ['connect', '--config', configFile, '--idle-end', '1500'];
+    return command(home, [], words, ['pipe', 'pipe', complaints]);
+  } finally {
+    closeSync(complaints);
+  }
+}
+
+/** Any command, for its exit code; what it says goes to a file. */
+export function startCommand(home: GatewayHome, words: readonly string[]): ChildProcess {
+  const said = openSync(join(home.folder, 'stderr-commands.txt'), 'a');
+  try {
+    return command(home, [], words, ['ignore', said, said]);
+  } finally {
+    closeSync(said);
+  }
+}
+
 const complaintsFile = ({ folder }: GatewayHome) => join(folder, 'stderr-stdio.txt');
 
 /** What gateways of stdio clients have complained of. */
@@ -113,6 +134,16 @@ function complaintsIn(stderr: readonly string[]): string {
 }
 
 function start(
+  home: GatewayHome,
+  nodeOptions: readonly string[],
+  words: readonly string[],
+  stdio: ('pipe' | 'ignore' | number)[],
+  path?: string,
+): ChildProcess {
+  return command(home, nodeOptions, ['serve', ...words], stdio, path);
+}
+
+function command(
   { build, folder, mark, state = 'state' }: GatewayHome,
   nodeOptions: readonly string[],
   words: readonly string[],
@@ -121,7 +152,7 @@ function start(
 ): ChildProcess {
   const { HOLDFAST_INSTANCE = '' } = process.env;
   const main = join(build, 'cli', 'main.js');
-  return spawn(process.execPath, [...nodeOptions, main, 'serve', ...words], {
+  return spawn(process.execPath, [...nodeOptions, main, ...words], {
     cwd: folder,
     env: {
       PATH: path,

@@ -15,6 +15,8 @@ export interface AnswerSeen {
   readonly echo?: string;
   /** Of the tool that tells them: the roots that the server knew. */
   readonly roots?: readonly string[];
+  /** Of a result under a key: the same text for the same content. */
+  readonly digest?: string;
   /** The code of an error of the protocol. */
   readonly rpc?: number;
 }

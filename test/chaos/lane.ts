@@ -48,6 +48,20 @@ export class Lane {
     if (!this.#isOver.aborted) await client.call(order);
   }
 
+  /** A call with a key is said at once by two, and again when some time has passed. */
+  async repeatKeys(): Promise<void> {
+    const { client } = this.#row;
+    await this.#again(0, thinkMs, async () => {
+      const order = this.#orders.keyed();
+      const twice = this.#dice.chance(0.3) ? [client.call(order)] : [];
+      await Promise.all([client.call(order), ...twice]);
+      for (let left = this.#dice.between(1, 3); left > 0 && !this.#isOver.aborted; left -= 1) {
+        await Promise.race([pauseMs(this.#dice.between(0, 1500)), this.#over]);
+        if (!this.#isOver.aborted) await client.call(order);
+      }
+    });
+  }
+
   /** A server stops reading, and more is sent to it than a pipe can hold. */
   async deafen(): Promise<void> {
     const { client, servers } = this.#row;

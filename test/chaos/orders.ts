@@ -46,6 +46,15 @@ export class Orders {
     return order;
   }
 
+  /** One that changes something, or takes a while, with a key. */
+  keyed(): Order {
+    this.#made += 1;
+    const spec = this.#dice.weighed(this.#servers);
+    const tool = this.#dice.pick(['add', 'append', 'set', 'slow', 'slow', 'echo'] as const);
+    const key = `key-${this.#name}-${this.#made}`;
+    return { server: spec.name, tool, args: this.#arguments(tool), key };
+  }
+
   /** Makes it come for a name. */
   taking({ name: server }: ServerSpec, name: string): Order {
     return { server, tool: 'echo', args: {}, fault: takingName(name) };

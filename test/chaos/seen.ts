@@ -1,6 +1,7 @@
 // What an answer says, as its client reads it: a result, an error of the tool, an error of the
 // protocol, or a fault of the gateway with its record.
 
+import { createHash } from 'node:crypto';
 import type { AnswerSeen, FaultSeen } from './history.ts';
 
 export interface Message {
@@ -28,6 +29,12 @@ export function seenIn({ result, error }: Message): AnswerSeen {
     ...(echo === undefined ? {} : { echo }),
     ...(roots === undefined ? {} : { roots }),
   };
+}
+
+/** Of what its server said, which is the same in both eras. */
+export function digestOf({ result }: Message): string {
+  const text = JSON.stringify(result?.structuredContent ?? null);
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 function faultIn(data: unknown): unknown {

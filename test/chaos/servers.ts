@@ -29,6 +29,8 @@ export interface ServerSpec {
   readonly isRooted?: boolean;
   /** Does it ask for them only in the middle of a call, on its stream? */
   readonly asksInCalls?: boolean;
+  /** Is it behind an instance that ends and is followed by another one? */
+  readonly hasInstances?: boolean;
   /** Does it stay when its stdin ends, with a child in a session of its own? */
   readonly isStubborn?: boolean;
 }
@@ -114,6 +116,14 @@ export function ownRootedServer(client: string): ServerSpec {
   return { ...plain, name: `${client}roots`, era: 'legacy', isRooted: true };
 }
 
+/** Behind the instance that windows share. The first is never harmed itself. */
+export const windowServers: readonly ServerSpec[] = [
+  { ...plain, name: 'wcalm', faultShare: 0 },
+  { ...plain, name: 'wwide' },
+  { ...plain, name: 'wwary', isTrusted: false, concurrency: 8, queue: 64 },
+  { ...plain, name: 'wstays', weight: 2, faultShare: 0.02, isStubborn: true },
+].map((spec) => ({ ...spec, hasInstances: true }));
+
 /** How the fixture asks for roots. */
 export function rootsOf({ isRooted = false, asksInCalls = false }: ServerSpec) {
   return { roots: isRooted && !asksInCalls, rootsInCalls: isRooted && asksInCalls };
@@ -186,5 +196,6 @@ export function factsOf(spec: ServerSpec): object {
     tools,
     // Clients of both eras and of several classes are in front of those that are shared.
     hasSeveral: sharedServers.includes(spec) || isRooted,
+    hasInstances: spec.hasInstances === true,
   };
 }

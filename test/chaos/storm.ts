@@ -6,12 +6,15 @@ import type { Dice } from '../support/dice.ts';
 import { type ClientRow, Clients } from './clients.ts';
 import type { Fleet } from './fleet.ts';
 import { Harm } from './harm.ts';
+import { InstanceHarm } from './instances/instance-harm.ts';
+import { nextCalls } from './instances/next-calls.ts';
 import { Lane } from './lane.ts';
 import { lateVisits } from './late-visits.ts';
 import type { Tally } from './tally.ts';
 import { visits } from './visits.ts';
 
 const lanesPerClient = 8;
+const lanesPerWindow = 3;
 /** How long a client waits, when the storm is over, for what it is still owed. */
 const patienceMs = 60_000;
 
@@ -33,15 +36,20 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
   const victims = { folder, claims, servers, webServers, clients: all, mortal };
   const harm = new Harm(victims, dice.of(`${name}-harm`), tally, isOver);
   const lanes = clients.rows.flatMap((row) =>
-    Array.from({ length: lanesPerClient }, (_, number) =>
+    Array.from({ length: row.isWindow ? lanesPerWindow : lanesPerClient }, (_, number) =>
       new Lane(row, `${row.name}-${number}`, dice, claims, isOver).run(),
     ),
   );
   const [first, second] = clients.shared;
   const special = (row: ClientRow, what: string) =>
     new Lane(row, `${name}-${what}`, dice, claims, isOver);
+  const ends = new InstanceHarm({ fleet, dice: dice.of(`${name}-ends`), tally, isOver });
   await Promise.all([
     harm.run(),
+    ends.run(),
+    ...clients.windows.flatMap((row) =>
+      [1, 2].map((at) => special(row, `${row.name}-keys-${at}`).repeatKeys()),
+    ),
     ...lanes,
     special(first, 'deafen').deafen(),
     special(second, 'flood').flood(),
@@ -58,5 +66,7 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
     }),
     lateVisits({ name: `${name}-late`, fleet, dice: dice.of(`${name}-late`), tally, isOver }),
   ]);
+  await nextCalls(clients.windows, fleet);
   await clients.leave(patienceMs);
+  await fleet.instances.rest(fleet.report);
 }

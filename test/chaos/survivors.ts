@@ -25,7 +25,8 @@ export async function lastingZombies(gateway: number): Promise<readonly string[]
   return await lasting(() => below(gateway, allProcesses()).filter(({ isZombie }) => isZombie));
 }
 
-async function lasting(find: () => readonly ProcessSeen[]): Promise<readonly string[]> {
+/** Those that are found at first and are still there a while later, in words. */
+export async function lasting(find: () => readonly ProcessSeen[]): Promise<readonly string[]> {
   let found = find();
   const first = new Set(found.map(({ pid }) => pid));
   for (let waitedMs = 0; found.length > 0 && waitedMs < graceMs; waitedMs += 100) {

@@ -96,6 +96,24 @@ describe('a connection on stdio', () => {
     ]);
   });
 
+  it('is decided by the first request: a notification or an answer before it is about nothing', async () => {
+    const cancelled = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 9 },
+    };
+    const answer = { jsonrpc: '2.0', id: 7, result: {} };
+    const first = newStdio();
+    await first.say(cancelled, answer, modern(1, 'server/discover'));
+    expect([first.front.sessions.length, first.front.asked.length]).toEqual([0, 1]);
+    const second = newStdio();
+    await second.say(cancelled, answer, initialize());
+    expect(second.messages()[0]).toMatchObject({
+      id: 0,
+      result: { protocolVersion: '2025-11-25' },
+    });
+  });
+
   it('that begins with an envelope of another version gets the supported ones', async () => {
     const { front, say, messages } = newStdio();
     const future = { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };

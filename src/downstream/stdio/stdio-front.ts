@@ -162,10 +162,13 @@ class StdioServer implements StdioFront {
     else this.#session?.receive(message, this.#reply);
   }
 
-  /** The first message says which era it is. */
+  /**
+   * The first request says which era it is. A notification or an answer before it is about nothing that was
+   * said here; one without an envelope decides nothing, because a modern client may send it too.
+   */
   #decide(message: Message): void {
     if (judgeEnvelope(message).kind !== 'none') this.#isModern = true;
-    else
+    else if (message.kind === 'request')
       this.#session = this.#parts.front.openSession(
         localUser,
         { send: (frame, kind) => this.#output.write(frame, kind) },

@@ -234,6 +234,20 @@ describe('the bridge of connect', () => {
     expect(client.map(({ id }) => id)).toEqual([1]);
   });
 
+  it('does not say of a call that waits again that it was not sent, if no instance can be had #true-dispatched', () => {
+    const { bridge, client, say } = begun();
+    const meta = { _meta: { 'holdfast/idempotencyKey': 'k' } };
+    say(request(1, 'tools/call', { name: 'pay', ...meta }));
+    bridge.lost();
+    say(request(2, 'tools/call', { name: 'pay', ...meta }));
+    bridge.refuseWaiting(new Fault('unavailable', 'no instance can be started'));
+    const faults = client.map(({ id, result: { _meta } }) => [id, _meta['holdfast/fault']]);
+    expect(faults).toMatchObject([
+      [1, { code: 'outcome_unknown', dispatched: 'maybe' }],
+      [2, { code: 'unavailable', dispatched: 'no' }],
+    ]);
+  });
+
   it('answers everything that waits if no instance can be had, and takes only so much', () => {
     const { bridge, client, say } = begun();
     bridge.lost();

@@ -281,7 +281,9 @@ export class Bridge {
   refuseWaiting(fault: Fault): void {
     this.#waiting = [];
     this.#waitingBytes = 0;
-    for (const { message } of [...this.#open.values()]) this.#answer(message, fault);
+    for (const { message, sent } of [...this.#open.values()]) {
+      this.#answer(message, sent > 0 ? lostCall(message) : fault);
+    }
   }
 
   #answer(message: Message, fault: Fault): void {

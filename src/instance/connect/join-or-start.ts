@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault, faultTable } from '../../kernel/fault.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
-import type { Detached } from '../../supervise/process/start/start-detached.ts';
+import type { Detached, DetachedEnd } from '../../supervise/process/start/start-detached.ts';
 import { type Connected, join } from '../control-client.ts';
 import { takeLock } from '../lock.ts';
 import { isAlive, ownHolder } from '../lock-holder.ts';
@@ -30,18 +30,26 @@ export interface Joining {
 
 const startMs = 30_000;
 const lookMs = 25;
+/** One that is killed while it starts says nothing about the next one; one that is killed each time does. */
+const maxKilled = 3;
+
+/** What came of the starts of one search for an instance. */
+interface Starts {
+  killed: number;
+}
 
 /** Throws a Fault if none can be had. */
 export async function joinOrStart(joining: Joining): Promise<Connected> {
   const { clock, isOver, graceMs } = joining;
   const begunAt = clock.now();
+  const starts = { killed: 0 };
   await makePrivateFolder(joining.place.folder);
   await assertOwnFolder(joining.place.folder);
   for (;;) {
     const found = await look(joining);
     if (typeof found === 'object') return found;
     const mayStart = found === 'absent' && clock.now() >= begunAt + graceMs;
-    const started = mayStart ? await startedHere(joining) : undefined;
+    const started = mayStart ? await startedHere(joining, starts) : undefined;
     if (started) return started;
     if (isOver()) throw new Fault('cancelled', 'the client has gone');
     if (clock.now() > begunAt + startMs) throw await notStarted(joining);
@@ -66,7 +74,7 @@ async function look({
 }
 
 /** Undefined if somebody else is starting one, or it is not there yet. */
-async function startedHere(joining: Joining): Promise<Connected | undefined> {
+async function startedHere(joining: Joining, starts: Starts): Promise<Connected | undefined> {
   const { place, clock, program, start } = joining;
   const folder = pathOf(place.folder, 'starting');
   await makePrivateFolder(folder);
@@ -77,26 +85,35 @@ async function startedHere(joining: Joining): Promise<Connected | undefined> {
     // It may have been started since the look above.
     const running = await look(joining);
     if (typeof running === 'object') return running;
-    return running === 'absent' ? await whenItListens(joining, start(logOf(place))) : undefined;
+    if (running !== 'absent') return undefined;
+    return await whenItListens(joining, start(logOf(place)), starts);
   } finally {
     await attempt.lock.release();
   }
 }
 
-/** Undefined if it found that another process is the instance, which may not listen yet, or no more. */
-async function whenItListens(joining: Joining, started: Detached): Promise<Connected | undefined> {
+/** Undefined if another has to be looked for: it found one that may not listen yet, or no more, or was killed. */
+async function whenItListens(
+  joining: Joining,
+  started: Detached,
+  starts: Starts,
+): Promise<Connected | undefined> {
   const { clock, isOver } = joining;
   const giveUpAt = clock.now() + startMs;
-  let ended: { readonly code: number | null } | undefined;
+  let ended: DetachedEnd | undefined;
   started.ended
-    .then((code) => {
-      ended = { code };
+    .then((end) => {
+      ended = end;
     })
     .catch(ignored);
   while (clock.now() < giveUpAt && !isOver()) {
     const found = await look(joining);
     if (typeof found === 'object') return found;
     if (ended?.code === faultTable.unavailable.exit) return undefined;
+    if (ended !== undefined && ended.signal !== null && starts.killed < maxKilled) {
+      starts.killed += 1;
+      return undefined;
+    }
     if (ended !== undefined) throw await notStarted(joining);
     await pause(clock, lookMs);
   }

@@ -30,6 +30,8 @@ export interface Answer {
   readonly echo: unknown;
   /** The roots that the server knew, if its tool tells them. */
   readonly roots: unknown;
+  /** Of a result under a key: another text is another result. */
+  readonly digest: unknown;
 }
 
 export type Dispatched = 'no' | 'maybe' | 'yes';

@@ -11,6 +11,8 @@ import type { Call } from './call.ts';
 import { judgeArrival, judgeRepetition, judgeUnasked, KeyRule } from './effect-rules.ts';
 import { type Facts, readFacts } from './facts.ts';
 import { readHistory } from './history-book.ts';
+import { InstanceRule } from './instance-rules.ts';
+import { judgeKeptAnswers } from './kept-answer-rules.ts';
 import { LedgerBook, NOTHING } from './ledger-book.ts';
 import { PipeEvidence } from './pipe-evidence.ts';
 import { judgeRecord } from './record-rules.ts';
@@ -34,6 +36,7 @@ class Check {
   readonly #pipes: PipeEvidence;
   readonly #sockets: SocketHints;
   readonly #windows: WindowEvidence;
+  readonly #instances: InstanceRule;
   readonly #keys: KeyRule;
   readonly #roots: RootsRule;
   readonly #nonces = new Set<string>();
@@ -48,6 +51,7 @@ class Check {
     this.#pipes = new PipeEvidence(facts, verdict);
     this.#sockets = new SocketHints(verdict);
     this.#windows = new WindowEvidence(directory, facts, verdict);
+    this.#instances = new InstanceRule(directory, facts, verdict);
     this.#keys = new KeyRule(facts);
     this.#roots = new RootsRule(facts, verdict);
   }
@@ -58,6 +62,7 @@ class Check {
     for (const group of this.#keyed.values()) {
       const calls = group.map(({ call }) => call);
       for (const { call, isEnded } of group) this.#judge(call, isEnded, calls);
+      judgeKeptAnswers(calls, this.#verdict);
     }
     if (this.#nonces.size === 0) this.#verdict.violates('evidence', 'no client made a call');
     this.#roots.judgeCoverage();
@@ -106,9 +111,13 @@ class Check {
     if (call === group[0]) judgeRepetition(call, server, trace, this.#verdict);
     const judged = { call, server, trace, group };
     for (const answer of call.answers) {
-      if (answer.fault) judgeRecord({ ...judged, answer, fault: answer.fault }, this.#verdict);
+      if (answer.fault === undefined) continue;
+      const record = { ...judged, answer, fault: answer.fault };
+      if (!this.#instances.isLost(record)) judgeRecord(record, this.#verdict);
     }
     const sentAt = Math.min(...group.map((member) => member.sentAt));
+    // There a generation names several processes, and nothing tells which.
+    if (server.hasInstances) return;
     if (server.transport === 'stdio') this.#pipes.take(judged, sentAt);
     else this.#sockets.take(call, trace, sentAt);
     this.#windows.take(call, trace, sentAt);

@@ -21,6 +21,8 @@ export interface ServerFacts {
   readonly turnsAway: boolean;
   /** May it have several processes at a time, for clients of several eras and classes? */
   readonly hasSeveral: boolean;
+  /** Is it behind an instance that ends and is followed by another, which counts generations anew? */
+  readonly hasInstances: boolean;
 }
 
 export interface Facts {
@@ -59,7 +61,9 @@ function parsed(file: string, verdict: Verdict): JsonObject | undefined {
 }
 
 function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined {
-  const { name, transport, concurrency, tools, turnsAway, hasSeveral } = isObject(value)
+  const { name, transport, concurrency, tools, turnsAway, hasSeveral, hasInstances } = isObject(
+    value,
+  )
     ? value
     : {};
   const isWhole =
@@ -84,6 +88,7 @@ function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined 
     rootsTools: those('tellsRoots'),
     turnsAway: transport === 'http' && turnsAway !== false,
     hasSeveral: hasSeveral === true,
+    hasInstances: hasInstances === true,
   };
 }
 

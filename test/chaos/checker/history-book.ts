@@ -106,7 +106,7 @@ class HistoryReader {
   }
 
   #answer(line: JsonObject, number: number): void {
-    const { t, kind, fault, echo, roots } = line;
+    const { t, kind, fault, echo, roots, digest } = line;
     const id = JSON.stringify(line['id']);
     const answer: Answer = {
       at: Number(t),
@@ -115,6 +115,7 @@ class HistoryReader {
       fault: faultRecord(fault),
       echo,
       roots,
+      digest,
     };
     const call = this.#byId.get(id);
     if (call !== undefined) call.answers.push(answer);

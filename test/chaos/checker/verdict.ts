@@ -17,6 +17,8 @@ const RULES = {
   attempts: 'receipts beyond the attempts of the record',
   record: 'fault records against the contract',
   key: 'runs of one idempotency key beyond the first',
+  keptAnswer: 'keys that were not answered as before',
+  lostInstance: 'calls lost with an instance that nobody had ended',
   foreignRoots: 'answers that name the roots of another client',
   untoldRoots: 'answers without the roots that their client had told',
   misrouted: 'calls that arrived at another server or tool',

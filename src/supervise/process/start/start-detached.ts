@@ -13,9 +13,15 @@ export interface DetachedProgram {
   readonly logFile: string;
 }
 
+/** How it ended; neither a code nor a signal if it could not be started. */
+export interface DetachedEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
 export interface Detached {
   /** Resolves if it ends, or could not be started, while this process is there. */
-  readonly ended: Promise<number | null>;
+  readonly ended: Promise<DetachedEnd>;
 }
 
 /** A log that is larger is begun anew. */
@@ -32,9 +38,9 @@ export function startDetached({ command, args, env, cwd, logFile }: DetachedProg
       detached: true,
       stdio: ['ignore', log, log],
     });
-    const ended = new Promise<number | null>((resolve) => {
-      child.on('error', () => resolve(null));
-      child.on('exit', (code) => resolve(code));
+    const ended = new Promise<DetachedEnd>((resolve) => {
+      child.on('error', () => resolve({ code: null, signal: null }));
+      child.on('exit', (code, signal) => resolve({ code, signal }));
     });
     child.unref();
     return { ended };

@@ -33,6 +33,12 @@ export const ROOTED_FACTS = {
   ],
 };
 
+/** With one more, behind an instance that ends and is followed by another. */
+export const INSTANCE_FACTS = {
+  ...FACTS,
+  servers: [...FACTS.servers, { ...FACTS.servers[0], name: 'far', hasInstances: true }],
+};
+
 export class PlantedRun {
   facts: Members = FACTS;
   /** By the name of the file: its lines. A file that is deleted here is not written. */
@@ -108,6 +114,11 @@ export class PlantedRun {
 
   window(event: 'down' | 'up', server = 'web'): this {
     return this.line('windows.jsonl', { t: this.#tick(), server, event });
+  }
+
+  /** The driver begins to end an instance, or has seen it gone. */
+  instance(event: 'ending' | 'ended'): this {
+    return this.line('instances.jsonl', { t: this.#tick(), event, way: 'SIGKILL' });
   }
 
   history(client: string, members: Members): this {

@@ -1,0 +1,120 @@
+// Calls that are lost with their instance, and keys that outlive it: planted runs.
+
+import { type Row, testRows } from './planted/rows.ts';
+import { INSTANCE_FACTS, type PlantedRun } from './planted/run.ts';
+
+const FAR = { server: 'far' };
+const KEYED = { server: 'far', key: 'k' };
+
+/** The answer of a window whose instance has ended: nobody knows which server had the call. */
+function lost(run: PlantedRun, nonce: string, more: object = {}): PlantedRun {
+  return run.fault(nonce, 'outcome_unknown', 'maybe', {
+    ...{ server: '', attempts: 0, generation: undefined },
+    ...more,
+  });
+}
+
+/** An instance is killed, and gone. */
+function killed(run: PlantedRun): PlantedRun {
+  return run.instance('ending').instance('ended');
+}
+
+function withInstances(rows: readonly Row[]): readonly Row[] {
+  const begun = (run: PlantedRun) => {
+    run.facts = INSTANCE_FACTS;
+    return killed(run).fine('far', FAR);
+  };
+  return rows.map(({ title, wrong, right }) => ({
+    title,
+    wrong: (run) => wrong(begun(run)),
+    right: (run) => right(begun(run)),
+  }));
+}
+
+testRows(
+  'lostInstance',
+  withInstances([
+    {
+      title: 'a call is lost with an instance that was ended while it was under way',
+      wrong: (run) => lost(run.call('x', FAR).ledger('x', 'received begin'), 'x'),
+      right: (run) => lost(killed(run.call('x', FAR).ledger('x', 'received begin')), 'x'),
+    },
+    {
+      title: 'an end before the call, or after its answer, is none of its own',
+      wrong: (run) => killed(lost(killed(run).call('x', FAR), 'x')),
+      right: (run) => lost(run.instance('ending').call('x', FAR).instance('ended'), 'x'),
+    },
+    {
+      title: 'with a key, the first call with it counts',
+      wrong: (run) => lost(killed(run).call('x', KEYED), 'x'),
+      right: (run) => lost(killed(run.call('x', KEYED).leave('gone', 'x')).call('x', KEYED), 'x'),
+    },
+  ]),
+);
+
+testRows(
+  'record',
+  withInstances([
+    {
+      title: 'a call that was lost with an instance may have run',
+      wrong: (run) => lost(killed(run.call('x', FAR)), 'x', { dispatched: 'no' }),
+      right: (run) => lost(killed(run.call('x', FAR)), 'x'),
+    },
+    {
+      title: 'a safe call may be lost so, but not with its server',
+      wrong: (run) =>
+        run
+          .call('x', { ...FAR, tool: 'echo' })
+          .ledger('x', 'received')
+          .fault('x', 'outcome_unknown', 'maybe'),
+      right: (run) => lost(killed(run.call('x', { ...FAR, tool: 'echo' })), 'x'),
+    },
+  ]),
+);
+
+testRows(
+  'evidence',
+  withInstances([
+    {
+      title: 'each end has its beginning',
+      wrong: (run) => run.instance('ended'),
+      right: (run) => run.instance('ending'),
+    },
+  ]),
+);
+
+/** A call with a key that has its result, of which this is the text. */
+function kept(run: PlantedRun, digest: string): PlantedRun {
+  const asked = run.call('x', KEYED).ledger('x', 'received begin done');
+  return asked.answer('x', 'result', { digest });
+}
+
+testRows(
+  'keptAnswer',
+  withInstances([
+    {
+      title: 'all results of a key are one',
+      wrong: (run) => kept(run, 'a').call('x', KEYED).answer('x', 'result', { digest: 'b' }),
+      right: (run) => kept(run, 'a').call('x', KEYED).answer('x', 'result', { digest: 'a' }),
+    },
+    {
+      title: 'a result that somebody has is not unknown afterwards, but it may be before',
+      wrong: (run) =>
+        killed(kept(run, 'a').call('x', KEYED)).fault('x', 'outcome_unknown', 'maybe'),
+      right: (run) =>
+        killed(run.call('x', KEYED))
+          .fault('x', 'outcome_unknown', 'maybe')
+          .call('x', KEYED)
+          .ledger('x', 'received begin done')
+          .answer('x', 'result', { digest: 'a' }),
+    },
+    {
+      title: 'an instance may be lost on the way to the answer, and nothing need be sent for it',
+      wrong: (run) => kept(run, 'a').call('x', KEYED).answer('x', 'rpc-error'),
+      right: (run) =>
+        lost(killed(kept(run, 'a').call('x', KEYED)), 'x')
+          .call('x', KEYED)
+          .fault('x', 'draining', 'no'),
+    },
+  ]),
+);

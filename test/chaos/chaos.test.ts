@@ -58,6 +58,11 @@ describe('eight seconds of chaos', () => {
     expect(figure('ends of the instance under its windows')).toBeGreaterThan(0);
   });
 
+  it('cost a server that nobody changed neither a call nor its process when the config is edited #live-config #generations', () => {
+    expect(figure('calls or processes of servers that nobody changed, lost')).toBe(0);
+    expect(figure('calls to servers that nobody changed')).toBeGreaterThan(0);
+  });
+
   it('leave no process behind, living or dead #no-orphans', () => {
     expect(figure('orphans')).toBe(0);
     expect(figure('zombies')).toBe(0);

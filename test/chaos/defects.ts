@@ -1,6 +1,6 @@
 // Errors of our own that were contained: no call shows them, but every gateway counts them and writes
 // them into its event log. And what a gateway says on stderr: that a server was lost is news, which it
-// is meant to tell; everything else is a complaint.
+// is meant to tell, and so is what became of a changed config; everything else is a complaint.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,5 +19,6 @@ export function defectsIn(folder: string): readonly string[] {
 /** Is a line of a gateway's stderr about what one of these servers did? */
 export function newsOf(servers: readonly string[]): (line: string) => boolean {
   return (line) =>
+    line.startsWith('holdfast: the config has changed') ||
     servers.some((name) => [' ', ': '].some((next) => line.startsWith(`holdfast: ${name}${next}`)));
 }

@@ -6,10 +6,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Dice } from '../support/dice.ts';
 import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
-import { configure, Gateway, type GatewayHome } from './gateway.ts';
+import { configOf, configure, Gateway, type GatewayHome } from './gateway.ts';
 import { Instances } from './instances/instances.ts';
+import { ConfigFile } from './live-config/config-file.ts';
 import { pipeBytes } from './pipe.ts';
 import {
+  editedServers,
   entryOf,
   factsOf,
   lateServers,
@@ -54,6 +56,8 @@ export class Fleet {
   readonly webServers: readonly WebServer[];
   readonly own: readonly Own[];
   readonly instances: Instances;
+  /** Of the gateway that listens. */
+  readonly config: ConfigFile;
   readonly servers: readonly ServerSpec[];
   readonly findings: string[] = [];
   /** What outlived a gateway that was killed. */
@@ -68,16 +72,19 @@ export class Fleet {
     webServers: readonly WebServer[],
     own: readonly Own[],
     instances: Instances,
+    config: ConfigFile,
   ) {
     this.home = home;
     this.gateway = gateway;
     this.webServers = webServers;
     this.own = own;
     this.instances = instances;
+    this.config = config;
     this.servers = [
       ...sharedServers,
       ...rootedServers,
       ...lateServers,
+      ...editedServers,
       ...windowServers,
       ...own.flatMap(({ servers, rooted }) => [...servers, rooted]),
     ];
@@ -101,18 +108,20 @@ export class Fleet {
     const windowsFile = configure(ofWindows, 'windows', entries(home, windowServers, []), {
       drainMs: 1000,
     });
-    const shared = [...sharedServers, ...rootedServers, ...lateServers];
+    const shared = [...sharedServers, ...rootedServers, ...lateServers, ...editedServers];
     const remote = shared.filter(({ transport }) => transport !== 'stdio');
     const webServers = await Promise.all(
       remote.map((spec) => WebServer.start(spec, home.folder, dice.of(spec.name))),
     );
-    const configFile = configure(home, 'shared', entries(home, shared, webServers));
+    const servers = entries(home, shared, webServers);
+    const configFile = configure(home, 'shared', servers);
+    const config = new ConfigFile(configFile, configOf(servers));
     const gateway = await Gateway.start(home, configFile).catch(async (error: unknown) => {
       await Promise.all(webServers.map((server) => server.close()));
       throw error;
     });
     const instances = new Instances(ofWindows, windowsFile);
-    const fleet = new Fleet(home, gateway, webServers, own, instances);
+    const fleet = new Fleet(home, gateway, webServers, own, instances, config);
     const facts = {
       servers: fleet.servers.map(factsOf),
       pipeBytes: await pipeBytes(),

@@ -31,11 +31,20 @@ export function configure(
   const folder = join(home.folder, name);
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'holdfast.json');
+  writeFileSync(file, JSON.stringify(configOf(mcpServers, settings), null, 2));
+  return file;
+}
+
+export interface ChaosConfig {
+  readonly mcpServers: Readonly<Record<string, object>>;
+}
+
+/** The content of it. */
+export function configOf(mcpServers: object, settings: object = {}): ChaosConfig {
   // Far below the default, so that the log is rotated in every run.
   const telemetry = { maxBytes: 1_000_000 };
-  const config = { http: { auth: 'none' }, telemetry, ...settings, mcpServers };
-  writeFileSync(file, JSON.stringify(config, null, 2));
-  return file;
+  const servers = mcpServers as ChaosConfig['mcpServers'];
+  return { ...{ http: { auth: 'none' }, telemetry }, ...settings, mcpServers: servers };
 }
 
 /** A gateway with pipes; what it complains of goes to a file. */

@@ -29,6 +29,10 @@ export interface ServerSpec {
   readonly isRooted?: boolean;
   /** Does it ask for them only in the middle of a call, on its stream? */
   readonly asksInCalls?: boolean;
+  /** Where it is not as elsewhere. */
+  readonly startTimeoutMs?: number;
+  /** What edits of the config do to it: nothing that its calls or its process would notice, or it goes and comes. */
+  readonly edited?: 'not noticed' | 'goes and comes';
   /** Is it behind an instance that ends and is followed by another one? */
   readonly hasInstances?: boolean;
   /** Does it stay when its stdin ends, with a child in a session of its own? */
@@ -116,6 +120,25 @@ export function ownRootedServer(client: string): ServerSpec {
   return { ...plain, name: `${client}roots`, era: 'legacy', isRooted: true };
 }
 
+/**
+ * Behind the gateway that listens, whose config is edited. No harm is done to them, and their time is long:
+ * whatever else happens to their calls is the work of an edit.
+ */
+export const editedServers: readonly ServerSpec[] = (
+  [
+    ['still', 'not noticed'],
+    ['limited', 'not noticed'],
+    ['veiled', 'not noticed'],
+    ['guest', 'goes and comes'],
+  ] as const
+).map(([name, edited]) => ({
+  ...{ ...plain, name, edited, faultShare: 0 },
+  ...{ callTimeoutMs: 30_000, startTimeoutMs: 30_000 },
+}));
+
+/** The tool that is hidden now and then, of the server that it is hidden of. */
+export const veiledTool = 'get';
+
 /** Behind the instance that windows share. The first is never harmed itself. */
 export const windowServers: readonly ServerSpec[] = [
   { ...plain, name: 'wcalm', faultShare: 0 },
@@ -154,7 +177,7 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
     restart: { max: restarts, windowMs: 600_000, minDelayMs: 20, maxDelayMs: 300 },
     trusted: isTrusted,
     keepAliveMs: 1500,
-    startTimeoutMs: 4000,
+    startTimeoutMs: spec.startTimeoutMs ?? 4000,
     callTimeoutMs,
     concurrency,
     queue,
@@ -171,6 +194,10 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
 function safeReads({ isTrusted, isRough, transport }: ServerSpec): object {
   if (!isTrusted || (isRough !== true && transport === 'stdio')) return {};
   return { echo: { replay: 'safe' }, get: { replay: 'safe' } };
+}
+
+function hiddenOf({ name }: ServerSpec): readonly string[] {
+  return name === 'veiled' ? [veiledTool] : [];
 }
 
 /** The tools of the fixture that are called. */
@@ -197,5 +224,7 @@ export function factsOf(spec: ServerSpec): object {
     // Clients of both eras and of several classes are in front of those that are shared.
     hasSeveral: sharedServers.includes(spec) || isRooted,
     hasInstances: spec.hasInstances === true,
+    isSteady: spec.edited === 'not noticed',
+    mayBeUnknown: spec.edited === 'goes and comes' ? Object.keys(tools) : hiddenOf(spec),
   };
 }

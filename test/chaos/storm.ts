@@ -10,6 +10,7 @@ import { InstanceHarm } from './instances/instance-harm.ts';
 import { nextCalls } from './instances/next-calls.ts';
 import { Lane } from './lane.ts';
 import { lateVisits } from './late-visits.ts';
+import { ConfigEdits } from './live-config/config-edits.ts';
 import type { Tally } from './tally.ts';
 import { visits } from './visits.ts';
 
@@ -47,6 +48,7 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
   await Promise.all([
     harm.run(),
     ends.run(),
+    new ConfigEdits({ name, fleet, dice: dice.of(`${name}-edits`), tally, isOver }).run(),
     ...clients.windows.flatMap((row) =>
       [1, 2].map((at) => special(row, `${row.name}-keys-${at}`).repeatKeys()),
     ),

@@ -1388,4 +1388,49 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'key-kept-too-late',
+    breaks:
+      'An idempotency key is stored only together with its answer: a call whose instance is killed meanwhile runs again.',
+    file: 'src/policy/idempotency.ts',
+    foundBy: 'chaos',
+    promise: 'idempotency-key',
+    rules: ['duplicated', 'key'],
+    edits: [
+      {
+        find: 'const found = await this.#store.claim(slot, begun, keptMs);',
+        replace: `const found = await this.#store.claim(slot, begun, keptMs);
+    if (found === void 0) await this.#store.free(slot);`,
+      },
+    ],
+  },
+  {
+    id: 'replayed-by-connect',
+    breaks: 'connect sends every call again that the instance had when it ended.',
+    file: 'src/instance/connect/bridge.ts',
+    foundBy: 'chaos',
+    promise: 'never-twice',
+    rules: ['duplicated'],
+    edits: [
+      {
+        find: 'return message.method === "tools/call" && isKeyed && this.#keepsKeys;',
+        replace: 'return message.method === "tools/call";',
+      },
+    ],
+  },
+  {
+    id: 'edit-restarts-all',
+    breaks:
+      'Two equal lists in a config count as different: each edit restarts servers it does not concern.',
+    file: 'src/config/plan.ts',
+    foundBy: 'chaos',
+    promise: 'live-config',
+    rules: ['steady'],
+    edits: [
+      {
+        find: 'Array.isArray(one) !== Array.isArray(other)',
+        replace: 'Array.isArray(one)',
+      },
+    ],
+  },
 ];

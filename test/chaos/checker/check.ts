@@ -18,6 +18,7 @@ import { PipeEvidence } from './pipe-evidence.ts';
 import { judgeRecord } from './record-rules.ts';
 import { RootsRule } from './roots-rules.ts';
 import { SocketHints } from './socket-hints.ts';
+import { SteadyRule } from './steady-rules.ts';
 import { Verdict } from './verdict.ts';
 import { WindowEvidence } from './window-evidence.ts';
 
@@ -39,6 +40,7 @@ class Check {
   readonly #instances: InstanceRule;
   readonly #keys: KeyRule;
   readonly #roots: RootsRule;
+  readonly #steady: SteadyRule;
   readonly #nonces = new Set<string>();
   readonly #keyed = new Map<string, { call: Call; isEnded: boolean }[]>();
 
@@ -54,6 +56,7 @@ class Check {
     this.#instances = new InstanceRule(directory, facts, verdict);
     this.#keys = new KeyRule(facts);
     this.#roots = new RootsRule(facts, verdict);
+    this.#steady = new SteadyRule(verdict);
   }
 
   run(): void {
@@ -68,6 +71,7 @@ class Check {
     this.#roots.judgeCoverage();
     this.#keys.judge(this.#ledger, this.#verdict);
     this.#pipes.judge();
+    this.#steady.judge();
     this.#sockets.tell();
     this.#windows.judge();
     judgeUnasked(this.#ledger, this.#verdict);
@@ -108,6 +112,7 @@ class Check {
     }
     judgeAnswers(call, server, isEnded, trace, this.#verdict);
     judgeArrival(call, trace, this.#verdict);
+    this.#steady.take(call, server, trace);
     if (call === group[0]) judgeRepetition(call, server, trace, this.#verdict);
     const judged = { call, server, trace, group };
     for (const answer of call.answers) {

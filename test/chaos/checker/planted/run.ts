@@ -39,6 +39,16 @@ export const INSTANCE_FACTS = {
   servers: [...FACTS.servers, { ...FACTS.servers[0], name: 'far', hasInstances: true }],
 };
 
+/** With two more: one to which nothing happens, and one that goes and comes. */
+export const EDITED_FACTS = {
+  ...FACTS,
+  servers: [
+    ...FACTS.servers,
+    { ...FACTS.servers[0], name: 'still', isSteady: true, mayBeUnknown: ['echo'] },
+    { ...FACTS.servers[0], name: 'guest', mayBeUnknown: ['add', 'echo'] },
+  ],
+};
+
 export class PlantedRun {
   facts: Members = FACTS;
   /** By the name of the file: its lines. A file that is deleted here is not written. */

@@ -1,0 +1,128 @@
+// The config of the gateway that listens is edited again and again while clients call. Each edit has to be
+// taken over; one that is no config changes nothing, and the gateway says so. Meanwhile calls go to servers
+// that no edit concerns: the checker says whether one of them failed, or met another process.
+
+import type { Dice } from '../../support/dice.ts';
+import { until } from '../../support/until.ts';
+import { pauseMs } from '../client.ts';
+import { HttpClient } from '../client-http.ts';
+import type { Fleet } from '../fleet.ts';
+import { History } from '../history.ts';
+import type { Order } from '../order.ts';
+import { veiledTool } from '../servers.ts';
+import type { Tally } from '../tally.ts';
+import { type Edition, manners } from './config-file.ts';
+
+export interface ConfigEditsOptions {
+  /** Of the storm. */
+  readonly name: string;
+  readonly fleet: Fleet;
+  readonly dice: Dice;
+  readonly tally: Tally;
+  readonly isOver: AbortSignal;
+}
+
+const plain: Edition = { hasGuest: true, isLimited: false, isVeiled: false };
+/** Two for each of those that no edit concerns, so that it is in use nearly all the time. */
+const called = ['still', 'still', 'limited', 'limited', 'veiled', 'veiled', 'guest'];
+const patienceMs = 60_000;
+/** A gateway looks at a file that nobody tells of every five seconds. */
+const takenOverMs = 30_000;
+
+export class ConfigEdits {
+  readonly #options: ConfigEditsOptions;
+  readonly #client: HttpClient;
+  #edition = plain;
+
+  constructor(options: ConfigEditsOptions) {
+    this.#options = options;
+    this.#client = this.#newClient('edits');
+  }
+
+  async run(): Promise<void> {
+    const { dice, isOver, fleet } = this.#options;
+    const calling = called.map((server, at) => this.#calls(server, at + 1));
+    while (!isOver.aborted) {
+      await pauseMs(dice.between(50, 800));
+      if (dice.chance(0.25)) await this.#spoil();
+      if (!isOver.aborted) await this.#edit(this.#next());
+    }
+    await Promise.all(calling);
+    await fleet.config.write(plain, 'renamed', 0);
+    this.#edition = plain;
+    await this.#takenOver('at the end');
+    await this.#client.leave(patienceMs);
+  }
+
+  async #edit(edition: Edition): Promise<void> {
+    const { dice, fleet, tally } = this.#options;
+    const manner = dice.pick(manners);
+    this.#edition = edition;
+    await fleet.config.write(edition, manner, dice.between(10, 300));
+    await this.#takenOver(manner);
+    tally.happened(`config ${manner}`);
+  }
+
+  /** The gateway says that it does not take it over; everything is as before. */
+  async #spoil(): Promise<void> {
+    const { dice, fleet, tally } = this.#options;
+    const refusals = () => fleet.gateway.complaints.split('is not taken over').length;
+    const before = refusals();
+    fleet.config.spoil(dice.chance(0.5), this.#edition);
+    await until(() => refusals() > before, 'a refusal of the config', takenOverMs).catch(
+      ({ message }: Error) => fleet.report(`[live-config] ${message}`),
+    );
+    if (!(await this.#isInUse())) {
+      fleet.report('[live-config] a config that cannot be used has changed something');
+    }
+    tally.happened('config that is none');
+  }
+
+  #next(): Edition {
+    const { hasGuest, isLimited, isVeiled } = this.#edition;
+    const changes = [
+      { hasGuest: !hasGuest },
+      { isLimited: !isLimited, isVeiled: !isVeiled },
+      { isVeiled: !isVeiled },
+    ];
+    return { ...this.#edition, ...this.#options.dice.pick(changes) };
+  }
+
+  async #takenOver(manner: string): Promise<void> {
+    const what = `an edit (${manner}) to be taken over: ${JSON.stringify(this.#edition)}`;
+    await until(() => this.#isInUse(), what, takenOverMs).catch(({ message }: Error) =>
+      this.#options.fleet.report(`[live-config] ${message}`),
+    );
+  }
+
+  /** What clients can see of the config is as it was written. */
+  async #isInUse(): Promise<boolean> {
+    const isThere = async (server: string, tool: Order['tool']) =>
+      (await this.#client.call({ server, tool, args: {} }))?.kind === 'result';
+    const { hasGuest, isVeiled } = this.#edition;
+    const isGuest = await isThere('guest', 'echo');
+    const isShown = await isThere('veiled', veiledTool);
+    return isGuest === hasGuest && isShown === !isVeiled;
+  }
+
+  /** Calls to one of them, one soon after the other. */
+  async #calls(server: string, number: number): Promise<void> {
+    const { dice, isOver } = this.#options;
+    const client = this.#newClient(`${server}-${number}`);
+    await client.open();
+    const own = dice.of(`calls-${number}`);
+    while (!isOver.aborted) {
+      const tool = own.pick(['add', 'set', 'slow', 'slow', 'slow'] as const);
+      const ms = own.between(50, 400);
+      await client.call({ server, tool, args: tool === 'slow' ? { ms } : {} });
+      await pauseMs(own.between(0, 100));
+    }
+    await client.leave(patienceMs);
+  }
+
+  #newClient(what: string): HttpClient {
+    const { fleet, name, tally } = this.#options;
+    const history = new History(fleet.folder, `${name}-${what}`);
+    return new HttpClient({ url: fleet.gateway.url, era: 'modern', history, tally });
+  }
+}

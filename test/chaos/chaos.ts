@@ -13,6 +13,7 @@ import { figuresOf } from './figures.ts';
 import { Fleet } from './fleet.ts';
 import { complaints, type GatewayHome } from './gateway.ts';
 import { type IdlePoint, idlePoint } from './idle-point.ts';
+import { twentyWindows } from './instances/twenty-windows.ts';
 import { measureNeighbours } from './neighbours/measure.ts';
 import { storm } from './storm.ts';
 import { survivors } from './survivors.ts';
@@ -27,7 +28,7 @@ export interface ChaosOptions {
   readonly isKept: boolean;
   /** Warm up, and compare what the gateway holds at rest before and after the storm. */
   readonly isCompared: boolean;
-  /** Measure healthy neighbours of bad servers, too, when the storm is over. */
+  /** Measure healthy neighbours of bad servers, too, when the storm is over, and how soon windows go on. */
   readonly hasNeighbours: boolean;
   readonly say: (line: string) => void;
   /** Hears of the fleet, so that it can be ended from outside. */
@@ -57,10 +58,11 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
   const neighbours = options.hasNeighbours
     ? await visitNeighbours(options, home).catch(brokenOff)
     : nothing;
+  const windows = options.hasNeighbours ? await twentyWindows().catch(brokenOff) : nothing;
   const report = {
     title: `Chaos (seed ${seed})`,
-    figures: [...figures, ...neighbours.figures],
-    findings: [...findings, ...neighbours.findings],
+    figures: [...figures, ...neighbours.figures, ...windows.figures],
+    findings: [...findings, ...neighbours.findings, ...windows.findings],
   };
   if (options.isKept || !hasPassed(report)) say(`the evidence is kept in ${folder}`);
   else rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -145,7 +145,7 @@ class Life {
   async call(order: Order): Promise<AnswerSeen | undefined> {
     if (this.#isLeaving) return undefined;
     const call = this.#book.begin(order);
-    this.#write(call.frame);
+    if (!this.#write(call.frame)) this.#book.cut([call]);
     if (order.readAfterMs !== undefined) this.#readLater(order.readAfterMs);
     const { cancelAfterMs } = order;
     if (cancelAfterMs === undefined) return await call.settled;

@@ -2,7 +2,8 @@
 // listens, the configs of the gateways that stdio clients start, and the folder in which all of it
 // leaves its evidence. What the checker has to know is written down before anything happens.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Dice } from '../support/dice.ts';
 import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
@@ -104,7 +105,8 @@ export class Fleet {
       const path = isPoor ? poorPath : (process.env['PATH'] ?? '');
       return { name, servers, rooted, configFile, path };
     });
-    const ofWindows = { ...home, state: 'state-windows' };
+    const runtime = mkdtempSync(join(tmpdir(), 'hf-'));
+    const ofWindows = { ...home, state: 'state-windows', runtime };
     const windowsFile = configure(ofWindows, 'windows', entries(home, windowServers, []), {
       drainMs: 1000,
     });

@@ -17,6 +17,8 @@ export interface GatewayHome {
   readonly mark: string;
   /** Its state directory, if not the one that is shared. */
   readonly state?: string;
+  /** Its runtime directory: the address of a socket must be short. */
+  readonly runtime?: string;
 }
 
 const stopMs = 20_000;
@@ -153,7 +155,7 @@ function start(
 }
 
 function command(
-  { build, folder, mark, state = 'state' }: GatewayHome,
+  { build, folder, mark, runtime, state = 'state' }: GatewayHome,
   nodeOptions: readonly string[],
   words: readonly string[],
   stdio: ('pipe' | 'ignore' | number)[],
@@ -166,6 +168,7 @@ function command(
     env: {
       PATH: path,
       HOME: folder,
+      ...(runtime === undefined ? {} : { XDG_RUNTIME_DIR: runtime }),
       HOLDFAST_STATE: join(folder, state),
       HOLDFAST_INSTANCE: `${HOLDFAST_INSTANCE}${mark}.0;`,
     },

@@ -19,7 +19,7 @@ The gateway in front of servers that misbehave, under load and under faults.
   --build DIR      the build to test (dist, or HOLDFAST_BUILD)
   --json FILE      writes the figures there, too
   --keep           keeps the folder of the run, which is kept anyway if something was found
-  --no-neighbours  without the measurement of healthy servers next to bad ones
+  --no-neighbours  without the measurements of healthy servers next to bad ones and of twenty windows
 
 Example:
   npm run chaos -- --seconds 20 --seed 7 --no-neighbours`;

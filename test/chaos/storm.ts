@@ -44,7 +44,10 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
   const [first, second] = clients.shared;
   const special = (row: ClientRow, what: string) =>
     new Lane(row, `${name}-${what}`, dice, claims, isOver);
-  const ends = new InstanceHarm({ fleet, dice: dice.of(`${name}-ends`), tally, isOver });
+  const ends = new InstanceHarm({
+    ...{ name, fleet, dice: dice.of(`${name}-ends`), tally, isOver },
+    windows: clients.windows,
+  });
   await Promise.all([
     harm.run(),
     ends.run(),

@@ -3,7 +3,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../support/until.ts';
 import { type GatewayHome, startCommand } from '../gateway.ts';
@@ -90,6 +90,7 @@ export class Instances {
   async close(): Promise<void> {
     for (const pid of this.processes()) signal(pid, 'SIGKILL');
     await until(() => this.processes().length === 0, 'the instance to be gone', endMs);
+    rmSync(this.home.runtime ?? '', { recursive: true, force: true });
   }
 
   /** Not if none listens yet, or no more. */

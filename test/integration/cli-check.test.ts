@@ -22,6 +22,7 @@ describe('check', () => {
       /^3 files not ready: idle, its tools are not known yet/,
     );
     expect(await said(home, 'files', '--wait', '30')).toBe('0 files ready');
+    expect(await said(home, 'files'), 'stored by the command before').toBe('0 files ready');
     await using _served = await home.serve();
     await home.run(['tools', 'files']);
     expect(await said(home, 'files', 'files/add')).toBe('0 files ready\nfiles/add ready');

@@ -47,7 +47,7 @@ describe('text from outside', () => {
     for (const start of ['', 'a', 'ab', 'abc']) {
       await cli.servers({ tiny: await tinyServer(cli, `${start}${'🇩🇪'.repeat(300)} flags`) });
       for (const words of [['tools'], ['search', 'odd']]) {
-        const { stdout } = await cli.run(words);
+        const { stdout } = await cli.run([...words, '--fresh']);
         expect(stdout).toMatch(/^tiny\/odd +[abc]*(?:🇩🇪)+…\n$/u);
       }
     }

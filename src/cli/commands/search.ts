@@ -16,7 +16,7 @@ import { withTarget } from '../target.ts';
 import { printTools } from '../tool-list.ts';
 
 const help = `
-Lists that a gateway has stored are searched without starting the servers, and shown with their
+Lists that were stored earlier are searched without starting the servers, and shown with their
 age; --fresh starts every server and reads its list now.
 With --json: {"hits": [{"server", "tool", "description", "score"}], "total", "errors": [fault …]};
 a hit of a stored list has "kept": {"listedAt": milliseconds since 1970 or null}.

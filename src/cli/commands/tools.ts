@@ -22,7 +22,7 @@ import { partialAddress, type ToolAddress } from '../tool-address.ts';
 import { printTools } from '../tool-list.ts';
 
 const help = `
-Lists that a gateway has stored are shown with their age, without starting the servers; --fresh
+Lists that were stored earlier are shown with their age, without starting the servers; --fresh
 starts every server and reads its list now. A server without a stored list is started, which may
 take as long as its startTimeoutMs.
 A server that fails is reported on standard error; the others are still listed, with exit code 0.

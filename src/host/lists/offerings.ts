@@ -7,7 +7,7 @@ import { type Definition, isSameList } from '../../catalog/definitions.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import type { ServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { contain } from '../../kernel/contain.ts';
+import { contain, ignored } from '../../kernel/contain.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ListChange } from '../host-news.ts';
@@ -23,8 +23,6 @@ export interface OfferingsParts {
   readonly clock: Clock;
   readonly kept: KeptCatalogues;
   readonly facts: ServerFacts;
-  /** Whether anything is stored across runs. */
-  readonly isKept: boolean;
   /** Whether the server has sent requests to its client. */
   readonly asks: () => boolean;
   /** The tools were read: how many, how many were ignored, and which have changed. */
@@ -43,6 +41,7 @@ export class Offerings {
   readonly #catalogues: Catalogues;
   #config: ServerConfig;
   #isKeeping = false;
+  #recalling: Promise<KeptRecord | undefined> | undefined;
 
   constructor(parts: OfferingsParts) {
     this.#parts = parts;
@@ -167,7 +166,13 @@ export class Offerings {
 
   // --- what is kept beyond this run --------------------------------------------------------
 
-  async recall(): Promise<KeptRecord | undefined> {
+  /** Reads what an earlier run has kept, once. */
+  recall(): Promise<KeptRecord | undefined> {
+    this.#recalling ??= this.#recall();
+    return this.#recalling;
+  }
+
+  async #recall(): Promise<KeptRecord | undefined> {
     const { kept, specHash, facts } = this.#parts;
     const [record] = await Promise.all([kept.get(specHash), facts.recall()]);
     for (const { aim, lists, greeting } of record?.classes ?? []) {
@@ -189,9 +194,12 @@ export class Offerings {
     return kind === 'tools' || this.#parts.facts.now.asksRoots === true;
   }
 
-  /** Several readings at the same time are written once. */
+  /**
+   * Several readings at the same time are written once. What was kept before is read first: a short command
+   * reads only the tools, for one class of clients, and must not replace the lists of the others.
+   */
   keep(): void {
-    if (this.#isKeeping || !this.#parts.isKept) return;
+    if (this.#isKeeping) return;
     this.#isKeeping = true;
     const write = () => {
       this.#isKeeping = false;
@@ -206,7 +214,11 @@ export class Offerings {
       // does not matter.
       this.#parts.kept.put(this.#parts.specHash, record).catch(() => {});
     };
-    queueMicrotask(() => contain(write, this.#parts.caught));
+    this.recall()
+      // Whoever has asked for it reports that; what is known now is worth keeping.
+      .catch(ignored)
+      .then(() => contain(write, this.#parts.caught))
+      .catch(this.#parts.caught);
   }
 }
 

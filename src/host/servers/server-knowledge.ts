@@ -29,17 +29,15 @@ export class ServerKnowledge {
   readonly offerings: Offerings;
 
   constructor(name: string, config: ServerConfig, parts: ServerParts, listener: KnowledgeListener) {
-    const { clock, events, hasClients } = parts;
+    const { clock, events } = parts;
     this.specHash = specHash(config);
-    const writing = { records: parts.starts, isWritten: hasClients };
-    this.history = new StartHistory(this.specHash, clock, writing);
+    this.history = new StartHistory(this.specHash, clock, parts.starts);
     this.facts = new ServerFacts(parts.facts, this.specHash, clock, listener.learnt);
     this.offerings = new Offerings({
       ...parts,
       config,
       specHash: this.specHash,
       facts: this.facts,
-      isKept: hasClients,
       asks: listener.asks,
       isHeld: listener.isHeld,
       toolsRead: (tools, invalid, changed) => {

@@ -5,6 +5,7 @@
 // missing.
 
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { isRecord } from '../../kernel/json-values.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { type ListKind, listKinds } from '../lists/listings.ts';
@@ -40,21 +41,16 @@ export class StartHistory {
   readonly #specHash: string;
   readonly #clock: Clock;
   readonly #records: Records;
-  readonly #isWritten: boolean;
   #facts = noFacts;
   #kept = noFacts;
   #recalling: Promise<void> | undefined;
+  /** Those that have come in this run; at most one entry for each kind. */
+  readonly #listed = new Set<ListKind>();
 
-  /** A short command reads what gateways have stored, and adds nothing (`isWritten`). */
-  constructor(
-    specHash: string,
-    clock: Clock,
-    { records, isWritten }: { readonly records: Records; readonly isWritten: boolean },
-  ) {
+  constructor(specHash: string, clock: Clock, records: Records) {
     this.#specHash = specHash;
     this.#clock = clock;
     this.#records = records;
-    this.#isWritten = isWritten;
   }
 
   get facts(): StartFacts {
@@ -72,6 +68,7 @@ export class StartHistory {
   }
 
   listed(kind: ListKind): void {
+    this.#listed.add(kind);
     const late = this.#facts.late.filter((other) => other !== kind);
     const listedAt = kind === 'tools' ? this.#clock.wallNow() : this.#facts.listedAt;
     this.#note({ ...this.#facts, late, listedAt });
@@ -86,17 +83,24 @@ export class StartHistory {
     const kept = factsOf((await this.#records.get(this.#specHash))?.value);
     if (!kept) return;
     this.#kept = kept;
-    if (this.#facts === noFacts) this.#facts = kept;
+    const { startMs = kept.startMs, listedAt = kept.listedAt, late } = this.#facts;
+    const lateBefore = kept.late.filter((kind) => !this.#listed.has(kind) && !late.includes(kind));
+    this.#facts = { startMs, listedAt, late: [...lateBefore, ...late] };
   }
 
   #note(facts: StartFacts): void {
     this.#facts = facts;
-    if (!this.#isWritten || !isWorthKeeping(this.#kept, facts)) return;
+    // A disk that cannot be used is reported in `status` by the store itself; a closed one does not matter.
+    this.#keep().catch(ignored);
+  }
+
+  /** What was kept before is read first: a short command learns only a part of it. */
+  async #keep(): Promise<void> {
+    await this.recall().catch(ignored);
+    const facts = this.#facts;
+    if (!isWorthKeeping(this.#kept, facts)) return;
     this.#kept = facts;
-    const record = { version, ...facts };
-    // A disk that cannot be written is reported in `status` by the store itself; a closed one does
-    // not matter.
-    this.#records.put(this.#specHash, record, { ttlMs: keptMs }).catch(() => {});
+    await this.#records.put(this.#specHash, { version, ...facts }, { ttlMs: keptMs });
   }
 }
 

@@ -4,7 +4,7 @@
 
 import { type Fault, faultFrom } from '../kernel/fault.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { reportFaults } from './fault-report.ts';
+import { advised, reportFaults } from './fault-report.ts';
 import { Interrupted } from './interrupt.ts';
 import { complain, type Shell } from './shell.ts';
 
@@ -44,7 +44,7 @@ export function report(error: unknown, { shell, isJson }: Asked): number {
     return interrupt.exitCode;
   }
   if (fault === null) return exitCodes.ok;
-  if (isJson) out.json({ fault: fault.record });
+  if (isJson) out.json({ fault: advised(fault.record, shell.steps) });
   else reportFaults(shell, [fault.record]);
   if (shell.logs('debug')) err.line(stackOf(fault));
   return exitCodeOf(fault);

@@ -8,6 +8,9 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostEvent } from '../observe/events.ts';
 
+/** `spec`: a fingerprint of the config entry that the server had then; absent in older lines. */
+export type LoggedEvent = HostEvent & { readonly spec?: unknown };
+
 /** Several thousand events. */
 const maxBytes = 2 * 1024 * 1024;
 
@@ -15,7 +18,7 @@ const maxBytes = 2 * 1024 * 1024;
 export async function eventHistory(
   stateDir: string,
   config: string | null,
-): Promise<readonly HostEvent[]> {
+): Promise<readonly LoggedEvent[]> {
   const path = join(stateDir, 'events.jsonl');
   const recent = await tailOf(path, maxBytes);
   const older = await tailOf(`${path}.1`, maxBytes - recent.length);
@@ -46,7 +49,7 @@ async function tailOf(path: string, bytes: number): Promise<string> {
   }
 }
 
-function eventFrom(line: string, config: string | null): HostEvent[] {
+function eventFrom(line: string, config: string | null): LoggedEvent[] {
   try {
     const record: unknown = JSON.parse(line);
     return isEvent(record) && record.config === config ? [record] : [];
@@ -76,7 +79,7 @@ const kinds: Readonly<Record<HostEvent['kind'], true>> = {
   call: true,
 };
 
-function isEvent(record: unknown): record is HostEvent & { readonly config?: unknown } {
+function isEvent(record: unknown): record is LoggedEvent & { readonly config?: unknown } {
   if (typeof record !== 'object' || record === null) return false;
   const { at, server, kind } = record as Partial<Record<string, unknown>>;
   return (

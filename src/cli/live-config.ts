@@ -7,6 +7,7 @@ import type { OpenedHost } from '../host/create-host.ts';
 import type { ConfigWatch } from '../instance/config-watch.ts';
 import { Fault } from '../kernel/fault.ts';
 import { planLines } from './render/plan-page.ts';
+import { runningIn } from './running-servers.ts';
 import { remark, type Shell } from './shell.ts';
 
 /** `used` is in use now; `readConfig` reads the file again, and throws a Fault if it cannot be used. */
@@ -14,18 +15,21 @@ export async function followConfig(
   shell: Shell,
   host: OpenedHost,
   used: ReadConfig,
-  readConfig: () => ReadConfig,
+  readConfig: () => Promise<ReadConfig>,
 ): Promise<ConfigWatch> {
   const { ConfigWatch } = await import('../instance/config-watch.ts');
   let { files } = used;
   const takeOver = async () => {
     try {
-      const loaded = readConfig();
+      const loaded = await readConfig();
       files = loaded.files;
+      const wasRunning = runningIn(host.status());
       const applied = await host.applyLoaded(loaded);
       for (const { name, cause } of applied.failed) remark(shell, `${name}: ${cause}`);
       const isChanged = isDifferent(applied);
-      const lines = isChanged ? planLines({ ...applied, disabled: [], isDone: true }) : [];
+      const lines = isChanged
+        ? planLines({ ...applied, disabled: [], isDone: true }, wasRunning)
+        : [];
       for (const line of lines) remark(shell, `the config has changed: ${line}`);
     } catch (error) {
       const isFault = error instanceof Fault;

@@ -8,38 +8,47 @@ import type { OutgoingBudget } from '../downstream/outgoing/outgoing-budget.ts';
 import type { SocketClients } from '../downstream/stdio/socket-clients.ts';
 import type { OpenedHost } from '../host/create-host.ts';
 import { ownIdentity } from '../host/identity.ts';
-import type { OwnInstance } from '../instance/instance.ts';
-import type { LockHolder } from '../instance/lock-holder.ts';
+import { comparedVariables } from '../instance/environment-match.ts';
+import type { Claimed, OwnInstance } from '../instance/instance.ts';
+import { readNamedFile } from '../kernel/bounded-file.ts';
 import { remedyFor } from '../kernel/disk-remedy.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault } from '../kernel/fault.ts';
+import { FileTooLarge } from '../kernel/file-too-large.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
-import { agoText } from './render/quantity.ts';
 import { remark, type Shell } from './shell.ts';
+import { pause } from './target.ts';
 
-/** Undefined if it cannot be one. Throws a Fault if another process is it. */
+/** Undefined if it cannot be one. Throws a Fault if another process is it; one that is ending is waited for. */
 export async function claimedInstance(
   shell: Shell,
   { file }: LoadedConfig,
   stateDir: string | null,
+  startedBy: 'serve' | 'connect',
 ): Promise<OwnInstance | undefined> {
   if (file === null || stateDir === null) return undefined;
-  const [{ instancePlace }, { claimInstance }, { realConfigPath }] = await Promise.all([
-    import('../instance/place.ts'),
-    import('../instance/instance.ts'),
-    import('../config/config-path.ts'),
-  ]);
+  const [{ instancePlace }, { claimInstance }, { realConfigPath }, { heldFault }] =
+    await Promise.all([
+      import('../instance/place.ts'),
+      import('../instance/instance.ts'),
+      import('../config/config-path.ts'),
+      import('./held-instance.ts'),
+    ]);
+  let held: Fault | undefined;
   try {
     const place = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
-    const claimed = await claimInstance(place, shell.clock, ownIdentity().version);
+    const own = { program: ownIdentity().version, startedBy };
+    const claim = () => claimInstance(place, shell.clock, own);
+    const claimed = startedBy === 'serve' ? await whenEnded(shell, claim) : await claim();
     // Before the first server is started, so that the folder can be hidden from it.
     if (claimed.kind === 'claimed') {
       await makePrivateFolder(dirname(place.socket));
       return claimed.instance;
     }
-    throw new Held(shell, file, claimed.by);
+    held = heldFault(shell, file, claimed.by);
+    throw held;
   } catch (error) {
-    if (error instanceof Held) throw error;
+    if (held !== undefined) throw held;
     const code = errnoOf(error);
     if (code === undefined && !(error instanceof Fault)) throw error;
     const why = code === undefined ? (error as Fault).message : `${code}: ${remedyFor(code)}`;
@@ -48,19 +57,33 @@ export async function claimedInstance(
   }
 }
 
-class Held extends Fault {
-  constructor({ clock }: Shell, file: string, { pid, program, since }: LockHolder) {
-    const who = `process ${pid}, Holdfast ${program}, started ${agoText(clock.wallNow() - since)}`;
-    super(
-      'unavailable',
-      `an instance of ${file} is running already (${who}); see it with: holdfast status, end it with: holdfast shutdown`,
-    );
+/** Longer than drainMs usually is; what takes longer is reported. */
+const endingMs = 30_000;
+const betweenLooksMs = 50;
+
+/** The last claim: one that is held by a process that is ending is repeated until that has ended. */
+async function whenEnded(shell: Shell, claim: () => Promise<Claimed>): Promise<Claimed> {
+  const { clock, interrupt } = shell;
+  const giveUpAt = clock.now() + endingMs;
+  let isTold = false;
+  for (;;) {
+    const claimed = await claim();
+    const isEnding = claimed.kind === 'held' && claimed.by.isEnding === true;
+    if (!isEnding || clock.now() > giveUpAt || interrupt.signal.aborted) return claimed;
+    if (!isTold) {
+      const { pid } = claimed.by;
+      const told = `the instance that runs is ending (process ${pid}); this one starts when it has ended`;
+      remark(shell, `${told}; to end it at once: kill ${pid}`);
+    }
+    isTold = true;
+    await pause(clock, betweenLooksMs, interrupt.signal);
   }
 }
 
 export interface Control {
   /** Resolves when `holdfast shutdown` was asked for. */
   readonly endAsked: Promise<void>;
+  readonly isEndAsked: () => boolean;
   readonly clients: SocketClients;
 }
 
@@ -69,14 +92,17 @@ export interface ControlParts {
   readonly gateway: Gateway;
   readonly outgoing: OutgoingBudget;
   /** Reads the config again. Throws a Fault. */
-  readonly readConfig: () => LoadedConfig;
+  readonly readConfig: () => Promise<LoadedConfig>;
   readonly keepsKeys: boolean;
+  /** Where it serves MCP over HTTP; null: nowhere. */
+  readonly url: string | null;
+  readonly env: Shell['env'];
 }
 
 /** From now on commands and other windows reach this gateway. */
 export async function startControl(
   instance: OwnInstance,
-  { host, gateway, outgoing, readConfig, keepsKeys }: ControlParts,
+  { host, gateway, outgoing, readConfig, keepsKeys, url, env }: ControlParts,
 ): Promise<Control> {
   const [{ SocketClients }, { instanceOperations }, { isStoredKey }] = await Promise.all([
     import('../downstream/stdio/socket-clients.ts'),
@@ -84,9 +110,16 @@ export async function startControl(
     import('../policy/keyed-records.ts'),
   ]);
   let end = () => {};
+  let isAsked = false;
   const endAsked = new Promise<void>((resolve) => {
-    end = resolve;
+    end = () => {
+      isAsked = true;
+      resolve();
+    };
   });
+  const facts = () => {
+    return { pid: process.pid, url, clients: gateway.clients, differing: instance.differing };
+  };
   const { clock } = host;
   const clients = new SocketClients({ front: gateway, clock, outgoing, frameBytes: 16_777_216 });
   const identity = async () => {
@@ -101,9 +134,23 @@ export async function startControl(
   await instance.listen({
     clock,
     identity,
-    operations: instanceOperations(host, { readConfig, shutdown: end }),
+    operations: instanceOperations(host, { readConfig, facts, shutdown: end }),
     serveClient: (socket, folder) => clients.add(socket, folder),
     caught: (error) => host.defects.caught('the control socket', error),
+    variables: () => variablesFor(instance.place.config, env),
   });
-  return { endAsked, clients };
+  return { endAsked, isEndAsked: () => isAsked, clients };
+}
+
+const maxConfigBytes = 67_108_864;
+
+/** Undefined if the config cannot be read now. */
+function variablesFor(config: string, env: Shell['env']): ReadonlyMap<string, string> | undefined {
+  try {
+    return comparedVariables(env, readNamedFile(config, maxConfigBytes).toString('utf8'));
+  } catch (error) {
+    if (error instanceof Error && ('code' in error || error instanceof FileTooLarge))
+      return undefined;
+    throw error;
+  }
 }

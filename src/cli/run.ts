@@ -7,7 +7,7 @@ import { assertLogLevel } from './command-verbosity.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Perform } from './invocation.ts';
 import { createProgram, isAnswered, nothingAsked, usageFault } from './program.ts';
-import { complain, type Shell, shellOf } from './shell.ts';
+import { complain, type Shell, shellOf, withConfig } from './shell.ts';
 
 const shell = shellOf(process);
 // An internal error outside every call; the reaper ends what was running.
@@ -18,9 +18,11 @@ process.exit(outputLost(shell) ? exitCodes.unavailable : exitCode);
 
 async function run(argv: readonly string[], shell: Shell): Promise<number> {
   let code: number = exitCodes.ok;
+  let asked = shell;
   const perform: Perform = async (command, work) => {
     const { config, json } = command.optsWithGlobals<{ config?: string; json?: boolean }>();
-    code = await work({ shell, configFile: config, isJson: json === true });
+    asked = withConfig(shell, config);
+    code = await work({ shell: asked, configFile: config, isJson: json === true });
   };
   const program = createProgram(shell, ownIdentity().version, perform);
   try {
@@ -31,7 +33,7 @@ async function run(argv: readonly string[], shell: Shell): Promise<number> {
   } catch (error) {
     if (isAnswered(error)) return exitCodes.ok;
     const isJson = argv.includes('--json');
-    return report(usageFault(error, program, argv), { shell, isJson });
+    return report(usageFault(error, program, argv), { shell: asked, isJson });
   }
 }
 

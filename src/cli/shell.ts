@@ -6,6 +6,7 @@ import { printableLine } from '../kernel/printable.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import { includes, type LogLevel, logLevelFrom } from './command-verbosity.ts';
 import { Interrupt } from './interrupt.ts';
+import { type NextSteps, nextSteps } from './next-step.ts';
 import { Output } from './output.ts';
 
 export interface Shell {
@@ -17,6 +18,8 @@ export interface Shell {
   readonly clock: Clock;
   readonly interrupt: Interrupt;
   logs(level: LogLevel): boolean;
+  /** For every message that may advise a command. */
+  readonly steps: NextSteps;
 }
 
 export function shellOf(real: NodeJS.Process): Shell {
@@ -33,17 +36,25 @@ export function shellOf(real: NodeJS.Process): Shell {
     clock: systemClock,
     interrupt,
     logs: (asked) => includes(level, asked),
+    steps: nextSteps(undefined),
   };
+}
+
+/** The same for a command line that names this config. */
+export function withConfig(shell: Shell, configFile: string | undefined): Shell {
+  return { ...shell, steps: nextSteps(configFile) };
 }
 
 /** One line on standard error, in the name of the program. */
 export function complain(shell: Shell, text: string): void {
   const { err } = shell;
-  err.line(`${err.style('red', 'holdfast:')} ${printableLine(text)}`);
+  err.line(`${err.style('red', 'holdfast:')} ${printableLine(shell.steps(text))}`);
 }
 
 /** The same for warnings. */
 export function remark(shell: Shell, text: string): void {
   const { err } = shell;
-  if (shell.logs('warn')) err.line(`${err.style('yellow', 'holdfast:')} ${printableLine(text)}`);
+  if (shell.logs('warn')) {
+    err.line(`${err.style('yellow', 'holdfast:')} ${printableLine(shell.steps(text))}`);
+  }
 }

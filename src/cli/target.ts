@@ -5,7 +5,7 @@
 import type { LoadedConfig } from '../config/loaded.ts';
 import { ownIdentity } from '../host/identity.ts';
 import type { ControlClient } from '../instance/control-client.ts';
-import type { InstanceOperations, Operations } from '../instance/operations.ts';
+import type { InstanceOperations, InstanceStatus, Operations } from '../instance/operations.ts';
 import type { InstancePlace } from '../instance/place.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -53,6 +53,8 @@ export async function withInstance<T>(
   const { file, problem } = await configOf(shell, configFile);
   using client = await joined(shell, file);
   if (client === undefined) {
+    const unreachable = await unreachableFault(shell, file);
+    if (unreachable) throw unreachable;
     if (problem) throw problem;
     const of = file === null ? '' : ` of ${file}`;
     throw new Fault('unavailable', `no instance${of} is running; start one with: holdfast serve`);
@@ -70,6 +72,8 @@ export interface StatusTarget {
   readonly file: string | null;
   /** It is a running instance. */
   readonly isLive: boolean;
+  /** The config as it is now; undefined if it cannot be used. */
+  readonly loaded?: LoadedConfig;
 }
 
 /** The instance, whatever its config file looks like now; or else a host that starts nothing. */
@@ -77,12 +81,19 @@ export async function withStatusTarget<T>(
   invocation: Invocation,
   work: (target: StatusTarget) => Promise<T>,
 ): Promise<T> {
-  const { file, problem } = await configOf(invocation.shell, invocation.configFile);
+  const { shell } = invocation;
+  const { file, problem } = await configOf(shell, invocation.configFile);
   if (problem) {
     return await withInstance(invocation, (operations) => work({ operations, file, isLive: true }));
   }
-  return await withTarget(invocation, { isReadOnly: true }, ({ operations, instance }) =>
-    work({ operations, file, isLive: instance !== undefined }),
+  return await withTarget(
+    invocation,
+    { isReadOnly: true },
+    async ({ operations, instance, loaded }) => {
+      const ending = instance === undefined ? await unreachableFault(shell, file) : undefined;
+      if (ending?.code === 'draining') throw ending;
+      return await work({ operations, file, isLive: instance !== undefined, loaded });
+    },
   );
 }
 
@@ -132,23 +143,54 @@ async function remotely<T>(
 /** Undefined: no instance of this config runs. */
 async function joined(shell: Shell, file: string | null): Promise<ControlClient | undefined> {
   if (file === null) return undefined;
-  const [{ instancePlace }, { ControlClient, join }, { realConfigPath }] = await Promise.all([
-    import('../instance/place.ts'),
-    import('../instance/control-client.ts'),
-    import('../config/config-path.ts'),
-  ]);
-  const stateDir = await ownStateDirectory(shell);
-  const path = socketOf(() => instancePlace(stateDir, realConfigPath(file) ?? file, shell.env));
-  if (path === undefined) return undefined;
+  const { ControlClient, join } = await import('../instance/control-client.ts');
+  const place = await placeOf(shell, file);
+  if (place === undefined) return undefined;
   const { version: program } = ownIdentity();
-  const connected = await join({ path, clock: shell.clock, program, as: 'operator' });
-  return connected && new ControlClient(connected);
+  const { clock } = shell;
+  try {
+    const connected = await join({ path: place.socket, clock, program, as: 'operator' });
+    return connected && new ControlClient(connected);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'draining') throw error;
+    // The same with its process and what helps.
+    throw (await unreachableFault(shell, file)) ?? error;
+  }
+}
+
+/** The status of the running instance; undefined if none can be reached. */
+export async function instanceStatus(
+  shell: Shell,
+  file: string | null,
+): Promise<InstanceStatus | undefined> {
+  try {
+    using client = await joined(shell, file);
+    if (client === undefined) return undefined;
+    const { remoteInstance } = await import('../instance/remote-instance.ts');
+    return await remoteInstance(client).status();
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
+/** A process is the instance, and cannot be joined: why, and what helps. Undefined if there is none. */
+async function unreachableFault(shell: Shell, file: string | null): Promise<Fault | undefined> {
+  const place = file === null ? undefined : await placeOf(shell, file);
+  if (place === undefined) return undefined;
+  const { unreachableFault } = await import('./held-instance.ts');
+  return await unreachableFault(place);
 }
 
 /** Undefined if there can be no socket, and so no instance that could be reached. */
-function socketOf(place: () => InstancePlace): string | undefined {
+async function placeOf(shell: Shell, file: string): Promise<InstancePlace | undefined> {
+  const [{ instancePlace }, { realConfigPath }] = await Promise.all([
+    import('../instance/place.ts'),
+    import('../config/config-path.ts'),
+  ]);
+  const stateDir = await ownStateDirectory(shell);
   try {
-    return place().socket;
+    return instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;

@@ -10,6 +10,6 @@ export function printTools(shell: Shell, list: readonly ListedTool[], again: str
   const lines = toolLines(list, out.style, { columns: out.columns, now: clock.wallNow() });
   for (const line of lines) out.line(line);
   if (list.some(({ kept }) => kept !== undefined)) {
-    remark(shell, `lists with an age were stored earlier; read them again with: holdfast ${again}`);
+    remark(shell, `some lists were stored earlier; read them again with: holdfast ${again}`);
   }
 }

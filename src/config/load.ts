@@ -35,6 +35,7 @@ export interface ReadConfig extends LoadedConfig {
 /** Finds and reads the config file. */
 export function loadConfig({ file: named, cwd, env }: LoadRequest): ReadConfig {
   const file = findFile(named, cwd, env);
+  const from = named === undefined ? 'HOLDFAST_CONFIG' : '--config';
   const files = [file];
   // Looked at before it is read: a change meanwhile is noticed.
   const states = [stateOfFile(file)];
@@ -43,11 +44,11 @@ export function loadConfig({ file: named, cwd, env }: LoadRequest): ReadConfig {
     states.push(stateOfFile(name));
     return readText(name);
   };
-  return { ...read(file, env, reading), files, state: joinedStates(states) };
+  return { ...read(file, env, reading, from), files, state: joinedStates(states) };
 }
 
-function read(file: string, env: Environment, reading: ReadText): LoadedConfig {
-  const document = parseDocument(textOf(file), file);
+function read(file: string, env: Environment, reading: ReadText, from: string): LoadedConfig {
+  const document = parseDocument(textOf(file, from), file);
   const folder = dirname(file);
   const variables = { env, folder, home: homeOf(env), inputs: new Map<string, string>() };
   if (basename(file) === configFileName) return ownConfig(document, file, variables);
@@ -95,15 +96,17 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-function textOf(file: string): string {
+/** `from` says who has named the file. */
+function textOf(file: string, from: string): string {
   const read = readText(file);
   if (read.kind === 'text') return read.text;
-  const reason = ownValue(reasons, read.code) ?? `it cannot be read (${read.code})`;
+  const missing = `there is no such file; check the path given by ${from}`;
+  const known = read.code === 'ENOENT' ? missing : ownValue(reasons, read.code);
+  const reason = known ?? `it cannot be read (${read.code})`;
   throw new Fault('invalid_request', `${file}: ${reason}`);
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file; check the path given by --config or HOLDFAST_CONFIG',
   EISDIR: 'this is a directory; name the file in it',
   EFBIG: 'it is larger than 64 MiB; check its content, or name another file with --config FILE',
   EACCES: 'permission denied; make the file readable for this user',

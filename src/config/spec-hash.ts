@@ -14,6 +14,11 @@ export function specHash(server: ServerConfig): string {
   return hash('sha256', JSON.stringify([version, ...identity(server)]), 'hex');
 }
 
+/** Enough of it to tell the entries of one server from each other. */
+export function shortSpec(server: ServerConfig): string {
+  return specHash(server).slice(0, 16);
+}
+
 function identity(server: ServerConfig): readonly unknown[] {
   const { type, limits } = server;
   if (type !== 'stdio') {

@@ -292,6 +292,11 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     return this.#draining.done;
   }
 
+  /** How many clients there are: sessions, and clients of the modern era, which have none. */
+  get clients(): number {
+    return this.#sessions.size + this.#clients.size;
+  }
+
   /** How many requests have no answer yet. */
   get underWay(): number {
     return this.#underWay().length;

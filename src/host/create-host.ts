@@ -16,7 +16,7 @@ import { ownValue } from '../kernel/own-value.ts';
 import { Scope } from '../kernel/scope.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import { openEventLog } from '../observe/event-log.ts';
-import { EventHub } from '../observe/events.ts';
+import { EventHub, type HostEvent } from '../observe/events.ts';
 import type { KeyedStore } from '../policy/idempotency.ts';
 import { isStoredKey, KeyedRecords } from '../policy/keyed-records.ts';
 import type { Records } from '../store/contract/records.ts';
@@ -114,13 +114,14 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   const events = new EventHub(clock.wallNow);
   const opened = scope.own(openStore(around));
   let store: Store = opened;
+  let specOf: (server: string) => string | undefined = () => undefined;
   if (stateDir !== null && loaded.config.telemetry.eventLog) {
     const { maxBytes } = loaded.config.telemetry;
     const complain = ({ detail }: { readonly detail: string }) => report(detail);
     const common = { config: realConfigPath(loaded.file) };
     const log = scope.own(openEventLog(stateDir, maxBytes, { clock, report: complain, common }));
     store = withHealthOf(opened, () => log.health());
-    const subscription = events.subscribe((event) => log.append(event));
+    const subscription = events.subscribe((event) => log.append(withSpec(event, specOf)));
     scope.defer(() => subscription[Symbol.dispose]());
   }
   const http = scope.own(new LazyHttpClient());
@@ -131,7 +132,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     }),
   );
   const keyed = database === null ? {} : { keyed: durableKeys(store, loaded, report) };
-  return new HostCore({
+  const core = new HostCore({
     ...keyed,
     edges: { clock, random: Math.random, spawn: spawner.spawn, http, sourceEnv: env },
     config: loaded.config,
@@ -148,6 +149,15 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     readConfig: (input) => readConfig(input, around),
     release: () => scope[Symbol.asyncDispose](),
   });
+  specOf = (server) => core.specOf(server);
+  return core;
+}
+
+/** A failure belongs to what the server was then; the fingerprint belongs into the state directory only. */
+function withSpec(event: HostEvent, specOf: (server: string) => string | undefined): object {
+  if (event.kind !== 'start-failed' && event.kind !== 'lost') return event;
+  const spec = specOf(event.server);
+  return spec === undefined ? event : { ...event, spec };
 }
 
 /** Where instances have their sockets and what they keep: none of a server's business. */

@@ -7,6 +7,7 @@ import type { CacheStats } from '../cache/cache.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ConfigPlan } from '../config/plan.ts';
 import type { Config } from '../config/schema.ts';
+import { shortSpec } from '../config/spec-hash.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
@@ -225,6 +226,12 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   async knownTools(name: string): Promise<readonly string[] | undefined> {
     return await knownToolNames(this.find(name));
+  }
+
+  /** The fingerprint of the entry that a server has now; undefined if there is no such server. */
+  specOf(name: string): string | undefined {
+    const server = this.parts.registry.get(name);
+    return server && shortSpec(server.config);
   }
 
   keptMark(name: string): KeptMark | undefined {

@@ -165,7 +165,8 @@ export interface Host extends AsyncDisposable {
    * Ends the server's processes and forgets its failures, an ejection and its cached results. It is no
    * longer kept running; a later call starts it again.
    *
-   * Throws a `Fault`: `not_found` if there is no such server, `denied` where the guard says so.
+   * Throws a `Fault`: `not_found` if there is no such server, `invalid_request` if it is disabled, `denied`
+   * where the guard says so.
    */
   stop(server: string): Promise<void>;
 
@@ -173,7 +174,8 @@ export interface Host extends AsyncDisposable {
    * Ends the server's processes and forgets its failures, an ejection, its cached results and its lists. One
    * that is kept running or leased is started again at once, another one at its next call.
    *
-   * Throws a `Fault`: `not_found` if there is no such server, `denied` where the guard says so.
+   * Throws a `Fault`: `not_found` if there is no such server, `invalid_request` if it is disabled, `denied`
+   * where the guard says so.
    */
   reload(server: string): Promise<void>;
 

@@ -110,6 +110,10 @@ export interface ServerStatus {
   /** What ends its processes when the host is killed; null: none runs. */
   readonly containment: Containment | null;
   /**
+   * Whether the state directory and the control socket are hidden from its process; null: none runs.
+   */
+  readonly stateHidden: boolean | null;
+  /**
    * How its limits of memory and processes are enforced: by the kernel, by polling, or there are
    * none; null: none runs.
    */

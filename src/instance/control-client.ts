@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault, type FaultRecord } from '../kernel/fault.ts';
-import { firstLine, greetingOf, welcomeIn } from './greeting.ts';
+import { type ClientFacts, firstLine, greetingOf, welcomeIn } from './greeting.ts';
 import { LineChannel } from './line-channel.ts';
 import { assertOwnFolder, assertOwnSocket } from './own-path.ts';
 import { type Ask, type ControlGreeting, replySchema, type Welcome } from './protocol.ts';
@@ -23,8 +23,8 @@ export interface JoinRequest {
   readonly clock: Clock;
   readonly program: string;
   readonly as: ControlGreeting['as'];
-  /** Where the client was started. */
-  readonly folder?: string | undefined;
+  /** What a client tells of itself. */
+  readonly facts?: ClientFacts | undefined;
 }
 
 /** An instance that is busy answers late, one that is stopped does not answer at all. */
@@ -36,13 +36,13 @@ export async function join({
   clock,
   program,
   as,
-  folder,
+  facts,
 }: JoinRequest): Promise<Connected | undefined> {
   const socket = await connected(path);
   if (socket === undefined) return undefined;
   // From here on it is handled by whoever reads.
   socket.on('error', () => socket.destroy());
-  socket.write(`${JSON.stringify(greetingOf(program, as, folder))}\n`);
+  socket.write(`${JSON.stringify(greetingOf(program, as, facts))}\n`);
   const welcome = welcomeIn(await firstLine(socket, clock, greetingMs));
   if (welcome !== undefined && 'welcome' in welcome) return { socket, instance: welcome };
   const hasEnded = socket.destroyed || socket.readableEnded;

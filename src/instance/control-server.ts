@@ -13,7 +13,14 @@ import { Fault, faultFrom } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { operatorAnswer } from './answering.ts';
 import { folderOfClient } from './client-folder.ts';
-import { firstLine, folderIn, type InstanceIdentity, welcomeFor } from './greeting.ts';
+import { differingNames } from './environment-match.ts';
+import {
+  type ClientFacts,
+  factsIn,
+  firstLine,
+  type InstanceIdentity,
+  welcomeFor,
+} from './greeting.ts';
 import { LineChannel } from './line-channel.ts';
 import type { InstanceOperations } from './operations.ts';
 import { assertOwnFolder } from './own-path.ts';
@@ -27,6 +34,16 @@ export interface ControlServerParts {
   /** Serves MCP on this connection until it ends; `folder` is where its client was started. */
   readonly serveClient: (socket: Socket, folder: ClientFolder | undefined) => void;
   readonly caught: Caught;
+  /** Those variables of this process that matter to servers; undefined if that is not known now. */
+  readonly variables: () => ReadonlyMap<string, string> | undefined;
+}
+
+/** A window of `connect` whose variables have other values than those of the instance. */
+export interface DifferingWindow {
+  /** The process of the window; null if it does not say. */
+  readonly pid: number | null;
+  /** The names of the variables. */
+  readonly variables: readonly string[];
 }
 
 /** An agent window has one connection, a command one for a moment. */
@@ -46,6 +63,8 @@ export class ControlServer implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   /** Those of them that are operators', until they are closed. */
   readonly #operators = new Set<Operator>();
+  /** Those of the clients that differ, until they are closed. */
+  readonly #differing = new Map<Socket, DifferingWindow>();
   #isDraining = false;
   #settled: () => void = () => {};
   #closing: Promise<void> | undefined;
@@ -81,6 +100,16 @@ export class ControlServer implements AsyncDisposable {
     await within(this.#parts.clock, ms, settled);
   }
 
+  /** The windows whose variables have other values. */
+  get differing(): readonly DifferingWindow[] {
+    return [...this.#differing.values()];
+  }
+
+  /** How many requests of operators have no answer yet. */
+  get underWay(): number {
+    return [...this.#operators].reduce((sum, { count }) => sum + count, 0);
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
@@ -114,8 +143,10 @@ export class ControlServer implements AsyncDisposable {
     const { clock, identity, serveClient } = this.#parts;
     const said = await firstLine(socket, clock, greetingMs);
     const own = await identity();
-    const folder = await folderOfClient(folderIn(said), clock);
-    const { welcome, greeting } = welcomeFor(said, own, this.#refusal());
+    const facts = factsIn(said);
+    const folder = await folderOfClient(facts.folder, clock);
+    const differs = this.#differs(facts);
+    const { welcome, greeting } = welcomeFor(said, own, this.#refusal(), differs);
     if (socket.destroyed) return;
     const line = `${JSON.stringify(welcome)}\n`;
     if (greeting === undefined) {
@@ -125,8 +156,17 @@ export class ControlServer implements AsyncDisposable {
       return;
     }
     socket.write(line);
-    if (greeting.as === 'client') serveClient(socket, folder);
-    else this.#operator(socket);
+    if (greeting.as !== 'client') return this.#operator(socket);
+    if (differs.length > 0) {
+      this.#differing.set(socket, { pid: facts.pid ?? null, variables: differs });
+      socket.on('close', () => this.#differing.delete(socket));
+    }
+    serveClient(socket, folder);
+  }
+
+  #differs({ environment }: ClientFacts): readonly string[] {
+    const own = environment && this.#parts.variables();
+    return environment && own ? differingNames(environment, own) : [];
   }
 
   #refusal(): 'draining' | 'busy' | undefined {
@@ -199,6 +239,10 @@ class Operator {
 
   get isIdle(): boolean {
     return this.#running.size === 0;
+  }
+
+  get count(): number {
+    return this.#running.size;
   }
 
   #heard(message: unknown): void {

@@ -45,18 +45,20 @@ function parsed(line: Buffer): unknown {
   }
 }
 
+/** What a client tells of itself. */
+export type ClientFacts = Pick<ControlGreeting, 'folder' | 'pid' | 'environment'>;
+
 export function greetingOf(
   program: string,
   as: ControlGreeting['as'],
-  folder?: string,
+  facts: ClientFacts = {},
 ): ControlGreeting {
-  const where = folder === undefined ? {} : { folder };
-  return { hello: 'holdfast', versions: [protocolVersion], program, as, ...where };
+  return { hello: 'holdfast', versions: [protocolVersion], program, as, ...facts };
 }
 
-/** Where the client says that it was started; undefined if it says nothing of it. */
-export function folderIn(said: unknown): string | undefined {
-  return greetingSchema.safeParse(said).data?.folder;
+/** What the client says of itself; nothing if this is no greeting. */
+export function factsIn(said: unknown): ClientFacts {
+  return greetingSchema.safeParse(said).data ?? {};
 }
 
 export interface InstanceIdentity {
@@ -72,6 +74,7 @@ export function welcomeFor(
   said: unknown,
   identity: InstanceIdentity,
   refusal: 'draining' | 'busy' | undefined,
+  differs: readonly string[] = [],
 ): { readonly welcome: Welcome; readonly greeting?: ControlGreeting } {
   const { program, instance, keepsKeys, startedBy } = identity;
   const greeting = greetingSchema.safeParse(said).data;
@@ -88,7 +91,8 @@ export function welcomeFor(
     return { welcome: { refused: 'version', program, detail } };
   }
   const welcome = { welcome: 'holdfast', version: protocolVersion, program, instance } as const;
-  return { welcome: { ...welcome, pid: process.pid, keepsKeys, startedBy }, greeting };
+  const more = differs.length === 0 ? {} : { differs: [...differs] };
+  return { welcome: { ...welcome, pid: process.pid, keepsKeys, startedBy, ...more }, greeting };
 }
 
 const refusalDetails = {

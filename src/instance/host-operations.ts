@@ -2,7 +2,7 @@
 
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { HostForCommands } from '../host/command-face.ts';
-import type { InstanceOperations, Operations } from './operations.ts';
+import type { InstanceFacts, InstanceOperations, Operations } from './operations.ts';
 
 export function hostOperations(host: HostForCommands): Operations {
   return {
@@ -27,22 +27,24 @@ export function hostOperations(host: HostForCommands): Operations {
 
 export interface InstanceHooks {
   /** Reads the config file again. Throws a Fault. */
-  readonly readConfig: () => LoadedConfig;
+  readonly readConfig: () => Promise<LoadedConfig>;
+  readonly facts: () => InstanceFacts;
   /** Begins the end of the process. */
   readonly shutdown: () => void;
 }
 
 export function instanceOperations(
   host: HostForCommands,
-  { readConfig, shutdown }: InstanceHooks,
+  { readConfig, facts, shutdown }: InstanceHooks,
 ): InstanceOperations {
   return {
     ...hostOperations(host),
+    status: async () => ({ ...host.status(), ...facts() }),
     stop: (server) => host.stop(server),
     output: async (server, place) => host.output(server, place),
     reload: (server) => host.reload(server),
     reloadConfig: async ({ dryRun }) => {
-      const loaded = readConfig();
+      const loaded = await readConfig();
       if (!dryRun) return { ...(await host.applyLoaded(loaded)), isDone: true };
       const disabled = [...loaded.disabled].map(([name, cause]) => ({ name, cause }));
       return { ...host.planFor(loaded), failed: [], disabled, isDone: false };

@@ -5,9 +5,9 @@ import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { join } from './control-client.ts';
-import { ControlServer, type ControlServerParts } from './control-server.ts';
-import { type InstanceLock, takeLock } from './lock.ts';
-import { isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
+import { ControlServer, type ControlServerParts, type DifferingWindow } from './control-server.ts';
+import { type InstanceLock, lockText, takeLock } from './lock.ts';
+import { holderIn, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
 import { assertOwnFolder } from './own-path.ts';
 import type { InstancePlace } from './place.ts';
 
@@ -19,11 +19,26 @@ export type Claimed =
 export class OwnInstance implements AsyncDisposable {
   readonly place: InstancePlace;
   readonly #lock: InstanceLock;
+  readonly #self: LockHolder;
+  readonly #clock: Clock;
   #control: ControlServer | undefined;
+  #isAsked = false;
 
-  constructor(place: InstancePlace, lock: InstanceLock) {
+  constructor(place: InstancePlace, lock: InstanceLock, self: LockHolder, clock: Clock) {
     this.place = place;
     this.#lock = lock;
+    this.#self = self;
+    this.#clock = clock;
+  }
+
+  /** The windows whose variables have other values than those of this process. */
+  get differing(): readonly DifferingWindow[] {
+    return this.#control?.differing ?? [];
+  }
+
+  /** How many requests of operators have no answer yet. */
+  get underWay(): number {
+    return this.#control?.underWay ?? 0;
   }
 
   /** From now on others can reach it. */
@@ -31,9 +46,16 @@ export class OwnInstance implements AsyncDisposable {
     this.#control = await ControlServer.open({ ...parts, path: this.place.socket });
   }
 
-  /** Nothing new is begun; resolves when what operators have asked for is done, or the time is over. */
-  async drain(ms: number): Promise<void> {
-    await this.#control?.drain(ms);
+  /**
+   * Nothing new is begun; resolves when what operators have asked for is done, or the time is over. `isAsked`:
+   * somebody wants it to end, and may want to start another one in its place.
+   */
+  async drain(ms: number, isAsked: boolean): Promise<void> {
+    this.#isAsked = isAsked;
+    await Promise.all([
+      this.#lock.tell({ ...this.#self, isEnding: true }),
+      this.#control?.drain(ms),
+    ]);
   }
 
   /** Nobody can reach it any more. It keeps the lock: the next instance must find the database closed. */
@@ -43,7 +65,7 @@ export class OwnInstance implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stopListening();
-    await this.#lock.release();
+    await this.#lock.release({ endedAt: this.#clock.wallNow(), isAsked: this.#isAsked });
   }
 }
 
@@ -54,18 +76,24 @@ const foreignStartMs = 60_000;
 export async function claimInstance(
   place: InstancePlace,
   clock: Clock,
-  program: string,
+  { program, startedBy }: { readonly program: string; readonly startedBy: 'serve' | 'connect' },
 ): Promise<Claimed> {
   await makePrivateFolder(place.folder);
   await assertOwnFolder(place.folder);
-  const self = await ownHolder(program, clock.wallNow());
+  const self = { ...(await ownHolder(program, clock.wallNow())), startedBy };
   const isHeld = async (holder: LockHolder) =>
     (await isAlive(holder)) ??
     // It may not listen yet.
     (clock.wallNow() - holder.since < foreignStartMs || (await answers(place, clock, program)));
   const attempt = await takeLock(place.folder, self, isHeld);
   if (attempt.kind === 'held') return attempt;
-  return { kind: 'claimed', instance: new OwnInstance(place, attempt.lock) };
+  return { kind: 'claimed', instance: new OwnInstance(place, attempt.lock, self, clock) };
+}
+
+/** The living process that is the instance, whether it can be reached or not; undefined if there is none. */
+export async function holderOf({ folder }: InstancePlace): Promise<LockHolder | undefined> {
+  const holder = holderIn(await lockText(folder));
+  return holder !== undefined && (await isAlive(holder)) === true ? holder : undefined;
 }
 
 /** For a process in another container, whose pid says nothing here. */

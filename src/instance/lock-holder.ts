@@ -15,6 +15,10 @@ export interface LockHolder {
   readonly program: string;
   /** Wall time. */
   readonly since: number;
+  /** What the process is for; null: it only starts an instance. */
+  readonly startedBy: 'serve' | 'connect' | null;
+  /** It takes nothing new, and ends when its calls and servers have ended. */
+  readonly isEnding: boolean;
 }
 
 /** Between its parts, none of which has one. */
@@ -22,26 +26,55 @@ const bar = '|';
 
 /** Below 60 bytes as a rule: ext4 keeps a link of that length without a block. */
 export function holderText(holder: LockHolder): string {
-  const { pid, start, boot, pidNamespace, since, program } = holder;
-  return [pid, start, boot, pidNamespace, Math.trunc(since).toString(36), program].join(bar);
+  const { pid, start, boot, pidNamespace, since, program, startedBy, isEnding } = holder;
+  const flags = `${startedBy?.slice(0, 1) ?? ''}${isEnding ? 'e' : ''}`;
+  return [pid, start, boot, pidNamespace, timeText(since), program, flags].join(bar);
 }
 
 /** Undefined if the text names nobody. */
 export function holderIn(text: string): LockHolder | undefined {
-  const [pid = '', start = '', boot = '', pidNamespace = '', since = '', program] = text.split(bar);
-  const isWhole = /^[1-9]\d{0,9}$/.test(pid) && /^[0-9a-z]{1,10}$/.test(since);
-  if (!isWhole || program === undefined) return undefined;
-  return {
-    ...{ pid: Number(pid), start, boot, pidNamespace, program },
-    since: Number.parseInt(since, 36),
-  };
+  const [pid = '', start = '', boot = '', pidNamespace = '', time = '', program = '', flags] =
+    text.split(bar);
+  const since = timeIn(time);
+  if (!/^[1-9]\d{0,9}$/.test(pid) || since === undefined || flags === undefined) return undefined;
+  const startedBy = flags.startsWith('s') ? 'serve' : flags.startsWith('c') ? 'connect' : null;
+  const isEnding = flags.endsWith('e');
+  return { pid: Number(pid), start, boot, pidNamespace, program, since, startedBy, isEnding };
+}
+
+/** What a holder that has ended leaves behind. */
+export interface LockEnd {
+  /** Wall time. */
+  readonly endedAt: number;
+  /** Somebody has asked for it with `holdfast shutdown`. */
+  readonly isAsked: boolean;
+}
+
+export function endText({ endedAt, isAsked }: LockEnd): string {
+  return [isAsked ? 'shutdown' : 'ended', timeText(endedAt)].join(bar);
+}
+
+/** Undefined if it has not ended in good order. */
+export function endIn(text: string): LockEnd | undefined {
+  const [how, time = ''] = text.split(bar);
+  const endedAt = timeIn(time);
+  if ((how !== 'shutdown' && how !== 'ended') || endedAt === undefined) return undefined;
+  return { endedAt, isAsked: how === 'shutdown' };
+}
+
+function timeText(time: number): string {
+  return Math.trunc(time).toString(36);
+}
+
+function timeIn(text: string): number | undefined {
+  return /^[0-9a-z]{1,10}$/.test(text) ? Number.parseInt(text, 36) : undefined;
 }
 
 const procDir = '/proc';
 
 /** A part of the id is enough to tell two boots apart. */
 function shortBootId(): string {
-  return bootId(procDir).replaceAll('-', '').slice(0, 12);
+  return bootId(procDir).replaceAll('-', '').slice(0, 10);
 }
 
 /** The number in `pid:[4026531836]`. */
@@ -59,6 +92,8 @@ export async function ownHolder(program: string, since: number): Promise<LockHol
     pidNamespace: shortPidNamespace(),
     program,
     since,
+    startedBy: null,
+    isEnding: false,
   };
 }
 

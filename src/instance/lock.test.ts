@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Dice } from '../../test/support/dice.ts';
-import { type InstanceLock, takeLock } from './lock.ts';
-import { holderIn, holderText, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
+import { type InstanceLock, lockText, takeLock } from './lock.ts';
+import { endIn, endText, holderIn, holderText, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -22,6 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 /** A process that exists in this test only. */
 const holder = (pid: number): LockHolder => ({
   ...{ pid, start: String(pid), boot: 'b', pidNamespace: 'n', program: '1', since: 0 },
+  ...{ startedBy: null, isEnding: false },
 });
 
 /** Whom the highest number names. */
@@ -80,7 +81,7 @@ describe('the lock of an instance', () => {
     expect(lockHolder()).toBeUndefined();
     const second = await takeLock(folder, holder(2), async () => true);
     expect(second.kind).toBe('taken');
-    const words = ['released', '|', '1', '1|1|b|n|0', '-1|1|b|n|0|1', '1|1|b|n|?|1'];
+    const words = ['released', '|', '1', '1|1|b|n|0|1', '-1|1|b|n|0|1|', '1|1|b|n|?|1|', 'ended|0'];
     for (const [at, text] of words.entries()) {
       symlinkSync(text, join(folder, `lock.${7 + at}`));
       expect(holderIn(text)).toBeUndefined();
@@ -109,10 +110,23 @@ describe('the lock of an instance', () => {
     expect(lockHolder()?.pid).toBe(3);
   });
 
+  it('says after an orderly end when that was, and whether somebody has asked for it', async () => {
+    const attempt = await takeLock(folder, holder(1), async () => true);
+    const end = { endedAt: 1_700_000_000_000, isAsked: true };
+    if (attempt.kind === 'taken') await attempt.lock.release(end);
+    expect(endIn(await lockText(folder))).toEqual(end);
+    expect(endIn(endText({ ...end, isAsked: false }))).toEqual({ ...end, isAsked: false });
+    for (const text of ['', 'released', 'ended', 'ended|?', holderText(holder(1))]) {
+      expect(endIn(text)).toBeUndefined();
+    }
+  });
+
   it('needs no block of the disk: its text is short enough to be kept in the link itself', async () => {
     const own = await ownHolder('10.10.10', Date.now());
     expect(holderIn(holderText(own))).toEqual(own);
-    const long = { ...own, pid: 4_194_304, start: '9'.repeat(8) };
+    const facts = { startedBy: 'connect', isEnding: true } as const;
+    expect(holderIn(holderText({ ...own, ...facts }))).toEqual({ ...own, ...facts });
+    const long = { ...own, ...facts, pid: 4_194_304, start: '9'.repeat(8) };
     expect(Buffer.byteLength(holderText(long))).toBeLessThan(60);
   });
 

@@ -10,11 +10,13 @@ import { randomUUID } from 'node:crypto';
 import { lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf } from '../kernel/errno.ts';
-import { holderIn, holderText, type LockHolder } from './lock-holder.ts';
+import { endText, holderIn, holderText, type LockEnd, type LockHolder } from './lock-holder.ts';
 
 export interface InstanceLock {
+  /** What others read of the holder from now on. */
+  tell(self: LockHolder): Promise<void>;
   /** For an orderly end: the next process need not find out that this one is gone. */
-  release(): Promise<void>;
+  release(end?: LockEnd): Promise<void>;
 }
 
 export type LockAttempt =
@@ -44,8 +46,24 @@ export async function takeLock(
       if (lower < number) await rm(fileOf(folder, lower), { force: true });
     }
     await removeDrafts(folder, self.since);
-    return { kind: 'taken', lock: { release: () => release(folder, number) } };
+    return { kind: 'taken', lock: lockOf(folder, number) };
   }
+}
+
+function lockOf(folder: string, number: number): InstanceLock {
+  return {
+    tell: (self) => rewrite(folder, number, holderText(self)),
+    release: (end) => rewrite(folder, number, end === undefined ? released : endText(end)),
+  };
+}
+
+/** It names nobody, and says no more. */
+const released = 'released';
+
+/** What the highest number says; empty if there is none. */
+export async function lockText(folder: string): Promise<string> {
+  const last = (await numbersIn(folder)).at(-1);
+  return last === undefined ? '' : ((await textOf(folder, last)) ?? '');
 }
 
 const draftMs = 60_000;
@@ -67,13 +85,19 @@ async function holderOf(
   folder: string,
   number: number,
 ): Promise<LockHolder | undefined | 'removed'> {
+  const text = await textOf(folder, number);
+  return text === undefined ? 'removed' : holderIn(text);
+}
+
+/** Undefined if it was removed. */
+async function textOf(folder: string, number: number): Promise<string | undefined> {
   try {
-    return holderIn(await readlink(fileOf(folder, number)));
+    return await readlink(fileOf(folder, number));
   } catch (error) {
     const code = errnoOf(error);
-    if (code === 'ENOENT') return 'removed';
+    if (code === 'ENOENT') return undefined;
     // Something else has this name, and names nobody.
-    if (code === 'EINVAL') return undefined;
+    if (code === 'EINVAL') return '';
     throw error;
   }
 }
@@ -90,10 +114,10 @@ async function makeFile(folder: string, number: number, self: LockHolder): Promi
 }
 
 /** It stays: its number must not be used again. If the disk refuses, the end of the process says the same. */
-async function release(folder: string, number: number): Promise<void> {
+async function rewrite(folder: string, number: number, text: string): Promise<void> {
   try {
     const draft = join(folder, `lock-${randomUUID()}.tmp`);
-    await symlink('released', draft);
+    await symlink(text, draft);
     await rename(draft, fileOf(folder, number));
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;

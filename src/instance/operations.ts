@@ -8,6 +8,7 @@ import type { Discovered, KeptMark, Searched, ToolDefinition } from '../host/dis
 import type { HostStatus } from '../host/status.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { OutputPage } from '../observe/server-output.ts';
+import type { DifferingWindow } from './control-server.ts';
 
 export interface OperatorCall {
   /** JSON text: its bytes are what is sent. */
@@ -43,12 +44,26 @@ export interface Operations {
   unknownTool(server: string, tool: string): Promise<Fault>;
   /** The capabilities of the clients that this tool was listed to, if a command may not be offered it. */
   capabilitiesBehind(server: string, tool: string): Promise<readonly string[]>;
-  status(): Promise<HostStatus>;
+  status(): Promise<InstanceStatus>;
   /** The names of its tools, now or as stored; undefined if there is no list. Starts nothing. */
   knownTools(server: string): Promise<readonly string[] | undefined>;
   /** Resolves when the server is ready. */
   start(server: string): Promise<void>;
 }
+
+/** What an instance tells of itself in its status. */
+export interface InstanceFacts {
+  readonly pid: number;
+  /** Where it serves MCP over HTTP; null: nowhere. */
+  readonly url: string | null;
+  /** How many MCP clients it knows: windows, sessions, and those that need no session. */
+  readonly clients: number;
+  /** The windows whose variables have other values than those of the instance, which its servers get. */
+  readonly differing: readonly DifferingWindow[];
+}
+
+/** An older instance tells less. */
+export type InstanceStatus = HostStatus & Partial<InstanceFacts>;
 
 /** What only a running instance can do. */
 export interface InstanceOperations extends Operations {

@@ -4,9 +4,17 @@
 // client's connection carries MCP from there on. This file is the only definition of it.
 
 import * as z from 'zod';
+import { maxNameLength, maxVariables } from './environment-match.ts';
 
 /** Raised when an older program would misunderstand a message; what is added only is no reason. */
 export const protocolVersion = 1;
+
+const environmentSchema = z.object({
+  key: z.string().length(64),
+  variables: z
+    .array(z.object({ name: z.string().max(maxNameLength), hash: z.string().max(64) }))
+    .max(maxVariables),
+});
 
 export const greetingSchema = z.object({
   hello: z.literal('holdfast'),
@@ -17,6 +25,10 @@ export const greetingSchema = z.object({
   as: z.enum(['operator', 'client']),
   /** Of a client: the folder in which it was started. */
   folder: z.string().max(4_096).optional(),
+  /** Of a client: its process. */
+  pid: z.number().int().positive().optional(),
+  /** Of a client: its variables that matter to servers, each as a keyed hash. */
+  environment: environmentSchema.optional(),
 });
 
 export type ControlGreeting = z.infer<typeof greetingSchema>;
@@ -32,6 +44,8 @@ export const welcomeSchema = z.union([
     keepsKeys: z.boolean(),
     /** `serve` or `connect`. */
     startedBy: z.string(),
+    /** Of a client's variables: those of which the instance has another value. */
+    differs: z.array(z.string()).optional(),
   }),
   z.object({
     refused: z.enum(['version', 'busy', 'greeting', 'draining']),

@@ -2,12 +2,16 @@
 
 import type { Progress } from '../host/call-result.ts';
 import type { Discovered } from '../host/discovery.ts';
-import type { HostStatus } from '../host/status.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
 import type { OutputPage } from '../observe/server-output.ts';
 import type { SentSearch } from './answering.ts';
 import { type ControlClient, faultOf } from './control-client.ts';
-import type { InstanceOperations, ListedTools, ReloadedConfig } from './operations.ts';
+import type {
+  InstanceOperations,
+  InstanceStatus,
+  ListedTools,
+  ReloadedConfig,
+} from './operations.ts';
 
 /** Both sides are of the same protocol version, so that an answer has the type of its request. */
 export function remoteInstance(client: ControlClient): InstanceOperations {
@@ -34,7 +38,7 @@ export function remoteInstance(client: ControlClient): InstanceOperations {
     unknownTool: async (server, tool) =>
       faultOf(await ask<FaultRecord>({ ask: 'unknownTool', server, tool })),
     capabilitiesBehind: (server, tool) => ask({ ask: 'capabilitiesBehind', server, tool }),
-    status: () => ask<HostStatus>({ ask: 'status' }),
+    status: () => ask<InstanceStatus>({ ask: 'status' }),
     knownTools: async (server) =>
       (await ask<readonly string[] | null>({ ask: 'knownTools', server })) ?? undefined,
     start: (server) => ask({ ask: 'start', server }),

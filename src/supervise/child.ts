@@ -42,6 +42,8 @@ export interface ChildListener {
 export interface Child {
   readonly pid: number;
   readonly containment: Containment;
+  /** Whether the folders that processes should not see are all hidden from it. */
+  readonly isStateHidden: boolean;
   /**
    * How its `limits` are enforced: by the kernel, by polling, or not at all because none is set.
    */

@@ -161,7 +161,7 @@ describe('a supervised server, when it is called', () => {
     expect(() => supervisor.gate()).toThrow(
       expect.objectContaining({
         code: 'ejected',
-        message: expect.stringMatching(/restart budget is exhausted.*start Holdfast again/),
+        message: expect.stringMatching(/restart budget is exhausted.*holdfast reload /),
       }),
     );
     expect(kinds().filter((kind) => kind === 'ejected')).toHaveLength(1);

@@ -100,7 +100,9 @@ describe('holdfast call', () => {
   it('exits 3 where the answer takes longer than --timeout #command-line', async () => {
     const { code, stderr } = await cli.run(['call', 'plain/slow', 'ms=60000', '--timeout', '200']);
     expect(code).toBe(3);
-    expect(stderr).toMatch(/^holdfast: plain did not answer within 200 ms.*--timeout MS\n$/);
+    expect(stderr).toMatch(
+      /^holdfast: plain did not answer within 200 ms.*if it needs longer, call it with a longer timeout \[timeout\] · next: holdfast status plain\n$/,
+    );
     expect(stderr, 'the flag was given').not.toContain('callTimeoutMs');
     // Nobody has said that it may run twice.
     expect(stderr).toContain('may still have run; check its effect before you send it again');

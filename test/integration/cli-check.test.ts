@@ -39,6 +39,33 @@ describe('check', () => {
     ]);
   });
 
+  it('reports each of several, and says with its exit code what is worst #command-line', async () => {
+    await using home = await GatewayHome.create({ mcpServers: servers });
+    await home.run(['tools', 'files']);
+    const all = ['nope', 'files', 'files/nothing', 'off', 'broken'];
+    const { code, stdout, stderr } = await home.run(['check', ...all]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+    expect(stdout.trim().split('\n')).toEqual([
+      expect.stringMatching(/^nope unknown: no server named 'nope' /),
+      'files ready',
+      expect.stringMatching(/^files\/nothing unknown: .*holdfast tools --config \S+ files$/),
+      expect.stringMatching(/^off not ready: disabled/),
+      expect.stringMatching(/^broken not ready: idle/),
+    ]);
+    for (const wait of [[], ['--wait', '5']]) {
+      const json = await home.run(['check', ...all, ...wait, '--json']);
+      expect(json.code).toBe(2);
+      expect(JSON.parse(json.stdout).checks).toMatchObject([
+        { server: 'nope', tool: null, ready: false, known: false, state: null },
+        { server: 'files', ready: true, known: true, cause: null },
+        { server: 'files', tool: 'nothing', ready: false, known: false },
+        { server: 'off', ready: false, known: true, state: 'disabled' },
+        { server: 'broken', ready: false, known: true },
+      ]);
+    }
+    expect((await home.run(['check', 'files', 'off'])).code).toBe(3);
+  });
+
   it('knows stored lists when the gateway has ended', async () => {
     await using home = await GatewayHome.create({ mcpServers: servers });
     {

@@ -78,7 +78,9 @@ describe('what a gateway has kept', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^tiny\/tool_1 +listed \S.* +Does nothing, in way 1\.$/m);
     expect(stdout).toMatch(/^unknown\/tool_1 +Does nothing, in way 1\.$/m);
-    expect(stderr).toMatch(/stored earlier; read them again with: holdfast tools --fresh\n$/);
+    expect(stderr).toContain(
+      `stored earlier; read them again with: holdfast tools --config ${home.configFile} --fresh\n`,
+    );
     const found = await run('search', 'way 2');
     expect(found.stdout).toMatch(/^tiny\/tool_2 +listed /m);
     const one = JSON.parse((await run('tools', 'tiny/tool_2', '--json')).stdout);

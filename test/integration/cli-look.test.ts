@@ -80,7 +80,7 @@ describe('looking around', () => {
     const nothing = await cli.run(['search', 'xyzzy', '--config', 'only-good.json']);
     expect(nothing).toMatchObject({ code: 0, stdout: '' });
     expect(nothing.stderr).toBe(
-      "holdfast: no tool matches 'xyzzy'; list all tools with: holdfast tools\n",
+      "holdfast: no tool matches 'xyzzy'; list all tools with: holdfast tools --config only-good.json\n",
     );
   });
 

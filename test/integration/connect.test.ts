@@ -115,7 +115,10 @@ describe('a config in a project folder', () => {
     expect([trusted.code, trusted.stdout]).toEqual([0, `${file} is trusted as it is now\n`]);
     expect((await connect()).code).toBe(0);
     writeFileSync(file, JSON.stringify({ ...config(mark), maxIdle: 3 }));
-    expect((await connect()).code).toBe(4);
+    expect(await connect()).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`has changed since it was trusted`),
+    });
     // An instance that is started later looks at the file again.
     const approved = [
       'serve',
@@ -131,11 +134,18 @@ describe('a config in a project folder', () => {
     );
     expect(await started.ended).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('since it was approved'),
+      stderr: expect.stringContaining('since it was trusted'),
     });
     const linked = join(home.folder, 'linked.json');
     symlinkSync(file, linked);
-    expect((await home.run(['trust', linked])).stdout).toBe(`${file} is trusted as it is now\n`);
+    expect((await home.run(['trust', linked])).stdout).toBe(
+      `${file} is trusted as it is now\nan instance that runs takes it over with: holdfast reload --config ${file}\n`,
+    );
     expect((await home.run(['trust', '/nowhere'])).code).toBe(2);
+    const folder = await home.run(['trust', join(home.folder, 'project')]);
+    expect([folder.code, folder.stderr]).toEqual([
+      2,
+      expect.stringContaining(`is a directory; name the file in it: ${file}`),
+    ]);
   });
 });

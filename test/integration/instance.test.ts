@@ -145,7 +145,10 @@ describe('a running instance', () => {
     await until(async () => (await statusOf(home)).server.inFlight === 1, 'the call is under way');
     await home.run(['shutdown']);
     const refused = await home.run(['call', 'files/whoami']);
-    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('shutting down')]);
+    expect([refused.code, refused.stderr]).toEqual([
+      3,
+      expect.stringContaining(`is ending (process ${served.pid})`),
+    ]);
     expect(await slow).toMatchObject({ code: 0, stderr: '' });
     expect(await served.ended).toMatchObject({ code: 0, stderr: '' });
   });

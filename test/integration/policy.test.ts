@@ -245,10 +245,10 @@ describe('registering', () => {
     await host.call('box', 'echo', { text: 'new' });
     expect(statusOf(host, 'box').era).toBe('legacy');
     expect((await faultOf(host.stop('nope'))).message).toContain(
-      "no server named 'nope' is hosted",
+      "no server named 'nope' is registered",
     );
     expect((await faultOf(host.reload('nope'))).message).toContain(
-      "no server named 'nope' is hosted",
+      "no server named 'nope' is registered",
     );
     expect((await faultOf(host.call('bx', 'echo'))).message).toContain('did you mean box?');
     expect((await faultOf(host.spawn({} as ServerSpec))).message).toContain(

@@ -33,6 +33,7 @@ export class SimChild implements Child {
   readonly pid: number;
   readonly name: string;
   readonly containment = 'marker';
+  readonly isStateHidden = false;
   readonly enforced = 'none';
   readonly #world: World;
   readonly #program: Program;

@@ -17,11 +17,15 @@ export interface Window extends AsyncDisposable {
   readonly stderr: () => string;
 }
 
-export async function openWindow(home: GatewayHome, cwd = home.folder): Promise<Window> {
+export async function openWindow(
+  home: GatewayHome,
+  cwd = home.folder,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Window> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [mainProgram, 'connect', '--config', home.configFile, '--idle-end', '1500'],
-    env: home.env,
+    env: { ...home.env, ...env },
     cwd,
     stderr: 'pipe',
   });

@@ -115,6 +115,7 @@ const everything = {
 export class ScriptedChild implements Child {
   readonly pid: number;
   readonly containment = 'group';
+  readonly isStateHidden = false;
   readonly enforced = 'none';
   readonly heard: Heard[] = [];
   isGone = false;

@@ -2,6 +2,8 @@
 // when the host dies? A weak containment is a note, not a finding: everything works, with a weaker
 // promise.
 
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Containment } from '../../supervise/child.ts';
 import { createSpawner } from '../../supervise/process/start/spawn.ts';
@@ -21,21 +23,29 @@ const holds: Readonly<Record<Containment, string>> = {
   group: 'group: processes that leave the process group of a server may outlive it',
 };
 
+/** One line on what ends their processes, one on what they can see. */
 export async function checkContainment(
   clock: Clock,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<Check> {
+  stateDir: string,
+): Promise<readonly Check[]> {
   await using spawner = createSpawner({
     clock,
     instance: `doctor-${process.pid}`,
     stateDir: null,
     sourceEnv: env,
+    // Before the first start there is none: whether a folder can be hidden is seen with another one, too.
+    hidden: [existsSync(stateDir) ? stateDir : tmpdir()],
   });
-  const kind = await spawner.containment();
-  return kind === 'group'
-    ? note(
-        'processes',
-        `${holds[kind]}; Linux with /proc or pid namespaces has stronger containment`,
-      )
-    : ok('processes', holds[kind]);
+  const [kind, isHidden] = await Promise.all([spawner.containment(), spawner.hidesFolders()]);
+  const weak = `${holds.group}; Linux with /proc or pid namespaces has stronger containment`;
+  return [
+    kind === 'group' ? note('processes', weak) : ok('processes', holds[kind]),
+    isHidden
+      ? ok('isolation', 'the state directory and the control socket are hidden from servers')
+      : note(
+          'isolation',
+          'the state directory and the control socket are not hidden from servers, which could use them as you can (SECURITY.md)',
+        ),
+  ];
 }

@@ -10,12 +10,13 @@ import { redactorFor } from '../../host/servers/open-connection.ts';
 import type { ServerStatus } from '../../host/status.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
-import type { Redactor } from '../../kernel/redactor.ts';
+import type { Redactor, Secret } from '../../kernel/redactor.ts';
 import { Turns } from '../../kernel/turns.ts';
 import { resolveCommand } from '../../supervise/process/start/command.ts';
 import { childEnvironment, type Environment } from '../../supervise/process/start/environment.ts';
 import { createHttpClient, type HttpClient } from '../../upstream/http/http-client.ts';
 import { shownAddress } from '../../upstream/http/remote-words.ts';
+import { shellWord } from '../shell-word.ts';
 import { type Check, finding, note, ok } from './check.ts';
 import { addressProblem } from './remote-address.ts';
 
@@ -37,7 +38,7 @@ export async function checkServers(checks: ServerChecks): Promise<readonly Check
     progress(name, 'began');
     const check = await checkServer(name, server, checks, http);
     progress(name, 'done');
-    return redacted(check, redactorFor([server], env));
+    return redacted(check, redactorFor([server], env, isNoSetting));
   };
   const checking = Object.entries(config.mcpServers).map(async (entry) => {
     if (host === null) return await turns.run(() => look(entry));
@@ -46,6 +47,17 @@ export async function checkServers(checks: ServerChecks): Promise<readonly Check
   });
   return await Promise.all(checking);
 }
+
+/**
+ * A setting such as LOG_LEVEL=warning is a word that our own sentences may have: it is not replaced in them, unless
+ * the name of its variable speaks of a secret.
+ */
+export function isNoSetting({ name, value }: Secret): boolean {
+  const isWord = name.startsWith('env ') && /^[A-Za-z]{1,16}$/.test(value);
+  return !isWord || secretName.test(name);
+}
+
+const secretName = /key|token|secret|pass|pwd|auth|cred|pin|cookie|session|sign|private|salt/i;
 
 /** Each uses an open file or a socket. */
 const looksAtOnce = 32;
@@ -149,10 +161,6 @@ function greetingText({ protocolVersion, tools }: ServerStatus): string {
 function byHand({ command, args, cwd }: StdioServerConfig): string {
   const line = [command, ...args].map(shellWord).join(' ');
   return `fix the cause, or run it by hand: cd ${shellWord(cwd)} && ${line}`;
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 function redacted(check: Check, redactor: Redactor): Check {

@@ -5,7 +5,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ServerStatus } from '../../host/status.ts';
 import type { Operations } from '../../instance/operations.ts';
-import { Fault, faultFrom } from '../../kernel/fault.ts';
+import { faultFrom } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -15,9 +15,10 @@ import { type PartialAddress, partialAddress } from '../tool-address.ts';
 
 const help = `
 Ready is a server that runs, or that does not run and whose tools are known from an earlier start; a
-tool is ready if its server is, and lists it. Exit code 0: all are ready; 2: one is unknown; 3: one is
-not ready. --wait starts servers and waits up to so many seconds until they are ready.
-With --json: {"checks": [{"server", "tool", "ready", "state", "cause"}]}.
+tool is ready if its server is, and lists it. Each is reported. Exit code 0: all are ready; 2: one is
+unknown; 3: none is unknown, and one is not ready. --wait starts servers and waits up to so many seconds until they are ready.
+With --json: {"checks": [{"server", "tool", "ready", "known", "state", "cause"}]}; "state" is null if there
+is no such server.
 
 Examples:
   holdfast check files git/log
@@ -46,7 +47,10 @@ interface Checked {
   readonly server: string;
   readonly tool: string | null;
   readonly ready: boolean;
-  readonly state: ServerStatus['state'];
+  /** False: there is no such server or tool. */
+  readonly known: boolean;
+  /** Null: there is no such server. */
+  readonly state: ServerStatus['state'] | null;
   readonly cause: string | null;
 }
 
@@ -63,27 +67,27 @@ async function check(
     const checks: Checked[] = [];
     for (const address of addresses) {
       const found = await checked(operations, address);
-      const refusal = refusals.get(address.server);
+      const refusal = found.known ? refusals.get(address.server) : undefined;
       checks.push(refusal === undefined ? found : { ...found, ready: false, cause: refusal });
     }
-    if (isJson) shell.out.json({ checks });
-    else for (const one of checks) shell.out.line(lineOf(one));
+    const told = checks.map((one) => ({ ...one, cause: one.cause && shell.steps(one.cause) }));
+    if (isJson) shell.out.json({ checks: told });
+    else for (const one of told) shell.out.line(lineOf(one));
+    if (checks.some(({ known }) => !known)) return exitCodes.usage;
     return checks.every(({ ready }) => ready) ? exitCodes.ok : exitCodes.unavailable;
   });
 }
 
-/**
- * Failures are seen in the states afterwards; only a server that does not exist ends it. The result is why
- * some cannot be started at all.
- */
+/** Failures are seen in the states afterwards. The result is why some cannot be started at all. */
 async function startAll(
   { clock, interrupt }: Shell,
   operations: Operations,
   addresses: readonly PartialAddress[],
   wait: number,
 ): Promise<ReadonlyMap<string, string>> {
-  const servers = [...new Set(addresses.map(({ server }) => server))];
-  for (const server of servers) await operations.requireServer(server);
+  const known = new Set((await operations.status()).servers.map(({ name }) => name));
+  const named = [...new Set(addresses.map(({ server }) => server))];
+  const servers = named.filter((server) => known.has(server));
   const refusals = new Map<string, string>();
   const start = async (server: string) => {
     const fault = await operations.start(server).then(() => undefined, faultFrom);
@@ -102,21 +106,25 @@ async function checked(operations: Operations, { server, tool }: PartialAddress)
   const { servers } = await operations.status();
   const found = servers.find(({ name }) => name === server);
   if (found === undefined) {
-    await operations.requireServer(server);
-    throw new Fault('not_found', `there is no server '${server}'`, { server });
+    const fault = await operations.requireServer(server).then(() => undefined, faultFrom);
+    const why = fault?.message ?? `there is no server '${server}'`;
+    return { server, tool: tool ?? null, ready: false, known: false, state: null, cause: why };
   }
   const { state, cause } = found;
   const known = state === 'disabled' ? undefined : await operations.knownTools(server);
   const isUsable = state === 'ready' || (state === 'idle' && known !== undefined);
   if (tool !== undefined && isUsable && known !== undefined && !known.includes(tool)) {
-    throw await operations.unknownTool(server, tool);
+    const { message } = await operations.unknownTool(server, tool);
+    return { server, tool, ready: false, known: false, state, cause: message };
   }
   const why = cause ?? (state === 'idle' ? 'its tools are not known yet; use --wait' : null);
-  return { server, tool: tool ?? null, ready: isUsable, state, cause: isUsable ? null : why };
+  const shown = isUsable ? null : why;
+  return { server, tool: tool ?? null, ready: isUsable, known: true, state, cause: shown };
 }
 
-function lineOf({ server, tool, ready, state, cause }: Checked): string {
+function lineOf({ server, tool, ready, known, state, cause }: Checked): string {
   const name = tool === null ? server : `${server}/${tool}`;
   if (ready) return `${name} ready`;
+  if (!known) return printableLine(`${name} unknown: ${cause}`);
   return printableLine(`${name} not ready: ${state}${cause === null ? '' : `, ${cause}`}`);
 }

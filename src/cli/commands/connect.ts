@@ -3,17 +3,20 @@
 // approves a config in a project folder for it.
 
 import { statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { homeOf, realConfigPath } from '../../config/config-path.ts';
+import { stateOfFile } from '../../config/file-state.ts';
 import { configFileName, isSafeToFind, locateConfig } from '../../config/locate.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import { comparedVariables, sentEnvironment } from '../../instance/environment-match.ts';
+import type { ClientFacts } from '../../instance/greeting.ts';
 import { readNamedFile } from '../../kernel/bounded-file.ts';
 import { within } from '../../kernel/clock.ts';
-import { Fault } from '../../kernel/fault.ts';
-import type { Records } from '../../store/contract/records.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import { nextSteps } from '../next-step.ts';
 import { remark, type Shell } from '../shell.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 
@@ -67,6 +70,7 @@ export function addTrust(program: Command, perform: Perform): void {
 
 async function connect({ shell, configFile }: Invocation, idleEnd: string): Promise<number> {
   const { path: config, sha256 } = await usableConfig(shell, configFile);
+  using _watching = sha256 === undefined ? undefined : await tellChanges(shell, config);
   const [{ connectClient }, { instancePlace }, { startDetached }] = await Promise.all([
     import('../../instance/connect/connect.ts'),
     import('../../instance/place.ts'),
@@ -76,17 +80,18 @@ async function connect({ shell, configFile }: Invocation, idleEnd: string): Prom
   const env = { ...(await environmentFor(shell, config)), HOLDFAST_STATE: stateDir };
   const args = [process.argv[1] ?? '', 'serve', '--config', config, '--for-connect', idleEnd];
   const place = instancePlace(stateDir, config, shell.env);
-  // An instance that is started later must not run what was not approved.
-  const approved = sha256 === undefined ? [] : ['--approved', sha256];
+  // An instance that is started later must not run what is not approved then.
+  const approved = async () =>
+    sha256 === undefined ? [] : ['--approved', await trustedHash(shell, config)];
   await connectClient({
     place,
     clock: shell.clock,
     program: ownIdentity().version,
-    folder: shell.cwd,
-    start: (logFile) =>
+    facts: () => factsOf(shell, config),
+    start: async (logFile) =>
       startDetached({
         command: process.execPath,
-        args: [...args, ...approved],
+        args: [...args, ...(await approved())],
         env,
         cwd: dirname(config),
         logFile,
@@ -134,19 +139,56 @@ async function usableConfig(shell: Shell, named: string | undefined): Promise<Us
     throw new Fault('invalid_request', told);
   }
   const { file, kind } = found;
-  if (!isFile(file)) {
-    throw new Fault('invalid_request', `${file}: there is no such file; check the path`);
-  }
+  assertFile(file);
   const path = realConfigPath(file) ?? file;
   if (kind === 'named' || file === ownConfigFile(around)) return { path, sha256: undefined };
-  const isSafe = isSafeToFind(statSync(path), process.getuid?.());
-  const { trustedHash } = await import('../../instance/connect/trusted-configs.ts');
-  const sha256 = await withTrustRecords(shell, (records) => trustedHash(records, path));
-  if (isSafe && sha256 !== undefined) return { path, sha256 };
+  if (!isSafeToFind(statSync(path), process.getuid?.())) {
+    const told = `${path} belongs to another user or can be written by everyone, so it is not used`;
+    throw new Fault('denied', `${told}; if you trust it, name it with --config ${path}`);
+  }
+  return { path, sha256: await trustedHash(shell, path) };
+}
+
+/** Of a config that was found in a project folder. Throws a Fault unless it is trusted as it is now. */
+async function trustedHash(shell: Shell, path: string): Promise<string> {
+  const [{ changedFault, trustOf }, { withTrustRecords }] = await Promise.all([
+    import('../../instance/connect/trusted-configs.ts'),
+    import('../trust-records.ts'),
+  ]);
+  const { now, hasChanged } = await withTrustRecords(shell, (records) => trustOf(records, path));
+  if (now !== undefined) return now;
+  if (hasChanged) throw changedFault(path);
   throw new Fault(
     'denied',
     `${path} was found in a project folder and is not used, because it may run commands; look at it, then approve it with: holdfast trust ${path}`,
   );
+}
+
+/** Says on standard error when the config is changed while the window is open: the change is ignored. */
+async function tellChanges(shell: Shell, path: string): Promise<Disposable> {
+  const { ConfigWatch } = await import('../../instance/config-watch.ts');
+  const used = stateOfFile(path);
+  const changed = async () => {
+    try {
+      await trustedHash(shell, path);
+    } catch (error) {
+      remark(shell, faultFrom(error).message);
+    }
+  };
+  return new ConfigWatch({ clock: shell.clock, files: () => [path], changed }, used);
+}
+
+/** What the instance is told of this window; variables as keyed hashes. */
+function factsOf({ cwd, env }: Shell, config: string): ClientFacts {
+  const own = { folder: cwd, pid: process.pid };
+  try {
+    const text = readNamedFile(config, maxConfigBytes).toString('utf8');
+    return { ...own, environment: sentEnvironment(comparedVariables(env, text)) };
+  } catch (error) {
+    // An instance that runs can be joined all the same.
+    if (error instanceof Error && 'code' in error) return own;
+    throw error;
+  }
 }
 
 /** The one that belongs to the user and not to a folder: the last place that is searched. */
@@ -163,39 +205,43 @@ function withoutName({ HOLDFAST_CONFIG: _, ...env }: Shell['env']): Shell['env']
   return env;
 }
 
+/** Throws a Fault that says what is there instead. */
+function assertFile(path: string): void {
+  if (isFile(path)) return;
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const inside = join(path, configFileName);
+  const told = isFolder
+    ? `${path} is a directory; name the file in it${isFile(inside) ? `: ${inside}` : ''}`
+    : `${path}: there is no such file; check the path`;
+  throw new Fault('invalid_request', told);
+}
+
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 async function trustFile({ shell, isJson }: Invocation, name: string): Promise<number> {
   const file = resolve(shell.cwd, name);
-  if (!isFile(file)) {
-    throw new Fault('invalid_request', `${file}: there is no such file; check the path`);
-  }
+  assertFile(file);
   const path = realConfigPath(file) ?? file;
   const { loadConfig } = await import('../../config/load.ts');
   // A config that cannot be used is not worth approving: its problems are reported.
   loadConfig({ file: path, cwd: shell.cwd, env: shell.env });
-  const { trust } = await import('../../instance/connect/trusted-configs.ts');
-  await withTrustRecords(shell, (records) => trust(records, path));
-  if (isJson) shell.out.json({ trusted: path });
-  else shell.out.line(`${path} is trusted as it is now`);
-  return exitCodes.ok;
-}
-
-async function withTrustRecords<T>(
-  shell: Shell,
-  work: (records: Records) => Promise<T>,
-): Promise<T> {
-  const [{ openFilesStore }, { isTrustRecord }, { join }] = await Promise.all([
-    import('../../store/file-store.ts'),
+  const [{ trust, trustOf }, { withTrustRecords }] = await Promise.all([
     import('../../instance/connect/trusted-configs.ts'),
-    import('node:path'),
+    import('../trust-records.ts'),
   ]);
-  const folder = join(await ownStateDirectory(shell), 'store');
-  await using store = openFilesStore(folder, {
-    clock: shell.clock,
-    report: ({ detail }) => remark(shell, detail),
+  const { hasChanged } = await withTrustRecords(shell, async (records) => {
+    const before = await trustOf(records, path);
+    await trust(records, path);
+    return before;
   });
-  return await work(store.records('trusted', { durability: 'durable', shape: isTrustRecord }));
+  if (isJson) shell.out.json({ trusted: path });
+  else {
+    shell.out.line(`${path} is trusted as it is now`);
+    // A config that is named by its path is the same everywhere.
+    const reload = nextSteps(path)('holdfast reload');
+    if (hasChanged) shell.out.line(`an instance that runs takes it over with: ${reload}`);
+  }
+  return exitCodes.ok;
 }

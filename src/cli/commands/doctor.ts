@@ -7,13 +7,16 @@ import type { LoadedConfig } from '../../config/loaded.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { Check } from '../checks/check.ts';
+import { checkInstance } from '../checks/instance.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import type { NextSteps } from '../next-step.ts';
 import { checkLines } from '../render/check-lines.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { progressBar } from '../render/progress-bar.ts';
 import { orInterrupted, withHostOf } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
+import { instanceStatus } from '../target.ts';
 
 const help = `
 This checks Node, the config file and its servers, the permissions of the config file and the state
@@ -48,13 +51,22 @@ async function doctor(invocation: Invocation, isStarting: boolean): Promise<numb
   const { shell, isJson } = invocation;
   using live = new LiveLine(shell.err, shell.clock);
   live.show('checking');
-  const checks = await allChecks(invocation, isStarting, live);
+  const found = await allChecks(invocation, isStarting, live);
+  const checks = found.map((check) => advised(check, shell.steps));
   live.clear();
   const { out } = shell;
   const isFine = checks.every(({ kind }) => kind !== 'finding');
   if (isJson) out.json({ ok: isFine, checks });
   else for (const line of checkLines(checks, out.style, out.columns)) out.line(line);
   return isFine ? exitCodes.ok : exitCodes.failed;
+}
+
+/** With the config that the user has named in the commands that it advises. */
+function advised(check: Check, steps: NextSteps): Check {
+  const text = steps(check.text);
+  return check.kind === 'finding'
+    ? { ...check, text, remedy: steps(check.remedy) }
+    : { ...check, text };
 }
 
 async function allChecks(
@@ -72,12 +84,13 @@ async function allChecks(
     import('../checks/isolation.ts'),
   ]);
   const reading = config.checkConfig(() => loadConfig({ file, cwd, env }));
+  const stateDir = await ownStateDirectory(shell);
   const loaded = reading.kind === 'read' ? reading.loaded : undefined;
   const [ofFile, ofServers, ofState, ofProcesses] = await Promise.all([
     loaded?.file ? files.checkConfigFile(loaded.file) : [],
     loaded ? serverChecks(invocation, loaded, isStarting, live) : [],
-    files.checkStateDirectory(await ownStateDirectory(shell), process.getuid?.()),
-    machine.checkContainment(clock, env),
+    files.checkStateDirectory(stateDir, process.getuid?.()),
+    machine.checkContainment(clock, env, stateDir),
   ]);
   return [
     machine.checkNode(process.version),
@@ -85,8 +98,9 @@ async function allChecks(
     ...ofFile,
     ...ofServers,
     ...(loaded ? isolation.checkIsolation(loaded.config) : []),
+    ...checkInstance(await instanceStatus(shell, loaded?.file ?? null)),
     ofState,
-    ofProcesses,
+    ...ofProcesses,
   ];
 }
 

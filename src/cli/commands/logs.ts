@@ -42,6 +42,13 @@ async function logs(invocation: Invocation, server: string, isFollowed: boolean)
     const end = AbortSignal.any([interrupt.signal, out.closed]);
     let page = await instance.output(server, -1);
     if (page.lines.length === 0) {
+      const { servers } = await instance.status();
+      const { transport = 'stdio' } = servers.find(({ name }) => name === server) ?? {};
+      if (transport !== 'stdio') {
+        const told = `${server} is a remote server (${transport}): it writes its log where it runs`;
+        remark(shell, `${told}; what happened to it is shown by: holdfast status ${server}`);
+        return exitCodes.ok;
+      }
       remark(shell, `${server} has written nothing since the instance was started`);
     }
     let before = print(invocation, page, undefined);

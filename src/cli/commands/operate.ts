@@ -8,6 +8,7 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { planLines } from '../render/plan-page.ts';
+import { runningIn } from '../running-servers.ts';
 import { complain } from '../shell.ts';
 import { orInterrupted } from '../standalone.ts';
 import { withInstance } from '../target.ts';
@@ -85,6 +86,11 @@ export function addShutdown(program: Command, perform: Perform): void {
 }
 
 const doing = { start: 'starting', stop: 'stopping', reload: 'reloading' } as const;
+const doneIdle = {
+  start: 'is running',
+  stop: 'was not running',
+  reload: 'was not running; its failures are forgotten, and it starts when it is needed',
+} as const;
 const done = { start: 'is running', stop: 'is stopped', reload: 'is reloaded' } as const;
 
 async function operate(
@@ -96,10 +102,11 @@ async function operate(
   return await withInstance(invocation, async (instance) => {
     using live = new LiveLine(shell.err, shell.clock);
     live.show(`${doing[verb]} ${server}`);
+    const wasRunning = runningIn(await instance.status())(server);
     await orInterrupted(shell, instance[verb](server));
     live.clear();
     if (isJson) shell.out.json({ server, done: verb });
-    else shell.out.line(`${server} ${done[verb]}`);
+    else shell.out.line(`${server} ${wasRunning ? done[verb] : doneIdle[verb]}`);
     return exitCodes.ok;
   });
 }
@@ -121,16 +128,21 @@ async function reloadConfig(invocation: Invocation, dryRun: boolean): Promise<nu
   return await withInstance(invocation, async (instance) => {
     using live = new LiveLine(shell.err, shell.clock);
     live.show('reading the config');
+    const wasRunning = runningIn(await instance.status());
     const reloaded = await orInterrupted(shell, instance.reloadConfig({ dryRun }));
     live.clear();
     if (isJson) shell.out.json(reloaded);
-    else printPlan(invocation, reloaded);
+    else printPlan(invocation, reloaded, wasRunning);
     return reloaded.failed.length > 0 ? exitCodes.unavailable : exitCodes.ok;
   });
 }
 
-function printPlan({ shell }: Invocation, reloaded: ReloadedConfig): void {
-  for (const line of planLines(reloaded)) shell.out.line(line);
+function printPlan(
+  { shell }: Invocation,
+  reloaded: ReloadedConfig,
+  wasRunning: (server: string) => boolean,
+): void {
+  for (const line of planLines(reloaded, wasRunning)) shell.out.line(line);
   for (const { name, cause } of reloaded.failed) complain(shell, `${name}: ${cause}`);
 }
 

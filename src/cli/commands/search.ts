@@ -6,8 +6,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { SearchHit } from '../../catalog/search.ts';
 import { noServersText } from '../../config/no-servers.ts';
 import type { KeptMark, Searched } from '../../host/discovery.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { reportFaults } from '../fault-report.ts';
+import { advised, reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { remark, type Shell } from '../shell.ts';
@@ -49,13 +50,15 @@ function count(text: string): number {
   throw new InvalidArgumentError('Expected a whole number of at least 1');
 }
 
-function search(
+async function search(
   invocation: Invocation,
   words: string,
   { limit, fresh }: SearchOptions,
 ): Promise<number> {
   const { shell, isJson } = invocation;
-  return withTarget(invocation, {}, async ({ operations, loaded }) => {
+  // Found out before servers are started.
+  if (!/[\p{L}\p{N}]/u.test(words)) throw noWords(words);
+  return await withTarget(invocation, {}, async ({ operations, loaded }) => {
     using live = new LiveLine(shell.err, shell.clock);
     const servers = Object.keys(loaded.config.mcpServers);
     live.show(`asking ${servers.join(', ')}`);
@@ -63,12 +66,13 @@ function search(
     const found = await orInterrupted(shell, searching);
     const { outcome, errors, kept } = found;
     live.clear();
+    if (outcome.kind === 'empty_query') throw noWords(words);
     if (isJson) {
       const { hits, total } = outcome.kind === 'found' ? outcome : { hits: [], total: 0 };
       shell.out.json({
         hits: hits.map((hit) => ({ ...hit, ...markOf(hit, kept) })),
         total,
-        errors,
+        errors: errors.map((error) => advised(error, shell.steps)),
       });
     } else {
       const hasServers = servers.length + loaded.disabled.size > 0;
@@ -100,8 +104,13 @@ function printOutcome(shell: Shell, { outcome, kept }: Searched, words: string):
     case 'no_match':
       return remark(shell, `no tool matches '${words}'; list all tools with: holdfast tools`);
     case 'empty_query':
-      return remark(shell, `'${words}' has no word to search for; try: holdfast search read file`);
+      return;
     case 'empty_corpus':
       return remark(shell, 'there are no tools to search; see: holdfast tools');
   }
+}
+
+function noWords(words: string): Fault {
+  const detail = `'${words}' has no word to search for; try: holdfast search read file`;
+  return new Fault('invalid_request', detail);
 }

@@ -19,13 +19,14 @@ import { disabledServers } from '../disabled-servers.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { followConfig } from '../live-config.ts';
-import { claimedInstance, startControl } from '../own-instance.ts';
+import { type Control, claimedInstance, startControl } from '../own-instance.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { FailureLines } from '../render/failure-lines.ts';
 import { durationText } from '../render/quantity.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig, openHost } from '../standalone.ts';
 import { ownStateDirectory, usableStateDirectory } from '../state-directory.ts';
+import { assertStillApproved } from '../trust-records.ts';
 import { letYoungGenerationGrow } from '../young-generation.ts';
 
 const help = `
@@ -105,19 +106,20 @@ async function serveConfig(
 ): Promise<number> {
   const { shell } = invocation;
   const { loadConfig } = await import('../../config/load.ts');
-  const readConfig = () => {
+  const readConfig = async () => {
     const file = loaded.file ?? undefined;
     const read = loadConfig({ file, cwd: shell.cwd, env: shell.env });
-    if (file !== undefined) assertApproved(file, options.approved);
+    if (file !== undefined) await assertStillApproved(shell, file, options.approved);
     return read;
   };
   const failures = new FailureLines();
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
   const stateDir = await ownStateDirectory(shell);
+  const startedBy = options.forConnect === undefined ? 'serve' : 'connect';
   const keepsState = loaded.config.store === 'sqlite';
   await using instance =
-    options.stdio === true ? undefined : await claimedInstance(shell, loaded, usable);
+    options.stdio === true ? undefined : await claimedInstance(shell, loaded, usable, startedBy);
   let serves = () => {};
   const serving = new Promise<void>((resolve) => {
     serves = resolve;
@@ -126,7 +128,7 @@ async function serveConfig(
     gateway: {
       stateDir,
       database: instance && keepsState ? instance.place.database : null,
-      startedBy: options.forConnect === undefined ? 'serve' : 'connect',
+      startedBy,
       serving,
     },
     onEvent: (event) => {
@@ -191,7 +193,8 @@ async function serveStreams({ host, gateway, invocation, onServing }: Served): P
   onServing();
   await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
   const hurriedMs = Math.min(host.config.drainMs, stdioDrainMs);
-  interrupt.arrived.then(() => drainAfterSignal(gateway, hurriedMs, shell)).catch(ignored);
+  const hurry = () => drainTelling(shell, gateway, hurriedMs, gateway.underWay);
+  interrupt.arrived.then(hurry).catch(ignored);
   const drainMs = interrupt.signal.aborted ? hurriedMs : host.config.drainMs;
   const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
   const [isRead] = await Promise.all([front.close(lastWordsMs), host.close()]);
@@ -199,21 +202,36 @@ async function serveStreams({ host, gateway, invocation, onServing }: Served): P
   return lost === 'not-reading' ? exitCodes.unavailable : exitCodes.ok;
 }
 
-/** After Ctrl-C, prints what is being waited for, and how to stop at once. */
-function drainAfterSignal(gateway: Gateway, drainMs: number, shell: Shell): Promise<void> {
-  const drained = gateway.drain(drainMs);
+/** After Ctrl-C, says what is being waited for, and how to stop at once. */
+function drainTelling(
+  shell: Shell,
+  gateway: Gateway,
+  drainMs: number,
+  count: number,
+): Promise<void> {
   const { err, interrupt } = shell;
-  const count = gateway.underWay;
   if (interrupt.isByHand && count > 0) {
     // The terminal has just shown `^C`.
     if (err.isTerminal) err.line();
     const calls = count === 1 ? '1 call' : `${count} calls`;
-    remark(
-      shell,
-      `waiting for ${calls} to end, up to ${durationText(drainMs)} (drainMs); press Ctrl-C again to end at once`,
-    );
+    const told = `waiting for ${calls} to end, up to ${durationText(drainMs)} (drainMs)`;
+    remark(shell, `${told}; press Ctrl-C again to end at once`);
   }
-  return drained;
+  return gateway.drain(drainMs);
+}
+
+/** The end of an instance: nothing new begins, and calls may end. */
+async function drainAll(served: Served, control: Control | undefined): Promise<void> {
+  const { host, gateway, instance } = served;
+  const { shell } = served.invocation;
+  const { drainMs } = host.config;
+  const isAsked = control?.isEndAsked() ?? false;
+  if (!shell.interrupt.signal.aborted) shell.interrupt.hurry();
+  const count = gateway.underWay + (instance?.underWay ?? 0);
+  await Promise.all([
+    drainTelling(shell, gateway, drainMs, count),
+    instance?.drain(drainMs, isAsked),
+  ]);
 }
 
 interface Served {
@@ -222,7 +240,7 @@ interface Served {
   readonly loaded: LoadedConfig;
   readonly invocation: Invocation;
   readonly instance: OwnInstance | undefined;
-  readonly readConfig: () => ReadConfig;
+  readonly readConfig: () => Promise<ReadConfig>;
   /** What it keeps outlives the process. */
   readonly ownsDatabase: boolean;
   /** Called when clients can come. */
@@ -237,11 +255,12 @@ async function serveSocket(served: Served, idleMs: number): Promise<number> {
   const { OutgoingBudget } = await import('../../downstream/outgoing/outgoing-budget.ts');
   const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
   const { readConfig, ownsDatabase: keepsKeys } = served;
-  const control = await startControl(instance, { host, gateway, outgoing, readConfig, keepsKeys });
+  const { env } = shell;
+  const parts = { host, gateway, outgoing, readConfig, keepsKeys, url: null, env };
+  const control = await startControl(instance, parts);
   served.onServing();
   await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);
-  const { drainMs } = host.config;
-  await Promise.all([drainAfterSignal(gateway, drainMs, shell), instance.drain(drainMs)]);
+  await drainAll(served, control);
   await control.clients.close();
   await instance.stopListening();
   await host.close();
@@ -291,11 +310,12 @@ async function serveHttp(served: Served, listen: string | undefined): Promise<nu
     report: (line) => remark(shell, line),
     isReady: () => gateway.isAccepting,
   });
-  const parts = { host, gateway, outgoing, readConfig, keepsKeys: ownsDatabase };
+  const { url } = front;
+  const { env } = shell;
+  const parts = { host, gateway, outgoing, readConfig, keepsKeys: ownsDatabase, url, env };
   const control = instance && (await startControl(instance, parts));
   const secret = opened?.secret ?? null;
   const isKept = opened?.isKept ?? true;
-  const { url } = front;
   const at = addressText(front.address);
   if (isJson)
     out.json({
@@ -311,14 +331,13 @@ async function serveHttp(served: Served, listen: string | undefined): Promise<nu
     const listensOn = `http://${at}/mcp`;
     const known = { servers, disabled: disabled.size, configFile };
     const page = { url, listensOn, auth: http.auth, secret, isKept, tokenFolder, ...known };
-    for (const line of connectionPage(page, out.style)) out.line(line);
+    for (const line of connectionPage(page, out.style, shell.steps)) out.line(line);
   }
   served.onServing();
   await Promise.race([interrupt.arrived, ...(control ? [control.endAsked] : [])]);
-  const { drainMs } = host.config;
-  const drained = [drainAfterSignal(gateway, drainMs, shell), instance?.drain(drainMs)];
+  const drained = drainAll(served, control);
   front.drain();
-  await Promise.all(drained);
+  await drained;
   await Promise.all([front.close(), control?.clients.close()]);
   // The lock is released after the host has closed the database.
   await instance?.stopListening();

@@ -6,10 +6,10 @@
 import type { Command } from 'commander';
 import { Fault } from '../../kernel/fault.ts';
 import { printableJson, printableLine } from '../../kernel/printable.ts';
-import { eventHistory } from '../event-history.ts';
+import { eventHistory, type LoggedEvent } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
-import { withLastFailures } from '../last-failure.ts';
+import { withLastFailures, withoutMended } from '../last-failure.ts';
 import { limitsNote, type StatusView, serverPage, statusLines } from '../render/status-page.ts';
 import type { Style } from '../render/style.ts';
 import type { Shell } from '../shell.ts';
@@ -19,7 +19,9 @@ import { pause, type StatusTarget, withStatusTarget } from '../target.ts';
 const help = `
 With --json: {"version", "instance", "config", "servers": [{"name", "state", "cause", …}], …};
 "instance" is null if no instance of this config runs: then "cause" and "stderr" are those of the last
-failure in the event log. With a server named, "servers" has only that one and "timeline" its latest
+failure in the event log. Of an instance there are also "pid", "url" (null: it serves no HTTP), "clients", and
+"differing": [{"pid", "variables"}], the connect windows whose variables have other values than the
+instance. "stateHidden" of a server: whether the state directory is hidden from its process. With a server named, "servers" has only that one and "timeline" its latest
 events. --watch --json prints one such line for each change.
 
 Examples:
@@ -66,7 +68,8 @@ async function status(
 }
 
 async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Promise<StatusView> {
-  const { operations, file, isLive } = target;
+  const { operations, file, isLive, loaded } = target;
+  const { steps } = shell;
   const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
     import('../../store/disk-check.ts'),
     import('../../config/config-path.ts'),
@@ -74,10 +77,11 @@ async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Pro
   const history = await eventHistory(stateDir, realConfigPath(file));
   const now = shell.clock.wallNow();
   const status = await operations.status();
-  if (isLive) return { status, history, now, isLive: true };
+  if (isLive) return { status, history, current: history, now, isLive: true, steps };
+  const current = loaded === undefined ? history : withoutMended(history, loaded.config);
   // The host of this command has no disk; the disk that is checked is that of the state directory.
-  const shown = withLastFailures({ ...status, disk: await lookAtDisk(stateDir) }, history);
-  return { status: shown, history, now, isLive: false };
+  const shown = withLastFailures({ ...status, disk: await lookAtDisk(stateDir) }, current);
+  return { status: shown, history, current, now, isLive: false, steps };
 }
 
 function print({ shell, isJson }: Invocation, view: StatusView, server: string | undefined): void {
@@ -93,21 +97,30 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
       ? statusLines(view, out.style, out)
       : serverPage(view, server, out.style, out);
   const trouble = disk.ok ? [] : ['', out.style('yellow', printableLine(disk.problem))];
-  return [...lines, ...trouble, ...(view.isLive ? [] : limitsNote(out.style, out))];
+  return [...lines, ...trouble, ...(view.isLive ? [] : limitsNote(view, out.style, out))];
 }
 
 const keptEvents = 200;
 
 /** The host of this command is not an instance that anybody could connect to. */
 function jsonText({ status, history, isLive }: StatusView, server: string | undefined): string {
-  const whole = isLive ? status : { ...status, instance: null, startedBy: null, uptimeMs: null };
+  const none = { instance: null, startedBy: null, uptimeMs: null, pid: null, url: null };
+  const whole = isLive ? status : { ...status, ...none, clients: null, differing: [] };
   if (server === undefined) return printableJson(JSON.stringify(whole));
   const one = {
     ...whole,
     servers: status.servers.filter(({ name }) => name === server),
-    timeline: history.filter((event) => event.server === server).slice(-keptEvents),
+    timeline: history
+      .filter((event) => event.server === server)
+      .slice(-keptEvents)
+      .map(shown),
   };
   return printableJson(JSON.stringify(one));
+}
+
+/** The fingerprint of an entry stays in the state directory. */
+function shown({ spec: _, ...event }: LoggedEvent): object {
+  return event;
 }
 
 const betweenLooksMs = 1_000;
@@ -141,12 +154,14 @@ async function watch(
   if (out.isTerminal) out.line();
 }
 
+const goneCodes: ReadonlySet<string> = new Set(['unavailable', 'draining']);
+
 /** An instance that ends while it is asked is seen as gone by the next look. */
 async function lookAgain(look: () => Promise<StatusView>, before: StatusView): Promise<StatusView> {
   try {
     return await look();
   } catch (error) {
-    if (error instanceof Fault && error.code === 'unavailable') return before;
+    if (error instanceof Fault && goneCodes.has(error.code)) return before;
     throw error;
   }
 }

@@ -11,7 +11,7 @@ import type { FaultRecord } from '../../kernel/fault.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { reportFaults } from '../fault-report.ts';
+import { advised, reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { ageOf, type ListedTool, toolPage } from '../render/tool-page.ts';
@@ -127,7 +127,10 @@ function printList(
   errors: readonly FaultRecord[],
 ): void {
   const { out } = shell;
-  if (isJson) return out.json({ tools: list, errors });
+  if (isJson) {
+    const told = errors.map((error) => advised(error, shell.steps));
+    return out.json({ tools: list, errors: told });
+  }
   printTools(shell, list, 'tools --fresh');
   reportFaults(shell, errors);
 }
@@ -155,7 +158,10 @@ async function oneTool(
     for (const line of toolPage(page, out.style)) out.line(line);
     if (mark) out.line(`\n${out.style('dim', ageOf(mark, shell.clock.wallNow()))}`);
     const needed = mark ? await operations.capabilitiesBehind(server, tool) : [];
-    if (needed.length > 0) out.line(out.style('yellow', listedToOthers({ server, tool }, needed)));
+    if (needed.length > 0) {
+      const told = shell.steps(listedToOthers({ server, tool }, needed));
+      out.line(out.style('yellow', told));
+    }
   }
   return exitCodes.ok;
 }

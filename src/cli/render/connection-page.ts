@@ -5,6 +5,7 @@
 import { noServersText } from '../../config/no-servers.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { printableLine } from '../../kernel/printable.ts';
+import type { NextSteps } from '../next-step.ts';
 import type { Style } from './style.ts';
 
 export interface ConnectionPage {
@@ -25,12 +26,16 @@ export interface ConnectionPage {
   readonly configFile: string | null;
 }
 
-export function connectionPage(page: ConnectionPage, style: Style): readonly string[] {
+export function connectionPage(
+  page: ConnectionPage,
+  style: Style,
+  steps: NextSteps,
+): readonly string[] {
   const { listensOn } = page;
   return [
     `${style('bold', `Holdfast ${ownIdentity().version}`)} listens on ${style('cyan', listensOn)}`,
     ...everywhereLines(page, style),
-    serversLine(page),
+    steps(serversLine(page)),
     '',
     ...clientConfig(page, style),
   ];

@@ -5,14 +5,19 @@ import { type FaultCode, type FaultRecord, faultTable } from '../../kernel/fault
 import { printableLine } from '../../kernel/printable.ts';
 import { cutText } from '../../kernel/text-cut.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { type NextSteps, nextSteps } from '../next-step.ts';
 import type { Style } from './style.ts';
 
 /** One line, unless the detail itself has several: a config file can have several mistakes. */
-export function faultLines(record: FaultRecord, style: Style): readonly string[] {
+export function faultLines(
+  record: FaultRecord,
+  style: Style,
+  steps: NextSteps = nextSteps(undefined),
+): readonly string[] {
   const causes = record.detail.split('\n').map(printableLine);
   const last = causes.length - 1;
   return causes.map((cause, index) => {
-    const more = index === last ? afterthoughts(record, cause, style) : [];
+    const more = index === last ? afterthoughts(record, cause, { style, steps }) : [];
     const parts = [named(record, cause) + codeText(record, style), ...more];
     return `${style('red', 'holdfast:')} ${parts.join(style('dim', ' · '))}`;
   });
@@ -34,14 +39,19 @@ function mentions(cause: string, server: string): boolean {
   return cause.split(/[^\w.-]+/).some((word) => word === server || word === `${server}.`);
 }
 
-function afterthoughts(record: FaultRecord, cause: string, style: Style): string[] {
+function afterthoughts(
+  record: FaultRecord,
+  cause: string,
+  { style, steps }: { readonly style: Style; readonly steps: NextSteps },
+): string[] {
   const parts: string[] = [];
   const stderr = untold(record.stderr, cause);
   if (stderr !== '')
     parts.push(`stderr: ${style('yellow', cutText(longestStderr, printableLine(stderr)))}`);
   const next = nextStep(record);
   // Some details already end in a command.
-  if (next !== null && !cause.includes('holdfast ')) parts.push(`next: ${style('bold', next)}`);
+  if (next !== null && !cause.includes('holdfast '))
+    parts.push(`next: ${style('bold', steps(next))}`);
   return parts;
 }
 
@@ -68,9 +78,8 @@ function nextStep({ code, server, tool, dispatched }: FaultRecord): string | nul
     case 'start':
       return server === '' ? null : 'holdfast doctor, or run its command by hand';
     case 'patience':
-      return dispatched === 'no'
-        ? 'allow more time with --timeout MS'
-        : `holdfast status ${server}; allow a later call more time with --timeout MS`;
+      // The detail says how to allow more time.
+      return dispatched === 'no' ? null : `holdfast status ${server}`;
     case 'defect':
       return 'set HOLDFAST_LOG=debug and report the output';
     case null:

@@ -3,14 +3,21 @@
 import type { ReloadedConfig } from '../../instance/operations.ts';
 import { printableLine } from '../../kernel/printable.ts';
 
-export function planLines(reloaded: ReloadedConfig): readonly string[] {
+/** `wasRunning`: before the change. */
+export function planLines(
+  reloaded: ReloadedConfig,
+  wasRunning: (server: string) => boolean = () => true,
+): readonly string[] {
   const { isDone, added, removed, changed, settings, disabled, order } = reloaded;
   const verb = (now: string, later: string) => (isDone ? now : later);
   const lines = [
     ...added.map((name) => `${name}: ${verb('added', 'will be added')}`),
     ...removed.map((name) => `${name}: ${verb('removed', 'will be removed')}`),
     ...changed.map(({ name, keys, restart }) => {
-      const how = restart ? verb('restarted', 'will be restarted') : verb('changed', 'will change');
+      const isRestarted = restart && wasRunning(name);
+      const how = isRestarted
+        ? verb('restarted', 'will be restarted')
+        : verb('changed', 'will change');
       return `${name}: ${how} (${keys.join(', ')})`;
     }),
     ...settings.map(({ key, applies }) => {

@@ -2,24 +2,30 @@
 // states are the current ones; past events come from the event log.
 
 import { noServersText } from '../../config/no-servers.ts';
-import type { HostStatus, ServerState, ServerStatus } from '../../host/status.ts';
+import type { ServerState, ServerStatus } from '../../host/status.ts';
+import type { DifferingWindow } from '../../instance/control-server.ts';
+import type { InstanceStatus } from '../../instance/operations.ts';
 import { faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { noiseTexts } from '../../observe/noise-text.ts';
-import { agoText } from './quantity.ts';
+import type { NextSteps } from '../next-step.ts';
+import { agoText, durationText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
 import { eventText, storyOf, timelineLines } from './timeline.ts';
-import { cutTo, wrappedTo } from './width.ts';
+import { cutTo, widthOf, wrappedTo } from './width.ts';
 
 export interface StatusView {
-  readonly status: HostStatus;
+  readonly status: InstanceStatus;
   readonly history: readonly HostEvent[];
+  /** The same without what is about entries that the config has no more. */
+  readonly current: readonly HostEvent[];
   /** Wall time. */
   readonly now: number;
   /** The states are those of a running instance. */
   readonly isLive: boolean;
+  readonly steps: NextSteps;
 }
 
 /** Of the terminal; infinite where there is none. */
@@ -43,26 +49,47 @@ const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
 const limits =
   'No instance of this config is running: this is from the config and the event log. Start one with: holdfast serve';
 
-export function limitsNote(style: Style, { columns }: Size): string[] {
-  return ['', ...wrappedTo(columns, limits).map((text) => style('dim', text))];
+export function limitsNote({ steps }: StatusView, style: Style, { columns }: Size): string[] {
+  return ['', ...wrappedTo(columns, steps(limits)).map((text) => style('dim', text))];
 }
 
 export function statusLines(view: StatusView, style: Style, size: Size): string[] {
-  const { status } = view;
+  const { status, steps } = view;
   const table =
     status.servers.length === 0
-      ? ['', printableLine(noServersText(status.config))]
+      ? ['', printableLine(steps(noServersText(status.config)))]
       : ['', ...serverTable(view, style, size)];
-  return [headline(status, style, size), ...table];
+  const notes = instanceNotes(status).flatMap((note) => [
+    '',
+    ...wrappedTo(size.columns, printableLine(steps(note))).map((text) => style('yellow', text)),
+  ]);
+  return [...headline(view, style, size), ...table, ...notes];
+}
+
+/** What is not as one might think. */
+function instanceNotes({ servers, differing = [] }: InstanceStatus): readonly string[] {
+  const seeing = servers.filter(({ stateHidden }) => stateHidden === false);
+  const names = seeing.map(({ name }) => name).join(', ');
+  const hidden =
+    seeing.length === 0
+      ? []
+      : [`The state directory and the control socket are not hidden from: ${names} (SECURITY.md)`];
+  return [...hidden, ...differing.map((window) => `${differenceText(window)}.`)];
+}
+
+/** One window of `connect` that has other variables than the instance. */
+export function differenceText({ pid, variables }: DifferingWindow): string {
+  const who = pid === null ? 'A window' : `The window of process ${pid}`;
+  return `${who} has other values of ${variables.join(', ')} than this instance, and servers get those of the instance; to change that, end it with: holdfast shutdown, then start it with the right ones`;
 }
 
 export function serverTable(view: StatusView, style: Style, { columns }: Size): string[] {
-  const { status, history, now } = view;
+  const { status } = view;
   const rows = status.servers.map((server): Cell[] => [
     { text: server.name, look: (text) => style('bold', text) },
     { text: server.state, look: (text) => style(looks[server.state], text) },
     { text: server.transport, look: (text) => style('dim', text) },
-    { text: latestText(server, history, now) },
+    { text: latestText(view, server) },
   ]);
   const headings = ['SERVER', 'STATE', 'TRANSPORT', 'LATEST'].map((text): Cell => {
     return { text, look: (heading) => style('dim', heading) };
@@ -70,16 +97,41 @@ export function serverTable(view: StatusView, style: Style, { columns }: Size): 
   return tableLines([headings, ...rows], columns);
 }
 
-function headline(
-  { version, config, servers }: HostStatus,
-  style: Style,
-  { columns }: Size,
-): string {
-  const count = `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}`;
-  const facts = [count, ...(config === null ? [] : [config])];
+function headline({ status, isLive }: StatusView, style: Style, { columns }: Size): string[] {
+  const { version, config, servers } = status;
+  const facts = [
+    ...(isLive ? instanceFacts(status) : []),
+    countText(servers.length, 'server'),
+    ...(config === null ? [] : [printableLine(config)]),
+  ];
   const title = `Holdfast ${version}`;
-  const rest = cutTo(columns - title.length - 1, `· ${facts.join(' · ')}`);
-  return `${style('bold', title)} ${style('dim', rest)}`;
+  const [first = '', ...more] = lineUp([title, ...facts], columns);
+  const rest = more.map((text) => style('dim', cutTo(columns, text)));
+  return [style('bold', title) + style('dim', cutTo(columns, first).slice(title.length)), ...rest];
+}
+
+function instanceFacts({ pid, url, uptimeMs, clients }: InstanceStatus): readonly string[] {
+  return [
+    ...(url === undefined ? [] : [url ?? 'no HTTP']),
+    ...(pid === undefined ? [] : [`pid ${pid}`]),
+    `up ${durationText(uptimeMs)}`,
+    ...(clients === undefined ? [] : [countText(clients, 'client')]),
+  ];
+}
+
+function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** As many on a line as fit. */
+function lineUp(facts: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const fact of facts) {
+    const longer = lines.length === 0 ? fact : `${lines.at(-1)} · ${fact}`;
+    if (lines.length > 0 && widthOf(longer) <= columns) lines[lines.length - 1] = longer;
+    else lines.push(fact);
+  }
+  return lines;
 }
 
 /** The result of a call says more than the stop that followed it. */
@@ -89,22 +141,35 @@ const telling: ReadonlySet<HostEvent['kind']> = new Set([
   'start-failed',
   'lost',
   'ejected',
+  'reloaded',
 ]);
 
 /** For a server that is not running: the last event, and when it was. */
-function latestText(server: ServerStatus, history: readonly HostEvent[], now: number): string {
-  const { name, state, cause } = server;
-  return cause === null || state === 'idle' ? lastText(name, history, now) : line(cause);
+function latestText(view: StatusView, server: ServerStatus): string {
+  const { state, cause } = server;
+  const text = cause === null || state === 'idle' ? lastText(view, server) : line(cause);
+  return view.steps(text);
 }
 
-function lastText(server: string, history: readonly HostEvent[], now: number): string {
-  const own = history.filter((event) => event.server === server && telling.has(event.kind));
+function lastText({ current: events, history, now }: StatusView, server: ServerStatus): string {
+  const own = events.filter((event) => event.server === server.name && telling.has(event.kind));
   const [before, last] = [own.at(-2), own.at(-1)];
-  if (last === undefined) return 'not used yet';
+  if (last === undefined) {
+    const isChanged = history.some(
+      (event) => event.server === server.name && telling.has(event.kind),
+    );
+    return isChanged ? 'not used since its entry was changed' : 'not used yet';
+  }
   // A call that failed because its server failed is described by the event of the server.
   const isCause = before?.kind === 'start-failed' || before?.kind === 'lost';
   const told = isCause && isFault(last) ? before : last;
-  return line(`${agoText(Math.max(0, now - told.at))} · ${eventText(told)}`);
+  return line(`${agoText(Math.max(0, now - told.at))} · ${eventText(current(told, server))}`);
+}
+
+/** Without a process that has ended since. */
+function current(event: HostEvent, { children }: ServerStatus): HostEvent {
+  if (event.kind !== 'ready') return event;
+  return children.some(({ pid }) => pid === event.pid) ? event : { ...event, pid: null };
 }
 
 function isFault(event: HostEvent): boolean {
@@ -114,6 +179,7 @@ function isFault(event: HostEvent): boolean {
 /** So that the whole page fits on an ordinary screen. */
 const mostEvents = 25;
 const linesAround = 7;
+const notHidden = 'its process can see the state directory and the control socket of Holdfast';
 
 export function serverPage(view: StatusView, name: string, style: Style, size: Size): string[] {
   const { status, history, now } = view;
@@ -122,8 +188,11 @@ export function serverPage(view: StatusView, name: string, style: Style, size: S
   const story = storyOf(history.filter((event) => event.server === name));
   const shown = story.slice(-Math.max(5, Math.min(mostEvents, size.rows - linesAround)));
   const lines = [headlineOf(server, style)];
-  const cause = server.cause === null ? [] : wrappedTo(size.columns, line(server.cause));
-  for (const one of [...cause, ...noiseTexts(server.noise)]) lines.push(one);
+  const cause =
+    server.cause === null ? [] : wrappedTo(size.columns, view.steps(line(server.cause)));
+  const seen =
+    server.stateHidden === false ? wrappedTo(size.columns, `${notHidden} (SECURITY.md)`) : [];
+  for (const one of [...cause, ...seen, ...noiseTexts(server.noise)]) lines.push(one);
   const section = (heading: string, content: readonly string[]) => {
     lines.push('', style('bold', heading));
     for (const one of content) lines.push(one);

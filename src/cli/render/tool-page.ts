@@ -8,8 +8,8 @@ import { headOf } from '../../kernel/text-cut.ts';
 import type { ReplayContract } from '../../policy/replay.ts';
 import { agoText } from './quantity.ts';
 import type { Style } from './style.ts';
-import { tableLines } from './table.ts';
-import { cutTo } from './width.ts';
+import { largest } from './table.ts';
+import { cutTo, padTo, widthOf } from './width.ts';
 
 export interface ListedTool {
   readonly server: string;
@@ -26,16 +26,38 @@ export function toolLines(
   style: Style,
   { columns, now }: { readonly columns: number; readonly now: number },
 ): string[] {
-  const hasAges = tools.some(({ kept }) => kept !== undefined);
-  const rows = tools.map(({ server, name, title, description, kept }) => {
-    const age = { text: kept ? ageOf(kept, now) : '', look: (text: string) => style('dim', text) };
-    return [
-      { text: `${server}/${printableLine(name)}`, look: (text: string) => style('cyan', text) },
-      ...(hasAges ? [age] : []),
-      { text: firstWords(description) || firstWords(title) },
-    ];
+  const rows = tools.map(({ server, name, title, description, kept }) => ({
+    name: cutTo(columns, `${server}/${printableLine(name)}`),
+    age: kept ? ageOf(kept, now) : '',
+    words: firstWords(description) || firstWords(title),
+  }));
+  const nameWidth = columnWidth(
+    rows.map(({ name }) => widthOf(name)),
+    columns,
+  );
+  const ageWidth = largest(rows.map(({ age }) => widthOf(age)));
+  return rows.map(({ name, age, words }) => {
+    const taken = Math.max(nameWidth, widthOf(name)) + gap.length;
+    const room = columns - taken;
+    // Of an age and a description that do not both fit, the description says more.
+    const hasAge = ageWidth > 0 && room >= ageWidth + gap.length + fewestWords;
+    const padded = words === '' ? age : padTo(ageWidth, age) + gap;
+    const margin = hasAge ? padded : '';
+    const rest = room < fewestWords ? '' : cutTo(room - widthOf(margin), words);
+    const line = `${padTo(taken - widthOf(name), '')}${style('dim', margin)}${rest}`;
+    return style('cyan', name) + (`${margin}${rest}`.trim() === '' ? '' : line).trimEnd();
   });
-  return tableLines(rows, columns);
+}
+
+const gap = '  ';
+/** Columns of a description that are worth showing. */
+const fewestWords = 12;
+/** A name that is longer stays whole: only its own line has less room. */
+const widestShare = 0.5;
+
+function columnWidth(widths: readonly number[], columns: number): number {
+  const most = Number.isFinite(columns) ? Math.floor(columns * widestShare) : columns;
+  return largest(widths.filter((width) => width <= most));
 }
 
 /** When a stored list was read. */

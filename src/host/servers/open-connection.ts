@@ -7,7 +7,7 @@ import { inFolder, runsInFolders } from '../../config/client-folders.ts';
 import type { ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import { secretsOf } from '../../config/secrets.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { Redactor } from '../../kernel/redactor.ts';
+import { Redactor, type Secret } from '../../kernel/redactor.ts';
 import { childEnvironment, type Environment } from '../../supervise/process/start/environment.ts';
 import type { Connection, ConnectionListener } from '../../upstream/connection.ts';
 import { connectHttp, connectSse } from '../../upstream/http/connect-http.ts';
@@ -60,13 +60,14 @@ function isByGreeting(error: unknown, signal: AbortSignal): boolean {
 export function redactorFor(
   configs: readonly ServerConfig[],
   sourceEnv: Environment = {},
+  isSecret: (secret: Secret) => boolean = () => true,
 ): Redactor {
   const secrets = configs.map((config) => {
     const environment =
       config.type === 'stdio' ? childEnvironment(sourceEnv, { ...config, token: '' }) : {};
     return secretsOf(config, environment);
   });
-  return new Redactor(secrets.flat());
+  return new Redactor(secrets.flat().filter(isSecret));
 }
 
 function open(

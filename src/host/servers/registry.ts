@@ -221,19 +221,23 @@ export class Registry {
   find(name: string): Server {
     const server = this.#servers.get(name);
     if (server) return server;
-    const cause = this.#disabled.get(name);
-    if (cause !== undefined) {
-      throw new Fault('invalid_request', `${name} is disabled: ${cause}`, { server: name });
-    }
+    this.#refuseDisabled(name);
     const place = this.#parts.configFile ?? 'the config';
     throw this.#notFound(name, `is registered in ${place}`);
   }
 
-  /** The server of this name, for an operator. */
+  #refuseDisabled(name: string): void {
+    const cause = this.#disabled.get(name);
+    if (cause === undefined) return;
+    throw new Fault('invalid_request', `${name} is disabled: ${cause}`, { server: name });
+  }
+
+  /** The server of this name, for an operator. Throws as `find` does. */
   hosted(name: string): Server {
     const server = this.#servers.get(name);
     if (server) return server;
-    throw this.#notFound(name, 'is hosted');
+    this.#refuseDisabled(name);
+    throw this.#notFound(name, 'is registered');
   }
 
   #notFound(name: string, what: string): Fault {

@@ -38,6 +38,7 @@ export async function connectClient(parts: ConnectParts): Promise<void> {
     try {
       const connected = await joinOrStart({ ...parts, isOver, graceMs });
       pauseMs = pauses.firstMs;
+      tellDifference(parts, connected);
       graceMs = connected.instance.startedBy === 'serve' ? serveGraceMs : 0;
       await carry(bridge, client, connected, output);
     } catch (error) {
@@ -50,6 +51,18 @@ export async function connectClient(parts: ConnectParts): Promise<void> {
     }
   }
   input.destroy();
+}
+
+function tellDifference({ report }: ConnectParts, { instance }: Connected): void {
+  const { differs = [], pid, startedBy } = instance;
+  if (differs.length === 0) return;
+  const again =
+    startedBy === 'serve'
+      ? 'then start it again with the right ones'
+      : 'the first window after that starts it with its own';
+  report(
+    `this window has other values of ${differs.join(', ')} than the running instance (process ${pid}), and servers get those of the instance; to change that, end it with: holdfast shutdown; ${again}`,
+  );
 }
 
 /** The agent. */

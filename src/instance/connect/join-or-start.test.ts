@@ -24,8 +24,8 @@ async function startsThatEnd(ends: readonly DetachedEnd[]) {
     },
     clock: systemClock,
     program: '1',
-    folder,
-    start: () => {
+    facts: () => ({ folder, pid: 1 }),
+    start: async () => {
       const end = ends[Math.min(starts, ends.length - 1)] ?? { code: null, signal: null };
       starts += 1;
       return { ended: Promise.resolve(end) };

@@ -9,8 +9,9 @@ import { Fault, faultTable } from '../../kernel/fault.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { Detached, DetachedEnd } from '../../supervise/process/start/start-detached.ts';
 import { type Connected, join } from '../control-client.ts';
-import { takeLock } from '../lock.ts';
-import { isAlive, ownHolder } from '../lock-holder.ts';
+import type { ClientFacts } from '../greeting.ts';
+import { lockText, takeLock } from '../lock.ts';
+import { endIn, holderIn, isAlive, ownHolder } from '../lock-holder.ts';
 import { assertOwnFolder } from '../own-path.ts';
 import type { InstancePlace } from '../place.ts';
 
@@ -18,10 +19,10 @@ export interface Joining {
   readonly place: InstancePlace;
   readonly clock: Clock;
   readonly program: string;
-  /** Where the client was started. */
-  readonly folder: string;
-  /** Starts an instance that writes to this file. */
-  readonly start: (logFile: string) => Detached;
+  /** What the client tells of itself, as it is now. */
+  readonly facts: () => ClientFacts;
+  /** Starts an instance that writes to this file. Throws a Fault if it may not. */
+  readonly start: (logFile: string) => Promise<Detached>;
   /** The client has gone: nothing is started for it. */
   readonly isOver: () => boolean;
   /** How long an instance is waited for before one is started. */
@@ -37,6 +38,7 @@ const maxKilled = 3;
 interface Starts {
   killed: number;
 }
+const reservedMs = 10_000;
 
 /** Throws a Fault if none can be had. */
 export async function joinOrStart(joining: Joining): Promise<Connected> {
@@ -48,7 +50,8 @@ export async function joinOrStart(joining: Joining): Promise<Connected> {
   for (;;) {
     const found = await look(joining);
     if (typeof found === 'object') return found;
-    const mayStart = found === 'absent' && clock.now() >= begunAt + graceMs;
+    const mayStart =
+      found === 'absent' && clock.now() >= begunAt + graceMs && !(await isReserved(joining));
     const started = mayStart ? await startedHere(joining, starts) : undefined;
     if (started) return started;
     if (isOver()) throw new Fault('cancelled', 'the client has gone');
@@ -57,15 +60,30 @@ export async function joinOrStart(joining: Joining): Promise<Connected> {
   }
 }
 
+/**
+ * One that is ending and does not listen any more still has the lock. And if somebody has just ended it with
+ * `holdfast shutdown`, whoever wants to start another one in its place, such as one that listens on a port, must
+ * not find that a window was faster.
+ */
+async function isReserved({ place, clock }: Joining): Promise<boolean> {
+  const text = await lockText(place.folder);
+  const holder = holderIn(text);
+  if (holder?.isEnding === true && (await isAlive(holder)) !== false) return true;
+  const end = endIn(text);
+  if (end === undefined || !end.isAsked) return false;
+  const ago = clock.wallNow() - end.endedAt;
+  return ago >= 0 && ago < reservedMs;
+}
+
 /** One that is ending is waited for: the next one needs its lock and its database. */
 async function look({
   place,
   clock,
   program,
-  folder,
+  facts,
 }: Joining): Promise<Connected | 'absent' | 'ending'> {
   try {
-    const found = await join({ path: place.socket, clock, program, as: 'client', folder });
+    const found = await join({ path: place.socket, clock, program, as: 'client', facts: facts() });
     return found ?? 'absent';
   } catch (error) {
     if (error instanceof Fault && error.code === 'draining') return 'ending';
@@ -86,7 +104,7 @@ async function startedHere(joining: Joining, starts: Starts): Promise<Connected 
     const running = await look(joining);
     if (typeof running === 'object') return running;
     if (running !== 'absent') return undefined;
-    return await whenItListens(joining, start(logOf(place)), starts);
+    return await whenItListens(joining, await start(logOf(place)), starts);
   } finally {
     await attempt.lock.release();
   }

@@ -16,20 +16,33 @@ export function isTrustRecord(value: unknown): value is Trusted {
 
 const maxFileBytes = 67_108_864;
 
-/** The hash of the config if it is approved as it is now. `path` is its real path. */
-export async function trustedHash(records: Records, path: string): Promise<string | undefined> {
+export interface Trust {
+  /** The hash of the config if it is approved as it is now. */
+  readonly now: string | undefined;
+  /** It was approved, and has changed since. */
+  readonly hasChanged: boolean;
+}
+
+/** `path` is its real path. */
+export async function trustOf(records: Records, path: string): Promise<Trust> {
   const entry = await records.get(path);
-  if (!isTrustRecord(entry?.value)) return undefined;
+  if (!isTrustRecord(entry?.value)) return { now: undefined, hasChanged: false };
   const { sha256 } = entry.value;
-  return sha256 === hashOf(path) ? sha256 : undefined;
+  const isSame = sha256 === hashOf(path);
+  return { now: isSame ? sha256 : undefined, hasChanged: !isSame };
 }
 
 /** Throws a Fault unless the file has this hash; without one any file will do. */
 export function assertApproved(path: string, sha256: string | undefined): void {
   if (sha256 === undefined || hashOf(path) === sha256) return;
-  throw new Fault(
+  throw changedFault(path);
+}
+
+/** What was approved is not what is there now. */
+export function changedFault(path: string): Fault {
+  return new Fault(
     'denied',
-    `${path} has changed since it was approved, and is not used; look at it, then approve it with: holdfast trust ${path}`,
+    `${path} has changed since it was trusted, and the change is not used, because it may run commands; look at the file, then trust it again with: holdfast trust ${path}`,
   );
 }
 

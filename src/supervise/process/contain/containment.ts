@@ -87,10 +87,22 @@ export function contained(
   uses: readonly string[],
 ): readonly string[] {
   if (plan.kind !== 'pidns') return command;
-  // A server whose program, folder or file lies in such a folder has to see it.
-  const paths = plan.hidden.map(({ path }) => path);
-  const hidden = paths.filter((folder) => !uses.some((path) => isBelow(path, folder)));
-  return inPidNamespace(plan.tools, plan.maker, command, hidden);
+  return inPidNamespace(plan.tools, plan.maker, command, hiddenFrom(plan, uses));
+}
+
+/** A server whose program, folder or file lies in such a folder has to see it. */
+function hiddenFrom(
+  { hidden }: Extract<ContainmentPlan, { readonly kind: 'pidns' }>,
+  uses: readonly string[],
+): readonly string[] {
+  const paths = hidden.map(({ path }) => path);
+  return paths.filter((folder) => !uses.some((path) => isBelow(path, folder)));
+}
+
+/** Whether all that should be hidden from a process that is given these paths is hidden. */
+export function hidesAll(plan: ContainmentPlan, uses: readonly string[] = []): boolean {
+  if (plan.kind !== 'pidns' || plan.hidden.length === 0) return false;
+  return hiddenFrom(plan, uses).length === plan.hidden.length;
 }
 
 /** The first folder that is not where it was: something else would be hidden in its place. */

@@ -15,6 +15,7 @@ function recordedChild() {
   const child: Child = {
     pid: 1,
     containment: 'group',
+    isStateHidden: false,
     enforced: 'none',
     write: (_bytes, done) => done(null),
     closeStdin: () => void deeds.push('close'),

@@ -25,6 +25,7 @@ export interface PosixChildParts {
   readonly tree: ProcessTree;
   readonly table: ProcessTable;
   readonly containment: Containment;
+  readonly isStateHidden: boolean;
   readonly limits: Limits;
   /** The groups that enforce the limits; null when they are enforced by measurement. */
   readonly limiting: TreeCgroup | null;
@@ -36,6 +37,7 @@ const heldByKernel: readonly Containment[] = ['pidns', 'cgroup'];
 export class PosixChild implements Child {
   readonly pid: number;
   readonly containment: Containment;
+  readonly isStateHidden: boolean;
   readonly enforced: Child['enforced'];
   /** Nothing of it is left. */
   readonly swept: Promise<void>;
@@ -50,6 +52,7 @@ export class PosixChild implements Child {
     this.#streams = parts.streams;
     this.pid = parts.pid;
     this.containment = parts.containment;
+    this.isStateHidden = parts.isStateHidden;
     const measured = hasLimits(parts.limits) ? 'poll' : 'none';
     this.enforced = parts.limiting === null ? measured : 'cgroup';
     this.swept = new Promise((resolve) => {

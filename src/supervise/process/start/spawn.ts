@@ -9,7 +9,7 @@ import { ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
 import type { Child, ChildListener, ChildSpec, Containment, Spawn } from '../../child.ts';
-import { type HiddenFolder, strongestContainment } from '../contain/containment.ts';
+import { type HiddenFolder, hidesAll, strongestContainment } from '../contain/containment.ts';
 import { InstanceRecord } from '../contain/instance-record.ts';
 import { noCgroups, ownCgroups } from '../contain/own-cgroups.ts';
 import { Reaper } from '../contain/reaper.ts';
@@ -57,6 +57,8 @@ export interface Spawner extends AsyncDisposable {
   readonly spawn: Spawn;
   /** The containment of the next child. */
   containment(): Promise<Containment>;
+  /** Whether the next child sees nothing of the folders that should be hidden. */
+  hidesFolders(): Promise<boolean>;
 }
 
 export function createSpawner(options: SpawnerOptions): Spawner {
@@ -120,6 +122,10 @@ class PosixSpawner implements Spawner {
 
   async containment(): Promise<Containment> {
     return (await this.#prepared()).plan.kind;
+  }
+
+  async hidesFolders(): Promise<boolean> {
+    return hidesAll((await this.#prepared()).plan);
   }
 
   /** Ends every child at once: a caller that wants an orderly stop does that before. Idempotent. */

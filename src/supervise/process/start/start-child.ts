@@ -17,6 +17,7 @@ import {
 import {
   type ContainmentPlan,
   contained,
+  hidesAll,
   isInHidden,
   movedFolder,
 } from '../contain/containment.ts';
@@ -61,12 +62,14 @@ export async function startChild(
   await assertHidden(plan, spec);
   const groups = await makeGroups(factory, spec, `holdfast-${instance}-${number}`);
   const words = [file, ...spec.args];
-  const line = contained(plan, joining(groups.dirs, words), [...words, cwd]);
+  const uses = [...words, cwd];
+  const line = contained(plan, joining(groups.dirs, words), uses);
+  const isStateHidden = hidesAll(plan, uses);
   const hasReport = plan.kind === 'pidns';
   let launched: Launched | undefined;
   try {
     launched = await launch({ server, command, line, env, cwd, hasReport }, clock);
-    return await register(factory, spec, groups, launched, token);
+    return await register(factory, spec, { ...groups, isStateHidden }, launched, token);
   } catch (error) {
     // It may run already, and no other code would know (too many open files to look it up).
     if (launched !== undefined) sendSignal(-launched.pid, 'SIGKILL');
@@ -96,6 +99,11 @@ interface Groups {
   readonly containment: Containment;
 }
 
+/** How it is contained. */
+interface Contained extends Groups {
+  readonly isStateHidden: boolean;
+}
+
 async function makeGroups(
   { plan, own }: ChildFactory,
   spec: ChildSpec,
@@ -118,7 +126,7 @@ async function makeGroups(
 async function register(
   factory: ChildFactory,
   spec: ChildSpec,
-  { dirs: cgroups, limiting, containment }: Groups,
+  { dirs: cgroups, limiting, containment, isStateHidden }: Contained,
   { pid, streams, report }: Launched,
   token: string,
 ): Promise<PosixChild> {
@@ -128,7 +136,7 @@ async function register(
   const tree = new ProcessTree(parts);
   try {
     const launched = { pid, streams, report };
-    return await installed(factory, spec, { containment, limiting }, launched, tree);
+    return await installed(factory, spec, { containment, limiting, isStateHidden }, launched, tree);
   } catch (error) {
     // No other code knows of it: it is ended at once, and its registration is removed.
     sendSignal(-pid, 'SIGKILL');
@@ -140,7 +148,7 @@ async function register(
 async function installed(
   { table }: ChildFactory,
   spec: ChildSpec,
-  { containment, limiting }: Pick<Groups, 'containment' | 'limiting'>,
+  { containment, limiting, isStateHidden }: Omit<Contained, 'dirs'>,
   { pid, streams, report }: Launched,
   tree: ProcessTree,
 ): Promise<PosixChild> {
@@ -152,7 +160,7 @@ async function installed(
     throw new Fault('unavailable', detail, { server: spec.name, dispatched: 'no' });
   }
   const serverPid = report === null ? pid : await enterNamespace(tree, table, pid);
-  const of = { streams, tree, table, containment, limits: spec, limiting };
+  const of = { streams, tree, table, containment, isStateHidden, limits: spec, limiting };
   return new PosixChild({ ...of, pid: serverPid });
 }
 

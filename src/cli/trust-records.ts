@@ -1,0 +1,35 @@
+// What this user has trusted, as commands read and write it: in files of the state directory, which every
+// process of this user uses.
+
+import { join } from 'node:path';
+import { assertApproved, isTrustRecord, trustOf } from '../instance/connect/trusted-configs.ts';
+import type { Records } from '../store/contract/records.ts';
+import { openFilesStore } from '../store/file-store.ts';
+import { remark, type Shell } from './shell.ts';
+import { ownStateDirectory } from './state-directory.ts';
+
+export async function withTrustRecords<T>(
+  shell: Shell,
+  work: (records: Records) => Promise<T>,
+): Promise<T> {
+  const folder = join(await ownStateDirectory(shell), 'store');
+  await using store = openFilesStore(folder, {
+    clock: shell.clock,
+    report: ({ detail }) => remark(shell, detail),
+  });
+  return await work(store.records('trusted', { durability: 'durable', shape: isTrustRecord }));
+}
+
+/**
+ * For an instance that was started with an approved config: throws a Fault unless the file is as it was then, or
+ * was trusted again since. Without a hash any file will do.
+ */
+export async function assertStillApproved(
+  shell: Shell,
+  path: string,
+  sha256: string | undefined,
+): Promise<void> {
+  if (sha256 === undefined) return;
+  const { now } = await withTrustRecords(shell, (records) => trustOf(records, path));
+  assertApproved(path, now ?? sha256);
+}

@@ -24,7 +24,7 @@ export async function unreachableFault(place: InstancePlace): Promise<Fault | un
 export function endingFault(config: string, pid: number): Fault {
   return new Fault(
     'draining',
-    `the instance of ${config} is ending (process ${pid}): it waits for running calls and stops its servers; try again when it has ended, or end it at once with: kill ${pid}`,
+    `the instance of ${config} is ending (process ${pid}): it waits for running calls and stops its servers; try again when it has ended, or end it at once with: kill -9 ${pid}`,
   );
 }
 

@@ -17,18 +17,11 @@ export class Interrupt {
   readonly #controller = new AbortController();
   #name: SignalName | undefined;
 
-  #isHurried = false;
-
-  /** The end has begun without a signal: from now on the first one ends the process at once. */
-  hurry(): void {
-    this.#isHurried = true;
-  }
-
   /** Handles the signals of the process from now on. */
   listen(from: NodeJS.Process): void {
     for (const name of signalNames) {
       from.on(name, () => {
-        if (this.signal.aborted || this.#isHurried) {
+        if (this.signal.aborted) {
           // The terminal has just shown `^C`, maybe after a line of ours.
           const lineBreak = from.stderr.isTTY ? '\n' : '';
           from.stderr.write(`${lineBreak}holdfast: stopped at once\n`);

@@ -73,7 +73,7 @@ async function whenEnded(shell: Shell, claim: () => Promise<Claimed>): Promise<C
     if (!isTold) {
       const { pid } = claimed.by;
       const told = `the instance that runs is ending (process ${pid}); this one starts when it has ended`;
-      remark(shell, `${told}; to end it at once: kill ${pid}`);
+      remark(shell, `${told}; to end it at once: kill -9 ${pid}`);
     }
     isTold = true;
     await pause(clock, betweenLooksMs, interrupt.signal);

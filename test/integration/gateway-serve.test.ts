@@ -169,7 +169,7 @@ describe('a start that cannot be', () => {
     expect(stderr).toContain(
       `cannot listen on 127.0.0.1:${port}: port ${port} is in use by another`,
     );
-    expect(stderr).toContain('holdfast serve --listen 127.0.0.1:0');
+    expect(stderr).toContain(`holdfast serve --config ${home.configFile} --listen 127.0.0.1:0`);
     // What helps a server that does not start does not help here.
     expect(stderr).not.toMatch(/doctor|by hand/);
     await new Promise((resolve) => taken.close(resolve));

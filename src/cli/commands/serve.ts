@@ -193,7 +193,7 @@ async function serveStreams({ host, gateway, invocation, onServing }: Served): P
   onServing();
   await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
   const hurriedMs = Math.min(host.config.drainMs, stdioDrainMs);
-  const hurry = () => drainTelling(shell, gateway, hurriedMs, gateway.underWay);
+  const hurry = () => drainTelling(shell, gateway, hurriedMs);
   interrupt.arrived.then(hurry).catch(ignored);
   const drainMs = interrupt.signal.aborted ? hurriedMs : host.config.drainMs;
   const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
@@ -202,14 +202,12 @@ async function serveStreams({ host, gateway, invocation, onServing }: Served): P
   return lost === 'not-reading' ? exitCodes.unavailable : exitCodes.ok;
 }
 
-/** After Ctrl-C, says what is being waited for, and how to stop at once. */
-function drainTelling(
-  shell: Shell,
-  gateway: Gateway,
-  drainMs: number,
-  count: number,
-): Promise<void> {
+/** After Ctrl-C, says what is being waited for, and how to stop at once; `others` are not the gateway's. */
+function drainTelling(shell: Shell, gateway: Gateway, drainMs: number, others = 0): Promise<void> {
+  const drained = gateway.drain(drainMs);
   const { err, interrupt } = shell;
+  // Requests that only listen have ended by now.
+  const count = gateway.underWay + others;
   if (interrupt.isByHand && count > 0) {
     // The terminal has just shown `^C`.
     if (err.isTerminal) err.line();
@@ -217,7 +215,7 @@ function drainTelling(
     const told = `waiting for ${calls} to end, up to ${durationText(drainMs)} (drainMs)`;
     remark(shell, `${told}; press Ctrl-C again to end at once`);
   }
-  return gateway.drain(drainMs);
+  return drained;
 }
 
 /** The end of an instance: nothing new begins, and calls may end. */
@@ -226,10 +224,8 @@ async function drainAll(served: Served, control: Control | undefined): Promise<v
   const { shell } = served.invocation;
   const { drainMs } = host.config;
   const isAsked = control?.isEndAsked() ?? false;
-  if (!shell.interrupt.signal.aborted) shell.interrupt.hurry();
-  const count = gateway.underWay + (instance?.underWay ?? 0);
   await Promise.all([
-    drainTelling(shell, gateway, drainMs, count),
+    drainTelling(shell, gateway, drainMs, instance?.underWay),
     instance?.drain(drainMs, isAsked),
   ]);
 }

@@ -31,6 +31,8 @@ export interface Joining {
 
 const startMs = 30_000;
 const lookMs = 25;
+/** After `holdfast shutdown`, for whoever types the next command. */
+const reservedMs = 20_000;
 /** One that is killed while it starts says nothing about the next one; one that is killed each time does. */
 const maxKilled = 3;
 
@@ -38,7 +40,6 @@ const maxKilled = 3;
 interface Starts {
   killed: number;
 }
-const reservedMs = 10_000;
 
 /** Throws a Fault if none can be had. */
 export async function joinOrStart(joining: Joining): Promise<Connected> {

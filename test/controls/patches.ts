@@ -1433,4 +1433,46 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'unknown-last-commit',
+    breaks: 'A database that has lost the end of its log does not know that anything is missing.',
+    file: 'src/store/sqlite/engine.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [{ find: 'this.#acknowledged.write(commit);', replace: '' }],
+  },
+  {
+    id: 'refused-is-lost',
+    breaks:
+      'What a failing disk has refused is taken for a loss when the database is opened again.',
+    file: 'src/store/sqlite/wal-check.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [
+      {
+        find: 'next !== undefined && highest !== undefined ? highest > next : isAfterCommit',
+        replace: 'isAfterCommit',
+      },
+    ],
+  },
+  {
+    id: 'nothing-written-is-well',
+    breaks: 'A change that finds nothing to write shows that a failing disk works again.',
+    file: 'src/store/sqlite/sqlite-store.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'disk-faults',
+    edits: [{ find: 'if (outcome.isStored) this.#works();', replace: 'this.#works();' }],
+  },
+  {
+    id: 'log-without-its-file',
+    breaks: 'A log whose database is missing is removed without a word.',
+    file: 'src/store/sqlite/open-database.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [{ find: 'if (log.length > 0) setLogAside(file);', replace: '' }],
+  },
 ];

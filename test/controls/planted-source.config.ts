@@ -1,4 +1,4 @@
-// Unit tests on a copy of the source with a bug in it: every file below src/ is read from the folder
+// Unit tests, and those of a database on disk, on a copy of the source with a bug in it: every file below src/ is read from the folder
 // that HOLDFAST_SOURCE names. The tests themselves, and where they look for things, are those of here.
 
 import { readFileSync } from 'node:fs';
@@ -22,5 +22,8 @@ export default defineConfig({
       },
     },
   ],
-  test: { include: ['src/**/*.test.ts'], pool: 'threads' },
+  test: {
+    include: ['src/**/*.test.ts', 'test/integration/sqlite-acknowledged.test.ts'],
+    pool: 'threads',
+  },
 });

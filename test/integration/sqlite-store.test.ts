@@ -125,7 +125,7 @@ describe('a database that cannot be used', () => {
     writeFileSync(
       dying,
       `import { parentPort } from 'node:worker_threads';
-       const findings = { damaged: [], setAside: [], isTorn: false };
+       const findings = { damaged: [], setAside: [], lossNote: null, isTorn: false };
        parentPort.postMessage({ kind: 'opened', driver: 'none', findings });
        parentPort.on('message', () => process.exit(1));`,
     );

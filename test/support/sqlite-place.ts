@@ -27,7 +27,7 @@ export function newFolder(): string {
 /** The files of a database, as they are now, in a folder of their own. */
 export function crashImage(file: string): string {
   const copy = join(newFolder(), 'state.db');
-  for (const end of ['', '-wal', '.damaged', '-wal.damaged']) {
+  for (const end of ['', '-wal', '-acknowledged', '-lost', '.damaged', '-wal.damaged']) {
     if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, `${copy}${end}`);
   }
   return copy;

@@ -1,9 +1,12 @@
 // The database of an instance, used synchronously: runs operations in transactions. Operations that come
 // together are committed together, and are answered after the commit. If that fails, each is tried by
 // itself, so that one that cannot be stored does not refuse the others. A file that was removed or replaced
-// while it is open would take every change and keep none: then changes are refused.
+// while it is open would take every change and keep none: then changes are refused. Every commit that
+// changes something has a number, which is written down before the commit is answered.
 
 import { StoreError } from '../store-error.ts';
+import type { Acknowledged } from './acknowledged.ts';
+import { commitNumbers } from './commit-number.ts';
 import { counterResult } from './counter-table.ts';
 import { closeDatabase, type Database } from './driver.ts';
 import { logResult } from './log-table.ts';
@@ -13,29 +16,50 @@ import { recordsResult } from './records-table.ts';
 import { messageOf, sqliteCodeOf } from './sqlite-code.ts';
 import { Tables } from './tables.ts';
 
+export interface Checked {
+  /** The rows that are damaged. */
+  readonly damaged: readonly Damage[];
+  /** The number of the last commit in the database. */
+  readonly commits: number;
+  /** The number of the last commit that was acknowledged, as far as it is known. */
+  readonly expected: number;
+}
+
 export class Engine {
   readonly #database: Database;
   readonly #tables: Tables;
   readonly #assertInPlace: () => void;
+  readonly #acknowledged: Acknowledged;
+  #commits = 0;
 
   /** `assertInPlace` throws if the file is not the one at its path any more. */
-  constructor(database: Database, assertInPlace: () => void) {
+  constructor(database: Database, acknowledged: Acknowledged, assertInPlace: () => void) {
     this.#database = database;
+    this.#acknowledged = acknowledged;
     this.#assertInPlace = assertInPlace;
     this.#tables = new Tables(database);
   }
 
-  /** Reads everything once; the rows that are damaged. */
-  check(): readonly Damage[] {
+  /** Reads everything once. */
+  check(): Checked {
     this.#tables.checkAll();
-    return this.#tables.takeDamaged();
+    const damaged = this.#tables.takeDamaged();
+    const commits = this.#tables.lastIfGood(commitNumbers);
+    const expected = this.#acknowledged.last();
+    this.#commits = Math.max(commits, expected);
+    return { damaged, commits, expected };
+  }
+
+  /** What is missing is known to be: it is not expected at the next start. */
+  acknowledgeLoss(commits: number): void {
+    this.#acknowledged.write(commits);
   }
 
   /** The outcomes, in the order of the operations. */
   apply(operations: readonly StoreOperation[]): readonly StoreOutcome[] {
     if (operations.every(isReading)) return operations.map((one) => this.#outcome(one));
     try {
-      return this.#transaction(() => operations.map((one) => this.#step(one)));
+      return this.#transaction(operations);
     } catch (error) {
       if (operations.length === 1) return [refused(error)];
       return operations.flatMap((one) => this.apply([one]));
@@ -50,20 +74,32 @@ export class Engine {
       // A disk that refuses: the log stays as it is, and is read at the next start.
     }
     closeDatabase(this.#database);
+    this.#acknowledged.close();
   }
 
-  #transaction<T>(work: () => T): T {
+  #transaction(operations: readonly StoreOperation[]): readonly StoreOutcome[] {
     this.#database.exec('BEGIN IMMEDIATE');
+    let commit: number | undefined;
+    let outcomes: readonly StoreOutcome[];
     try {
-      const result = work();
+      const before = this.#tables.changes();
+      outcomes = operations.map((one) => this.#step(one));
+      // What finds nothing to change is not written to the disk, and says nothing about it.
+      if (this.#tables.changes() !== before) {
+        commit = this.#commits + 1;
+        this.#tables.save('numbers', commitNumbers, commit);
+      }
       this.#assertInPlace();
       this.#database.exec('COMMIT');
-      return result;
     } catch (error) {
       this.#tables.forgetCounts();
       this.#rollBack();
       throw error;
     }
+    if (commit === undefined) return outcomes;
+    this.#commits = commit;
+    this.#acknowledged.write(commit);
+    return outcomes.map((outcome) => (outcome.ok ? { ...outcome, isStored: true } : outcome));
   }
 
   /** After some errors SQLite has rolled back by itself. */

@@ -1,6 +1,7 @@
 // Opens the database file of an instance, or says why it cannot be used. A file that is damaged is set
 // aside, beside it, and a new one is begun: `lost` says that something may be missing for as long as the
-// file that was set aside is there. Exactly one process and one connection uses the file; SQLite's own
+// file that was set aside is there. A database that has lost changes which were acknowledged is used, and
+// says so for as long as the note of it is there. Exactly one process and one connection uses the file; SQLite's own
 // lock refuses a second one.
 
 import {
@@ -14,9 +15,11 @@ import {
   statSync,
 } from 'node:fs';
 import { errnoOf } from '../../kernel/errno.ts';
+import { Acknowledged, forgetAcknowledged, lossNoteOf, noteLoss } from './acknowledged.ts';
 import { closeDatabase, type Database, type Driver } from './driver.ts';
-import { Engine } from './engine.ts';
+import { type Checked, Engine } from './engine.ts';
 import { firstPage } from './first-page.ts';
+import { syncFoldersOf } from './folder-sync.ts';
 import type { Damage } from './operation.ts';
 import { messageOf, sqliteCodeOf } from './sqlite-code.ts';
 import { applicationId, schema, schemaVersion, statements } from './tables.ts';
@@ -32,6 +35,8 @@ export interface Findings {
   readonly damaged: readonly Damage[];
   /** The files that were damaged and are set aside, now or at an earlier start. */
   readonly setAside: readonly string[];
+  /** The file that says that acknowledged changes are missing; null: none are. */
+  readonly lossNote: string | null;
   /** The last change before the process ended was not completely written. */
   readonly isTorn: boolean;
 }
@@ -64,7 +69,14 @@ function inPlace(file: string): () => void {
 /** Throws an OpenError. */
 export function openDatabase(driver: Driver, file: string): OpenedEngine {
   const wal = `${file}-wal`;
-  const log = bytesOf(wal);
+  let log = bytesOf(wal);
+  if (!existsSync(file)) {
+    // SQLite would remove a log without its database.
+    if (log.length > 0) setLogAside(file);
+    log = Buffer.alloc(0);
+    // Somebody has moved it away, as is advised where it cannot be used.
+    forgetAcknowledged(file);
+  }
   const state = walState(log);
   if (state === 'damaged') copyFileSync(wal, asideOf(wal));
   const page = firstPage(bytesOf(file), log, { applicationId, schemaVersion, statements });
@@ -72,9 +84,38 @@ export function openDatabase(driver: Driver, file: string): OpenedEngine {
   if (page === 'newer')
     throw new OpenError('newer', 'it was written by a newer version of Holdfast');
   if (page === 'damaged') setAside(file);
-  const { engine, damaged } = opened(driver, file);
+  const { engine, checked } = opened(driver, file);
   const aside = [file, wal].map(asideOf).filter((one) => existsSync(one));
-  return { engine, findings: { damaged, setAside: aside, isTorn: state === 'torn' } };
+  const note = lossOf(file, engine, checked);
+  syncFolders(file, engine);
+  const isTorn = state === 'torn';
+  return {
+    engine,
+    findings: { damaged: checked.damaged, setAside: aside, lossNote: note, isTorn },
+  };
+}
+
+/** Notes what is missing now; the note, also if it was made at an earlier start. */
+function lossOf(file: string, engine: Engine, { commits, expected }: Checked): string | null {
+  if (commits < expected) {
+    try {
+      noteLoss(file, expected, commits);
+      engine.acknowledgeLoss(commits);
+    } catch {
+      // It is noted at the next start.
+      return lossNoteOf(file);
+    }
+  }
+  return existsSync(lossNoteOf(file)) ? lossNoteOf(file) : null;
+}
+
+function syncFolders(file: string, engine: Engine): void {
+  try {
+    syncFoldersOf(file);
+  } catch (error) {
+    engine.close();
+    throw new OpenError('unusable', messageOf(error), errnoOf(error) ?? null);
+  }
 }
 
 function asideOf(file: string): string {
@@ -92,7 +133,12 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-function opened(driver: Driver, file: string): { engine: Engine; damaged: readonly Damage[] } {
+interface CheckedEngine {
+  readonly engine: Engine;
+  readonly checked: Checked;
+}
+
+function opened(driver: Driver, file: string): CheckedEngine {
   try {
     return checked(connect(driver, file), file);
   } catch (error) {
@@ -105,10 +151,19 @@ function opened(driver: Driver, file: string): { engine: Engine; damaged: readon
 function setAside(file: string): void {
   try {
     renameSync(file, asideOf(file));
-    for (const companion of [`${file}-wal`, `${file}-shm`]) {
-      if (!existsSync(companion)) continue;
-      if (companion.endsWith('-wal')) renameSync(companion, asideOf(companion));
-      else rmSync(companion);
+    rmSync(`${file}-shm`, { force: true });
+    forgetAcknowledged(file);
+  } catch (error) {
+    throw new OpenError('unusable', messageOf(error), errnoOf(error) ?? null);
+  }
+  setLogAside(file);
+}
+
+/** Log and journal belong to that file alone: a journal would be played back into the new one. */
+function setLogAside(file: string): void {
+  try {
+    for (const log of [`${file}-wal`, `${file}-journal`]) {
+      if (existsSync(log)) renameSync(log, asideOf(log));
     }
   } catch (error) {
     throw new OpenError('unusable', messageOf(error), errnoOf(error) ?? null);
@@ -137,10 +192,10 @@ function connect(driver: Driver, file: string): Database {
   }
 }
 
-function checked(database: Database, file: string): { engine: Engine; damaged: readonly Damage[] } {
-  const engine = new Engine(database, inPlace(file));
+function checked(database: Database, file: string): CheckedEngine {
+  const engine = new Engine(database, new Acknowledged(file), inPlace(file));
   try {
-    return { engine, damaged: engine.check() };
+    return { engine, checked: engine.check() };
   } catch (error) {
     engine.close();
     throw whyUnusable(error);

@@ -66,7 +66,13 @@ export interface Damage {
 }
 
 export type StoreOutcome =
-  | { readonly ok: true; readonly value: unknown; readonly damaged?: readonly Damage[] }
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      /** Something was written to the disk. */
+      readonly isStored?: true;
+      readonly damaged?: readonly Damage[];
+    }
   | {
       readonly ok: false;
       readonly reason: StoreRefusal;

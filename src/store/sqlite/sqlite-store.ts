@@ -16,7 +16,7 @@ import type { Store, StoreHealth } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { type Backend, Gatherer } from './backend.ts';
 import type { Findings } from './open-database.ts';
-import { type Damage, isReading, type StoreOperation, type StoreOutcome } from './operation.ts';
+import type { Damage, StoreOperation, StoreOutcome } from './operation.ts';
 import { remedyOf } from './sqlite-remedy.ts';
 import {
   sqliteCounter,
@@ -58,7 +58,7 @@ export class SqliteStore implements Store {
     this.#complaints = new Complaints(report);
     this.#file = file;
     this.#clock = clock;
-    this.#isWhole = findings.setAside.length === 0;
+    this.#isWhole = findings.setAside.length === 0 && findings.lossNote === null;
     this.#parts = {
       clock,
       run: (operation) => this.#run(operation),
@@ -131,7 +131,7 @@ export class SqliteStore implements Store {
     });
     for (const damage of outcome.damaged ?? []) this.#foundDamaged(damage);
     if (outcome.ok) {
-      if (!isReading(operation)) this.#works();
+      if (outcome.isStored) this.#works();
       return outcome.value;
     }
     throw this.#refusal(outcome);
@@ -156,11 +156,17 @@ export class SqliteStore implements Store {
     this.#complaints.recovered(this.#file, 'can be written again');
   }
 
-  #tell({ damaged, setAside, isTorn }: Findings): void {
+  #tell({ damaged, setAside, lossNote, isTorn }: Findings): void {
     for (const damage of damaged) this.#foundDamaged(damage);
     for (const file of setAside) {
       const what = `${file} was damaged and is set aside; what it held is not used`;
       this.#foundLoss(`${what}. Remove it, and start Holdfast again, when you no longer need it`);
+    }
+    if (lossNote !== null) {
+      const what = `${this.#file} has lost changes that were acknowledged: it or its log was damaged, or an older file was put in its place`;
+      this.#foundLoss(
+        `${what}. Remove ${lossNote}, and start Holdfast again, to go on without them`,
+      );
     }
     if (isTorn) {
       const what = `${this.#file}: the last change was not completely written and is undone`;

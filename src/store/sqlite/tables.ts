@@ -1,11 +1,11 @@
 // The tables of state.db, and what they have in common: rows with a checksum, numbers that only grow,
 // and how many rows there are of each name. A name is that of records, a log, a queue or a counter.
 
-import { createHash } from 'node:crypto';
 import { ownValue } from '../../kernel/own-value.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database, Row, SqlValue, Statement } from './driver.ts';
 import type { Damage } from './operation.ts';
+import { digestOf } from './row-digest.ts';
 
 /** Stored in the file; a file of a newer version is not opened. */
 export const schemaVersion = 1;
@@ -105,6 +105,17 @@ export class Tables {
     if (row === undefined) return 0;
     this.check('numbers', row);
     return Number(row['last']);
+  }
+
+  /** 0 if it is damaged. */
+  lastIfGood(name: string): number {
+    const row = this.select('numbers', 'WHERE name = ?').get(name);
+    return row !== undefined && this.isGood('numbers', row) ? Number(row['last']) : 0;
+  }
+
+  /** A number that grows with every row that is changed. */
+  changes(): number {
+    return Number(this.sql('SELECT total_changes() AS changes').get()?.['changes']);
   }
 
   count(table: Table, name: string): number {
@@ -212,9 +223,4 @@ function textIn(value: unknown): string {
 function damageIn(table: Table, row: Row): Damage {
   const key = row['key'] ?? row['sequence'] ?? row['id'] ?? row['name'];
   return { table, name: String(row['name']), key: String(key) };
-}
-
-/** Over everything in the row, so that a row that was moved or mixed up is noticed too. */
-function digestOf(values: readonly SqlValue[]): string {
-  return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 22);
 }

@@ -2,9 +2,12 @@
 // the first frame whose checksum is wrong and ignores the rest without a word, so that committed changes
 // would vanish silently. The format is that of https://www.sqlite.org/fileformat2.html#walformat.
 
+import { commitNumberIn } from './commit-number.ts';
+
 /**
- * `torn`: the frames of the last change are incomplete. A power cut leaves it so, and then the change was
- * not acknowledged. `damaged`: more than one change is lost, and at least one of them was acknowledged.
+ * `torn`: frames that belong to no whole change follow the last good one. A power cut leaves the last change
+ * so, and a disk that fails leaves changes that were refused: they were not acknowledged. `damaged`: more
+ * than one change is lost, and at least one of them was acknowledged.
  */
 export type WalState = 'good' | 'torn' | 'damaged';
 
@@ -35,23 +38,41 @@ export function walState(wal: Buffer): WalState {
   // Nothing is acknowledged before the header is on the disk.
   if (header === undefined) return wal.length > headerBytes ? 'damaged' : 'torn';
   let end = headerBytes;
-  for (const frame of header.frames()) end = frame.end;
-  return stateAfter(wal, end, header.frameBytes);
+  let last: number | undefined;
+  for (const frame of header.frames()) {
+    end = frame.end;
+    last = commitNumberIn(frame.content) ?? last;
+  }
+  return stateAfter(wal, end, header.frameBytes, last);
 }
 
 /** What follows the last good frame: nothing, frames of an earlier use of the file, or ours. */
-function stateAfter(wal: Buffer, end: number, frameBytes: number): WalState {
+function stateAfter(
+  wal: Buffer,
+  end: number,
+  frameBytes: number,
+  last: number | undefined,
+): WalState {
   let [own, commits] = [0, 0];
   let isAfterCommit = false;
+  let [lowest, highest] = [last, last];
   for (let at = end; at + frameHeaderBytes <= wal.length; at += frameBytes) {
     // If one byte of the salts is damaged, half of them is still right.
     if (!hasSalts(wal, at, 4) && !hasSalts(wal, at + 4, 4, 20)) continue;
     own += 1;
     if (commits > 0) isAfterCommit = true;
     if (wal.readUInt32BE(at + 4) !== 0) commits += 1;
+    const number = commitNumberIn(wal.subarray(at + frameHeaderBytes, at + frameBytes));
+    if (number === undefined) continue;
+    lowest = Math.min(lowest ?? number, number);
+    highest = Math.max(highest ?? number, number);
   }
   if (own === 0) return 'good';
-  return isAfterCommit ? 'damaged' : 'torn';
+  // A number is used again until a commit with it has succeeded. So if there is one after the next, the next
+  // was acknowledged. Without a good change in the log, the lowest is the next.
+  const next = last === undefined ? lowest : last + 1;
+  const isLost = next !== undefined && highest !== undefined ? highest > next : isAfterCommit;
+  return isLost ? 'damaged' : 'torn';
 }
 
 /** Whether the frame has the salts of the header, or the given half of them. */

@@ -1,0 +1,136 @@
+// A database that has lost what was acknowledged says so, whatever took it: the end of the log, a bit of its
+// last change, an older file in its place. What was refused is not a loss, and a change that finds nothing
+// to write does not show that the disk works.
+
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { headerOf, walState } from '../../src/store/sqlite/wal-check.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { crashImage, newFolder, openHere, refusing } from '../support/sqlite-place.ts';
+
+const durable = { durability: 'durable' } as const;
+const frameBytes = 4096 + 24;
+
+/** Five records, the last three of them in the log only; the files as a kill leaves them. */
+async function killed(): Promise<string> {
+  const file = join(newFolder(), 'state.db');
+  const first = openHere(file, new ManualClock()).store;
+  for (const key of ['1', '2']) await first.records('things', durable).put(key, key);
+  await first.close();
+  const second = openHere(file, new ManualClock()).store;
+  for (const key of ['3', '4', '5']) await second.records('things', durable).put(key, key);
+  const image = crashImage(file);
+  await second.close();
+  return image;
+}
+
+async function readAt(file: string) {
+  const { store, problems } = openHere(file, new ManualClock());
+  const records = store.records('things', durable);
+  const read = {
+    keys: (await records.entries()).map(({ key }) => key).join(''),
+    isWhole: await records.isWhole(),
+    isWell: store.health().ok,
+    isReported: problems.some(({ kind }) => kind === 'damaged'),
+  };
+  await store.close();
+  return read;
+}
+
+const loss = { isWhole: false, isWell: false, isReported: true };
+
+describe('a database that has lost acknowledged changes', () => {
+  it('with the end of its log says so, until its user has taken note #durable', async () => {
+    const file = await killed();
+    truncateSync(`${file}-wal`, readFileSync(`${file}-wal`).length - 2 * frameBytes);
+    expect(await readAt(file)).toEqual({ keys: '1234', ...loss });
+    expect(await readAt(file)).toEqual({ keys: '1234', ...loss });
+    rmSync(`${file}-lost`);
+    expect(await readAt(file)).toMatchObject({ keys: '1234', isWhole: true, isWell: true });
+  });
+
+  it('by a flipped bit in its last change says so #durable', async () => {
+    const file = await killed();
+    const wal = readFileSync(`${file}-wal`);
+    wal[wal.length - 1] = (wal.at(-1) ?? 0) ^ 1;
+    writeFileSync(`${file}-wal`, wal);
+    expect(await readAt(file)).toEqual({ keys: '1234', ...loss });
+  });
+
+  it('because an older file is in its place, or an empty one, says so #durable', async () => {
+    const [older, file] = [await killed(), await killed()];
+    rmSync(`${older}-wal`);
+    rmSync(`${file}-wal`);
+    copyFileSync(older, file);
+    expect(await readAt(file)).toEqual({ keys: '12', ...loss });
+    const emptied = await killed();
+    rmSync(`${emptied}-wal`);
+    truncateSync(emptied, 0);
+    expect(await readAt(emptied)).toEqual({ keys: '', ...loss });
+  });
+
+  it('because its file is missing beside its log sets the log aside and says so #durable', async () => {
+    const file = await killed();
+    rmSync(file);
+    expect(await readAt(file)).toEqual({ keys: '', ...loss });
+    expect(existsSync(`${file}-wal.damaged`)).toBe(true);
+  });
+
+  it('because it was moved away, as is advised, is a new one', async () => {
+    const file = await killed();
+    await readAt(file);
+    rmSync(file);
+    expect(await readAt(file)).toEqual({
+      keys: '',
+      isWhole: true,
+      isWell: true,
+      isReported: false,
+    });
+  });
+});
+
+describe('the log of a disk that has refused changes', () => {
+  /** Where each change of the log ends. */
+  function endsOf(wal: Buffer): readonly number[] {
+    const frames = [...(headerOf(wal)?.frames() ?? [])];
+    return frames.filter(({ isCommit }) => isCommit).map(({ end }) => end);
+  }
+
+  it('holds what is left of them, which is not a loss; a change after them is one #durable', async () => {
+    const wal = readFileSync(`${await killed()}-wal`);
+    const [third = 0, fourth = 0, fifth = 0] = endsOf(wal);
+    const whole = wal.subarray(0, third);
+    const broken = Buffer.from(wal.subarray(third, fourth));
+    broken[100] = (broken[100] ?? 0) ^ 1;
+    // The fourth change was tried three times, and never succeeded.
+    expect(walState(Buffer.concat([whole, broken, broken, broken]))).toBe('torn');
+    expect(walState(Buffer.concat([whole, broken, wal.subarray(fourth, fifth)]))).toBe('damaged');
+  });
+});
+
+describe('a disk that refuses', () => {
+  it('is not taken for one that works because a change found nothing to write #disk-faults #durable', async () => {
+    let isRefusing = false;
+    const used = refusing(() => isRefusing);
+    const { store } = openHere(join(newFolder(), 'state.db'), new ManualClock(), used);
+    const records = store.records('things', durable);
+    await records.put('key', 1);
+    isRefusing = true;
+    await expect(records.put('key', 2)).rejects.toMatchObject({ reason: 'not_kept' });
+    isRefusing = false;
+    await records.remove('absent');
+    expect(await store.queue('work', durable).claim(1_000)).toBeUndefined();
+    expect(store.health().ok).toBe(false);
+    await records.put('key', 2);
+    expect(store.health().ok).toBe(true);
+    await store.close();
+  });
+});

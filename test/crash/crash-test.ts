@@ -7,6 +7,7 @@ import { failDisks } from './disk-faults.ts';
 import { fillDisk } from './full-disk.ts';
 import { runKills } from './kills.ts';
 import { shippedIn } from './shipped.ts';
+import { crashDatabase } from './sqlite/crash-database.ts';
 import { Tally } from './tally.ts';
 import { tearFiles } from './torn-tails.ts';
 
@@ -34,12 +35,14 @@ export async function crashTest(options: CrashTestOptions): Promise<Report> {
     ? 'not tried'
     : await fillDisk({ ...options, shipped, tally });
   options.progress(`${tally.diskFaults} failing disks met`);
+  const database = await crashDatabase({ ...options, tally, dice: dice.of('database') });
   await runKills({ ...options, shipped, tally });
   return {
     title: `Crash test, seed ${options.seed}`,
     figures: [
       exactly('kills', tally.kills, options.kills),
       ...tally.figures,
+      ...database,
       fact('a disk that is really full', fullDisk),
     ],
     findings: tally.findings,

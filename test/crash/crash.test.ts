@@ -3,16 +3,23 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { buildFolder } from '../support/build.ts';
 import { Dice } from '../support/dice.ts';
 import { damageFiles } from './damage.ts';
 import { failDisks } from './disk-faults.ts';
 import { coveredCalls } from './injected-faults/covered.mjs';
 import { runKills } from './kills.ts';
 import { shippedIn } from './shipped.ts';
+import { failCalls, failedCalls, killedBy, toldBy } from './sqlite/failing-calls.ts';
+import { damagedFiles, harmBytes } from './sqlite/harmed-bytes.ts';
+import { cutPower, powerCuts } from './sqlite/power-cuts.ts';
+import { straceRefusal } from './sqlite/traced.ts';
+import { workload } from './sqlite/workload.ts';
+import { WrittenHome } from './sqlite/written-home.ts';
 import { Tally } from './tally.ts';
 import { tearFiles } from './torn-tails.ts';
 
@@ -55,6 +62,65 @@ describe('a disk that fails', () => {
     expect(tally.diskFaults).toBeGreaterThan(4);
   });
 });
+
+describe('the database of a gateway', () => {
+  const tally = new Tally();
+  const refusal = straceRefusal();
+  const node = process.execPath;
+  const build = resolve(buildFolder);
+  const shared = { node, build, tally, signal };
+
+  it.runIf(refusal === undefined)(
+    'has lost nothing when its writes fail or kill it, and says what it refuses #durable #disk-faults',
+    async () => {
+      await failCalls({ ...shared, dice: new Dice('calls'), every: 29 });
+      expect(tally.findings).toEqual([]);
+      expect(tally.triedOf(failedCalls)).toBeGreaterThan(12);
+      expect(tally.triedOf(killedBy)).toBeGreaterThan(2);
+      expect(tally.triedOf(toldBy)).toBeGreaterThan(2);
+    },
+  );
+
+  it.runIf(refusal === undefined)(
+    'has lost nothing when the power is cut, also after forcing to the disk has failed #durable',
+    async () => {
+      await cutPower({ ...shared, dice: new Dice('power'), every: 23 });
+      expect(tally.findings).toEqual([]);
+      expect(tally.triedOf(powerCuts)).toBeGreaterThan(40);
+    },
+  );
+
+  it('may be damaged in every page and in every frame of its log: what is missing is reported #durable', async () => {
+    await harmBytes({ ...shared, dice: new Dice('harm'), every: 139 });
+    expect(tally.findings).toEqual([]);
+    expect(tally.triedOf(damagedFiles)).toBeGreaterThan(100);
+  });
+
+  it.runIf(refusal === undefined)(
+    'forces the names of its folders to the disk before anything is acknowledged #durable',
+    async () => {
+      using home = new WrittenHome();
+      const above = dirname(home.folder);
+      const work = workload(new Dice('folders'), { groups: 1, largest: 0 });
+      await home.write(work, { node, build, isLogged: true, paths: [above] });
+      const calls = home.calls().split('\n');
+      const first = calls.findIndex(
+        (line) => line.includes(' write(') && line.includes(hex(home.told)),
+      );
+      const before = calls.slice(0, first).filter((line) => line.includes('fsync('));
+      expect(first).toBeGreaterThan(0);
+      expect(
+        before.filter((line) => line.includes(`<${hex(home.folder)}>`)).length,
+      ).toBeGreaterThan(0);
+      expect(before.filter((line) => line.includes(`<${hex(above)}>`)).length).toBeGreaterThan(0);
+    },
+  );
+});
+
+/** As strace writes it. */
+function hex(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
+}
 
 describe('the fault injection of these tests', () => {
   /** They change nothing in the state directory. */

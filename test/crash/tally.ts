@@ -11,6 +11,8 @@ export class Tally {
   readonly #counts = new Map<Wrong, number>();
   /** By kind of file, then by operation. */
   readonly #moments = new Map<string, Map<string, number>>();
+  /** What else was tried, by what it was: one for each in the source. */
+  readonly #tried = new Map<string, number>();
   kills = 0;
   killsInside = 0;
   powerCuts = 0;
@@ -38,6 +40,15 @@ export class Tally {
     this.#moments.set(subject, operations);
   }
 
+  /** One more of these was tried. */
+  tried(what: string): void {
+    this.#tried.set(what, this.triedOf(what) + 1);
+  }
+
+  triedOf(what: string): number {
+    return this.#tried.get(what) ?? 0;
+  }
+
   count(wrong: Wrong): number {
     return this.#counts.get(wrong) ?? 0;
   }
@@ -59,6 +70,7 @@ export class Tally {
       fact('damaged files tried', this.damages),
       fact('disk faults tried', this.diskFaults),
       fact('calls answered meanwhile', this.callsUnderFaults),
+      ...[...this.#tried].map(([what, times]) => fact(what, times)),
       ...wrong,
     ];
   }

@@ -19,6 +19,8 @@ export const wrongs = {
   unreported: 'damage that was not reported',
   emptied: 'damaged files silently emptied',
   leftover: 'left-over files that stay',
+  alarm: 'losses reported where nothing was lost',
+  died: 'processes that a disk or a damaged file has ended',
 } as const;
 
 export type Wrong = keyof typeof wrongs;

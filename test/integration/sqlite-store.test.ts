@@ -43,6 +43,14 @@ storeSuite(
   sqliteInWorker((file, clock) => openSqliteStore(file, { clock, report: () => {}, program })),
 );
 
+// The title says it, for store-suite-node-22.test.ts.
+describe(`the driver ${driver().name}, as a store`, () => {
+  it('is the one of Node itself where there is one', async () => {
+    const own = await import('node:sqlite' as string).catch(() => undefined);
+    expect(driver().name).toBe(own === undefined ? 'libsql' : 'node:sqlite');
+  });
+});
+
 function newFile(): string {
   return join(newFolder(), 'state.db');
 }

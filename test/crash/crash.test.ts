@@ -15,6 +15,7 @@ import { coveredCalls } from './injected-faults/covered.mjs';
 import { runKills } from './kills.ts';
 import { shippedIn } from './shipped.ts';
 import { failCalls, failedCalls, killedBy, toldBy } from './sqlite/failing-calls.ts';
+import { HangingGateway } from './sqlite/hanging-disk.ts';
 import { damagedFiles, harmBytes } from './sqlite/harmed-bytes.ts';
 import { cutPower, powerCuts } from './sqlite/power-cuts.ts';
 import { straceRefusal } from './sqlite/traced.ts';
@@ -113,6 +114,25 @@ describe('the database of a gateway', () => {
         before.filter((line) => line.includes(`<${hex(home.folder)}>`)).length,
       ).toBeGreaterThan(0);
       expect(before.filter((line) => line.includes(`<${hex(above)}>`)).length).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe('a database whose disk hangs', () => {
+  it.runIf(straceRefusal() === undefined)(
+    'holds up calls with an idempotency key, and no others #disk-faults',
+    async () => {
+      // Far longer than everything here takes.
+      await using gateway = await HangingGateway.start(resolve(buildFolder), 600_000);
+      let isAnswered = false;
+      const withKey = gateway.call(true).then(() => {
+        isAnswered = true;
+      });
+      withKey.catch(() => {});
+      const answers: boolean[] = [];
+      for (let call = 0; call < 200; call += 1) answers.push(await gateway.call(false));
+      expect(answers.filter((isGood) => isGood)).toHaveLength(200);
+      expect(isAnswered).toBe(false);
     },
   );
 });

@@ -9,6 +9,7 @@ import { type Figure, fact } from '../../proof/report.ts';
 import type { Dice } from '../../support/dice.ts';
 import type { Tally } from '../tally.ts';
 import { failCalls } from './failing-calls.ts';
+import { measureHanging } from './hanging-disk.ts';
 import { harmBytes } from './harmed-bytes.ts';
 import { cutPower } from './power-cuts.ts';
 import { straceRefusal } from './traced.ts';
@@ -39,9 +40,12 @@ export async function crashDatabase(options: DatabaseOptions): Promise<readonly 
     await cutPower({ ...shared, dice: dice.of('power'), every });
     progress(`a database was crashed with ${node}`);
   }
+  const isHung = refusal === undefined && !options.signal.aborted;
+  const hanging = isHung ? await measureHanging(build, options.signal) : [];
   const other = existsSync(suiteNode) ? 'two' : 'one: the conformance suite is not installed';
   return [
     fact('database: versions of Node', other),
+    ...hanging,
     fact('database: strace', refusal === undefined ? 'used' : `not used: ${refusal}`),
   ];
 }

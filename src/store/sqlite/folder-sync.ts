@@ -6,11 +6,12 @@ import { closeSync, fsyncSync, lstatSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf } from '../../kernel/errno.ts';
 
-/** Throws what the system says. Windows neither offers nor needs it. */
-export function syncFoldersOf(file: string): void {
+/** `isFirst`: also the folders above, once. Throws what the system says. Windows neither offers nor needs it. */
+export function syncFoldersOf(file: string, isFirst: boolean): void {
   if (process.platform === 'win32') return;
   let folder = dirname(file);
   sync(folder);
+  if (!isFirst) return;
   // Folders that we make are for this user only; the name of each is in the one above it.
   for (
     let above = dirname(folder);

@@ -87,7 +87,8 @@ export function openDatabase(driver: Driver, file: string): OpenedEngine {
   const { engine, checked } = opened(driver, file);
   const aside = [file, wal].map(asideOf).filter((one) => existsSync(one));
   const note = lossOf(file, engine, checked);
-  syncFolders(file, engine);
+  // Without a commit in it, nothing was acknowledged yet.
+  syncFolders(file, engine, checked.commits === 0);
   const isTorn = state === 'torn';
   return {
     engine,
@@ -109,9 +110,9 @@ function lossOf(file: string, engine: Engine, { commits, expected }: Checked): s
   return existsSync(lossNoteOf(file)) ? lossNoteOf(file) : null;
 }
 
-function syncFolders(file: string, engine: Engine): void {
+function syncFolders(file: string, engine: Engine, isFirst: boolean): void {
   try {
-    syncFoldersOf(file);
+    syncFoldersOf(file, isFirst);
   } catch (error) {
     engine.close();
     throw new OpenError('unusable', messageOf(error), errnoOf(error) ?? null);

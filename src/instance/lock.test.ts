@@ -11,7 +11,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Dice } from '../../test/support/dice.ts';
 import { type InstanceLock, lockText, takeLock } from './lock.ts';
-import { endIn, endText, holderIn, holderText, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
+import {
+  endIn,
+  endText,
+  holderIn,
+  holderText,
+  isAlive,
+  type LockHolder,
+  ownHolder,
+} from './lock-holder.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -25,7 +25,7 @@ describe('the table of what a changed key needs', () => {
 });
 
 describe('the plan from one config to another', () => {
-  it('is empty for the same config, also in other words', () => {
+  it('is empty for the same config, also in other words #live-config', () => {
     const one = { a: { command: 'x', env: { A: '1', B: '2' } }, b: { url: 'http://h/mcp' } };
     const other = {
       a: { env: { B: '2', A: '1' }, args: [], type: 'stdio', command: 'x' },

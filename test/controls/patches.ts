@@ -1423,9 +1423,9 @@ export const patches: readonly Patch[] = [
     breaks:
       'Two equal lists in a config count as different: each edit restarts servers it does not concern.',
     file: 'src/config/plan.ts',
-    foundBy: 'chaos',
+    foundBy: 'tests',
+    tests: ['src/config/plan.test.ts'],
     promise: 'live-config',
-    rules: ['steady'],
     edits: [
       {
         find: 'Array.isArray(one) !== Array.isArray(other)',

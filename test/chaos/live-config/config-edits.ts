@@ -32,7 +32,10 @@ const takenOverMs = 30_000;
 export class ConfigEdits {
   readonly #options: ConfigEditsOptions;
   readonly #client: HttpClient;
+  /** Callers that have been answered; as many as there are. */
+  readonly #served = new Set<number>();
   #edition = plain;
+  #isDone = false;
 
   constructor(options: ConfigEditsOptions) {
     this.#options = options;
@@ -44,19 +47,22 @@ export class ConfigEdits {
     const calling = called.map((server, at) => this.#calls(server, at + 1));
     while (!isOver.aborted) {
       await pauseMs(dice.between(50, 800));
-      if (dice.chance(0.25)) await this.#spoil();
       if (!isOver.aborted) await this.#edit(this.#next());
+      if (!isOver.aborted && dice.chance(0.25)) await this.#spoil();
     }
+    // However slow the machine is: at least these edits meet calls that run.
+    await until(() => this.#served.size === called.length, 'an answer to each', patienceMs).catch(
+      ({ message }: Error) => fleet.report(`[live-config] ${message}`),
+    );
+    await this.#edit({ ...this.#edition, hasGuest: !this.#edition.hasGuest });
+    await this.#edit(plain, 'renamed');
+    this.#isDone = true;
     await Promise.all(calling);
-    await fleet.config.write(plain, 'renamed', 0);
-    this.#edition = plain;
-    await this.#takenOver('at the end');
     await this.#client.leave(patienceMs);
   }
 
-  async #edit(edition: Edition): Promise<void> {
+  async #edit(edition: Edition, manner = this.#options.dice.pick(manners)): Promise<void> {
     const { dice, fleet, tally } = this.#options;
-    const manner = dice.pick(manners);
     this.#edition = edition;
     await fleet.config.write(edition, manner, dice.between(10, 300));
     await this.#takenOver(manner);
@@ -107,14 +113,15 @@ export class ConfigEdits {
 
   /** Calls to one of them, one soon after the other. */
   async #calls(server: string, number: number): Promise<void> {
-    const { dice, isOver } = this.#options;
+    const { dice } = this.#options;
     const client = this.#newClient(`${server}-${number}`);
     await client.open();
     const own = dice.of(`calls-${number}`);
-    while (!isOver.aborted) {
+    while (!this.#isDone) {
       const tool = own.pick(['add', 'set', 'slow', 'slow', 'slow'] as const);
       const ms = own.between(50, 400);
       await client.call({ server, tool, args: tool === 'slow' ? { ms } : {} });
+      this.#served.add(number);
       await pauseMs(own.between(0, 100));
     }
     await client.leave(patienceMs);

@@ -4,15 +4,13 @@
 
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
+import { homeOf } from '../config/config-path.ts';
+import { stateDirectory } from '../config/locate.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { remark, type Shell } from './shell.ts';
 
 /** Where it is, whether or not it exists. */
 export async function ownStateDirectory({ cwd, env }: Shell): Promise<string> {
-  const [{ stateDirectory }, { homeOf }] = await Promise.all([
-    import('../config/locate.ts'),
-    import('../config/config-path.ts'),
-  ]);
   return stateDirectory({ cwd, env, home: homeOf(env) });
 }
 

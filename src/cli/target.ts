@@ -2,11 +2,12 @@
 // the duration of the command. A command that cannot do without an instance says so. A config that cannot
 // be used now does not lock anybody out of an instance that runs with the config before.
 
+import { realConfigPath } from '../config/config-path.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import { ownIdentity } from '../host/identity.ts';
 import type { ControlClient } from '../instance/control-client.ts';
 import type { InstanceOperations, InstanceStatus, Operations } from '../instance/operations.ts';
-import type { InstancePlace } from '../instance/place.ts';
+import { type InstancePlace, instancePlace } from '../instance/place.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { reportedAtOnce } from './command-failure.ts';
@@ -184,10 +185,6 @@ async function unreachableFault(shell: Shell, file: string | null): Promise<Faul
 
 /** Undefined if there can be no socket, and so no instance that could be reached. */
 async function placeOf(shell: Shell, file: string): Promise<InstancePlace | undefined> {
-  const [{ instancePlace }, { realConfigPath }] = await Promise.all([
-    import('../instance/place.ts'),
-    import('../config/config-path.ts'),
-  ]);
   const stateDir = await ownStateDirectory(shell);
   try {
     return instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);

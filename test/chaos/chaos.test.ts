@@ -58,8 +58,8 @@ describe('eight seconds of chaos', () => {
     expect(figure('ends of the instance under its windows')).toBeGreaterThan(0);
   });
 
-  it('cost a server that nobody changed no call when the config is edited #live-config', () => {
-    expect(figure('calls of servers that nobody changed, lost')).toBe(0);
+  it('cost a server that nobody changed neither a call nor its process when the config is edited #live-config #generations', () => {
+    expect(figure('calls or processes of servers that nobody changed, lost')).toBe(0);
     expect(figure('calls to servers that nobody changed')).toBeGreaterThan(0);
   });
 

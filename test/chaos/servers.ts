@@ -164,6 +164,12 @@ export function filesOf(folder: string, { name }: ServerSpec) {
   };
 }
 
+/**
+ * So long stays a process that must not be replaced: a client that reads its answer late, on a busy machine,
+ * still believes that it is in use.
+ */
+const steadyMs = 10_000;
+
 /** Its entry in the config. A server at an address has to listen there already. */
 export function entryOf(spec: ServerSpec, folder: string, url: string | undefined): object {
   const { transport, era, concurrency, queue, isTrusted, callTimeoutMs, restarts } = spec;
@@ -176,7 +182,7 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
     // Said of servers at addresses too: by default they are left alone for up to five minutes.
     restart: { max: restarts, windowMs: 600_000, minDelayMs: 20, maxDelayMs: 300 },
     trusted: isTrusted,
-    keepAliveMs: 1500,
+    keepAliveMs: spec.edited === 'not noticed' ? steadyMs : 1500,
     startTimeoutMs: spec.startTimeoutMs ?? 4000,
     callTimeoutMs,
     concurrency,

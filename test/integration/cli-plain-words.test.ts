@@ -109,6 +109,8 @@ describe('an old Node', () => {
   });
 
   it('can link everything that is loaded before that line', async () => {
+    // Every Node that knows modules has these.
+    const old = ['node:module', 'node:v8'];
     const seen = new Set<string>();
     const follow = async (file: string): Promise<void> => {
       if (seen.has(file)) return;
@@ -116,11 +118,11 @@ describe('an old Node', () => {
       const text = await readFile(file, 'utf8');
       for (const [, name = ''] of text.matchAll(/^(?:import|export)\b[^'"(]*["']([^"']+)["']/gm)) {
         if (name.startsWith('.')) await follow(join(dirname(file), name));
-        else expect(name, file).toBe('node:module');
+        else expect(old, file).toContain(name);
       }
     };
     await follow(mainProgram);
-    expect(seen.size).toBeLessThan(4);
+    expect(seen.size).toBeLessThan(5);
   });
 });
 

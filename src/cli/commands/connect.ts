@@ -11,6 +11,7 @@ import { configFileName, isSafeToFind, locateConfig } from '../../config/locate.
 import { ownIdentity } from '../../host/identity.ts';
 import { comparedVariables, sentEnvironment } from '../../instance/environment-match.ts';
 import type { ClientFacts } from '../../instance/greeting.ts';
+import { instancePlace } from '../../instance/place.ts';
 import { readNamedFile } from '../../kernel/bounded-file.ts';
 import { within } from '../../kernel/clock.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
@@ -72,9 +73,8 @@ export function addTrust(program: Command, perform: Perform): void {
 async function connect({ shell, configFile }: Invocation, idleEnd: string): Promise<number> {
   const { path: config, sha256 } = await usableConfig(shell, configFile);
   using _watching = sha256 === undefined ? undefined : await tellChanges(shell, config);
-  const [{ connectClient }, { instancePlace }, { startDetached }] = await Promise.all([
+  const [{ connectClient }, { startDetached }] = await Promise.all([
     import('../../instance/connect/connect.ts'),
-    import('../../instance/place.ts'),
     import('../../supervise/process/start/start-detached.ts'),
   ]);
   const stateDir = await ownStateDirectory(shell);

@@ -4,6 +4,7 @@
 // problems are then reported as far as they can be seen without writing.
 
 import type { Command } from 'commander';
+import { realConfigPath } from '../../config/config-path.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { printableJson, printableLine } from '../../kernel/printable.ts';
 import { eventHistory, type LoggedEvent } from '../event-history.ts';
@@ -21,8 +22,8 @@ With --json: {"version", "instance", "config", "servers": [{"name", "state", "ca
 "instance" is null if no instance of this config runs: then "cause" and "stderr" are those of the last
 failure in the event log. Of an instance there are also "pid", "url" (null: it serves no HTTP), "clients", and
 "differing": [{"pid", "variables"}], the connect windows whose variables have other values than the
-instance. "stateHidden" of a server: whether the state directory is hidden from its process. With a server named, "servers" has only that one and "timeline" its latest
-events. --watch --json prints one such line for each change.
+instance. "stateHidden" of a server: whether the state directory is hidden from its process. With a
+server named, "servers" has only that one and "timeline" its latest events. --watch --json prints one such line for each change.
 
 Examples:
   holdfast status
@@ -70,10 +71,7 @@ async function status(
 async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Promise<StatusView> {
   const { operations, file, isLive, loaded } = target;
   const { steps } = shell;
-  const [{ lookAtDisk }, { realConfigPath }] = await Promise.all([
-    import('../../store/disk-check.ts'),
-    import('../../config/config-path.ts'),
-  ]);
+  const { lookAtDisk } = await import('../../store/disk-check.ts');
   const history = await eventHistory(stateDir, realConfigPath(file));
   const now = shell.clock.wallNow();
   const status = await operations.status();

@@ -72,6 +72,18 @@ testRows(
       right: (run) => told(run, 'x').history('b', { event: 'told' }),
     },
     {
+      title: 'unless the gateway has waited as long as it does for a slow client',
+      wrong: (run) => told(run.history('b', { event: 'told' }), 'x'),
+      right: (run) => {
+        const late = asked(run.history('b', { event: 'told' }), 'x').ledger(
+          'x',
+          'received begin done',
+        );
+        late.now += 2_000;
+        return late.answer('x', 'result', { roots: [] });
+      },
+    },
+    {
       title: 'but a result that was kept may be of the time before',
       wrong: (run) => told(run.history('b', { event: 'told' }), 'x'),
       right: (run) =>

@@ -17,6 +17,16 @@ function edited(rows: readonly Row[]): readonly Row[] {
   }));
 }
 
+/** Two calls, the second sent while the first runs; by these processes. */
+function beside(run: PlantedRun, first: string, second: string): PlantedRun {
+  return run
+    .call('x', STILL)
+    .ledger('x', 'received begin', { run: first })
+    .fine('y', STILL, second)
+    .ledger('x', 'done', { run: first })
+    .result('x');
+}
+
 testRows(
   'steady',
   edited([
@@ -24,6 +34,11 @@ testRows(
       title: 'no call of them ends in a fault, of whatever kind',
       wrong: (run) => run.call('x', STILL).fault('x', 'draining', 'no'),
       right: (run) => run.call('x').fault('x', 'draining', 'no'),
+    },
+    {
+      title: 'a process that is in use stays; between two calls it may end',
+      wrong: (run) => beside(run, 'still-1', 'still-2'),
+      right: (run) => beside(run.fine('z', STILL, 'still-2'), 'still-3', 'still-3'),
     },
     {
       title: 'a tool that was hidden may be unknown, but not after it was received',

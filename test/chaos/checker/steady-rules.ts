@@ -1,5 +1,6 @@
 // Servers to which nothing happens but that the config around them is edited: every call of theirs ends in a
-// result. Whether a call that is sent while another one runs meets the same process is a figure without a goal.
+// result, and a call that is sent while another one runs meets the same process. (Between two calls it may
+// end for want of work. All of its clients are of one era and class, so that one process serves them all.)
 
 import { type Call, named } from './call.ts';
 import type { ServerFacts } from './facts.ts';
@@ -7,8 +8,6 @@ import type { Trace } from './ledger-book.ts';
 import type { Verdict } from './verdict.ts';
 
 const JUDGED = 'calls to servers that nobody changed';
-/** No goal: the client may have read the answer of the other one late, after its process had ended for want of work. */
-const OTHER = '  of these, answered by another process';
 const BESIDE = 'calls of them that were sent while another one ran';
 
 interface Use {
@@ -49,7 +48,10 @@ export class SteadyRule {
         const [beside] = running;
         if (beside !== undefined) this.#verdict.adds(BESIDE);
         const other = running.find(({ run }) => run !== use.run);
-        if (other !== undefined) this.#verdict.adds(OTHER);
+        if (other !== undefined) {
+          const finding = `${named(use.call)}: by process ${use.run}, while ${other.run} ran ${other.call.place}`;
+          this.#verdict.violates('steady', finding);
+        }
         running = [...running, use];
       }
     }

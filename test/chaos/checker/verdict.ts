@@ -19,7 +19,7 @@ const RULES = {
   key: 'runs of one idempotency key beyond the first',
   keptAnswer: 'keys that were not answered as before',
   lostInstance: 'calls lost with an instance that nobody had ended',
-  steady: 'calls of servers that nobody changed, lost',
+  steady: 'calls or processes of servers that nobody changed, lost',
   foreignRoots: 'answers that name the roots of another client',
   untoldRoots: 'answers without the roots that their client had told',
   misrouted: 'calls that arrived at another server or tool',

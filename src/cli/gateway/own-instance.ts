@@ -2,22 +2,27 @@
 // the state directory cannot be used, the gateway runs without, and says so.
 
 import { dirname } from 'node:path';
-import type { LoadedConfig } from '../config/loaded.ts';
-import type { Gateway } from '../downstream/gateway.ts';
-import type { OutgoingBudget } from '../downstream/outgoing/outgoing-budget.ts';
-import type { SocketClients } from '../downstream/stdio/socket-clients.ts';
-import type { OpenedHost } from '../host/create-host.ts';
-import { ownIdentity } from '../host/identity.ts';
-import { comparedVariables } from '../instance/environment-match.ts';
-import type { Claimed, OwnInstance } from '../instance/instance.ts';
-import { readNamedFile } from '../kernel/bounded-file.ts';
-import { remedyFor } from '../kernel/disk-remedy.ts';
-import { errnoOf } from '../kernel/errno.ts';
-import { Fault } from '../kernel/fault.ts';
-import { FileTooLarge } from '../kernel/file-too-large.ts';
-import { makePrivateFolder } from '../kernel/private-folder.ts';
-import { remark, type Shell } from './shell.ts';
-import { pause } from './target.ts';
+import { realConfigPath } from '../../config/config-path.ts';
+import type { LoadedConfig } from '../../config/loaded.ts';
+import type { Gateway } from '../../downstream/gateway.ts';
+import type { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
+import { SocketClients } from '../../downstream/stdio/socket-clients.ts';
+import type { OpenedHost } from '../../host/create-host.ts';
+import { ownIdentity } from '../../host/identity.ts';
+import { comparedVariables } from '../../instance/environment-match.ts';
+import { instanceOperations } from '../../instance/host-operations.ts';
+import { type Claimed, claimInstance, type OwnInstance } from '../../instance/instance.ts';
+import { instancePlace } from '../../instance/place.ts';
+import { readNamedFile } from '../../kernel/bounded-file.ts';
+import { remedyFor } from '../../kernel/disk-remedy.ts';
+import { errnoOf } from '../../kernel/errno.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { FileTooLarge } from '../../kernel/file-too-large.ts';
+import { makePrivateFolder } from '../../kernel/private-folder.ts';
+import { isStoredKey } from '../../policy/keyed-records.ts';
+import { heldFault } from '../held-instance.ts';
+import { remark, type Shell } from '../shell.ts';
+import { pause } from '../target.ts';
 
 /** Undefined if it cannot be one. Throws a Fault if another process is it; one that is ending is waited for. */
 export async function claimedInstance(
@@ -27,13 +32,6 @@ export async function claimedInstance(
   startedBy: 'serve' | 'connect',
 ): Promise<OwnInstance | undefined> {
   if (file === null || stateDir === null) return undefined;
-  const [{ instancePlace }, { claimInstance }, { realConfigPath }, { heldFault }] =
-    await Promise.all([
-      import('../instance/place.ts'),
-      import('../instance/instance.ts'),
-      import('../config/config-path.ts'),
-      import('./held-instance.ts'),
-    ]);
   let held: Fault | undefined;
   try {
     const place = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
@@ -104,11 +102,6 @@ export async function startControl(
   instance: OwnInstance,
   { host, gateway, outgoing, readConfig, keepsKeys, url, env }: ControlParts,
 ): Promise<Control> {
-  const [{ SocketClients }, { instanceOperations }, { isStoredKey }] = await Promise.all([
-    import('../downstream/stdio/socket-clients.ts'),
-    import('../instance/host-operations.ts'),
-    import('../policy/keyed-records.ts'),
-  ]);
   let end = () => {};
   let isAsked = false;
   const endAsked = new Promise<void>((resolve) => {

@@ -1,23 +1,22 @@
 // Takes over a changed config while a gateway runs. A config that cannot be used changes nothing, and one
 // line says why.
 
-import type { ReadConfig } from '../config/load.ts';
-import type { AppliedConfig } from '../host/apply.ts';
-import type { OpenedHost } from '../host/create-host.ts';
-import type { ConfigWatch } from '../instance/config-watch.ts';
-import { Fault } from '../kernel/fault.ts';
-import { planLines } from './render/plan-page.ts';
-import { runningIn } from './running-servers.ts';
-import { remark, type Shell } from './shell.ts';
+import type { ReadConfig } from '../../config/load.ts';
+import type { AppliedConfig } from '../../host/apply.ts';
+import type { OpenedHost } from '../../host/create-host.ts';
+import { ConfigWatch } from '../../instance/config-watch.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { planLines } from '../render/plan-page.ts';
+import { runningIn } from '../running-servers.ts';
+import { remark, type Shell } from '../shell.ts';
 
 /** `used` is in use now; `readConfig` reads the file again, and throws a Fault if it cannot be used. */
-export async function followConfig(
+export function followConfig(
   shell: Shell,
   host: OpenedHost,
   used: ReadConfig,
   readConfig: () => Promise<ReadConfig>,
-): Promise<ConfigWatch> {
-  const { ConfigWatch } = await import('../instance/config-watch.ts');
+): ConfigWatch {
   let { files } = used;
   const takeOver = async () => {
     try {

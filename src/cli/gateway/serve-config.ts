@@ -1,0 +1,95 @@
+// A gateway for a config that has been read: the instance, the host and the gateway are made, the config is
+// followed, and clients are served in the way that was asked for. Loaded as a whole when a gateway is to run:
+// each file that is loaded by itself costs about a millisecond at the start.
+
+import { loadConfig, type ReadConfig } from '../../config/load.ts';
+import type { LoadedConfig } from '../../config/loaded.ts';
+import { Gateway } from '../../downstream/gateway.ts';
+import type { OpenedHost } from '../../host/create-host.ts';
+import { ownIdentity } from '../../host/identity.ts';
+import { reportedAtOnce } from '../command-failure.ts';
+import type { ServeOptions } from '../commands/serve.ts';
+import { disabledServers } from '../disabled-servers.ts';
+import type { Invocation } from '../invocation.ts';
+import { FailureLines } from '../render/failure-lines.ts';
+import { remark } from '../shell.ts';
+import { openHost } from '../standalone.ts';
+import { ownStateDirectory, usableStateDirectory } from '../state-directory.ts';
+import { assertStillApproved } from '../trust-records.ts';
+import { letYoungGenerationGrow } from '../young-generation.ts';
+import { followConfig } from './follow-config.ts';
+import { claimedInstance } from './own-instance.ts';
+import { serveSocket } from './serve-socket.ts';
+import { serveStreams } from './serve-streams.ts';
+
+export async function serveConfig(
+  invocation: Invocation,
+  loaded: ReadConfig,
+  options: ServeOptions,
+): Promise<number> {
+  const { shell } = invocation;
+  const readConfig = async () => {
+    const file = loaded.file ?? undefined;
+    const read = loadConfig({ file, cwd: shell.cwd, env: shell.env });
+    if (file !== undefined) await assertStillApproved(shell, file, options.approved);
+    return read;
+  };
+  const failures = new FailureLines();
+  // A gateway keeps trying to use a directory that fails now.
+  const usable = await usableStateDirectory(shell);
+  const stateDir = await ownStateDirectory(shell);
+  const startedBy = options.forConnect === undefined ? 'serve' : 'connect';
+  const keepsState = loaded.config.store === 'sqlite';
+  await using instance =
+    options.stdio === true ? undefined : await claimedInstance(shell, loaded, usable, startedBy);
+  let serves = () => {};
+  const serving = new Promise<void>((resolve) => {
+    serves = resolve;
+  });
+  const host = await openHost(shell, loaded, {
+    gateway: {
+      stateDir,
+      database: instance && keepsState ? instance.place.database : null,
+      startedBy,
+      serving,
+    },
+    onEvent: (event) => {
+      const line = failures.lineFor(event);
+      if (line !== undefined && !shell.logs('info')) remark(shell, line);
+    },
+  });
+  try {
+    await using gateway = gatewayFor(host, loaded);
+    for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
+      if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
+    }
+    host.startPinned();
+    using _watching = followConfig(shell, host, loaded, readConfig);
+    const ownsDatabase = instance !== undefined && keepsState;
+    const onServing = () => {
+      letYoungGenerationGrow();
+      serves();
+    };
+    const common = { host, gateway, loaded, invocation, instance };
+    const served = { ...common, readConfig, ownsDatabase, onServing };
+    return await reportedAtOnce(invocation, async () => {
+      if (options.stdio === true) return await serveStreams(served);
+      const { forConnect, listen } = options;
+      if (forConnect !== undefined) return await serveSocket(served, Number(forConnect));
+      const { serveHttp } = await import('./serve-http.ts');
+      return await serveHttp(served, listen);
+    });
+  } finally {
+    await host.close();
+  }
+}
+
+function gatewayFor(host: OpenedHost, { config }: LoadedConfig): Gateway {
+  const { naming, surface, hostTools, listWaitMs } = config;
+  return new Gateway({
+    host,
+    clock: host.clock,
+    identity: ownIdentity(),
+    settings: { naming, surface, hostTools, listWaitMs },
+  });
+}

@@ -1,0 +1,92 @@
+// Serves clients over HTTP, until a signal comes or somebody asks for the end. When it listens, it prints the
+// config for a client, with the token if this start created one.
+
+import { join } from 'node:path';
+import { addressText } from '../../downstream/http/access/listen-address.ts';
+import {
+  isTokenRecord,
+  openTokens,
+  tokenAuthenticator,
+} from '../../downstream/http/access/tokens.ts';
+import { isStoredSession } from '../../downstream/http/legacy/kept-sessions.ts';
+import { startHttp } from '../../downstream/http/listener.ts';
+import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
+import { ownIdentity } from '../../host/identity.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { connectionPage } from '../render/connection-page.ts';
+import { remark } from '../shell.ts';
+import { ownStateDirectory } from '../state-directory.ts';
+import { drainAll } from './drain.ts';
+import { startControl } from './own-instance.ts';
+import type { Served } from './served.ts';
+
+/** Those that are open, and as many that earlier processes have left. */
+const maxStoredSessions = 20_000;
+
+export async function serveHttp(served: Served, listen: string | undefined): Promise<number> {
+  const { host, gateway, instance } = served;
+  const { config, file: configFile, disabled } = served.loaded;
+  const { shell, isJson } = served.invocation;
+  const { out, interrupt } = shell;
+  const { clock } = host;
+  const http = { ...config.http, listen: listen ?? config.http.listen };
+  const opened =
+    http.auth === 'none'
+      ? undefined
+      : await openTokens(
+          host.records('tokens', { durability: 'durable', shape: isTokenRecord }),
+          clock,
+        );
+  const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
+  const { readConfig, ownsDatabase } = served;
+  // Only the owner of a database: others would keep them in files that any gateway reads.
+  const shape = isStoredSession;
+  const sessions = ownsDatabase
+    ? host.records('sessions', { durability: 'durable', shape, maxEntries: maxStoredSessions })
+    : undefined;
+  const front = await startHttp({
+    outgoing,
+    sessions,
+    principals: opened?.principals,
+    front: gateway,
+    config: http,
+    clock,
+    authenticator: opened && tokenAuthenticator(opened.tokens),
+    identity: ownIdentity(),
+    report: (line) => remark(shell, line),
+    isReady: () => gateway.isAccepting,
+  });
+  const { url } = front;
+  const { env } = shell;
+  const parts = { host, gateway, outgoing, readConfig, keepsKeys: ownsDatabase, url, env };
+  const control = instance && (await startControl(instance, parts));
+  const secret = opened?.secret ?? null;
+  const isKept = opened?.isKept ?? true;
+  const at = addressText(front.address);
+  if (isJson)
+    out.json({
+      url,
+      listen: at,
+      token: secret,
+      tokenKept: secret === null ? null : isKept,
+      pid: process.pid,
+    });
+  else {
+    const servers = host.servers().map(({ name }) => name);
+    const tokenFolder = join(await ownStateDirectory(shell), 'store', 'tokens');
+    const listensOn = `http://${at}/mcp`;
+    const known = { servers, disabled: disabled.size, configFile };
+    const page = { url, listensOn, auth: http.auth, secret, isKept, tokenFolder, ...known };
+    for (const line of connectionPage(page, out.style, shell.steps)) out.line(line);
+  }
+  served.onServing();
+  await Promise.race([interrupt.arrived, ...(control ? [control.endAsked] : [])]);
+  const drained = drainAll(served, control);
+  front.drain();
+  await drained;
+  await Promise.all([front.close(), control?.clients.close()]);
+  // The lock is released after the host has closed the database.
+  await instance?.stopListening();
+  await host.close();
+  return exitCodes.ok;
+}

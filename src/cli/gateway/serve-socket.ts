@@ -1,0 +1,29 @@
+// Serves the windows of `holdfast connect` over the control socket, until the last of them has been gone for a
+// while, a signal comes or somebody asks for the end.
+
+import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { remark } from '../shell.ts';
+import { drainAll } from './drain.ts';
+import { startControl } from './own-instance.ts';
+import type { Served } from './served.ts';
+
+/** For the clients of `holdfast connect` alone: nothing listens on a port. */
+export async function serveSocket(served: Served, idleMs: number): Promise<number> {
+  const { host, gateway, instance } = served;
+  const { shell } = served.invocation;
+  if (instance === undefined) throw new Fault('unavailable', 'there is no place for its socket');
+  const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
+  const { readConfig, ownsDatabase: keepsKeys } = served;
+  const { env } = shell;
+  const parts = { host, gateway, outgoing, readConfig, keepsKeys, url: null, env };
+  const control = await startControl(instance, parts);
+  served.onServing();
+  await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);
+  await drainAll(served, control);
+  await control.clients.close();
+  await instance.stopListening();
+  await host.close();
+  return exitCodes.ok;
+}

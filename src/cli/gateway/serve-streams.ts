@@ -1,0 +1,42 @@
+// Serves one client on standard input and output, until it disconnects or a signal comes.
+
+import { holdUpServers } from '../../downstream/outgoing/hold-up.ts';
+import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
+import { startStdio } from '../../downstream/stdio/stdio-front.ts';
+import { ignored } from '../../kernel/contain.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { remark } from '../shell.ts';
+import { drainTelling } from './drain.ts';
+import type { Served } from './served.ts';
+
+/** Of one message of a client. */
+const frameBytes = 16_777_216;
+/** Clients send TERM two seconds after they have closed our input, and KILL two seconds later. */
+const stdioDrainMs = 1_500;
+/** How long the client may take to read the last answers. */
+const lastWordsMs = 500;
+
+export async function serveStreams({
+  host,
+  gateway,
+  invocation,
+  onServing,
+}: Served): Promise<number> {
+  const { shell } = invocation;
+  const { clock, interrupt } = shell;
+  const { stdin: input, stdout: output } = process;
+  const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
+  const held = (isHeld: boolean) => holdUpServers(host, isHeld);
+  const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held };
+  const front = startStdio(parts);
+  onServing();
+  await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
+  const hurriedMs = Math.min(host.config.drainMs, stdioDrainMs);
+  const hurry = () => drainTelling(shell, gateway, hurriedMs);
+  interrupt.arrived.then(hurry).catch(ignored);
+  const drainMs = interrupt.signal.aborted ? hurriedMs : host.config.drainMs;
+  const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
+  const [isRead] = await Promise.all([front.close(lastWordsMs), host.close()]);
+  if (!isRead) shell.out.giveUp();
+  return lost === 'not-reading' ? exitCodes.unavailable : exitCodes.ok;
+}

@@ -1,0 +1,20 @@
+// A gateway that is about to serve: its parts, for each of the ways in which clients reach it.
+
+import type { ReadConfig } from '../../config/load.ts';
+import type { Gateway } from '../../downstream/gateway.ts';
+import type { OpenedHost } from '../../host/create-host.ts';
+import type { OwnInstance } from '../../instance/instance.ts';
+import type { Invocation } from '../invocation.ts';
+
+export interface Served {
+  readonly host: OpenedHost;
+  readonly gateway: Gateway;
+  readonly loaded: ReadConfig;
+  readonly invocation: Invocation;
+  readonly instance: OwnInstance | undefined;
+  readonly readConfig: () => Promise<ReadConfig>;
+  /** What it keeps outlives the process. */
+  readonly ownsDatabase: boolean;
+  /** Called when clients can come. */
+  readonly onServing: () => void;
+}

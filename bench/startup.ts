@@ -112,7 +112,10 @@ async function measure(folder: string): Promise<Sample> {
   const listMs = performance.now() - askedAt;
   if (length < servers * toolsPerServer) throw new Error(`the list has only ${length} tools`);
   if (descendantsOf(running.pid).length > 0) throw new Error('a list has started a process');
-  await post(running.url, 'tools/call', { name: 'server-7__tool_1', arguments: {} });
+  // With a key, so that the database is open.
+  const call = { name: 'server-7__tool_1', arguments: {} };
+  const key = { 'holdfast/idempotencyKey': `start-${running.pid}` };
+  await post(running.url, 'tools/call', call, key);
   const idleMb = await idleSize(running.pid);
   await stop(running);
   return { listeningMs: running.listeningMs, listMs, idleMb };
@@ -140,11 +143,12 @@ async function listLength(url: string): Promise<number> {
   return result.tools.length;
 }
 
-function post(url: string, method: string, params: CallParams): Promise<string> {
+function post(url: string, method: string, params: CallParams, meta: object = {}): Promise<string> {
   const version = '2026-07-28';
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': version,
     'io.modelcontextprotocol/clientCapabilities': {},
+    ...meta,
   };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } });
   const headers = {

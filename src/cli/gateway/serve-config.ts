@@ -22,6 +22,9 @@ import { claimedInstance } from './own-instance.ts';
 import { serveSocket } from './serve-socket.ts';
 import { serveStreams } from './serve-streams.ts';
 
+/** The first requests come before what is not needed for them: the database takes a tenth of a second. */
+const firstRequestsMs = 500;
+
 export async function serveConfig(
   invocation: Invocation,
   loaded: ReadConfig,
@@ -66,10 +69,11 @@ export async function serveConfig(
     host.startPinned();
     using _watching = followConfig(shell, host, loaded, readConfig);
     const ownsDatabase = instance !== undefined && keepsState;
-    const onServing = () => {
+    const afterFirstRequests = () => {
       letYoungGenerationGrow();
       serves();
     };
+    const onServing = () => void shell.clock.after(firstRequestsMs, afterFirstRequests, true);
     const common = { host, gateway, loaded, invocation, instance };
     const served = { ...common, readConfig, ownsDatabase, onServing };
     return await reportedAtOnce(invocation, async () => {

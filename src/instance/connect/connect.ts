@@ -10,7 +10,7 @@ import type { Connected } from '../control-client.ts';
 import { Bridge, lineOf } from './bridge.ts';
 import { type Joining, joinOrStart } from './join-or-start.ts';
 
-export interface ConnectParts extends Omit<Joining, 'isOver' | 'graceMs'> {
+export interface ConnectParts extends Omit<Joining, 'isOver' | 'isWanted' | 'graceMs'> {
   readonly signal: AbortSignal;
   readonly input: Readable;
   readonly output: Writable;
@@ -32,11 +32,12 @@ export async function connectClient(parts: ConnectParts): Promise<void> {
   const bridge = new Bridge({ toClient: (line) => void output.write(lineOf(line)) });
   const client = new ClientSide(parts, bridge);
   const isOver = () => client.isOver;
+  const isWanted = () => !bridge.isIdle;
   let pauseMs = pauses.firstMs;
   let graceMs = 0;
   while (!client.isOver) {
     try {
-      const connected = await joinOrStart({ ...parts, isOver, graceMs });
+      const connected = await joinOrStart({ ...parts, isOver, isWanted, graceMs });
       pauseMs = pauses.firstMs;
       tellDifference(parts, connected);
       graceMs = connected.instance.startedBy === 'serve' ? serveGraceMs : 0;

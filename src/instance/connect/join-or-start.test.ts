@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../kernel/system-clock.ts';
 import type { DetachedEnd } from '../../supervise/process/start/start-detached.ts';
+import { takeLock } from '../lock.ts';
+import { ownHolder } from '../lock-holder.ts';
 import { joinOrStart } from './join-or-start.ts';
 
 let folder: string;
@@ -13,8 +15,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Each instance that is started ends in this way. */
-async function startsThatEnd(ends: readonly DetachedEnd[]) {
+async function startsThatEnd(ends: readonly DetachedEnd[], isWanted = true) {
   let starts = 0;
+  let looks = 0;
   const joining = joinOrStart({
     place: {
       config: '/holdfast.json',
@@ -30,7 +33,11 @@ async function startsThatEnd(ends: readonly DetachedEnd[]) {
       starts += 1;
       return { ended: Promise.resolve(end) };
     },
-    isOver: () => false,
+    isOver: () => {
+      looks += 1;
+      return looks > 40;
+    },
+    isWanted: () => isWanted,
     graceMs: 0,
   });
   const code = await joining.then(
@@ -46,6 +53,21 @@ describe('an instance that connect starts', () => {
     expect(await startsThatEnd([killed])).toEqual({ starts: 4, code: 'unavailable' });
     const failed = { code: 2, signal: null };
     expect(await startsThatEnd([killed, failed])).toEqual({ starts: 2, code: 'unavailable' });
+  });
+
+  it('is left to whoever has ended the former, unless a request waits #one-instance', async () => {
+    const end = async (isAsked: boolean) => {
+      const self = await ownHolder('1', Date.now());
+      const attempt = await takeLock(folder, self, async () => false);
+      const endedAt = Date.now() - 3_000;
+      if (attempt.kind === 'taken') await attempt.lock.release({ endedAt, isAsked });
+    };
+    const failed = [{ code: 2, signal: null }];
+    await end(true);
+    expect(await startsThatEnd(failed, false)).toEqual({ starts: 0, code: 'cancelled' });
+    expect(await startsThatEnd(failed, true)).toMatchObject({ starts: 1 });
+    await end(false);
+    expect(await startsThatEnd(failed, false)).toMatchObject({ starts: 1 });
   });
 
   it('and that ends by itself, or cannot be started, is not', async () => {

@@ -25,14 +25,17 @@ export interface Joining {
   readonly start: (logFile: string) => Promise<Detached>;
   /** The client has gone: nothing is started for it. */
   readonly isOver: () => boolean;
+  /** A request of the client waits. */
+  readonly isWanted: () => boolean;
   /** How long an instance is waited for before one is started. */
   readonly graceMs: number;
 }
 
 const startMs = 30_000;
 const lookMs = 25;
-/** After `holdfast shutdown`, for whoever types the next command. */
+/** After `holdfast shutdown`, for whoever types the next command; less if a request waits. */
 const reservedMs = 20_000;
+const reservedWhileWantedMs = 2_000;
 /** One that is killed while it starts says nothing about the next one; one that is killed each time does. */
 const maxKilled = 3;
 
@@ -66,14 +69,14 @@ export async function joinOrStart(joining: Joining): Promise<Connected> {
  * `holdfast shutdown`, whoever wants to start another one in its place, such as one that listens on a port, must
  * not find that a window was faster.
  */
-async function isReserved({ place, clock }: Joining): Promise<boolean> {
+async function isReserved({ place, clock, isWanted }: Joining): Promise<boolean> {
   const text = await lockText(place.folder);
   const holder = holderIn(text);
   if (holder?.isEnding === true && (await isAlive(holder)) !== false) return true;
   const end = endIn(text);
   if (end === undefined || !end.isAsked) return false;
   const ago = clock.wallNow() - end.endedAt;
-  return ago >= 0 && ago < reservedMs;
+  return ago >= 0 && ago < (isWanted() ? reservedWhileWantedMs : reservedMs);
 }
 
 /** One that is ending is waited for: the next one needs its lock and its database. */

@@ -2,7 +2,7 @@
 // process it is, what it is doing, and what helps.
 
 import { holderOf } from '../instance/instance.ts';
-import type { LockHolder } from '../instance/lock-holder.ts';
+import { isAlive, type LockHolder } from '../instance/lock-holder.ts';
 import type { InstancePlace } from '../instance/place.ts';
 import { Fault } from '../kernel/fault.ts';
 import { agoText } from './render/quantity.ts';
@@ -20,20 +20,26 @@ export async function unreachableFault(place: InstancePlace): Promise<Fault | un
   );
 }
 
-/** It takes nothing new. */
-export function endingFault(config: string, pid: number): Fault {
-  return new Fault(
-    'draining',
-    `the instance of ${config} is ending (process ${pid}): it waits for running calls and stops its servers; try again when it has ended, or end it at once with: kill -9 ${pid}`,
-  );
+/** It takes nothing new. `pid` is null if it is of another container. */
+export function endingFault(config: string, pid: number | null): Fault {
+  const who = pid === null ? 'in another container' : `process ${pid}`;
+  const told = `the instance of ${config} is ending (${who}): it waits for running calls and stops its servers; try again when it has ended`;
+  const now = pid === null ? '' : `, or end it at once with: kill -9 ${pid}`;
+  return new Fault('draining', `${told}${now}`);
 }
 
 /** For `serve`, which cannot be another one. */
-export function heldFault({ clock }: Shell, config: string, holder: LockHolder): Fault {
+export async function heldFault(
+  { clock }: Shell,
+  config: string,
+  holder: LockHolder,
+): Promise<Fault> {
   const { pid, program, since, startedBy, isEnding } = holder;
-  if (isEnding === true) return endingFault(config, pid);
+  const isHere = (await isAlive(holder)) === true;
+  if (isEnding) return endingFault(config, isHere ? pid : null);
   const started = `started ${agoText(clock.wallNow() - since)}`;
-  const who = `process ${pid}, Holdfast ${program}, ${started}`;
+  const where = isHere ? `process ${pid}` : 'in another container';
+  const who = `${where}, Holdfast ${program}, ${started}`;
   const told =
     startedBy === 'connect'
       ? `(${who} by a window of a client, without a port for HTTP); see it with: holdfast status; to serve over HTTP, end it with: holdfast shutdown, then run this again`

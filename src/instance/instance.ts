@@ -6,8 +6,8 @@ import { Fault } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { join } from './control-client.ts';
 import { ControlServer, type ControlServerParts, type DifferingWindow } from './control-server.ts';
-import { type InstanceLock, lockText, takeLock } from './lock.ts';
-import { holderIn, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
+import { type InstanceLock, lockState, takeLock } from './lock.ts';
+import { foreignEndMs, holderIn, isAlive, type LockHolder, ownHolder } from './lock-holder.ts';
 import { assertOwnFolder } from './own-path.ts';
 import type { InstancePlace } from './place.ts';
 
@@ -65,7 +65,9 @@ export class OwnInstance implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stopListening();
-    await this.#lock.release({ endedAt: this.#clock.wallNow(), isAsked: this.#isAsked });
+    const { startedBy } = this.#self;
+    const endedAt = this.#clock.wallNow();
+    await this.#lock.release({ endedAt, isAsked: this.#isAsked, startedBy });
   }
 }
 
@@ -83,8 +85,11 @@ export async function claimInstance(
   const self = { ...(await ownHolder(program, clock.wallNow())), startedBy };
   const isHeld = async (holder: LockHolder) =>
     (await isAlive(holder)) ??
-    // It may not listen yet.
-    (clock.wallNow() - holder.since < foreignStartMs || (await answers(place, clock, program)));
+    // It may not listen yet, or no more.
+    (clock.wallNow() - holder.since < foreignStartMs ||
+      (holder.isEnding &&
+        clock.wallNow() - (await lockState(place.folder)).writtenAt < foreignEndMs) ||
+      (await answers(place, clock, program)));
   const attempt = await takeLock(place.folder, self, isHeld);
   if (attempt.kind === 'held') return attempt;
   return { kind: 'claimed', instance: new OwnInstance(place, attempt.lock, self, clock) };
@@ -92,7 +97,7 @@ export async function claimInstance(
 
 /** The living process that is the instance, whether it can be reached or not; undefined if there is none. */
 export async function holderOf({ folder }: InstancePlace): Promise<LockHolder | undefined> {
-  const holder = holderIn(await lockText(folder));
+  const holder = holderIn((await lockState(folder)).text);
   return holder !== undefined && (await isAlive(holder)) === true ? holder : undefined;
 }
 

@@ -37,7 +37,7 @@ export function holderIn(text: string): LockHolder | undefined {
     text.split(bar);
   const since = timeIn(time);
   if (!/^[1-9]\d{0,9}$/.test(pid) || since === undefined || flags === undefined) return undefined;
-  const startedBy = flags.startsWith('s') ? 'serve' : flags.startsWith('c') ? 'connect' : null;
+  const startedBy = startedByIn(flags);
   const isEnding = flags.endsWith('e');
   return { pid: Number(pid), start, boot, pidNamespace, program, since, startedBy, isEnding };
 }
@@ -48,18 +48,39 @@ export interface LockEnd {
   readonly endedAt: number;
   /** Somebody has asked for it with `holdfast shutdown`. */
   readonly isAsked: boolean;
+  readonly startedBy: LockHolder['startedBy'];
 }
 
-export function endText({ endedAt, isAsked }: LockEnd): string {
-  return [isAsked ? 'shutdown' : 'ended', timeText(endedAt)].join(bar);
+export function endText({ endedAt, isAsked, startedBy }: LockEnd): string {
+  const how = isAsked ? 'shutdown' : 'ended';
+  return [how, timeText(endedAt), startedBy?.slice(0, 1) ?? ''].join(bar);
 }
 
 /** Undefined if it has not ended in good order. */
 export function endIn(text: string): LockEnd | undefined {
-  const [how, time = ''] = text.split(bar);
+  const [how, time = '', flags = ''] = text.split(bar);
   const endedAt = timeIn(time);
   if ((how !== 'shutdown' && how !== 'ended') || endedAt === undefined) return undefined;
-  return { endedAt, isAsked: how === 'shutdown' };
+  return { endedAt, isAsked: how === 'shutdown', startedBy: startedByIn(flags) };
+}
+
+function startedByIn(flags: string): LockHolder['startedBy'] {
+  return flags.startsWith('s') ? 'serve' : flags.startsWith('c') ? 'connect' : null;
+}
+
+/** What a lock file of an older program says, as such a text; it was JSON, and empty if it was released. */
+export function textOfFile(json: string): string {
+  try {
+    const { pid, start, boot, pidNamespace, program, since } = JSON.parse(json);
+    const facts = { pid, start, program, since, startedBy: null, isEnding: false };
+    return holderText({
+      ...facts,
+      boot: shortBoot(String(boot)),
+      pidNamespace: shortNamespace(String(pidNamespace)),
+    });
+  } catch {
+    return '';
+  }
 }
 
 function timeText(time: number): string {
@@ -73,13 +94,21 @@ function timeIn(text: string): number | undefined {
 const procDir = '/proc';
 
 /** A part of the id is enough to tell two boots apart. */
-function shortBootId(): string {
-  return bootId(procDir).replaceAll('-', '').slice(0, 10);
+function shortBoot(id: string): string {
+  return id.replaceAll('-', '').slice(0, 10);
 }
 
 /** The number in `pid:[4026531836]`. */
+function shortNamespace(id: string): string {
+  return id.replace(/\D/g, '');
+}
+
+function shortBootId(): string {
+  return shortBoot(bootId(procDir));
+}
+
 function shortPidNamespace(): string {
-  return pidNamespaceId(procDir).replace(/\D/g, '');
+  return shortNamespace(pidNamespaceId(procDir));
 }
 
 /** This process. */
@@ -96,6 +125,9 @@ export async function ownHolder(program: string, since: number): Promise<LockHol
     isEnding: false,
   };
 }
+
+/** How long a process that cannot be judged by its pid may take to end after it has said so. */
+export const foreignEndMs = 60_000;
 
 /** Undefined: it runs in another pid namespace, so that its pid says nothing here. */
 export async function isAlive(holder: LockHolder): Promise<boolean | undefined> {

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Dice } from '../../test/support/dice.ts';
-import { type InstanceLock, lockText, takeLock } from './lock.ts';
+import { type InstanceLock, lockState, takeLock } from './lock.ts';
 import {
   endIn,
   endText,
@@ -120,13 +120,22 @@ describe('the lock of an instance', () => {
 
   it('says after an orderly end when that was, and whether somebody has asked for it', async () => {
     const attempt = await takeLock(folder, holder(1), async () => true);
-    const end = { endedAt: 1_700_000_000_000, isAsked: true };
+    const end = { endedAt: 1_700_000_000_000, isAsked: true, startedBy: 'serve' } as const;
     if (attempt.kind === 'taken') await attempt.lock.release(end);
-    expect(endIn(await lockText(folder))).toEqual(end);
+    expect(endIn((await lockState(folder)).text)).toEqual(end);
     expect(endIn(endText({ ...end, isAsked: false }))).toEqual({ ...end, isAsked: false });
     for (const text of ['', 'released', 'ended', 'ended|?', holderText(holder(1))]) {
       expect(endIn(text)).toBeUndefined();
     }
+  });
+
+  it('counts if it is the file of an older program whose process lives', async () => {
+    const own = { pid: 5, start: '5', boot: 'b', pidNamespace: 'pid:[7]', program: '0', since: 1 };
+    writeFileSync(join(folder, 'lock.3'), JSON.stringify(own));
+    const attempt = await takeLock(folder, holder(1), async ({ pid }) => pid === 5);
+    expect(attempt).toMatchObject({ kind: 'held', by: { pid: 5, pidNamespace: '7' } });
+    writeFileSync(join(folder, 'lock.3'), '');
+    expect((await takeLock(folder, holder(1), async () => true)).kind).toBe('taken');
   });
 
   it('needs no block of the disk: its text is short enough to be kept in the link itself', async () => {

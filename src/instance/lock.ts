@@ -7,10 +7,17 @@
 // target needs no block of the disk: an instance can be started when the disk is full.
 
 import { randomUUID } from 'node:crypto';
-import { lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { lstat, readdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf } from '../kernel/errno.ts';
-import { endText, holderIn, holderText, type LockEnd, type LockHolder } from './lock-holder.ts';
+import {
+  endText,
+  holderIn,
+  holderText,
+  type LockEnd,
+  type LockHolder,
+  textOfFile,
+} from './lock-holder.ts';
 
 export interface InstanceLock {
   /** What others read of the holder from now on. */
@@ -42,11 +49,25 @@ export async function takeLock(
       await rm(fileOf(folder, number), { force: true });
       continue;
     }
-    for (const lower of numbers) {
-      if (lower < number) await rm(fileOf(folder, lower), { force: true });
-    }
-    await removeDrafts(folder, self.since);
+    await tidy(folder, numbers, number, self.since);
     return { kind: 'taken', lock: lockOf(folder, number) };
+  }
+}
+
+/** It has the lock whether that is possible or not. */
+async function tidy(
+  folder: string,
+  numbers: readonly number[],
+  own: number,
+  now: number,
+): Promise<void> {
+  try {
+    for (const lower of numbers) {
+      if (lower < own) await rm(fileOf(folder, lower), { force: true });
+    }
+    await removeDrafts(folder, now);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
   }
 }
 
@@ -60,10 +81,19 @@ function lockOf(folder: string, number: number): InstanceLock {
 /** It names nobody, and says no more. */
 const released = 'released';
 
-/** What the highest number says; empty if there is none. */
-export async function lockText(folder: string): Promise<string> {
+/** What the highest number says, empty if there is none, and since when. */
+export interface LockState {
+  readonly text: string;
+  /** Wall time. */
+  readonly writtenAt: number;
+}
+
+export async function lockState(folder: string): Promise<LockState> {
   const last = (await numbersIn(folder)).at(-1);
-  return last === undefined ? '' : ((await textOf(folder, last)) ?? '');
+  if (last === undefined) return { text: '', writtenAt: 0 };
+  const text = (await textOf(folder, last)) ?? '';
+  const found = await lstat(fileOf(folder, last)).catch(ifAbsent(() => null));
+  return { text, writtenAt: found?.mtimeMs ?? 0 };
 }
 
 const draftMs = 60_000;
@@ -96,8 +126,20 @@ async function textOf(folder: string, number: number): Promise<string | undefine
   } catch (error) {
     const code = errnoOf(error);
     if (code === 'ENOENT') return undefined;
-    // Something else has this name, and names nobody.
-    if (code === 'EINVAL') return '';
+    // Programs before 0.1.0 was given out wrote files: a holder of theirs counts, too.
+    if (code === 'EINVAL') return await fileText(fileOf(folder, number));
+    throw error;
+  }
+}
+
+async function fileText(file: string): Promise<string | undefined> {
+  try {
+    return textOfFile(await readFile(file, 'utf8'));
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT') return undefined;
+    // A folder has this name, and names nobody.
+    if (code === 'EISDIR') return '';
     throw error;
   }
 }

@@ -9,6 +9,7 @@ import type { Queue, QueueOptions } from './contract/queue.ts';
 import type { Records, RecordsOptions } from './contract/records.ts';
 import { OpenedWords } from './opened-words.ts';
 import type { Store, StoreHealth } from './store.ts';
+import { storeClosed } from './store-error.ts';
 
 export class DeferredStore implements Store {
   readonly #open: () => Promise<Store>;
@@ -27,6 +28,7 @@ export class DeferredStore implements Store {
   }
 
   #begin(): Promise<Store> {
+    if (this.#isClosed && this.#opening === undefined) return Promise.reject(storeClosed());
     this.#opening ??= this.#openNow();
     return this.#opening;
   }

@@ -1475,4 +1475,45 @@ export const patches: readonly Patch[] = [
     promise: 'durable',
     edits: [{ find: 'if (log.length > 0) setLogAside(file);', replace: '' }],
   },
+  {
+    id: 'number-of-an-unfinished-change',
+    breaks:
+      'The number of a change whose frames are not all good counts as the last good one: the loss of two acknowledged changes is taken for a power cut.',
+    file: 'src/store/sqlite/wal-check.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [{ find: 'if (frame.isCommit) last = seen;', replace: 'last = seen;' }],
+  },
+  {
+    id: 'loss-hidden-by-commits',
+    breaks:
+      'A database whose loss cannot be noted is used all the same, and the next commit hides the loss.',
+    file: 'src/store/sqlite/open-database.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [
+      { find: `engine.close();\n      const why =`, replace: 'const why =' },
+      {
+        find: `throw new OpenError('unusable', why, errnoOf(error) ?? null);`,
+        replace: 'return why === undefined ? null : lossNoteOf(file);',
+      },
+    ],
+  },
+  {
+    id: 'serve-overtaken',
+    breaks:
+      'A window starts an instance of its own as soon as a serve has ended, so that the one that replaces it cannot listen.',
+    file: 'src/instance/connect/join-or-start.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/connect/join-or-start.test.ts'],
+    promise: 'one-instance',
+    edits: [
+      {
+        find: `return startedBy === 'serve' && isRecent(endedAt, serveGraceMs);`,
+        replace: 'return startedBy === undefined && isRecent(endedAt, serveGraceMs);',
+      },
+    ],
+  },
 ];

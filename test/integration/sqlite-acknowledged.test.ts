@@ -7,6 +7,7 @@ import {
   existsSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -55,6 +56,17 @@ describe('a database that has lost acknowledged changes', () => {
     expect(await readAt(file)).toEqual({ keys: '1234', ...loss });
     rmSync(`${file}-lost`);
     expect(await readAt(file)).toMatchObject({ keys: '1234', isWhole: true, isWell: true });
+  });
+
+  it('and cannot be told to have is not used: later changes would hide it #durable', async () => {
+    const file = await killed();
+    truncateSync(`${file}-wal`, readFileSync(`${file}-wal`).length - 2 * frameBytes);
+    symlinkSync('/no/such/folder/note', `${file}-lost`);
+    for (let start = 0; start < 2; start += 1) {
+      expect(() => openHere(file, new ManualClock())).toThrow('acknowledged changes are missing');
+    }
+    rmSync(`${file}-lost`);
+    expect(await readAt(file)).toEqual({ keys: '1234', ...loss });
   });
 
   it('by a flipped bit in its last change says so #durable', async () => {
@@ -113,6 +125,28 @@ describe('the log of a disk that has refused changes', () => {
     // The fourth change was tried three times, and never succeeded.
     expect(walState(Buffer.concat([whole, broken, broken, broken]))).toBe('torn');
     expect(walState(Buffer.concat([whole, broken, wal.subarray(fourth, fifth)]))).toBe('damaged');
+  });
+});
+
+describe('the log of a database with many pages', () => {
+  it('is damaged by a flipped bit in any page of the last change but one #durable', async () => {
+    const file = join(newFolder(), 'state.db');
+    const { store } = openHere(file, new ManualClock());
+    const records = store.records('things', durable);
+    for (let n = 0; n < 40; n += 1) await records.put(`k${n}`, 'x'.repeat(900));
+    const wal = readFileSync(`${file}-wal`);
+    await store.close();
+    const frames = [...(headerOf(wal)?.frames() ?? [])];
+    const ends = frames.filter(({ isCommit }) => isCommit).map(({ end }) => end);
+    const [from = 0, to = 0] = [ends.at(-3), ends.at(-2)];
+    const change = frames.filter(({ end }) => end > from && end <= to);
+    expect(change.length).toBeGreaterThan(1);
+    const states = change.map(({ end }) => {
+      const flipped = Buffer.from(wal);
+      flipped[end - 2_000] = (flipped[end - 2_000] ?? 0) ^ 1;
+      return walState(flipped);
+    });
+    expect(states).toEqual(change.map(() => 'damaged'));
   });
 });
 

@@ -78,7 +78,6 @@ async function connect({ shell, configFile }: Invocation, idleEnd: string): Prom
     import('../../supervise/process/start/start-detached.ts'),
   ]);
   const stateDir = await ownStateDirectory(shell);
-  const env = { ...(await environmentFor(shell, config)), HOLDFAST_STATE: stateDir };
   const args = [process.argv[1] ?? '', 'serve', '--config', config, '--for-connect', idleEnd];
   const place = instancePlace(stateDir, config, shell.env);
   // An instance that is started later must not run what is not approved then.
@@ -93,7 +92,8 @@ async function connect({ shell, configFile }: Invocation, idleEnd: string): Prom
       startDetached({
         command: process.execPath,
         args: [...args, ...(await approved())],
-        env,
+        // The config may name other variables by then.
+        env: { ...(await environmentFor(shell, config)), HOLDFAST_STATE: stateDir },
         cwd: dirname(config),
         logFile,
       }),

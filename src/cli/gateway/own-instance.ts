@@ -12,8 +12,11 @@ import { ownIdentity } from '../../host/identity.ts';
 import { comparedVariables } from '../../instance/environment-match.ts';
 import { instanceOperations } from '../../instance/host-operations.ts';
 import { type Claimed, claimInstance, type OwnInstance } from '../../instance/instance.ts';
+import { isAlive } from '../../instance/lock-holder.ts';
 import { instancePlace } from '../../instance/place.ts';
 import { readNamedFile } from '../../kernel/bounded-file.ts';
+import { within } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { remedyFor } from '../../kernel/disk-remedy.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
@@ -33,20 +36,24 @@ export async function claimedInstance(
 ): Promise<OwnInstance | undefined> {
   if (file === null || stateDir === null) return undefined;
   let held: Fault | undefined;
+  let own: OwnInstance | undefined;
   try {
     const place = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
-    const own = { program: ownIdentity().version, startedBy };
-    const claim = () => claimInstance(place, shell.clock, own);
+    const self = { program: ownIdentity().version, startedBy };
+    const claim = () => claimInstance(place, shell.clock, self);
     const claimed = startedBy === 'serve' ? await whenEnded(shell, claim) : await claim();
     // Before the first server is started, so that the folder can be hidden from it.
     if (claimed.kind === 'claimed') {
+      own = claimed.instance;
       await makePrivateFolder(dirname(place.socket));
-      return claimed.instance;
+      return own;
     }
-    held = heldFault(shell, file, claimed.by);
+    held = await heldFault(shell, file, claimed.by);
     throw held;
   } catch (error) {
     if (held !== undefined) throw held;
+    // It cannot be the instance: another process may.
+    await own?.[Symbol.asyncDispose]();
     const code = errnoOf(error);
     if (code === undefined && !(error instanceof Fault)) throw error;
     const why = code === undefined ? (error as Fault).message : `${code}: ${remedyFor(code)}`;
@@ -70,8 +77,10 @@ async function whenEnded(shell: Shell, claim: () => Promise<Claimed>): Promise<C
     if (!isEnding || clock.now() > giveUpAt || interrupt.signal.aborted) return claimed;
     if (!isTold) {
       const { pid } = claimed.by;
-      const told = `the instance that runs is ending (process ${pid}); this one starts when it has ended`;
-      remark(shell, `${told}; to end it at once: kill -9 ${pid}`);
+      const isHere = (await isAlive(claimed.by)) === true;
+      const who = isHere ? `process ${pid}` : 'in another container';
+      const told = `the instance that runs is ending (${who}); this one starts when it has ended`;
+      remark(shell, isHere ? `${told}; to end it at once: kill -9 ${pid}` : told);
     }
     isTold = true;
     await pause(clock, betweenLooksMs, interrupt.signal);
@@ -119,9 +128,14 @@ export async function startControl(
     const { instance: id, startedBy } = host.status();
     const { version: program } = ownIdentity();
     if (!keepsKeys) return { program, instance: id, startedBy, keepsKeys };
-    // Waits until the database is open: only then it is known whether it keeps anything.
+    // Only when the database is open it is known whether it keeps anything.
     const keys = host.records('keys', { durability: 'durable', shape: isStoredKey });
-    const isWhole = await keys.isWhole();
+    let isWhole = false;
+    const asked = keys.isWhole().then((whole) => {
+      isWhole = whole;
+    });
+    // A disk that hangs keeps nobody out.
+    await within(clock, databaseMs, asked.catch(ignored));
     return { program, instance: id, startedBy, keepsKeys: isWhole && host.status().disk.ok };
   };
   await instance.listen({
@@ -135,6 +149,8 @@ export async function startControl(
   return { endAsked, isEndAsked: () => isAsked, clients };
 }
 
+/** A greeting waits no longer than this for the database to open. */
+const databaseMs = 1_000;
 const maxConfigBytes = 67_108_864;
 
 /** Undefined if the config cannot be read now. */

@@ -282,7 +282,8 @@ export class Bridge {
     this.#waiting = [];
     this.#waitingBytes = 0;
     for (const { message, sent } of [...this.#open.values()]) {
-      this.#answer(message, sent > 0 ? lostCall(message) : fault);
+      const mayHaveRun = sent > 0 && !repeatable.has(message.method ?? '');
+      this.#answer(message, mayHaveRun ? lostCall(message) : fault);
     }
   }
 

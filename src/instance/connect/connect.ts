@@ -3,12 +3,13 @@
 // writer, and an instance that has ended is followed by another one.
 
 import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { faultFrom } from '../../kernel/fault.ts';
 import { LineReader } from '../../wire/line-reader.ts';
 import type { Connected } from '../control-client.ts';
 import { Bridge, lineOf } from './bridge.ts';
-import { type Joining, joinOrStart } from './join-or-start.ts';
+import { type Joining, joinOrStart, serveGraceMs } from './join-or-start.ts';
 
 export interface ConnectParts extends Omit<Joining, 'isOver' | 'isWanted' | 'graceMs'> {
   readonly signal: AbortSignal;
@@ -23,8 +24,6 @@ const maxClientLineBytes = 16_777_216;
 const maxInstanceLineBytes = 536_870_912;
 /** Between attempts to get an instance, longer after each one that failed. */
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
-/** A `holdfast serve` that has ended is probably started again by whoever has started it. */
-const serveGraceMs = 2_000;
 
 /** Resolves when the client has gone and everything it asked is answered, or nobody can be told. */
 export async function connectClient(parts: ConnectParts): Promise<void> {
@@ -47,11 +46,23 @@ export async function connectClient(parts: ConnectParts): Promise<void> {
       if (client.isOver) break;
       parts.report(fault.message);
       bridge.refuseWaiting(fault);
-      await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+      await untilThenOrOver(clock, pauseMs, client);
       pauseMs = Math.min(pauses.longestMs, 2 * pauseMs);
     }
   }
   input.destroy();
+}
+
+/** Ends early if the client ends. */
+async function untilThenOrOver(clock: Clock, ms: number, client: ClientSide): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = clock.after(ms, resolve);
+    client.onEnd = () => {
+      timer[Symbol.dispose]();
+      resolve();
+    };
+  });
+  client.onEnd = () => {};
 }
 
 function tellDifference({ report }: ConnectParts, { instance }: Connected): void {

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { lutimesSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../kernel/system-clock.ts';
 import type { DetachedEnd } from '../../supervise/process/start/start-detached.ts';
 import { takeLock } from '../lock.ts';
-import { ownHolder } from '../lock-holder.ts';
+import { type LockEnd, type LockHolder, ownHolder } from '../lock-holder.ts';
 import { joinOrStart } from './join-or-start.ts';
 
 let folder: string;
@@ -55,19 +55,39 @@ describe('an instance that connect starts', () => {
     expect(await startsThatEnd([killed, failed])).toEqual({ starts: 2, code: 'unavailable' });
   });
 
+  const failed = [{ code: 2, signal: null }];
+  const begun = async (facts: Partial<LockHolder>) => {
+    const self = { ...(await ownHolder('1', Date.now())), ...facts };
+    const attempt = await takeLock(folder, self, async () => false);
+    if (attempt.kind !== 'taken') throw new Error('it is held');
+    return attempt.lock;
+  };
+  const ended = async (end: Partial<LockEnd>) => {
+    const facts = { endedAt: Date.now() - 3_000, isAsked: false, startedBy: null };
+    await (await begun({})).release({ ...facts, ...end });
+  };
+
   it('is left to whoever has ended the former, unless a request waits #one-instance', async () => {
-    const end = async (isAsked: boolean) => {
-      const self = await ownHolder('1', Date.now());
-      const attempt = await takeLock(folder, self, async () => false);
-      const endedAt = Date.now() - 3_000;
-      if (attempt.kind === 'taken') await attempt.lock.release({ endedAt, isAsked });
-    };
-    const failed = [{ code: 2, signal: null }];
-    await end(true);
+    await ended({ isAsked: true });
     expect(await startsThatEnd(failed, false)).toEqual({ starts: 0, code: 'cancelled' });
     expect(await startsThatEnd(failed, true)).toMatchObject({ starts: 1 });
-    await end(false);
+    await ended({});
     expect(await startsThatEnd(failed, false)).toMatchObject({ starts: 1 });
+  });
+
+  it('is left for a moment to a serve that is started again #one-instance', async () => {
+    await ended({ startedBy: 'serve', endedAt: Date.now() });
+    expect(await startsThatEnd(failed)).toMatchObject({ starts: 0 });
+    await ended({ startedBy: 'serve' });
+    expect(await startsThatEnd(failed)).toMatchObject({ starts: 1 });
+  });
+
+  it('waits for one of another container that says that it ends, for a minute #one-instance', async () => {
+    await begun({ pidNamespace: '1', isEnding: true });
+    expect(await startsThatEnd(failed)).toMatchObject({ starts: 0 });
+    const longAgo = Date.now() / 1000 - 120;
+    lutimesSync(join(folder, 'lock.1'), longAgo, longAgo);
+    expect(await startsThatEnd(failed)).toMatchObject({ starts: 1 });
   });
 
   it('and that ends by itself, or cannot be started, is not', async () => {

@@ -10,8 +10,15 @@ import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { Detached, DetachedEnd } from '../../supervise/process/start/start-detached.ts';
 import { type Connected, join } from '../control-client.ts';
 import type { ClientFacts } from '../greeting.ts';
-import { lockText, takeLock } from '../lock.ts';
-import { endIn, holderIn, isAlive, ownHolder } from '../lock-holder.ts';
+import { lockState, takeLock } from '../lock.ts';
+import {
+  endIn,
+  foreignEndMs,
+  holderIn,
+  isAlive,
+  type LockHolder,
+  ownHolder,
+} from '../lock-holder.ts';
 import { assertOwnFolder } from '../own-path.ts';
 import type { InstancePlace } from '../place.ts';
 
@@ -36,6 +43,8 @@ const lookMs = 25;
 /** After `holdfast shutdown`, for whoever types the next command; less if a request waits. */
 const reservedMs = 20_000;
 const reservedWhileWantedMs = 2_000;
+/** A `holdfast serve` that has ended is probably started again by whoever has started it. */
+export const serveGraceMs = 2_000;
 /** One that is killed while it starts says nothing about the next one; one that is killed each time does. */
 const maxKilled = 3;
 
@@ -70,13 +79,19 @@ export async function joinOrStart(joining: Joining): Promise<Connected> {
  * not find that a window was faster.
  */
 async function isReserved({ place, clock, isWanted }: Joining): Promise<boolean> {
-  const text = await lockText(place.folder);
+  const { text, writtenAt } = await lockState(place.folder);
+  const isRecent = (at: number, ms: number) => {
+    const ago = clock.wallNow() - at;
+    return ago >= 0 && ago < ms;
+  };
   const holder = holderIn(text);
-  if (holder?.isEnding === true && (await isAlive(holder)) !== false) return true;
+  if (holder?.isEnding === true)
+    return (await isAlive(holder)) ?? isRecent(writtenAt, foreignEndMs);
   const end = endIn(text);
-  if (end === undefined || !end.isAsked) return false;
-  const ago = clock.wallNow() - end.endedAt;
-  return ago >= 0 && ago < (isWanted() ? reservedWhileWantedMs : reservedMs);
+  if (end === undefined) return false;
+  const { endedAt, isAsked, startedBy } = end;
+  if (isAsked) return isRecent(endedAt, isWanted() ? reservedWhileWantedMs : reservedMs);
+  return startedBy === 'serve' && isRecent(endedAt, serveGraceMs);
 }
 
 /** One that is ending is waited for: the next one needs its lock and its database. */
@@ -101,7 +116,10 @@ async function startedHere(joining: Joining, starts: Starts): Promise<Connected 
   const folder = pathOf(place.folder, 'starting');
   await makePrivateFolder(folder);
   const self = await ownHolder(program, clock.wallNow());
-  const attempt = await takeLock(folder, self, async (holder) => (await isAlive(holder)) ?? true);
+  const isHeld = async (holder: LockHolder) =>
+    // For one in another container, only the time can tell.
+    (await isAlive(holder)) ?? clock.wallNow() - holder.since < 2 * startMs;
+  const attempt = await takeLock(folder, self, isHeld);
   if (attempt.kind === 'held') return undefined;
   try {
     // It may have been started since the look above.

@@ -3,7 +3,9 @@
 
 import { createHash } from 'node:crypto';
 import { readNamedFile } from '../../kernel/bounded-file.ts';
+import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { FileTooLarge } from '../../kernel/file-too-large.ts';
 import type { Records } from '../../store/contract/records.ts';
 
 interface Trusted {
@@ -51,6 +53,14 @@ export async function trust(records: Records, path: string): Promise<void> {
   await records.put(path, { sha256: hashOf(path) } satisfies Trusted);
 }
 
+/** Throws a Fault if it cannot be read. */
 function hashOf(path: string): string {
-  return createHash('sha256').update(readNamedFile(path, maxFileBytes)).digest('hex');
+  try {
+    return createHash('sha256').update(readNamedFile(path, maxFileBytes)).digest('hex');
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === undefined && !(error instanceof FileTooLarge)) throw error;
+    const why = code === undefined ? 'it is too large' : code;
+    throw new Fault('invalid_request', `${path} cannot be read (${why}); check the file`);
+  }
 }

@@ -68,12 +68,15 @@ export function noteLoss(file: string, expected: number, found: number): void {
   const note = lossNoteOf(file);
   if (existsSync(note)) return;
   const handle = openSync(note, 'w', 0o600);
-  writeSync(
-    handle,
-    `${file} holds commit ${found}; commit ${expected} was acknowledged. The changes between them are lost.\n`,
-  );
-  fsyncSync(handle);
-  closeSync(handle);
+  try {
+    writeSync(
+      handle,
+      `${file} holds commit ${found}; commit ${expected} was acknowledged. The changes between them are lost.\n`,
+    );
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 function pathOf(file: string): string {

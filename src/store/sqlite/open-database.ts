@@ -1,5 +1,5 @@
 // Opens the database file of an instance, or says why it cannot be used. A file that is damaged is set
-// aside, beside it, and a new one is begun: `lost` says that something may be missing for as long as the
+// aside, beside it, and a new one is begun: `setAside` says that something may be missing for as long as the
 // file that was set aside is there. A database that has lost changes which were acknowledged is used, and
 // says so for as long as the note of it is there. Exactly one process and one connection uses the file; SQLite's own
 // lock refuses a second one.
@@ -102,9 +102,11 @@ function lossOf(file: string, engine: Engine, { commits, expected }: Checked): s
     try {
       noteLoss(file, expected, commits);
       engine.acknowledgeLoss(commits);
-    } catch {
-      // It is noted at the next start.
-      return lossNoteOf(file);
+    } catch (error) {
+      // Later commits would hide it.
+      engine.close();
+      const why = `acknowledged changes are missing, and that cannot be noted: ${messageOf(error)}`;
+      throw new OpenError('unusable', why, errnoOf(error) ?? null);
     }
   }
   return existsSync(lossNoteOf(file)) ? lossNoteOf(file) : null;

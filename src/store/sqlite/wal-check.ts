@@ -6,8 +6,9 @@ import { commitNumberIn } from './commit-number.ts';
 
 /**
  * `torn`: frames that belong to no whole change follow the last good one. A power cut leaves the last change
- * so, and a disk that fails leaves changes that were refused: they were not acknowledged. `damaged`: more
- * than one change is lost, and at least one of them was acknowledged.
+ * so, and a disk that fails leaves changes that were refused. If it was acknowledged all the same, the
+ * number of the last acknowledged commit shows it. `damaged`: more than one change is lost, and at least one
+ * of them was acknowledged.
  */
 export type WalState = 'good' | 'torn' | 'damaged';
 
@@ -39,11 +40,21 @@ export function walState(wal: Buffer): WalState {
   if (header === undefined) return wal.length > headerBytes ? 'damaged' : 'torn';
   let end = headerBytes;
   let last: number | undefined;
+  let seen: number | undefined;
   for (const frame of header.frames()) {
     end = frame.end;
-    last = commitNumberIn(frame.content) ?? last;
+    seen = commitNumberIn(frame.content) ?? seen;
+    // The number may stand in an earlier frame of its change than the damage.
+    if (frame.isCommit) last = seen;
   }
-  return stateAfter(wal, end, header.frameBytes, last);
+  return stateAfter(wal, end, header.frameBytes, { last, seen });
+}
+
+interface Numbers {
+  /** Of the last whole change. */
+  readonly last: number | undefined;
+  /** In the good frames, of a change that may not be whole. */
+  readonly seen: number | undefined;
 }
 
 /** What follows the last good frame: nothing, frames of an earlier use of the file, or ours. */
@@ -51,11 +62,11 @@ function stateAfter(
   wal: Buffer,
   end: number,
   frameBytes: number,
-  last: number | undefined,
+  { last, seen }: Numbers,
 ): WalState {
   let [own, commits] = [0, 0];
   let isAfterCommit = false;
-  let [lowest, highest] = [last, last];
+  let [lowest, highest] = [last ?? seen, seen];
   for (let at = end; at + frameHeaderBytes <= wal.length; at += frameBytes) {
     // If one byte of the salts is damaged, half of them is still right.
     if (!hasSalts(wal, at, 4) && !hasSalts(wal, at + 4, 4, 20)) continue;

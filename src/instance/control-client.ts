@@ -23,8 +23,8 @@ export interface JoinRequest {
   readonly clock: Clock;
   readonly program: string;
   readonly as: ControlGreeting['as'];
-  /** What a client tells of itself. */
-  readonly facts?: ClientFacts | undefined;
+  /** What a client tells of itself; asked when there is somebody to tell. */
+  readonly facts?: (() => ClientFacts) | undefined;
 }
 
 /** An instance that is busy answers late, one that is stopped does not answer at all. */
@@ -42,7 +42,7 @@ export async function join({
   if (socket === undefined) return undefined;
   // From here on it is handled by whoever reads.
   socket.on('error', () => socket.destroy());
-  socket.write(`${JSON.stringify(greetingOf(program, as, facts))}\n`);
+  socket.write(`${JSON.stringify(greetingOf(program, as, facts?.()))}\n`);
   const welcome = welcomeIn(await firstLine(socket, clock, greetingMs));
   if (welcome !== undefined && 'welcome' in welcome) return { socket, instance: welcome };
   const hasEnded = socket.destroyed || socket.readableEnded;

@@ -294,7 +294,7 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return new Fault(
       'ejected',
       `${server} failed more than ${max} times within ${windowMs / 1000} s, so its restart budget is exhausted${this.#lastCause()}; ` +
-        `fix it, then bring it back with: holdfast reload ${server} (without a shared instance: start Holdfast again; in a program: host.reload)`,
+        `fix it, then bring it back with: holdfast reload ${server} (without a shared instance: start Holdfast again; in a program: call host.reload('${server}'))`,
       { server, generation: this.#life.generation },
     );
   }

@@ -74,7 +74,7 @@ export async function joinOrStart(joining: Joining): Promise<Connected> {
 }
 
 /**
- * One that is ending and does not listen any more still has the lock. And if somebody has just ended it with
+ * One that does not listen yet, or no more, has the lock. And if somebody has just ended it with
  * `holdfast shutdown`, whoever wants to start another one in its place, such as one that listens on a port, must
  * not find that a window was faster.
  */
@@ -85,8 +85,11 @@ async function isReserved({ place, clock, isWanted }: Joining): Promise<boolean>
     return ago >= 0 && ago < ms;
   };
   const holder = holderIn(text);
-  if (holder?.isEnding === true)
-    return (await isAlive(holder)) ?? isRecent(writtenAt, foreignEndMs);
+  if (holder !== undefined) {
+    const isThere = await isAlive(holder);
+    if (isThere !== undefined) return isThere;
+    if (holder.isEnding) return isRecent(writtenAt, foreignEndMs);
+  }
   const end = endIn(text);
   if (end === undefined) return false;
   const { endedAt, isAsked, startedBy } = end;
@@ -102,7 +105,7 @@ async function look({
   facts,
 }: Joining): Promise<Connected | 'absent' | 'ending'> {
   try {
-    const found = await join({ path: place.socket, clock, program, as: 'client', facts: facts() });
+    const found = await join({ path: place.socket, clock, program, as: 'client', facts });
     return found ?? 'absent';
   } catch (error) {
     if (error instanceof Fault && error.code === 'draining') return 'ending';

@@ -23,10 +23,15 @@ export function syncFoldersOf(file: string, isFirst: boolean): void {
   }
 }
 
+const absentCalls: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'ENOSYS']);
+
 function sync(folder: string): void {
   const handle = openSync(folder, 'r');
   try {
     fsyncSync(handle);
+  } catch (error) {
+    // Some file systems in user space have no such call for folders, and nothing that it could lose.
+    if (!absentCalls.has(errnoOf(error) ?? '')) throw error;
   } finally {
     closeSync(handle);
   }

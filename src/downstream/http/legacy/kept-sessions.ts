@@ -27,6 +27,8 @@ export interface KeptSessionsParts {
   readonly caught: (error: unknown) => void;
 }
 
+/** The first ones wait no longer than this: the database may be opened only now. */
+const openMs = 2_000;
 /** A client waits no longer than this for a slow disk, to be told that its session is stored or has ended. */
 const keepMs = 250;
 /** And no longer than this for its session to be found. */
@@ -38,6 +40,8 @@ const slack = 1.5;
 
 export class KeptSessions {
   readonly #parts: KeptSessionsParts;
+  /** Something was stored, or could not be for so long. */
+  #isOpen = false;
 
   constructor(parts: KeptSessionsParts) {
     this.#parts = parts;
@@ -46,7 +50,9 @@ export class KeptSessions {
   /** Resolves when it is stored, cannot be, or takes too long; never rejects. */
   async keep(id: string, principal: Principal, setup: ClientSetup): Promise<void> {
     const { clock } = this.#parts;
-    await within(clock, keepMs, this.#put(id, principal, setup).catch(ignored));
+    const ms = this.#isOpen ? keepMs : openMs;
+    await within(clock, ms, this.#put(id, principal, setup).catch(ignored));
+    this.#isOpen = true;
   }
 
   async #put(id: string, { id: who, role }: Principal, setup: ClientSetup): Promise<void> {

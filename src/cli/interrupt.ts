@@ -15,6 +15,7 @@ export class Interrupted extends Error {
 
 export class Interrupt {
   readonly #controller = new AbortController();
+  #arrived: Promise<void> | undefined;
   #name: SignalName | undefined;
 
   /** Handles the signals of the process from now on. */
@@ -50,9 +51,11 @@ export class Interrupt {
 
   /** Resolves with the first signal; never without one. */
   get arrived(): Promise<void> {
-    return new Promise((resolve) => {
+    // One for all: a command that looks again and again waits for it each time.
+    this.#arrived ??= new Promise((resolve) => {
       if (this.signal.aborted) resolve();
       this.signal.addEventListener('abort', () => resolve(), { once: true });
     });
+    return this.#arrived;
   }
 }

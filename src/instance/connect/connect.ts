@@ -34,35 +34,47 @@ export async function connectClient(parts: ConnectParts): Promise<void> {
   const isWanted = () => !bridge.isIdle;
   let pauseMs = pauses.firstMs;
   let graceMs = 0;
+  /** The last failure that was reported. */
+  let told: string | undefined;
   while (!client.isOver) {
     try {
       const connected = await joinOrStart({ ...parts, isOver, isWanted, graceMs });
       pauseMs = pauses.firstMs;
+      told = undefined;
       tellDifference(parts, connected);
       graceMs = connected.instance.startedBy === 'serve' ? serveGraceMs : 0;
       await carry(bridge, client, connected, output);
     } catch (error) {
       const fault = faultFrom(error);
       if (client.isOver) break;
-      parts.report(fault.message);
+      if (fault.message !== told) parts.report(fault.message);
+      told = fault.message;
       bridge.refuseWaiting(fault);
-      await untilThenOrOver(clock, pauseMs, client);
+      await untilThenOrWanted(clock, pauseMs, client);
       pauseMs = Math.min(pauses.longestMs, 2 * pauseMs);
     }
   }
   input.destroy();
 }
 
-/** Ends early if the client ends. */
-async function untilThenOrOver(clock: Clock, ms: number, client: ClientSide): Promise<void> {
+/** Ends early if the client ends, or says something a second after the last attempt or later. */
+async function untilThenOrWanted(clock: Clock, ms: number, client: ClientSide): Promise<void> {
+  const begunAt = clock.now();
   await new Promise<void>((resolve) => {
     const timer = clock.after(ms, resolve);
-    client.onEnd = () => {
+    const end = () => {
       timer[Symbol.dispose]();
       resolve();
     };
+    client.onEnd = end;
+    client.onLine = () => {
+      client.onLine = () => {};
+      const left = begunAt + pauses.firstMs - clock.now();
+      clock.after(Math.max(0, left), end);
+    };
   });
   client.onEnd = () => {};
+  client.onLine = () => {};
 }
 
 function tellDifference({ report }: ConnectParts, { instance }: Connected): void {
@@ -83,6 +95,8 @@ class ClientSide {
   readonly #bridge: Bridge;
   #hasEnded = false;
   #isGone = false;
+  /** Called after each line that it has said. */
+  onLine: () => void = () => {};
   /** Called when the client has ended its input or no longer reads. */
   onEnd: () => void = () => {};
 
@@ -91,7 +105,10 @@ class ClientSide {
     this.#bridge = bridge;
     const { input, output, signal } = parts;
     const reader = new LineReader(maxClientLineBytes, {
-      line: (line) => bridge.fromClient(line),
+      line: (line) => {
+        bridge.fromClient(line);
+        this.onLine();
+      },
       oversized: () => bridge.tooLarge(maxClientLineBytes),
     });
     const ended = () => {

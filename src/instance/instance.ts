@@ -86,13 +86,19 @@ export async function claimInstance(
   const isHeld = async (holder: LockHolder) =>
     (await isAlive(holder)) ??
     // It may not listen yet, or no more.
-    (clock.wallNow() - holder.since < foreignStartMs ||
+    (isRecent(clock, holder.since, foreignStartMs) ||
       (holder.isEnding &&
-        clock.wallNow() - (await lockState(place.folder)).writtenAt < foreignEndMs) ||
+        isRecent(clock, (await lockState(place.folder)).writtenAt, foreignEndMs)) ||
       (await answers(place, clock, program)));
   const attempt = await takeLock(place.folder, self, isHeld);
   if (attempt.kind === 'held') return attempt;
   return { kind: 'claimed', instance: new OwnInstance(place, attempt.lock, self, clock) };
+}
+
+/** A time in the future says nothing: the clock was changed. */
+function isRecent(clock: Clock, at: number, ms: number): boolean {
+  const ago = clock.wallNow() - at;
+  return ago >= 0 && ago < ms;
 }
 
 /** The living process that is the instance, whether it can be reached or not; undefined if there is none. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdtempSync,
   readdirSync,
@@ -127,6 +128,14 @@ describe('the lock of an instance', () => {
     for (const text of ['', 'released', 'ended', 'ended|?', holderText(holder(1))]) {
       expect(endIn(text)).toBeUndefined();
     }
+  });
+
+  it('does not go beyond the highest number, and does not wait for a pipe', async () => {
+    execFileSync('mkfifo', [join(folder, 'lock.8')]);
+    expect((await takeLock(folder, holder(1), async () => true)).kind).toBe('taken');
+    symlinkSync('released', join(folder, 'lock.999999999999999'));
+    const beyond = takeLock(folder, holder(2), async () => true);
+    await expect(beyond).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('counts if it is the file of an older program whose process lives', async () => {

@@ -7,9 +7,12 @@
 // target needs no block of the disk: an instance can be started when the disk is full.
 
 import { randomUUID } from 'node:crypto';
-import { lstat, readdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readOwnFile } from '../kernel/bounded-file.ts';
 import { errnoOf } from '../kernel/errno.ts';
+import { Fault } from '../kernel/fault.ts';
+import { FileTooLarge } from '../kernel/file-too-large.ts';
 import {
   endText,
   holderIn,
@@ -42,6 +45,13 @@ export async function takeLock(
     if (holder === 'removed') continue;
     if (holder !== undefined && (await isHeld(holder))) return { kind: 'held', by: holder };
     const number = last + 1;
+    if (number > highestNumber) {
+      const told = `${fileOf(folder, last)} has the highest number that there is`;
+      throw new Fault(
+        'unavailable',
+        `${told}; end Holdfast, and remove the files lock.* in its folder`,
+      );
+    }
     if (!(await makeFile(folder, number, self))) continue;
     const numbers = await numbersIn(folder);
     // Somebody else was so much faster that this number had been used and removed.
@@ -97,6 +107,9 @@ export async function lockState(folder: string): Promise<LockState> {
 }
 
 const draftMs = 60_000;
+const maxLockBytes = 4_096;
+/** Of fifteen digits: those of sixteen are not looked for. */
+const highestNumber = 999_999_999_999_999;
 
 function fileOf(folder: string, number: number): string {
   return join(folder, `lock.${number}`);
@@ -134,12 +147,12 @@ async function textOf(folder: string, number: number): Promise<string | undefine
 
 async function fileText(file: string): Promise<string | undefined> {
   try {
-    return textOfFile(await readFile(file, 'utf8'));
+    return textOfFile((await readOwnFile(file, maxLockBytes)).toString('utf8'));
   } catch (error) {
     const code = errnoOf(error);
     if (code === 'ENOENT') return undefined;
-    // A folder has this name, and names nobody.
-    if (code === 'EISDIR') return '';
+    // A folder or something else has this name, and names nobody.
+    if (code === 'EISDIR' || code === 'EAGAIN' || error instanceof FileTooLarge) return '';
     throw error;
   }
 }

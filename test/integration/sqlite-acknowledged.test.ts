@@ -3,6 +3,7 @@
 // to write does not show that the disk works.
 
 import {
+  appendFileSync,
   copyFileSync,
   existsSync,
   readFileSync,
@@ -66,6 +67,13 @@ describe('a database that has lost acknowledged changes', () => {
       expect(() => openHere(file, new ManualClock())).toThrow('acknowledged changes are missing');
     }
     rmSync(`${file}-lost`);
+    expect(await readAt(file)).toEqual({ keys: '1234', ...loss });
+  });
+
+  it('says so also if something stands behind the number of the last commit #durable', async () => {
+    const file = await killed();
+    appendFileSync(`${file}-acknowledged`, ' ');
+    truncateSync(`${file}-wal`, readFileSync(`${file}-wal`).length - 2 * frameBytes);
     expect(await readAt(file)).toEqual({ keys: '1234', ...loss });
   });
 

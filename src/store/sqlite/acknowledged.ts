@@ -9,9 +9,10 @@ import {
   closeSync,
   constants,
   existsSync,
+  fstatSync,
   fsyncSync,
   openSync,
-  readFileSync,
+  readSync,
   rmSync,
   writeSync,
 } from 'node:fs';
@@ -21,17 +22,18 @@ const digits = 16;
 export class Acknowledged {
   /** Undefined if it cannot be written. Then nothing is known at the next start, and nothing is refused. */
   readonly #handle: number | undefined;
-  readonly #path: string;
 
   constructor(file: string) {
-    this.#path = pathOf(file);
-    this.#handle = opened(this.#path);
+    this.#handle = opened(pathOf(file));
   }
 
   /** 0 if nothing is known: there is no such file yet, or it is not as it was written. */
   last(): number {
+    if (this.#handle === undefined) return 0;
     try {
-      const text = readFileSync(this.#path, 'latin1');
+      // What is behind the line is not ours, and stays: it must not hide the line.
+      const line = Buffer.alloc(lineOf(0).length);
+      const text = line.toString('latin1', 0, readSync(this.#handle, line, 0, line.length, 0));
       const number = Number(text.slice(0, digits));
       return text === lineOf(number) ? number : 0;
     } catch {
@@ -85,7 +87,11 @@ function pathOf(file: string): string {
 
 function opened(path: string): number | undefined {
   try {
-    return openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+    const handle = openSync(path, constants.O_RDWR | constants.O_CREAT | careful, 0o600);
+    if (fstatSync(handle).isFile()) return handle;
+    closeSync(handle);
+    return undefined;
   } catch {
     return undefined;
   }

@@ -32,7 +32,7 @@ It serves one client with MCP on standard input and output, as holdfast serve --
 the instance that all windows share. That instance is holdfast serve, or one that the first connect
 starts; that one ends 10 minutes after its last client. If it ends or is killed, the client's session
 goes on with the next one. After holdfast shutdown, windows leave 20 seconds for holdfast serve before
-one of them starts another instance.
+one of them starts another instance, but only 2 seconds if its client waits for an answer.
 
 A config in the working directory or above it is used only if it was approved: holdfast trust FILE.
 

@@ -1,6 +1,6 @@
 // The operations of a host in this process.
 
-import type { LoadedConfig } from '../config/loaded.ts';
+import type { ReadConfig } from '../config/load.ts';
 import type { HostForCommands } from '../host/command-face.ts';
 import type { InstanceFacts, InstanceOperations, Operations } from './operations.ts';
 
@@ -27,25 +27,31 @@ export function hostOperations(host: HostForCommands): Operations {
 
 export interface InstanceHooks {
   /** Reads the config file again. Throws a Fault. */
-  readonly readConfig: () => Promise<LoadedConfig>;
-  readonly facts: () => InstanceFacts;
+  readonly readConfig: () => Promise<ReadConfig>;
+  /** It is used from now on. */
+  readonly taken: (config: ReadConfig) => void;
+  readonly facts: () => Promise<InstanceFacts>;
   /** Begins the end of the process. */
   readonly shutdown: () => void;
 }
 
 export function instanceOperations(
   host: HostForCommands,
-  { readConfig, facts, shutdown }: InstanceHooks,
+  { readConfig, taken, facts, shutdown }: InstanceHooks,
 ): InstanceOperations {
   return {
     ...hostOperations(host),
-    status: async () => ({ ...host.status(), ...facts() }),
+    status: async () => ({ ...host.status(), ...(await facts()) }),
     stop: (server) => host.stop(server),
     output: async (server, place) => host.output(server, place),
     reload: (server) => host.reload(server),
     reloadConfig: async ({ dryRun }) => {
       const loaded = await readConfig();
-      if (!dryRun) return { ...(await host.applyLoaded(loaded)), isDone: true };
+      if (!dryRun) {
+        const applied = await host.applyLoaded(loaded);
+        taken(loaded);
+        return { ...applied, isDone: true };
+      }
       const disabled = [...loaded.disabled].map(([name, cause]) => ({ name, cause }));
       return { ...host.planFor(loaded), failed: [], disabled, isDone: false };
     },

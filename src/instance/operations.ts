@@ -51,6 +51,25 @@ export interface Operations {
   start(server: string): Promise<void>;
 }
 
+/** Why the config file as it is now is not used. */
+export interface ConfigProblem {
+  /**
+   * `untrusted`: it has changed since it was trusted. `invalid`: it cannot be read or used. `waiting`: it could
+   * be used by now, since it was trusted again, and a reload does it.
+   */
+  readonly kind: 'untrusted' | 'invalid' | 'waiting';
+  /** What is wrong; null: nothing. */
+  readonly detail: string | null;
+}
+
+/** The config that an instance uses. */
+export interface UsedConfig {
+  /** When it was taken over from the file, in milliseconds since 1970. */
+  readonly since: number;
+  /** Null: it is what the file has, or is about to be. */
+  readonly problem: ConfigProblem | null;
+}
+
 /** What an instance tells of itself in its status. */
 export interface InstanceFacts {
   readonly pid: number;
@@ -60,6 +79,7 @@ export interface InstanceFacts {
   readonly clients: number;
   /** The windows whose variables have other values than those of the instance, which its servers get. */
   readonly differing: readonly DifferingWindow[];
+  readonly usedConfig: UsedConfig;
 }
 
 /** An older instance tells less. */

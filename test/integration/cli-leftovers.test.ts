@@ -1,17 +1,14 @@
 // Messages that once sent a person the wrong way: next steps about another config, failures that were mended,
 // processes that have ended, names that were cut.
 
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mainProgram } from '../support/build.ts';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
 import { statusOf } from '../support/connect-window.ts';
 import { faultyHttp, faultyStdio } from '../support/faulty.ts';
-import { GatewayHome, type Served, Started } from '../support/gateway-home.ts';
+import { GatewayHome, type Served } from '../support/gateway-home.ts';
 import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
 import { Terminal } from '../support/terminal.ts';
-import { until } from '../support/until.ts';
 
 describe('the next step', () => {
   let cli: CommandLine;
@@ -195,31 +192,5 @@ describe('tools in 40 columns', () => {
     const lines = screen.lines.filter((line) => line.startsWith('a-server'));
     expect(lines.join('\n')).toContain('a-server-with-a-name/received');
     expect(lines.filter((line) => line.length > 40 || /name\/\w*…/.test(line))).toEqual([]);
-  });
-});
-
-describe('a trusted config that is changed while a window is open', () => {
-  it('is reported by the window; trusted again, the instance takes it over #one-instance', async () => {
-    await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
-    await home.run(['trust', home.configFile]);
-    const words = [mainProgram, 'connect', '--idle-end', '1500'];
-    const child = spawn(process.execPath, words, { env: home.env, cwd: home.folder });
-    const window = new Started(child);
-    const isRunning = async () => (await statusOf(home))['instance'] !== null;
-    await until(isRunning, 'the instance runs');
-    const changed = {
-      http: { auth: 'none' },
-      mcpServers: { files: faultyStdio(), more: faultyStdio() },
-    };
-    writeFileSync(home.configFile, JSON.stringify(changed));
-    await until(() => window.stderr.includes('holdfast trust'), 'the window tells of the change');
-    expect(window.stderr).toContain(`${home.configFile} has changed since it was trusted`);
-    expect((await home.run(['reload'])).stderr).toContain('has changed since it was trusted');
-    await home.run(['trust', home.configFile]);
-    expect((await home.run(['reload'])).stdout).toBe('more: added\n');
-    child.stdin.end();
-    expect((await window.ended).code).toBe(0);
-    const hasEnded = async () => (await statusOf(home))['instance'] === null;
-    await until(hasEnded, 'the instance has ended');
   });
 });

@@ -9,7 +9,8 @@ import { faultFrom } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
-import type { Shell } from '../shell.ts';
+import { notUsedText } from '../render/used-config.ts';
+import { remark, type Shell } from '../shell.ts';
 import { withTarget } from '../target.ts';
 import { type PartialAddress, partialAddress } from '../tool-address.ts';
 
@@ -61,7 +62,7 @@ async function check(
 ): Promise<number> {
   const { shell, isJson } = invocation;
   const addresses = words.map(partialAddress);
-  return await withTarget(invocation, {}, async ({ operations }) => {
+  return await withTarget(invocation, {}, async ({ operations, instance }) => {
     const refusals =
       wait === undefined ? new Map() : await startAll(shell, operations, addresses, wait);
     const checks: Checked[] = [];
@@ -73,6 +74,8 @@ async function check(
     const told = checks.map((one) => ({ ...one, cause: one.cause && shell.steps(one.cause) }));
     if (isJson) shell.out.json({ checks: told });
     else for (const one of told) shell.out.line(lineOf(one));
+    const note = instance && notUsedText(await instance.status(), shell.clock.wallNow());
+    if (note !== undefined) remark(shell, note);
     if (checks.some(({ known }) => !known)) return exitCodes.usage;
     return checks.every(({ ready }) => ready) ? exitCodes.ok : exitCodes.unavailable;
   });

@@ -18,8 +18,10 @@ import { Fault, faultFrom } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { nextSteps } from '../next-step.ts';
+import { notUsedText } from '../render/used-config.ts';
 import { remark, type Shell } from '../shell.ts';
 import { ownStateDirectory } from '../state-directory.ts';
+import { instanceStatus } from '../target.ts';
 
 /** An instance that connect has started ends so long after its last client. */
 const idleEndMs = 600_000;
@@ -165,13 +167,21 @@ async function trustedHash(shell: Shell, path: string): Promise<string> {
   );
 }
 
-/** Says on standard error when the config is changed while the window is open: the change is ignored. */
+/**
+ * Says on standard error when the config is changed while the window is open and the change is ignored. An instance
+ * that was started with the config by its name follows it.
+ */
 async function tellChanges(shell: Shell, path: string): Promise<Disposable> {
   const { ConfigWatch } = await import('../../instance/config-watch.ts');
   const used = stateOfFile(path);
   const changed = async () => {
     try {
-      await trustedHash(shell, path);
+      const status = await instanceStatus(shell, path);
+      if (status?.usedConfig === undefined) await trustedHash(shell, path);
+      else if (status.usedConfig.problem?.kind === 'untrusted') {
+        const told = notUsedText(status, shell.clock.wallNow());
+        if (told !== undefined) remark(shell, told);
+      }
     } catch (error) {
       remark(shell, faultFrom(error).message);
     }

@@ -98,7 +98,7 @@ async function allChecks(
     ...ofFile,
     ...ofServers,
     ...(loaded ? isolation.checkIsolation(loaded.config) : []),
-    ...checkInstance(await instanceStatus(shell, loaded?.file ?? null)),
+    ...checkInstance(await instanceStatus(shell, loaded?.file ?? null), clock.wallNow()),
     ofState,
     ...ofProcesses,
   ];

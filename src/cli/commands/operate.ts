@@ -2,12 +2,13 @@
 // did; without a running instance each says so.
 
 import type { Command } from 'commander';
-import type { ReloadedConfig } from '../../instance/operations.ts';
+import type { InstanceStatus, ReloadedConfig } from '../../instance/operations.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { planLines } from '../render/plan-page.ts';
+import { notUsedText } from '../render/used-config.ts';
 import { runningIn } from '../running-servers.ts';
 import { complain } from '../shell.ts';
 import { orInterrupted } from '../standalone.ts';
@@ -128,13 +129,25 @@ async function reloadConfig(invocation: Invocation, dryRun: boolean): Promise<nu
   return await withInstance(invocation, async (instance) => {
     using live = new LiveLine(shell.err, shell.clock);
     live.show('reading the config');
-    const wasRunning = runningIn(await instance.status());
-    const reloaded = await orInterrupted(shell, instance.reloadConfig({ dryRun }));
+    const before = await instance.status();
+    const wasRunning = runningIn(before);
+    const reloading = instance.reloadConfig({ dryRun }).catch((error: unknown) => {
+      throw withConfigInUse(error, before, shell.clock.wallNow());
+    });
+    const reloaded = await orInterrupted(shell, reloading);
     live.clear();
     if (isJson) shell.out.json(reloaded);
     else printPlan(invocation, reloaded, wasRunning);
     return reloaded.failed.length > 0 ? exitCodes.unavailable : exitCodes.ok;
   });
+}
+
+/** A change that is not trusted is refused; what is used instead is told as `status` tells it. */
+function withConfigInUse(error: unknown, status: InstanceStatus, now: number): unknown {
+  if (!(error instanceof Fault) || error.code !== 'denied') return error;
+  const isUntrusted = status.usedConfig?.problem?.kind === 'untrusted';
+  const told = isUntrusted ? notUsedText(status, now) : undefined;
+  return told === undefined ? error : new Fault(error.code, told, {}, error);
 }
 
 function printPlan(

@@ -13,6 +13,8 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { withLastFailures, withoutMended } from '../last-failure.ts';
 import { limitsNote, type StatusView, serverPage, statusLines } from '../render/status-page.ts';
 import type { Style } from '../render/style.ts';
+import { notUsedText } from '../render/used-config.ts';
+import { wrappedTo } from '../render/width.ts';
 import type { Shell } from '../shell.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 import { pause, type StatusTarget, withStatusTarget } from '../target.ts';
@@ -22,7 +24,8 @@ With --json: {"version", "instance", "config", "servers": [{"name", "state", "ca
 "instance" is null if no instance of this config runs: then "cause" and "stderr" are those of the last
 failure in the event log. Of an instance there are also "pid", "url" (null: it serves no HTTP), "clients", and
 "differing": [{"pid", "variables"}], the connect windows whose variables have other values than the
-instance. "stateHidden" of a server: whether the state directory is hidden from its process. With a
+instance, and "usedConfig": {"since", "problem"}; "problem" is null, or {"kind", "detail"} if the config
+file as it is now is not used ("untrusted", "invalid", or "waiting" for a reload). "stateHidden" of a server: whether the state directory is hidden from its process. With a
 server named, "servers" has only that one and "timeline" its latest events. --watch --json prints one such line for each change.
 
 Examples:
@@ -75,11 +78,13 @@ async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Pro
   const history = await eventHistory(stateDir, realConfigPath(file));
   const now = shell.clock.wallNow();
   const status = await operations.status();
-  if (isLive) return { status, history, current: history, now, isLive: true, steps };
+  const isConfigUsable = loaded !== undefined;
+  if (isLive)
+    return { status, history, current: history, now, isLive: true, isConfigUsable, steps };
   const current = loaded === undefined ? history : withoutMended(history, loaded.config);
   // The host of this command has no disk; the disk that is checked is that of the state directory.
   const shown = withLastFailures({ ...status, disk: await lookAtDisk(stateDir) }, current);
-  return { status: shown, history, current, now, isLive: false, steps };
+  return { status: shown, history, current, now, isLive: false, isConfigUsable, steps };
 }
 
 function print({ shell, isJson }: Invocation, view: StatusView, server: string | undefined): void {
@@ -95,7 +100,20 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
       ? statusLines(view, out.style, out)
       : serverPage(view, server, out.style, out);
   const trouble = disk.ok ? [] : ['', out.style('yellow', printableLine(disk.problem))];
-  return [...lines, ...trouble, ...(view.isLive ? [] : limitsNote(view, out.style, out))];
+  return [
+    ...lines,
+    ...usedConfigLines(view, out),
+    ...trouble,
+    ...(view.isLive ? [] : limitsNote(view, out.style, out)),
+  ];
+}
+
+/** A problem that this command has found itself was told already. */
+function usedConfigLines(view: StatusView, { style, columns }: Shell['out']): readonly string[] {
+  const note = notUsedText(view.status, view.now);
+  if (note === undefined || !view.isConfigUsable) return [];
+  const told = printableLine(view.steps(note));
+  return ['', ...wrappedTo(columns, told).map((text) => style('yellow', text))];
 }
 
 const keptEvents = 200;
@@ -103,7 +121,9 @@ const keptEvents = 200;
 /** The host of this command is not an instance that anybody could connect to. */
 function jsonText({ status, history, isLive }: StatusView, server: string | undefined): string {
   const none = { instance: null, startedBy: null, uptimeMs: null, pid: null, url: null };
-  const whole = isLive ? status : { ...status, ...none, clients: null, differing: [] };
+  const whole = isLive
+    ? status
+    : { ...status, ...none, clients: null, differing: [], usedConfig: null };
   if (server === undefined) return printableJson(JSON.stringify(whole));
   const one = {
     ...whole,
@@ -139,9 +159,10 @@ async function watch(
     const isScreen = out.isTerminal && !isJson;
     // On a terminal the ages are updated; elsewhere only new events are printed.
     const { status, history, isLive } = view;
+    const { servers, disk, instance, usedConfig } = status;
     const mark = isScreen
       ? text
-      : JSON.stringify([status.servers, status.disk, history.at(-1), isLive, status.instance]);
+      : JSON.stringify([servers, disk, history.at(-1), isLive, instance, usedConfig]);
     if (mark !== shown && !end.aborted) {
       out.write(isScreen ? repainted(text, out.style, shown === undefined) : `${text}\n`);
     }

@@ -1,7 +1,6 @@
 // Takes over a changed config while a gateway runs. A config that cannot be used changes nothing, and one
 // line says why.
 
-import type { ReadConfig } from '../../config/load.ts';
 import type { AppliedConfig } from '../../host/apply.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ConfigWatch } from '../../instance/config-watch.ts';
@@ -9,21 +8,20 @@ import { Fault } from '../../kernel/fault.ts';
 import { planLines } from '../render/plan-page.ts';
 import { runningIn } from '../running-servers.ts';
 import { remark, type Shell } from '../shell.ts';
+import type { ConfigInUse } from './config-in-use.ts';
 
-/** `used` is in use now; `readConfig` reads the file again, and throws a Fault if it cannot be used. */
 export function followConfig(
   shell: Shell,
   host: OpenedHost,
-  used: ReadConfig,
-  readConfig: () => Promise<ReadConfig>,
+  inUse: ConfigInUse,
+  state: string,
 ): ConfigWatch {
-  let { files } = used;
   const takeOver = async () => {
     try {
-      const loaded = await readConfig();
-      files = loaded.files;
+      const loaded = await inUse.read();
       const wasRunning = runningIn(host.status());
       const applied = await host.applyLoaded(loaded);
+      inUse.take(loaded);
       for (const { name, cause } of applied.failed) remark(shell, `${name}: ${cause}`);
       const isChanged = isDifferent(applied);
       const lines = isChanged
@@ -37,8 +35,8 @@ export function followConfig(
       remark(shell, `the config has changed and is not taken over: ${fault.message}`);
     }
   };
-  const parts = { clock: shell.clock, files: () => files, changed: takeOver };
-  return new ConfigWatch(parts, used.state);
+  const parts = { clock: shell.clock, files: () => inUse.files, changed: takeOver };
+  return new ConfigWatch(parts, state);
 }
 
 function isDifferent({ added, removed, changed, settings }: AppliedConfig): boolean {

@@ -26,6 +26,7 @@ import { isStoredKey } from '../../policy/keyed-records.ts';
 import { heldFault } from '../held-instance.ts';
 import { remark, type Shell } from '../shell.ts';
 import { pause } from '../target.ts';
+import type { ConfigInUse } from './config-in-use.ts';
 
 /** Undefined if it cannot be one. Throws a Fault if another process is it; one that is ending is waited for. */
 export async function claimedInstance(
@@ -98,8 +99,7 @@ export interface ControlParts {
   readonly host: OpenedHost;
   readonly gateway: Gateway;
   readonly outgoing: OutgoingBudget;
-  /** Reads the config again. Throws a Fault. */
-  readonly readConfig: () => Promise<LoadedConfig>;
+  readonly inUse: ConfigInUse;
   readonly keepsKeys: boolean;
   /** Where it serves MCP over HTTP; null: nowhere. */
   readonly url: string | null;
@@ -109,7 +109,7 @@ export interface ControlParts {
 /** From now on commands and other windows reach this gateway. */
 export async function startControl(
   instance: OwnInstance,
-  { host, gateway, outgoing, readConfig, keepsKeys, url, env }: ControlParts,
+  { host, gateway, outgoing, inUse, keepsKeys, url, env }: ControlParts,
 ): Promise<Control> {
   let end = () => {};
   let isAsked = false;
@@ -119,9 +119,13 @@ export async function startControl(
       resolve();
     };
   });
-  const facts = () => {
-    return { pid: process.pid, url, clients: gateway.clients, differing: instance.differing };
-  };
+  const facts = async () => ({
+    pid: process.pid,
+    url,
+    clients: gateway.clients,
+    differing: instance.differing,
+    usedConfig: await inUse.facts(),
+  });
   const { clock } = host;
   const clients = new SocketClients({ front: gateway, clock, outgoing, frameBytes: 16_777_216 });
   const identity = async () => {
@@ -141,7 +145,12 @@ export async function startControl(
   await instance.listen({
     clock,
     identity,
-    operations: instanceOperations(host, { readConfig, facts, shutdown: end }),
+    operations: instanceOperations(host, {
+      readConfig: () => inUse.read(),
+      taken: (config) => inUse.take(config),
+      facts,
+      shutdown: end,
+    }),
     serveClient: (socket, folder) => clients.add(socket, folder),
     caught: (error) => host.defects.caught('the control socket', error),
     variables: () => variablesFor(instance.place.config, env),

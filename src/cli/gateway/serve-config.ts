@@ -17,6 +17,7 @@ import { openHost } from '../standalone.ts';
 import { ownStateDirectory, usableStateDirectory } from '../state-directory.ts';
 import { assertStillApproved } from '../trust-records.ts';
 import { letYoungGenerationGrow } from '../young-generation.ts';
+import { ConfigInUse } from './config-in-use.ts';
 import { followConfig } from './follow-config.ts';
 import { claimedInstance } from './own-instance.ts';
 import { serveSocket } from './serve-socket.ts';
@@ -37,6 +38,7 @@ export async function serveConfig(
     if (file !== undefined) await assertStillApproved(shell, file, options.approved);
     return read;
   };
+  const inUse = new ConfigInUse(loaded, shell.clock, readConfig);
   const failures = new FailureLines();
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
@@ -67,7 +69,7 @@ export async function serveConfig(
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
     host.startPinned();
-    using _watching = followConfig(shell, host, loaded, readConfig);
+    using _watching = followConfig(shell, host, inUse, loaded.state);
     const ownsDatabase = instance !== undefined && keepsState;
     const afterFirstRequests = () => {
       letYoungGenerationGrow();
@@ -75,7 +77,7 @@ export async function serveConfig(
     };
     const onServing = () => void shell.clock.after(firstRequestsMs, afterFirstRequests, true);
     const common = { host, gateway, loaded, invocation, instance };
-    const served = { ...common, readConfig, ownsDatabase, onServing };
+    const served = { ...common, inUse, ownsDatabase, onServing };
     return await reportedAtOnce(invocation, async () => {
       if (options.stdio === true) return await serveStreams(served);
       const { forConnect, listen } = options;

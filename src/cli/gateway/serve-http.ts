@@ -38,7 +38,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
           clock,
         );
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
-  const { readConfig, ownsDatabase } = served;
+  const { inUse, ownsDatabase } = served;
   // Only the owner of a database: others would keep them in files that any gateway reads.
   const shape = isStoredSession;
   const sessions = ownsDatabase
@@ -58,7 +58,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   });
   const { url } = front;
   const { env } = shell;
-  const parts = { host, gateway, outgoing, readConfig, keepsKeys: ownsDatabase, url, env };
+  const parts = { host, gateway, outgoing, inUse, keepsKeys: ownsDatabase, url, env };
   const control = instance && (await startControl(instance, parts));
   const secret = opened?.secret ?? null;
   const isKept = opened?.isKept ?? true;

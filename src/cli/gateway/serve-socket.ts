@@ -15,9 +15,9 @@ export async function serveSocket(served: Served, idleMs: number): Promise<numbe
   const { shell } = served.invocation;
   if (instance === undefined) throw new Fault('unavailable', 'there is no place for its socket');
   const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
-  const { readConfig, ownsDatabase: keepsKeys } = served;
+  const { inUse, ownsDatabase: keepsKeys } = served;
   const { env } = shell;
-  const parts = { host, gateway, outgoing, readConfig, keepsKeys, url: null, env };
+  const parts = { host, gateway, outgoing, inUse, keepsKeys, url: null, env };
   const control = await startControl(instance, parts);
   served.onServing();
   await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);

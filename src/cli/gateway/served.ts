@@ -5,6 +5,7 @@ import type { Gateway } from '../../downstream/gateway.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import type { OwnInstance } from '../../instance/instance.ts';
 import type { Invocation } from '../invocation.ts';
+import type { ConfigInUse } from './config-in-use.ts';
 
 export interface Served {
   readonly host: OpenedHost;
@@ -12,7 +13,7 @@ export interface Served {
   readonly loaded: ReadConfig;
   readonly invocation: Invocation;
   readonly instance: OwnInstance | undefined;
-  readonly readConfig: () => Promise<ReadConfig>;
+  readonly inUse: ConfigInUse;
   /** What it keeps outlives the process. */
   readonly ownsDatabase: boolean;
   /** Called when clients can come. */

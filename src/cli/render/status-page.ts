@@ -25,6 +25,8 @@ export interface StatusView {
   readonly now: number;
   /** The states are those of a running instance. */
   readonly isLive: boolean;
+  /** The config file as it is now. */
+  readonly isConfigUsable: boolean;
   readonly steps: NextSteps;
 }
 

@@ -44,7 +44,7 @@ export function assertApproved(path: string, sha256: string | undefined): void {
 export function changedFault(path: string): Fault {
   return new Fault(
     'denied',
-    `${path} has changed since it was trusted, and the change is not used, because it may run commands; look at the file, then trust it again with: holdfast trust ${path}`,
+    `${path} has changed since it was trusted, and connect does not use the change, because it may run commands; look at the file, then trust it again with: holdfast trust ${path}`,
   );
 }
 

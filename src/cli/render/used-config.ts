@@ -1,0 +1,38 @@
+// What is said where an instance does not use its config file as it is now: since when it uses the config before,
+// and how the change is taken over.
+
+import type { InstanceStatus } from '../../instance/operations.ts';
+import { shellWord } from '../shell-word.ts';
+import { momentText } from './quantity.ts';
+
+export interface NotUsed {
+  readonly told: string;
+  readonly remedy: string;
+}
+
+/** Undefined if it uses the file, or is of a version that does not tell. `now` is wall time. */
+export function notUsed({ config, usedConfig }: InstanceStatus, now: number): NotUsed | undefined {
+  const problem = usedConfig?.problem ?? null;
+  if (config === null || usedConfig === undefined || problem === null) return undefined;
+  const runs = `the instance runs the config of ${momentText(usedConfig.since, now)}`;
+  switch (problem.kind) {
+    case 'untrusted':
+      return {
+        told: `${config} has changed since it was trusted; ${runs}`,
+        remedy: `look at the change, then run: holdfast trust ${shellWord(config)}, and after that: holdfast reload`,
+      };
+    case 'waiting':
+      return {
+        told: `${config} has changed and was trusted again; ${runs}`,
+        remedy: 'take the change over with: holdfast reload',
+      };
+    case 'invalid':
+      return { told: `${config} cannot be used: ${problem.detail}; ${runs}`, remedy: 'correct it' };
+  }
+}
+
+/** The same in one line. */
+export function notUsedText(status: InstanceStatus, now: number): string | undefined {
+  const found = notUsed(status, now);
+  return found && `${found.told}; ${found.remedy}`;
+}

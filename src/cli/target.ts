@@ -60,11 +60,31 @@ export async function withInstance<T>(
     const of = file === null ? '' : ` of ${file}`;
     throw new Fault('unavailable', `no instance${of} is running; start one with: holdfast serve`);
   }
-  if (problem) remark(shell, `the running instance uses the config before: ${problem.message}`);
+  if (problem) tellOlderConfig(shell, problem.message);
   const { remoteInstance } = await import('../instance/remote-instance.ts');
   return await reportedAtOnce(invocation, () =>
     untilInterrupted(shell, work(remoteInstance(client), file)),
   );
+}
+
+/** For work with an instance whose config file cannot be used now. */
+export function tellOlderConfig(shell: Shell, problem: string): void {
+  remark(shell, `the running instance uses the config before: ${problem}`);
+}
+
+/** How often it is looked whether there is an instance. */
+const betweenInstancesMs = 500;
+
+/** Resolves when there is an instance to join, or at the end. */
+export async function nextInstance(
+  shell: Shell,
+  file: string | null,
+  end: AbortSignal,
+): Promise<void> {
+  while (!end.aborted) {
+    if ((await instanceStatus(shell, file)) !== undefined) return;
+    await pause(shell.clock, betweenInstancesMs, end);
+  }
 }
 
 /** What `status` needs of either. */
@@ -74,7 +94,11 @@ export interface StatusTarget {
   /** It is a running instance. */
   readonly isLive: boolean;
   /** The config as it is now; undefined if it cannot be used. */
-  readonly loaded?: LoadedConfig;
+  readonly loaded?: LoadedConfig | undefined;
+  /** Why it cannot be used. */
+  readonly problem?: Fault | undefined;
+  /** A process is the instance, and cannot be asked now: it is ending (`draining`) or starting. */
+  readonly unreachable?: Fault | undefined;
 }
 
 /** The instance, whatever its config file looks like now; or else a host that starts nothing. */
@@ -83,23 +107,31 @@ export async function withStatusTarget<T>(
   work: (target: StatusTarget) => Promise<T>,
 ): Promise<T> {
   const { shell } = invocation;
-  const { file, problem } = await configOf(shell, invocation.configFile);
-  if (problem) {
-    return await withInstance(invocation, (operations) => work({ operations, file, isLive: true }));
+  const { file, problem, loaded } = await configOf(shell, invocation.configFile);
+  let unreachable: Fault | undefined;
+  using client = await joined(shell, file).catch((error: unknown) => {
+    if (!(error instanceof Fault) || error.code !== 'draining') throw error;
+    unreachable = error;
+    return undefined;
+  });
+  if (client !== undefined) {
+    const { remoteInstance } = await import('../instance/remote-instance.ts');
+    const operations = remoteInstance(client);
+    const asked = work({ operations, file, isLive: true, loaded, problem });
+    return await untilInterrupted(shell, asked);
   }
-  return await withTarget(
-    invocation,
-    { isReadOnly: true },
-    async ({ operations, instance, loaded }) => {
-      const ending = instance === undefined ? await unreachableFault(shell, file) : undefined;
-      if (ending?.code === 'draining') throw ending;
-      return await work({ operations, file, isLive: instance !== undefined, loaded });
-    },
+  unreachable ??= await unreachableFault(shell, file);
+  if (loaded === undefined) throw unreachable ?? problem;
+  const { hostOperations } = await import('../instance/host-operations.ts');
+  return await withHostOf(invocation, loaded, { isReadOnly: true }, ({ host }) =>
+    work({ operations: hostOperations(host), file, isLive: false, loaded, unreachable }),
   );
 }
 
 interface FoundConfig {
   readonly file: string | null;
+  /** Undefined if it cannot be used. */
+  readonly loaded?: LoadedConfig;
   /** Why it cannot be used, though it is known which one is meant. */
   readonly problem?: Fault;
 }
@@ -107,7 +139,8 @@ interface FoundConfig {
 /** Throws a Fault if it is not known which config is meant. */
 async function configOf(shell: Shell, named: string | undefined): Promise<FoundConfig> {
   try {
-    return { file: (await loadedConfig(shell, named)).file };
+    const loaded = await loadedConfig(shell, named);
+    return { file: loaded.file, loaded };
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
     const { locatedConfig } = await import('../config/load.ts');

@@ -42,6 +42,10 @@ describe('an instance that is ending', () => {
     for (const verb of ['status', 'shutdown', 'reload']) {
       expect(await said(home, verb)).toContain(ending);
     }
+    // What it does is what status is asked for; the others cannot do what they are asked for.
+    expect(await said(home, 'status')).toMatch(/^0 /);
+    expect(await said(home, 'reload')).toMatch(/^3 /);
+    expect(await statusOf(home)).toMatchObject({ instance: null, instanceState: 'ending' });
     call.kill('SIGINT');
     await until(() => !existsSync(home.place.socket), 'it does not listen any more');
     // Its server takes seconds to stop; held here, it is still ending however slow this machine is.

@@ -58,5 +58,8 @@ export function instancePid({ place: { folder } }: GatewayHome): number {
 
 /** No window is open: the instance that connect started ends by itself. */
 export async function instanceEnded(home: GatewayHome): Promise<void> {
-  await until(async () => (await statusOf(home)).instance === null, 'the instance has ended');
+  await until(
+    async () => (await statusOf(home))['instanceState'] === 'none',
+    'the instance has ended',
+  );
 }

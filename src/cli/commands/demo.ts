@@ -72,15 +72,8 @@ async function play(invocation: Invocation, narration: Narration, ledger: string
 
 function showStatus({ out, clock, steps }: Shell, host: Host, history: HostEvent[]): void {
   const now = clock.wallNow();
-  const view = {
-    status: host.status(),
-    history,
-    current: history,
-    now,
-    isConfigUsable: true,
-    isLive: true,
-    steps,
-  };
+  const states = { instanceState: 'running', warnings: [] } as const;
+  const view = { status: host.status(), history, current: history, now, ...states, steps };
   const { calls } = view.status;
   out.line(`\n${out.style('bold', 'The status now')}`);
   for (const line of serverTable(view, out.style, out)) out.line(line);

@@ -5,23 +5,29 @@
 
 import type { Command } from 'commander';
 import { realConfigPath } from '../../config/config-path.ts';
-import { Fault } from '../../kernel/fault.ts';
+import type { Fault } from '../../kernel/fault.ts';
 import { printableJson, printableLine } from '../../kernel/printable.ts';
 import { eventHistory, type LoggedEvent } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { withLastFailures, withoutMended } from '../last-failure.ts';
-import { limitsNote, type StatusView, serverPage, statusLines } from '../render/status-page.ts';
-import type { Style } from '../render/style.ts';
+import {
+  limitsNote,
+  type StatusView,
+  serverPage,
+  statusLines,
+  warningLines,
+} from '../render/status-page.ts';
 import { notUsedText } from '../render/used-config.ts';
-import { wrappedTo } from '../render/width.ts';
 import type { Shell } from '../shell.ts';
 import { ownStateDirectory } from '../state-directory.ts';
-import { pause, type StatusTarget, withStatusTarget } from '../target.ts';
+import { watch } from '../status-watch.ts';
+import { type StatusTarget, tellOlderConfig, withStatusTarget } from '../target.ts';
 
 const help = `
 With --json: {"version", "instance", "config", "servers": [{"name", "state", "cause", …}], …};
-"instance" is null if no instance of this config runs: then "cause" and "stderr" are those of the last
+"instanceState" is "running", "starting", "ending" or "none"; unless it is running "instance" is null:
+then "cause" and "stderr" are those of the last
 failure in the event log. Of an instance there are also "pid", "url" (null: it serves no HTTP), "clients", and
 "differing": [{"pid", "variables"}], the connect windows whose variables have other values than the
 instance, and "usedConfig": {"since", "problem"}; "problem" is null, or {"kind", "detail"} if the config
@@ -56,8 +62,12 @@ async function status(
 ): Promise<number> {
   const { shell } = invocation;
   const stateDir = await ownStateDirectory(shell);
+  let told: string | undefined;
   const look = () =>
     withStatusTarget(invocation, async (target) => {
+      const problem = target.problem?.message;
+      if (problem !== undefined && problem !== told) tellOlderConfig(shell, problem);
+      told = problem;
       const view = await viewOf(shell, target, stateDir);
       const isKnown = view.status.servers.some(({ name }) => name === server);
       // The same message as for every unknown name, with the nearest names.
@@ -66,31 +76,39 @@ async function status(
     });
   const view = await look();
   // An instance may come and go while it is watched: each look finds out anew.
-  if (isWatched) await watch(invocation, server, view, look);
-  else print(invocation, view, server);
+  if (isWatched)
+    await watch(invocation, { look, text: (seen) => textOf(invocation, seen, server) }, view);
+  else shell.out.line(textOf(invocation, view, server));
   return exitCodes.ok;
 }
 
 async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Promise<StatusView> {
-  const { operations, file, isLive, loaded } = target;
+  const { operations, file, isLive, loaded, unreachable } = target;
   const { steps } = shell;
   const { lookAtDisk } = await import('../../store/disk-check.ts');
   const history = await eventHistory(stateDir, realConfigPath(file));
   const now = shell.clock.wallNow();
   const status = await operations.status();
-  const isConfigUsable = loaded !== undefined;
+  // A problem that this command has found itself was told already.
+  const notUsed = loaded === undefined ? undefined : notUsedText(status, now);
+  const warnings = notUsed === undefined ? [] : [notUsed];
   if (isLive)
-    return { status, history, current: history, now, isLive: true, isConfigUsable, steps };
+    return { status, history, current: history, now, instanceState: 'running', warnings, steps };
   const current = loaded === undefined ? history : withoutMended(history, loaded.config);
   // The host of this command has no disk; the disk that is checked is that of the state directory.
   const shown = withLastFailures({ ...status, disk: await lookAtDisk(stateDir) }, current);
-  return { status: shown, history, current, now, isLive: false, isConfigUsable, steps };
+  const instanceState = stateOf(unreachable);
+  return { status: shown, history, current, now, instanceState, unreachable, warnings, steps };
 }
 
-function print({ shell, isJson }: Invocation, view: StatusView, server: string | undefined): void {
-  const { out } = shell;
-  if (isJson) return out.line(jsonText(view, server));
-  for (const line of page(view, server, shell)) out.line(line);
+/** Of one that cannot be asked. */
+function stateOf(unreachable: Fault | undefined): StatusView['instanceState'] {
+  if (unreachable === undefined) return 'none';
+  return unreachable.code === 'draining' ? 'ending' : 'starting';
+}
+
+function textOf({ shell, isJson }: Invocation, view: StatusView, server: string | undefined) {
+  return isJson ? jsonText(view, server) : page(view, server, shell).join('\n');
 }
 
 function page(view: StatusView, server: string | undefined, { out }: Shell): readonly string[] {
@@ -102,28 +120,21 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
   const trouble = disk.ok ? [] : ['', out.style('yellow', printableLine(disk.problem))];
   return [
     ...lines,
-    ...usedConfigLines(view, out),
+    ...view.warnings.flatMap((text) => warningLines(view, text, out.style, out)),
     ...trouble,
-    ...(view.isLive ? [] : limitsNote(view, out.style, out)),
+    ...limitsNote(view, out.style, out),
   ];
-}
-
-/** A problem that this command has found itself was told already. */
-function usedConfigLines(view: StatusView, { style, columns }: Shell['out']): readonly string[] {
-  const note = notUsedText(view.status, view.now);
-  if (note === undefined || !view.isConfigUsable) return [];
-  const told = printableLine(view.steps(note));
-  return ['', ...wrappedTo(columns, told).map((text) => style('yellow', text))];
 }
 
 const keptEvents = 200;
 
 /** The host of this command is not an instance that anybody could connect to. */
-function jsonText({ status, history, isLive }: StatusView, server: string | undefined): string {
+function jsonText(view: StatusView, server: string | undefined): string {
+  const { status, history, instanceState } = view;
   const none = { instance: null, startedBy: null, uptimeMs: null, pid: null, url: null };
-  const whole = isLive
-    ? status
-    : { ...status, ...none, clients: null, differing: [], usedConfig: null };
+  const more = { clients: null, differing: [], usedConfig: null };
+  const isLive = instanceState === 'running';
+  const whole = { ...status, ...(isLive ? {} : { ...none, ...more }), instanceState };
   if (server === undefined) return printableJson(JSON.stringify(whole));
   const one = {
     ...whole,
@@ -139,54 +150,4 @@ function jsonText({ status, history, isLive }: StatusView, server: string | unde
 /** The fingerprint of an entry stays in the state directory. */
 function shown({ spec: _, ...event }: LoggedEvent): object {
   return event;
-}
-
-const betweenLooksMs = 1_000;
-
-/** Prints it again whenever it has changed, until an interrupt or until nobody reads the output. */
-async function watch(
-  { shell, isJson }: Invocation,
-  server: string | undefined,
-  first: StatusView,
-  look: () => Promise<StatusView>,
-): Promise<void> {
-  const { out, interrupt, clock } = shell;
-  const end = AbortSignal.any([interrupt.signal, out.closed]);
-  let shown: string | undefined;
-  let view = first;
-  while (!end.aborted) {
-    const text = isJson ? jsonText(view, server) : page(view, server, shell).join('\n');
-    const isScreen = out.isTerminal && !isJson;
-    // On a terminal the ages are updated; elsewhere only new events are printed.
-    const { status, history, isLive } = view;
-    const { servers, disk, instance, usedConfig } = status;
-    const mark = isScreen
-      ? text
-      : JSON.stringify([servers, disk, history.at(-1), isLive, instance, usedConfig]);
-    if (mark !== shown && !end.aborted) {
-      out.write(isScreen ? repainted(text, out.style, shown === undefined) : `${text}\n`);
-    }
-    shown = mark;
-    await pause(clock, betweenLooksMs, end);
-    if (!end.aborted) view = await lookAgain(look, view);
-  }
-  if (out.isTerminal) out.line();
-}
-
-const goneCodes: ReadonlySet<string> = new Set(['unavailable', 'draining']);
-
-/** An instance that ends while it is asked is seen as gone by the next look. */
-async function lookAgain(look: () => Promise<StatusView>, before: StatusView): Promise<StatusView> {
-  try {
-    return await look();
-  } catch (error) {
-    if (error instanceof Fault && goneCodes.has(error.code)) return before;
-    throw error;
-  }
-}
-
-/** Overwritten in place, because clearing first would flicker. */
-function repainted(text: string, style: Style, isFirst: boolean): string {
-  const lines = `${text}\n\n${style('dim', 'Press Ctrl-C to stop')}`.replaceAll('\n', '\u001b[K\n');
-  return `${isFirst ? '\u001b[2J' : ''}\u001b[H${lines}\u001b[K\n\u001b[J`;
 }

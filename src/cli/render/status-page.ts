@@ -5,7 +5,7 @@ import { noServersText } from '../../config/no-servers.ts';
 import type { ServerState, ServerStatus } from '../../host/status.ts';
 import type { DifferingWindow } from '../../instance/control-server.ts';
 import type { InstanceStatus } from '../../instance/operations.ts';
-import { faultTable } from '../../kernel/fault.ts';
+import { type Fault, faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { noiseTexts } from '../../observe/noise-text.ts';
@@ -23,10 +23,12 @@ export interface StatusView {
   readonly current: readonly HostEvent[];
   /** Wall time. */
   readonly now: number;
-  /** The states are those of a running instance. */
-  readonly isLive: boolean;
-  /** The config file as it is now. */
-  readonly isConfigUsable: boolean;
+  /** `running`: the states are those of the instance. */
+  readonly instanceState: 'running' | 'starting' | 'ending' | 'none';
+  /** What is said of an instance that cannot be asked now. */
+  readonly unreachable?: Fault | undefined;
+  /** Each in one line. */
+  readonly warnings: readonly string[];
   readonly steps: NextSteps;
 }
 
@@ -50,9 +52,24 @@ const looks: Readonly<Record<ServerState, Parameters<Style>[0]>> = {
 /** Without an instance a command can read the config and the event log only. */
 const limits =
   'No instance of this config is running: this is from the config and the event log. Start one with: holdfast serve';
+const until = 'This is from the config and the event log, because';
 
-export function limitsNote({ steps }: StatusView, style: Style, { columns }: Size): string[] {
-  return ['', ...wrappedTo(columns, steps(limits)).map((text) => style('dim', text))];
+/** Nothing if the states are those of an instance. */
+export function limitsNote(view: StatusView, style: Style, { columns }: Size): string[] {
+  const { steps, instanceState, unreachable } = view;
+  if (instanceState === 'running') return [];
+  const told = unreachable === undefined ? limits : `${until} ${unreachable.message}`;
+  return ['', ...wrappedTo(columns, steps(told)).map((text) => style('dim', text))];
+}
+
+export function warningLines(
+  { steps }: StatusView,
+  warning: string,
+  style: Style,
+  { columns }: Size,
+): string[] {
+  const lines = wrappedTo(columns, printableLine(steps(warning)));
+  return ['', ...lines.map((text) => style('yellow', text))];
 }
 
 export function statusLines(view: StatusView, style: Style, size: Size): string[] {
@@ -61,10 +78,7 @@ export function statusLines(view: StatusView, style: Style, size: Size): string[
     status.servers.length === 0
       ? ['', printableLine(steps(noServersText(status.config)))]
       : ['', ...serverTable(view, style, size)];
-  const notes = instanceNotes(status).flatMap((note) => [
-    '',
-    ...wrappedTo(size.columns, printableLine(steps(note))).map((text) => style('yellow', text)),
-  ]);
+  const notes = instanceNotes(status).flatMap((note) => warningLines(view, note, style, size));
   return [...headline(view, style, size), ...table, ...notes];
 }
 
@@ -99,10 +113,14 @@ export function serverTable(view: StatusView, style: Style, { columns }: Size): 
   return tableLines([headings, ...rows], columns);
 }
 
-function headline({ status, isLive }: StatusView, style: Style, { columns }: Size): string[] {
+function headline(
+  { status, instanceState }: StatusView,
+  style: Style,
+  { columns }: Size,
+): string[] {
   const { version, config, servers } = status;
   const facts = [
-    ...(isLive ? instanceFacts(status) : []),
+    ...(instanceState === 'running' ? instanceFacts(status) : []),
     countText(servers.length, 'server'),
     ...(config === null ? [] : [printableLine(config)]),
   ];

@@ -3,24 +3,25 @@
 // tool of a server whose prefix matches, and compared.
 
 import { prefixedName, prefixOf } from '../catalog/prefixed-name.ts';
-import type { Config } from '../config/schema.ts';
+import type { ListedTools } from '../instance/operations.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
+import { usableServers } from './running-servers.ts';
 import type { Target } from './target.ts';
 import { namesNoTool } from './tool-address.ts';
 
 /** Throws if the word is such a name, or begins like one; `verb` is the command that it was given to. */
 export async function refuseExposedName(
-  { operations, loaded: { config } }: Target,
+  { operations }: Target,
   verb: string,
   word: string,
 ): Promise<void> {
-  const servers = Object.keys(config.mcpServers);
+  const servers = await usableServers(operations);
   if (servers.includes(word)) return;
   const candidates = servers.filter((name) => word.startsWith(prefixOf(name)));
   for (const server of candidates) {
     const tools = await operations.tools(server, { kept: true }).catch(ifAsked);
-    const found = tools?.definitions.find(({ name }) => exposedAs(config, server, name) === word);
+    const found = tools?.definitions.find(({ name }) => exposedAs(tools, server, name) === word);
     if (found !== undefined) throw exposedName(word, `${verb} ${server}/${found.name}`);
   }
   const [likely] = candidates;
@@ -32,9 +33,8 @@ function exposedName(word: string, meant: string): Fault {
   return new Fault('invalid_request', detail);
 }
 
-function exposedAs({ mcpServers }: Config, server: string, tool: string): string {
-  const tools = ownValue(mcpServers, server)?.tools ?? {};
-  return ownValue(tools, tool)?.as ?? prefixedName(server, tool);
+function exposedAs({ entry }: ListedTools, server: string, tool: string): string {
+  return ownValue(entry?.tools ?? {}, tool)?.as ?? prefixedName(server, tool);
 }
 
 /** A server that fails has no known tools. */

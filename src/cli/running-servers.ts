@@ -1,6 +1,7 @@
-// Which servers run, for messages about what was done to them.
+// Which servers run, for messages about what was done to them, and which can be used at all.
 
 import type { HostStatus, ServerState } from '../host/status.ts';
+import type { Operations } from '../instance/operations.ts';
 
 /** In these states a server has no process and no connection. */
 const resting: ReadonlySet<ServerState> = new Set(['idle', 'cooling', 'ejected', 'disabled']);
@@ -8,4 +9,14 @@ const resting: ReadonlySet<ServerState> = new Set(['idle', 'cooling', 'ejected',
 export function runningIn({ servers }: Pick<HostStatus, 'servers'>): (server: string) => boolean {
   const running = servers.filter(({ state }) => !resting.has(state)).map(({ name }) => name);
   return (server) => running.includes(server);
+}
+
+/** The names of those that are not disabled. */
+export function usableIn({ servers }: Pick<HostStatus, 'servers'>): readonly string[] {
+  return servers.filter(({ state }) => state !== 'disabled').map(({ name }) => name);
+}
+
+/** The same in the config that is in use, which may not be what the file has now. */
+export async function usableServers(operations: Operations): Promise<readonly string[]> {
+  return usableIn(await operations.status());
 }

@@ -23,7 +23,8 @@ import { ownStateDirectory } from './state-directory.ts';
 
 export interface Target {
   readonly operations: Operations;
-  readonly loaded: LoadedConfig;
+  /** The config as it is now; undefined if it cannot be used, and an instance runs with the one before. */
+  readonly loaded: LoadedConfig | undefined;
   /** The running instance; undefined: the host is this command's own. */
   readonly instance: InstanceOperations | undefined;
 }
@@ -34,11 +35,14 @@ export async function withTarget<T>(
   options: CommandHostOptions,
   work: (target: Target) => Promise<T>,
 ): Promise<T> {
-  const loaded = await loadedConfig(invocation.shell, invocation.configFile).catch(
-    (thrown: unknown) => explained(invocation, thrown),
-  );
-  using client = await joined(invocation.shell, loaded.file);
-  if (client !== undefined) return await remotely(invocation, loaded, client, work);
+  const { shell, configFile } = invocation;
+  const { file, loaded, problem } = await configOf(shell, configFile);
+  using client = await joined(shell, file);
+  if (client !== undefined) {
+    if (problem) tellOlderConfig(shell, problem.message);
+    return await remotely(invocation, loaded, client, work);
+  }
+  if (loaded === undefined) throw problem;
   const { hostOperations } = await import('../instance/host-operations.ts');
   return await withHostOf(invocation, loaded, options, ({ host }) =>
     work({ operations: hostOperations(host), loaded, instance: undefined }),
@@ -150,20 +154,9 @@ async function configOf(shell: Shell, named: string | undefined): Promise<FoundC
   }
 }
 
-/** The config cannot be used: says so, and whether an instance runs with the one before. */
-async function explained({ shell, configFile }: Invocation, thrown: unknown): Promise<never> {
-  if (!(thrown instanceof Fault)) throw thrown;
-  const { locatedConfig } = await import('../config/load.ts');
-  const file = locatedConfig(configFile, shell.cwd, shell.env);
-  using client = file === undefined ? undefined : await joined(shell, file);
-  throw client === undefined
-    ? thrown
-    : thrown.because('the instance that runs uses the config before, and status shows it');
-}
-
 async function remotely<T>(
   invocation: Invocation,
-  loaded: LoadedConfig,
+  loaded: LoadedConfig | undefined,
   client: ControlClient,
   work: (target: Target & { readonly instance: InstanceOperations }) => Promise<T>,
 ): Promise<T> {

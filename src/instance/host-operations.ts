@@ -2,6 +2,7 @@
 
 import type { ReadConfig } from '../config/load.ts';
 import type { HostForCommands } from '../host/command-face.ts';
+import { ownValue } from '../kernel/own-value.ts';
 import type { InstanceFacts, InstanceOperations, Operations } from './operations.ts';
 
 export function hostOperations(host: HostForCommands): Operations {
@@ -9,7 +10,9 @@ export function hostOperations(host: HostForCommands): Operations {
     call: (server, tool, { args, ...options }) => host.callRaw(server, tool, args, options),
     tools: async (server, options) => {
       const definitions = await host.tools(server, options);
-      return { definitions, mark: host.keptMark(server) };
+      const config = ownValue(host.config.mcpServers, server);
+      const entry = config && { tools: config.tools, trusted: config.trusted };
+      return { definitions, mark: host.keptMark(server), entry };
     },
     discover: (options) => host.discover(options),
     search: (words, options) => host.search(words, options),

@@ -2,6 +2,7 @@
 // commands use. Everything is asynchronous and in plain values, so that it can be asked over the control
 // socket. Every method throws a Fault as the method of the host does.
 
+import type { ServerConfig } from '../config/schema.ts';
 import type { AppliedConfig } from '../host/apply.ts';
 import type { Progress } from '../host/call-result.ts';
 import type { Discovered, KeptMark, Searched, ToolDefinition } from '../host/discovery.ts';
@@ -22,6 +23,8 @@ export interface ListedTools {
   readonly definitions: readonly ToolDefinition[];
   /** When they were read, if not now. */
   readonly mark: KeptMark | undefined;
+  /** What the config in use has for them; an older instance does not tell. */
+  readonly entry?: Pick<ServerConfig, 'tools' | 'trusted'> | undefined;
 }
 
 /** The plan of a changed config, and what of it was done; nothing if it was only asked for. */

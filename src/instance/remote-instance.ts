@@ -26,8 +26,8 @@ export function remoteInstance(client: ControlClient): InstanceOperations {
       return Buffer.from(await ask<string>(asked, { signal, item }), 'base64');
     },
     tools: async (server, { kept }) => {
-      const listed = await ask<ListedTools>({ ask: 'tools', server, kept });
-      return { definitions: listed.definitions, mark: listed.mark };
+      const { definitions, mark, entry } = await ask<ListedTools>({ ask: 'tools', server, kept });
+      return { definitions, mark, entry };
     },
     discover: ({ kept }) => ask<readonly Discovered[]>({ ask: 'discover', kept }),
     search: async (words, { limit, kept }) => {

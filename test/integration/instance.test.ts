@@ -358,10 +358,26 @@ describe('the control socket', () => {
       expect([args, code]).toEqual([args, 0]);
       expect(stderr).toContain('the running instance uses the config before');
     }
-    const call = await home.run(['call', 'files/echo', 'text=x']);
-    expect([call.code, call.stderr]).toEqual([
+    const uses = {
+      'call files/echo text=x': 'x',
+      tools: 'files/echo',
+      'tools files': 'files/echo',
+      'tools files/echo': 'Replay',
+      'search echo': 'files/echo',
+      'check files files/echo': 'files/echo ready',
+    };
+    for (const [words, shown] of Object.entries(uses)) {
+      const { code, stdout, stderr } = await home.run(words.split(' '));
+      expect([words, code, stdout]).toEqual([words, 0, expect.stringContaining(shown)]);
+      expect([words, stderr.split('\n').filter((line) => line.includes('comand'))]).toEqual([
+        words,
+        [expect.stringContaining('the running instance uses the config before')],
+      ]);
+    }
+    const unknown = await home.run(['call', 'files__echo']);
+    expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      expect.stringContaining('the instance that runs uses the config before'),
+      expect.stringContaining('here write: holdfast call'),
     ]);
     rmSync(home.configFile);
     expect((await home.run(['status'])).code).toBe(0);

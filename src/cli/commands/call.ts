@@ -7,7 +7,6 @@ import type { Progress } from '../../host/call-result.ts';
 import type { CallOptions } from '../../host/host.ts';
 import { longestTimerMs } from '../../kernel/duration.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { ownValue } from '../../kernel/own-value.ts';
 import { printableJson } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { oneLine } from '../../wire/splice.ts';
@@ -15,6 +14,7 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { durationText } from '../render/quantity.ts';
+import { usableServers } from '../running-servers.ts';
 import { complain, type Shell } from '../shell.ts';
 import { type Target, withTarget } from '../target.ts';
 import { namesNoTool, partialAddress, type ToolAddress } from '../tool-address.ts';
@@ -88,13 +88,13 @@ async function call(
 
 /** Of a tool that is missing, lists that a gateway has stored may say why. */
 async function explain(
-  { operations, loaded }: Target,
+  { operations }: Target,
   { server, tool }: ToolAddress,
   error: unknown,
 ): Promise<never> {
-  const isServer = ownValue(loaded.config.mcpServers, server) !== undefined;
-  const isMissing = isServer && error instanceof Fault && error.code === 'not_found';
-  throw isMissing ? await operations.unknownTool(server, tool) : error;
+  if (!(error instanceof Fault) || error.code !== 'not_found') throw error;
+  const isServer = (await usableServers(operations)).includes(server);
+  throw isServer ? await operations.unknownTool(server, tool) : error;
 }
 
 /** For a word without a tool: reports which tool was probably meant. */

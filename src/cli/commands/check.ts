@@ -62,7 +62,7 @@ async function check(
 ): Promise<number> {
   const { shell, isJson } = invocation;
   const addresses = words.map(partialAddress);
-  return await withTarget(invocation, {}, async ({ operations, instance }) => {
+  return await withTarget(invocation, {}, async ({ operations, instance, loaded }) => {
     const refusals =
       wait === undefined ? new Map() : await startAll(shell, operations, addresses, wait);
     const checks: Checked[] = [];
@@ -74,7 +74,9 @@ async function check(
     const told = checks.map((one) => ({ ...one, cause: one.cause && shell.steps(one.cause) }));
     if (isJson) shell.out.json({ checks: told });
     else for (const one of told) shell.out.line(lineOf(one));
-    const note = instance && notUsedText(await instance.status(), shell.clock.wallNow());
+    // A file that cannot be used was told already.
+    const status = loaded && instance ? await instance.status() : undefined;
+    const note = status && notUsedText(status, shell.clock.wallNow());
     if (note !== undefined) remark(shell, note);
     if (checks.some(({ known }) => !known)) return exitCodes.usage;
     return checks.every(({ ready }) => ready) ? exitCodes.ok : exitCodes.unavailable;

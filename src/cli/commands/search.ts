@@ -11,6 +11,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { advised, reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
+import { usableIn } from '../running-servers.ts';
 import { remark, type Shell } from '../shell.ts';
 import { orInterrupted } from '../standalone.ts';
 import { withTarget } from '../target.ts';
@@ -58,9 +59,10 @@ async function search(
   const { shell, isJson } = invocation;
   // Found out before servers are started.
   if (!/[\p{L}\p{N}]/u.test(words)) throw noWords(words);
-  return await withTarget(invocation, {}, async ({ operations, loaded }) => {
+  return await withTarget(invocation, {}, async ({ operations }) => {
     using live = new LiveLine(shell.err, shell.clock);
-    const servers = Object.keys(loaded.config.mcpServers);
+    const status = await operations.status();
+    const servers = usableIn(status);
     live.show(`asking ${servers.join(', ')}`);
     const searching = operations.search(words, { limit, kept: fresh !== true });
     const found = await orInterrupted(shell, searching);
@@ -75,9 +77,8 @@ async function search(
         errors: errors.map((error) => advised(error, shell.steps)),
       });
     } else {
-      const hasServers = servers.length + loaded.disabled.size > 0;
-      if (hasServers) printOutcome(shell, found, words);
-      else remark(shell, noServersText(loaded.file));
+      if (status.servers.length > 0) printOutcome(shell, found, words);
+      else remark(shell, noServersText(status.config));
       reportFaults(shell, errors);
     }
     const isNobodyAsked = errors.length > 0 && errors.length === servers.length;

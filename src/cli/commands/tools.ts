@@ -15,6 +15,7 @@ import { advised, reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { ageOf, type ListedTool, toolPage } from '../render/tool-page.ts';
+import { usableIn } from '../running-servers.ts';
 import { remark } from '../shell.ts';
 import { orInterrupted } from '../standalone.ts';
 import { type Target, withTarget } from '../target.ts';
@@ -90,7 +91,8 @@ async function allTools(
   kept: boolean,
 ): Promise<number> {
   const { shell } = invocation;
-  const servers = Object.keys(loaded.config.mcpServers);
+  const status = await operations.status();
+  const servers = usableIn(status);
   using live = new LiveLine(shell.err, shell.clock);
   if (servers.length > 0) live.show(`asking ${servers.join(', ')}`);
   const found = await orInterrupted(shell, operations.discover({ kept }));
@@ -103,12 +105,13 @@ async function allTools(
   });
   printList(invocation, list, errors);
   const { disabledServers } = await import('../disabled-servers.ts');
-  const disabled = disabledServers(loaded).filter(({ isSwitchedOff }) => !isSwitchedOff);
+  const all = loaded === undefined ? [] : disabledServers(loaded);
+  const disabled = all.filter(({ isSwitchedOff }) => !isSwitchedOff);
   if (!invocation.isJson) {
     for (const { name, cause } of disabled) remark(shell, `${name} is disabled: ${cause}`);
-    if (servers.length + loaded.disabled.size === 0) {
+    if (status.servers.length === 0) {
       const { noServersText } = await import('../../config/no-servers.ts');
-      remark(shell, noServersText(loaded.file));
+      remark(shell, noServersText(status.config));
     }
   }
   if (servers.length > errors.length) return exitCodes.ok;
@@ -139,11 +142,11 @@ async function oneTool(
   { shell, isJson }: Invocation,
   { operations, loaded }: Target,
   { server, tool }: ToolAddress,
-  { definitions, mark }: ListedTools,
+  { definitions, mark, entry }: ListedTools,
 ): Promise<number> {
   const { contractOf } = await import('../../host/lists/catalogue.ts');
   const found = definitions.find(({ name }) => name === tool);
-  const config = ownValue(loaded.config.mcpServers, server);
+  const config = entry ?? ownValue(loaded?.config.mcpServers ?? {}, server);
   if (found === undefined || config === undefined) {
     throw await operations.unknownTool(server, tool);
   }

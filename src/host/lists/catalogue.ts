@@ -182,7 +182,7 @@ export function paramsHead(tool: string): string {
 
 /** The contract of a tool, known or not. */
 export function contractOf(
-  config: ServerConfig,
+  config: Pick<ServerConfig, 'tools' | 'trusted'>,
   tool: string,
   isReadOnly: boolean,
 ): ReplayContract {

@@ -6,6 +6,8 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { homeOf } from '../config/config-path.ts';
 import { stateDirectory } from '../config/locate.ts';
+import { causeOf, remedyFor } from '../kernel/disk-remedy.ts';
+import { errnoOf } from '../kernel/errno.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { remark, type Shell } from './shell.ts';
 
@@ -22,11 +24,10 @@ export async function usableStateDirectory(shell: Shell): Promise<string | null>
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return folder;
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    remark(
-      shell,
-      `the state directory ${folder} cannot be used (${error.code}), so no state is stored for now; see: holdfast doctor`,
-    );
+    const code = errnoOf(error);
+    if (code === undefined) throw error;
+    const told = `the state directory ${folder} cannot be used (${causeOf(code)}), so no state is stored for now`;
+    remark(shell, `${told}: ${remedyFor(code)}; see: holdfast doctor`);
     return null;
   }
 }

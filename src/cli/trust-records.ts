@@ -15,7 +15,10 @@ export async function withTrustRecords<T>(
   const folder = join(await ownStateDirectory(shell), 'store');
   await using store = openFilesStore(folder, {
     clock: shell.clock,
-    report: ({ detail }) => remark(shell, detail),
+    // What cannot be stored is a fault of the caller as well.
+    report: ({ kind, detail }) => {
+      if (kind !== 'refused') remark(shell, detail);
+    },
   });
   return await work(store.records('trusted', { durability: 'durable', shape: isTrustRecord }));
 }

@@ -56,7 +56,10 @@ describe('a trusted config that is changed while a window is open', () => {
     }
     const untrusted = { kind: 'untrusted', detail: expect.stringContaining('was trusted') };
     expect((await statusOf(home))['usedConfig']).toEqual({ since, problem: untrusted });
-    await home.run(['trust', home.configFile]);
+    const reload = `holdfast reload --config ${home.configFile}`;
+    expect((await home.run(['trust', home.configFile])).stdout).toBe(
+      `${home.configFile} is trusted as it is now\nthe instance that runs takes it over with: ${reload}\n`,
+    );
     const waiting = { since, problem: { kind: 'waiting', detail: null } };
     expect((await statusOf(home))['usedConfig']).toEqual(waiting);
     expect((await outputOf(home, 'status')).text).toContain('was trusted again');

@@ -4,6 +4,8 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { causeOf, remedyFor } from '../../kernel/disk-remedy.ts';
+import { errnoOf } from '../../kernel/errno.ts';
 import { type Check, finding, ok } from './check.ts';
 
 export async function checkConfigFile(file: string): Promise<readonly Check[]> {
@@ -39,8 +41,11 @@ export async function checkStateDirectory(
       'set HOLDFAST_STATE to a directory of your own',
     );
   }
-  if ((await writable(folder)) === false) {
-    return finding('state', `${folder} is not writable`, `chmod u+rwx '${folder}'`);
+  const refusal = await refusalAt(folder);
+  if (refusal !== undefined) {
+    const isForbidden = refusal === 'EACCES' || refusal === 'EPERM';
+    const remedy = isForbidden ? `chmod u+rwx '${folder}'` : remedyFor(refusal);
+    return finding('state', `${folder} cannot be written (${causeOf(refusal)}); ${limits}`, remedy);
   }
   if (ownUid !== undefined && (stats.mode & 0o077) !== 0) {
     return finding('state', `${folder} is open to other users`, `chmod 700 '${folder}'`);
@@ -48,22 +53,28 @@ export async function checkStateDirectory(
   return ok('state', folder);
 }
 
+/** Of a state directory that cannot be written. */
+const limits =
+  'commands and holdfast serve work, but nothing is stored, and holdfast connect starts no instance';
+
 /** It is created when it is first needed; this checks whether that is possible. */
 async function checkFutureDirectory(folder: string): Promise<Check> {
   let above = dirname(folder);
   while ((await stat(above).catch(unlessMissing)) === undefined) above = dirname(above);
-  if (await writable(above)) return ok('state', `${folder} (created when it is needed)`);
+  const refusal = await refusalAt(above);
+  if (refusal === undefined) return ok('state', `${folder} (created when it is needed)`);
   return finding(
     'state',
-    `${folder} cannot be created, because ${above} is not writable`,
+    `${folder} cannot be created, because ${above} cannot be written (${causeOf(refusal)}); ${limits}`,
     'set HOLDFAST_STATE to a directory that can be created',
   );
 }
 
-function writable(folder: string): Promise<boolean> {
+/** The code of the error that a write there would have; undefined if there is none. */
+function refusalAt(folder: string): Promise<string | undefined> {
   return access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
-    () => true,
-    () => false,
+    () => undefined,
+    (error: unknown) => errnoOf(error) ?? 'EACCES',
   );
 }
 

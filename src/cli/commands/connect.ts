@@ -55,7 +55,8 @@ export function addConnect(program: Command, perform: Perform): void {
 
 const trustHelp = `
 Approves the file as it is now; after a change it has to be approved again.
-With --json: {"trusted": the file}.
+With --json: {"trusted": the file}. Exit code 2: there is no such file, or it is no config that can be
+used; 3: the approval could not be stored.
 
 Example:
   holdfast trust ./holdfast.json`;
@@ -244,15 +245,33 @@ async function trustFile({ shell, isJson }: Invocation, name: string): Promise<n
   ]);
   const { hasChanged } = await withTrustRecords(shell, async (records) => {
     const before = await trustOf(records, path);
-    await trust(records, path);
+    await trust(records, path).catch((error: unknown) => {
+      throw error instanceof Fault ? notTrusted(path, error) : error;
+    });
     return before;
   });
   if (isJson) shell.out.json({ trusted: path });
   else {
     shell.out.line(`${path} is trusted as it is now`);
-    // A config that is named by its path is the same everywhere.
-    const reload = nextSteps(path)('holdfast reload');
-    if (hasChanged) shell.out.line(`an instance that runs takes it over with: ${reload}`);
+    await tellReload(shell, path, hasChanged);
   }
   return exitCodes.ok;
+}
+
+/** A disk that fails is no fault of the config. */
+function notTrusted(path: string, error: Fault): Fault {
+  const code = error.code === 'overloaded' ? 'unavailable' : error.code;
+  return new Fault(code, `${path} is not trusted: ${error.message}`, {}, error);
+}
+
+/** An instance that does not use the change yet takes it over when it is told to. */
+async function tellReload(shell: Shell, path: string, hasChanged: boolean): Promise<void> {
+  const status = await instanceStatus(shell, path);
+  if (status === undefined) return;
+  // An older one does not tell.
+  const { usedConfig } = status;
+  if (usedConfig === undefined ? !hasChanged : usedConfig.problem === null) return;
+  // A config that is named by its path is the same everywhere.
+  const reload = nextSteps(path)('holdfast reload');
+  shell.out.line(`the instance that runs takes it over with: ${reload}`);
 }

@@ -5,7 +5,9 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
-import { faultFrom } from '../../kernel/fault.ts';
+import { causeOf, remedyFor } from '../../kernel/disk-remedy.ts';
+import { errnoOf } from '../../kernel/errno.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
 import { LineReader } from '../../wire/line-reader.ts';
 import type { Connected } from '../control-client.ts';
 import { Bridge, lineOf } from './bridge.ts';
@@ -38,7 +40,8 @@ export async function connectClient(parts: ConnectParts): Promise<void> {
   let told: string | undefined;
   while (!client.isOver) {
     try {
-      const connected = await joinOrStart({ ...parts, isOver, isWanted, graceMs });
+      const joining = joinOrStart({ ...parts, isOver, isWanted, graceMs });
+      const connected = await joining.catch((error) => Promise.reject(diskFault(parts, error)));
       pauseMs = pauses.firstMs;
       told = undefined;
       tellDifference(parts, connected);
@@ -55,6 +58,16 @@ export async function connectClient(parts: ConnectParts): Promise<void> {
     }
   }
   input.destroy();
+}
+
+/** What is said where the folder of the instance cannot be used; any other error as it is. */
+function diskFault({ place: { config, folder } }: ConnectParts, error: unknown): unknown {
+  const code = errnoOf(error);
+  if (code === undefined) return error;
+  const told = `no instance of ${config} can be started, because ${folder} cannot be used (${causeOf(code)})`;
+  const instead =
+    'without that, holdfast serve --stdio works in the place of holdfast connect, and commands such as holdfast call work';
+  return new Fault('unavailable', `${told}: ${remedyFor(code)}; ${instead}`, {}, error);
 }
 
 /** Ends early if the client ends, or says something a second after the last attempt or later. */

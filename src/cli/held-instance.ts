@@ -42,7 +42,7 @@ export async function heldFault(
   const who = `${where}, Holdfast ${program}, ${started}`;
   const told =
     startedBy === 'connect'
-      ? `(${who} by a window of a client, without a port for HTTP); see it with: holdfast status; to serve over HTTP, end it with: holdfast shutdown, then run this again`
+      ? `(${who} by a window of a client, without a port for HTTP); see it with: holdfast status; to serve over HTTP, end it with: holdfast shutdown, then run this again at once: windows start another one 20 seconds later, or 2 seconds later where a request waits`
       : `(${who}); see it with: holdfast status, end it with: holdfast shutdown`;
   return new Fault('unavailable', `an instance of ${config} is running already ${told}`);
 }

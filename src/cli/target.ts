@@ -49,10 +49,14 @@ export async function withTarget<T>(
   );
 }
 
-/** The same for work that needs a running instance. Throws `unavailable` if there is none. */
+/**
+ * The same for work that needs a running instance. Throws `unavailable` if there is none. Work that `readsConfig`
+ * reports what is wrong with the file itself.
+ */
 export async function withInstance<T>(
   invocation: Invocation,
   work: (instance: InstanceOperations, file: string | null) => Promise<T>,
+  { readsConfig = false } = {},
 ): Promise<T> {
   const { shell, configFile } = invocation;
   const { file, problem } = await configOf(shell, configFile);
@@ -64,7 +68,7 @@ export async function withInstance<T>(
     const of = file === null ? '' : ` of ${file}`;
     throw new Fault('unavailable', `no instance${of} is running; start one with: holdfast serve`);
   }
-  if (problem) tellOlderConfig(shell, problem.message);
+  if (problem && !readsConfig) tellOlderConfig(shell, problem.message);
   const { remoteInstance } = await import('../instance/remote-instance.ts');
   return await reportedAtOnce(invocation, () =>
     untilInterrupted(shell, work(remoteInstance(client), file)),

@@ -322,6 +322,25 @@ describe('a server whose config has changed', () => {
     expect(host.status().servers[0]).toMatchObject({ state: 'idle' });
   });
 
+  it('that is not lazy and was stopped is started by what needs another process, and kept again #live-config', async () => {
+    const { apply, host, servers, clock } = newWorld({ a: entry({ lazy: false }), b: entry() });
+    const states = () => host.status().servers.map(({ state, pinned }) => [state, pinned]);
+    const resting = ['idle', false];
+    await host.stop('a');
+    await apply({ a: entry({ lazy: false, queue: 5 }), b: entry({ queue: 5 }) });
+    await clock.advanceAsync(600_000);
+    expect(states()).toEqual([resting, resting]);
+    await apply({ a: entry({ lazy: false, args: ['1'] }), b: entry({ args: ['1'] }) });
+    await clock.advanceAsync(600_000);
+    expect(states()).toEqual([['ready', true], resting]);
+    await host.stop('a');
+    expect(states()).toEqual([resting, resting]);
+    await Promise.all([host.reload('a'), host.reload('b')]);
+    await clock.advanceAsync(600_000);
+    expect(states()).toEqual([['ready', true], resting]);
+    expect(servers['b']?.children ?? []).toHaveLength(0);
+  });
+
   it('applies what is said about its tools, and forgets what was kept #live-config', async () => {
     const cached = { t: { cacheMs: 60_000 } };
     const { apply, host, servers } = newWorld({ a: entry({ tools: cached }) });

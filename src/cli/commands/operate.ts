@@ -2,14 +2,18 @@
 // did; without a running instance each says so.
 
 import type { Command } from 'commander';
-import type { InstanceStatus, ReloadedConfig } from '../../instance/operations.ts';
+import type {
+  InstanceOperations,
+  InstanceStatus,
+  ReloadedConfig,
+} from '../../instance/operations.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { planLines } from '../render/plan-page.ts';
-import { notUsedText } from '../render/used-config.ts';
-import { runningIn } from '../running-servers.ts';
+import { notUsedText, runsText } from '../render/used-config.ts';
+import { beforeIn, runningIn } from '../running-servers.ts';
 import { complain } from '../shell.ts';
 import { orInterrupted } from '../standalone.ts';
 import { withInstance } from '../target.ts';
@@ -17,8 +21,8 @@ import { withInstance } from '../target.ts';
 const reloadHelp = `
 Without a server: reads the config again and applies what has changed; servers whose entries are
 the same keep their processes and their calls. --dry-run prints what would change.
-With a server: ends its processes, forgets its failures, and starts it again when it is needed;
-this is how an ejected server comes back.
+With a server: ends its processes, forgets its failures, and starts it again when it is needed, or at
+once if it is not lazy; this is how an ejected server comes back.
 With --json: {"isDone", "added", "removed", "changed": [{"name", "keys", "restart"}], "settings",
 "failed": [{"name", "cause"}], "disabled"}; with a server named: {"server", "done": "reload"}.
 
@@ -67,7 +71,9 @@ export function addStop(program: Command, perform: Perform): void {
   program
     .command('stop')
     .summary('stop a server')
-    .description('End the processes of a server of the running instance; the next call starts it.')
+    .description(
+      'End the processes of a server of the running instance; the next call starts it. One that is not lazy is also started by a reload, and by a change of its entry that needs another process.',
+    )
     .argument('<SERVER>', 'a server')
     .addHelpText('after', examples('stop'))
     .action((server: string, _: unknown, command: Command) =>
@@ -87,12 +93,24 @@ export function addShutdown(program: Command, perform: Perform): void {
 }
 
 const doing = { start: 'starting', stop: 'stopping', reload: 'reloading' } as const;
-const doneIdle = {
-  start: 'is running',
-  stop: 'was not running',
-  reload: 'was not running; its failures are forgotten, and it starts when it is needed',
-} as const;
 const done = { start: 'is running', stop: 'is stopped', reload: 'is reloaded' } as const;
+/** Of one that the config has kept running. */
+const untilNeeded =
+  'it is not lazy, so a call, a reload or a change of its entry that needs another process starts it again';
+
+function doneText(
+  verb: keyof typeof done,
+  { wasRunning, isLazy }: { readonly wasRunning: boolean; readonly isLazy: boolean },
+): string {
+  if (verb === 'start') return done.start;
+  if (verb === 'stop') {
+    const told = wasRunning ? done.stop : 'was not running';
+    return isLazy ? told : `${told}; ${untilNeeded}`;
+  }
+  if (wasRunning) return done.reload;
+  const next = isLazy ? 'it starts when it is needed' : 'it is started now, because it is not lazy';
+  return `was not running; its failures are forgotten, and ${next}`;
+}
 
 async function operate(
   invocation: Invocation,
@@ -103,11 +121,13 @@ async function operate(
   return await withInstance(invocation, async (instance) => {
     using live = new LiveLine(shell.err, shell.clock);
     live.show(`${doing[verb]} ${server}`);
-    const wasRunning = runningIn(await instance.status())(server);
+    const before = await instance.status();
+    const wasRunning = runningIn(before)(server);
+    const isLazy = before.servers.find(({ name }) => name === server)?.lazy ?? true;
     await orInterrupted(shell, instance[verb](server));
     live.clear();
     if (isJson) shell.out.json({ server, done: verb });
-    else shell.out.line(`${server} ${wasRunning ? done[verb] : doneIdle[verb]}`);
+    else shell.out.line(`${server} ${doneText(verb, { wasRunning, isLazy })}`);
     return exitCodes.ok;
   });
 }
@@ -126,36 +146,37 @@ async function reloadServer(
 
 async function reloadConfig(invocation: Invocation, dryRun: boolean): Promise<number> {
   const { shell, isJson } = invocation;
-  return await withInstance(invocation, async (instance) => {
+  const reload = async (instance: InstanceOperations) => {
     using live = new LiveLine(shell.err, shell.clock);
     live.show('reading the config');
     const before = await instance.status();
-    const wasRunning = runningIn(before);
     const reloading = instance.reloadConfig({ dryRun }).catch((error: unknown) => {
       throw withConfigInUse(error, before, shell.clock.wallNow());
     });
     const reloaded = await orInterrupted(shell, reloading);
     live.clear();
     if (isJson) shell.out.json(reloaded);
-    else printPlan(invocation, reloaded, wasRunning);
+    else printPlan(invocation, reloaded, before);
     return reloaded.failed.length > 0 ? exitCodes.unavailable : exitCodes.ok;
-  });
+  };
+  return await withInstance(invocation, reload, { readsConfig: true });
 }
 
-/** A change that is not trusted is refused; what is used instead is told as `status` tells it. */
+/** A change that is refused: what is used instead is told as `status` tells it. */
 function withConfigInUse(error: unknown, status: InstanceStatus, now: number): unknown {
-  if (!(error instanceof Fault) || error.code !== 'denied') return error;
+  if (!(error instanceof Fault)) return error;
+  if (error.code === 'invalid_request') {
+    // Each problem of a config has a line of its own.
+    return new Fault(error.code, `${error.message}\n${runsText(status, now)}`, {}, error);
+  }
+  if (error.code !== 'denied') return error;
   const isUntrusted = status.usedConfig?.problem?.kind === 'untrusted';
   const told = isUntrusted ? notUsedText(status, now) : undefined;
   return told === undefined ? error : new Fault(error.code, told, {}, error);
 }
 
-function printPlan(
-  { shell }: Invocation,
-  reloaded: ReloadedConfig,
-  wasRunning: (server: string) => boolean,
-): void {
-  for (const line of planLines(reloaded, wasRunning)) shell.out.line(line);
+function printPlan({ shell }: Invocation, reloaded: ReloadedConfig, before: InstanceStatus): void {
+  for (const line of planLines(reloaded, beforeIn(before))) shell.out.line(line);
   for (const { name, cause } of reloaded.failed) complain(shell, `${name}: ${cause}`);
 }
 

@@ -6,7 +6,7 @@ import type { OpenedHost } from '../../host/create-host.ts';
 import { ConfigWatch } from '../../instance/config-watch.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { planLines } from '../render/plan-page.ts';
-import { runningIn } from '../running-servers.ts';
+import { beforeIn } from '../running-servers.ts';
 import { remark, type Shell } from '../shell.ts';
 import type { ConfigInUse } from './config-in-use.ts';
 
@@ -19,14 +19,12 @@ export function followConfig(
   const takeOver = async () => {
     try {
       const loaded = await inUse.read();
-      const wasRunning = runningIn(host.status());
+      const before = beforeIn(host.status());
       const applied = await host.applyLoaded(loaded);
       inUse.take(loaded);
       for (const { name, cause } of applied.failed) remark(shell, `${name}: ${cause}`);
       const isChanged = isDifferent(applied);
-      const lines = isChanged
-        ? planLines({ ...applied, disabled: [], isDone: true }, wasRunning)
-        : [];
+      const lines = isChanged ? planLines({ ...applied, disabled: [], isDone: true }, before) : [];
       for (const line of lines) remark(shell, `the config has changed: ${line}`);
     } catch (error) {
       const isFault = error instanceof Fault;

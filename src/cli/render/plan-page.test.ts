@@ -37,6 +37,21 @@ describe('the plan of a changed config', () => {
     ]);
   });
 
+  it('says what is started again although an operator has stopped it', () => {
+    const before = { wasRunning: () => false, wasStopped: () => true };
+    expect(planLines({ ...plan, isDone: true }, before).slice(2, 4)).toEqual([
+      'a: changed (queue)',
+      'b: changed (args, env); it is started again: it is not lazy',
+    ]);
+    expect(planLines({ ...plan, isDone: false }, before)[3]).toBe(
+      'b: will change (args, env); it will be started again: it is not lazy',
+    );
+    const lazy = [{ name: 'b', keys: ['args', 'lazy'], restart: true }];
+    expect(planLines({ ...plan, changed: lazy, isDone: true }, before)[2]).toBe(
+      'b: changed (args, lazy)',
+    );
+  });
+
   it('says so if there is nothing', () => {
     const none = { ...plan, added: [], removed: [], changed: [], settings: [], disabled: [] };
     expect(planLines({ ...none, isDone: true })).toEqual(['nothing has changed']);

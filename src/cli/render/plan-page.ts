@@ -3,10 +3,18 @@
 import type { ReloadedConfig } from '../../instance/operations.ts';
 import { printableLine } from '../../kernel/printable.ts';
 
-/** `wasRunning`: before the change. */
+/** What is known of the servers before the change. */
+export interface Before {
+  readonly wasRunning: (server: string) => boolean;
+  /** By an operator, though the config has it kept running. */
+  readonly wasStopped: (server: string) => boolean;
+}
+
+const allRunning: Before = { wasRunning: () => true, wasStopped: () => false };
+
 export function planLines(
   reloaded: ReloadedConfig,
-  wasRunning: (server: string) => boolean = () => true,
+  { wasRunning, wasStopped }: Before = allRunning,
 ): readonly string[] {
   const { isDone, added, removed, changed, settings, disabled, order } = reloaded;
   const verb = (now: string, later: string) => (isDone ? now : later);
@@ -18,7 +26,10 @@ export function planLines(
       const how = isRestarted
         ? verb('restarted', 'will be restarted')
         : verb('changed', 'will change');
-      return `${name}: ${how} (${keys.join(', ')})`;
+      // One that becomes lazy is not started.
+      const isStarted = restart && wasStopped(name) && !keys.includes('lazy');
+      const more = isStarted ? `; it ${verb('is', 'will be')} started again: it is not lazy` : '';
+      return `${name}: ${how} (${keys.join(', ')})${more}`;
     }),
     ...settings.map(({ key, applies }) => {
       const how =

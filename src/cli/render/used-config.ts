@@ -14,7 +14,7 @@ export interface NotUsed {
 export function notUsed({ config, usedConfig }: InstanceStatus, now: number): NotUsed | undefined {
   const problem = usedConfig?.problem ?? null;
   if (config === null || usedConfig === undefined || problem === null) return undefined;
-  const runs = `the instance runs the config of ${momentText(usedConfig.since, now)}`;
+  const runs = runsText({ usedConfig }, now);
   switch (problem.kind) {
     case 'untrusted':
       return {
@@ -29,6 +29,12 @@ export function notUsed({ config, usedConfig }: InstanceStatus, now: number): No
     case 'invalid':
       return { told: `${config} cannot be used: ${problem.detail}; ${runs}`, remedy: 'correct it' };
   }
+}
+
+/** What is used; an older instance does not tell since when. */
+export function runsText({ usedConfig }: Pick<InstanceStatus, 'usedConfig'>, now: number): string {
+  if (usedConfig === undefined) return 'the instance runs the config before';
+  return `the instance runs the config of ${momentText(usedConfig.since, now)}`;
 }
 
 /** The same in one line. */

@@ -62,6 +62,7 @@ export class ServerControl {
     const server = this.#parts.registry.hosted(name);
     this.#parts.cache.invalidate(name);
     server.offerings.forget();
+    server.keepAgain();
     await Promise.all([...server.slots.all()].map(({ supervisor }) => supervisor.reload()));
   }
 

@@ -160,6 +160,7 @@ export class Server {
     });
     const regrouped = this.slots.regroup(config.isolation);
     this.#pinAfter(former);
+    this.keepAgain();
     try {
       await Promise.all([...ended, regrouped]);
     } finally {
@@ -183,6 +184,13 @@ export class Server {
     if (isPinned !== lazy) return;
     this.slots.pin(isPinned);
     if (isPinned) this.supervisor.want();
+  }
+
+  /** One that is not lazy is kept running again: what an operator has stopped is reloaded or replaced now. */
+  keepAgain(): void {
+    if (this.#config.lazy) return;
+    const isKept = [...this.slots.all()].some(({ supervisor }) => supervisor.leases.isPinned);
+    if (!isKept) this.slots.pin(true);
   }
 
   /**

@@ -243,8 +243,8 @@ describe('the bridge of connect', () => {
     bridge.refuseWaiting(new Fault('unavailable', 'no instance can be started'));
     const faults = client.map(({ id, result: { _meta } }) => [id, _meta['holdfast/fault']]);
     expect(faults).toMatchObject([
-      [1, { code: 'outcome_unknown', dispatched: 'maybe' }],
-      [2, { code: 'unavailable', dispatched: 'no' }],
+      [1, { code: 'outcome_unknown', dispatched: 'maybe', server: 'holdfast' }],
+      [2, { code: 'unavailable', dispatched: 'no', server: 'holdfast' }],
     ]);
   });
 

@@ -4,6 +4,7 @@
 // key are sent again, and tool calls that may have run end in `outcome_unknown`. It does no input or
 // output itself, and waits for nothing.
 
+import { reservedServerName } from '../../config/server-name.ts';
 import {
   afterSetup,
   ClientSetup,
@@ -287,8 +288,10 @@ export class Bridge {
     }
   }
 
-  #answer(message: Message, fault: Fault): void {
+  #answer(message: Message, unnamed: Fault): void {
     this.#open.delete(idText(message));
+    // The window knows no server: what has failed is the instance.
+    const fault = unnamed.with({ server: reservedServerName });
     const isCall = message.method === 'tools/call';
     const named = { isModern: isModern(message), principal: localUser };
     const frame = isCall

@@ -4,12 +4,15 @@
 // they are imported only after this check, and nothing is imported before it that an old Node does
 // not have.
 
+import { closeInheritedDescriptors } from '../supervise/process/start/inherited-descriptors.ts';
 import { nodeProblem } from './node-version.ts';
 import { keepYoungGenerationSmall } from './young-generation.ts';
 
 const problem = nodeProblem(process.version) ?? folderProblem();
 if (problem === undefined) {
   keepYoungGenerationSmall();
+  // Before anything of ours is open.
+  closeInheritedDescriptors(process);
   await import('./run.ts');
 } else {
   process.stderr.write(`holdfast: ${problem.text}; ${problem.remedy}\n`);

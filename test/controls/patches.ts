@@ -1516,4 +1516,18 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'descriptors-inherited',
+    breaks: 'Files that the starting shell has open with a high number reach every server.',
+    file: 'src/supervise/process/start/inherited-descriptors.ts',
+    foundBy: 'tests',
+    tests: ['src/supervise/process/start/inherited-descriptors.test.ts'],
+    promise: 'least-environment',
+    edits: [
+      {
+        find: 'descriptor <= lastStandard || named.has(descriptor)',
+        replace: 'descriptor <= lastStandard || descriptor > 100 || named.has(descriptor)',
+      },
+    ],
+  },
 ];

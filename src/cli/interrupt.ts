@@ -1,6 +1,8 @@
 // Ctrl-C and similar signals. The first one cancels: whatever runs is cancelled, the servers are
 // stopped properly, and the command ends with the signal's exit code. The second one ends the
-// process at once, and the reaper ends what it had running.
+// process at once, and the reaper ends what it had running. Node cannot do that by itself: its exit
+// waits for every thread, and one that waits for a disk may never end. So the signal does it, as if
+// nobody had listened for it.
 
 import { signalExitCodes } from './exit-codes.ts';
 
@@ -26,12 +28,20 @@ export class Interrupt {
           // The terminal has just shown `^C`, maybe after a line of ours.
           const lineBreak = from.stderr.isTTY ? '\n' : '';
           from.stderr.write(`${lineBreak}holdfast: stopped at once\n`);
+          this.release(from);
+          from.kill(from.pid, name);
+          // Process 1 is not ended by a signal.
           from.exit(signalExitCodes[name]);
         }
         this.#name = name;
         this.#controller.abort();
       });
     }
+  }
+
+  /** From now on a signal ends the process, whatever its threads do: before it exits. */
+  release(from: NodeJS.Process): void {
+    for (const name of signalNames) from.removeAllListeners(name);
   }
 
   /** Aborted by the first signal. */

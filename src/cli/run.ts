@@ -11,10 +11,16 @@ import { complain, type Shell, shellOf, withConfig } from './shell.ts';
 
 const shell = shellOf(process);
 // An internal error outside every call; the reaper ends what was running.
-process.on('uncaughtException', (error) => process.exit(report(error, { shell, isJson: false })));
+process.on('uncaughtException', (error) => exit(report(error, { shell, isJson: false })));
 const exitCode = await run(process.argv.slice(2), shell);
 await Promise.all([shell.out.flushed(), shell.err.flushed()]);
-process.exit(outputLost(shell) ? exitCodes.unavailable : exitCode);
+exit(outputLost(shell) ? exitCodes.unavailable : exitCode);
+
+/** Waits for a thread that a disk holds up; a signal ends that. */
+function exit(code: number): never {
+  shell.interrupt.release(process);
+  process.exit(code);
+}
 
 async function run(argv: readonly string[], shell: Shell): Promise<number> {
   let code: number = exitCodes.ok;

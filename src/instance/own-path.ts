@@ -3,13 +3,14 @@
 
 import { lstat } from 'node:fs/promises';
 import { Fault } from '../kernel/fault.ts';
+import { isOfOther, othersMay } from '../kernel/own-file.ts';
 
 /** Throws a Fault unless it is a folder of this user that nobody else can enter. */
 export async function assertOwnFolder(path: string): Promise<void> {
   const found = await lstat(path);
   if (!found.isDirectory()) throw unsafe(path, 'it is not a folder');
   assertOwner(path, found.uid);
-  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
+  if (process.platform !== 'win32' && (found.mode & othersMay.readOrChange) !== 0) {
     throw unsafe(path, 'others can enter it; change that with: chmod 700');
   }
 }
@@ -22,8 +23,7 @@ export async function assertOwnSocket(path: string): Promise<void> {
 }
 
 function assertOwner(path: string, uid: number): void {
-  const own = process.geteuid?.();
-  if (own !== undefined && uid !== own) throw unsafe(path, 'it belongs to another user');
+  if (isOfOther(uid)) throw unsafe(path, 'it belongs to another user');
 }
 
 function unsafe(path: string, why: string): Fault {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { link, lstat, open, rm } from 'node:fs/promises';
 import { readOwnFile } from '../kernel/bounded-file.ts';
 import { errnoOf } from '../kernel/errno.ts';
+import { fileFlaw, othersMay } from '../kernel/own-file.ts';
 
 const secretBytes = 32;
 const mostBytes = 1_024;
@@ -25,12 +26,8 @@ export async function keyFrom(file: string): Promise<Buffer> {
 }
 
 async function existingKey(file: string): Promise<Buffer> {
-  const { mode, uid } = await lstat(file);
-  const own = process.geteuid?.();
-  if (own !== undefined && uid !== own) throw new Error('it belongs to another user');
-  if (own !== undefined && (mode & 0o077) !== 0) {
-    throw new Error('others can read it; change that with: chmod 600');
-  }
+  const flaw = fileFlaw(await lstat(file), othersMay.readOrChange);
+  if (flaw !== undefined) throw new Error(`it ${flaw}; needed is a file of this user, chmod 600`);
   const text = (await readOwnFile(file, mostBytes)).toString('latin1').trim();
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex');
   throw new Error(`it does not hold a key of ${secretBytes} bytes in hexadecimal`);

@@ -1530,4 +1530,22 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'database-of-others',
+    breaks: 'A database that other users can change is used as if it were ours.',
+    file: 'src/kernel/own-file.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-own-files.test.ts'],
+    promise: 'own-state',
+    edits: [{ find: '(found.mode & forbidden) === 0', replace: '(found.mode & 0o400) !== 0' }],
+  },
+  {
+    id: 'loss-noted-through-a-link',
+    breaks: 'The note that changes are lost overwrites the file that a link in its place leads to.',
+    file: 'src/store/sqlite/acknowledged.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-own-files.test.ts'],
+    promise: 'own-state',
+    edits: [{ find: `openSync(note, 'wx', 0o600)`, replace: `openSync(note, 'w', 0o600)` }],
+  },
 ];

@@ -23,7 +23,7 @@ export default defineConfig({
     },
   ],
   test: {
-    include: ['src/**/*.test.ts', 'test/integration/sqlite-acknowledged.test.ts'],
+    include: ['src/**/*.test.ts', 'test/integration/sqlite-{acknowledged,own-files}.test.ts'],
     pool: 'threads',
   },
 });

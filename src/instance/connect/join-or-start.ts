@@ -1,8 +1,8 @@
 // Finds the instance of a config, and starts one if none runs. Of any number of `connect` that start at once
 // one starts an instance, and the others wait for it.
 
-import { readFile } from 'node:fs/promises';
 import { join as pathOf } from 'node:path';
+import { readOwnFile } from '../../kernel/bounded-file.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault, faultTable } from '../../kernel/fault.ts';
@@ -39,6 +39,8 @@ export interface Joining {
 }
 
 const startMs = 30_000;
+/** A longer one is not looked through for the reason. */
+const maxLogBytes = 16_777_216;
 const lookMs = 25;
 /** After `holdfast shutdown`, for whoever types the next command; less if a request waits. */
 const reservedMs = 20_000;
@@ -168,7 +170,8 @@ export function logOf({ folder }: InstancePlace): string {
 }
 
 async function notStarted({ place }: Joining): Promise<Fault> {
-  const text = await readFile(logOf(place), 'utf8').catch(() => '');
+  const log = await readOwnFile(logOf(place), maxLogBytes).catch(() => '');
+  const text = log.toString('utf8');
   const said = text.trim().split('\n').at(-1) ?? '';
   const why = said === '' ? `see ${logOf(place)}` : said;
   return new Fault('unavailable', `no instance of ${place.config} could be started: ${why}`);

@@ -8,9 +8,9 @@ import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   fsyncSync,
+  lstatSync,
   openSync,
   readSync,
   rmSync,
@@ -68,8 +68,9 @@ export function lossNoteOf(file: string): string {
 /** On the disk when it returns; throws if that is not possible. */
 export function noteLoss(file: string, expected: number, found: number): void {
   const note = lossNoteOf(file);
-  if (existsSync(note)) return;
-  const handle = openSync(note, 'w', 0o600);
+  if (lstatSync(note, { throwIfNoEntry: false })?.isFile()) return;
+  // Fails if anything has its name: a link would lead to a file that is not ours.
+  const handle = openSync(note, 'wx', 0o600);
   try {
     writeSync(
       handle,

@@ -6,7 +6,7 @@
 
 import {
   closeSync,
-  copyFileSync,
+  constants,
   existsSync,
   openSync,
   readFileSync,
@@ -20,7 +20,9 @@ import { closeDatabase, type Database, type Driver } from './driver.ts';
 import { type Checked, Engine } from './engine.ts';
 import { firstPage } from './first-page.ts';
 import { syncFoldersOf } from './folder-sync.ts';
+import { OpenError } from './open-error.ts';
 import type { Damage } from './operation.ts';
+import { asideOf, assertOwnFiles, copyAside, isThere } from './own-files.ts';
 import { messageOf, sqliteCodeOf } from './sqlite-code.ts';
 import { applicationId, schema, schemaVersion, statements } from './tables.ts';
 import { walState } from './wal-check.ts';
@@ -41,18 +43,6 @@ export interface Findings {
   readonly isTorn: boolean;
 }
 
-/** Why the file cannot be used; `code` is that of SQLite or the system. */
-export class OpenError extends Error {
-  readonly kind: 'newer' | 'foreign' | 'unusable';
-  readonly code: string | null;
-
-  constructor(kind: OpenError['kind'], message: string, code: string | null = null) {
-    super(message);
-    this.kind = kind;
-    this.code = code;
-  }
-}
-
 /** SQLite or our own check says that the file is not as it was written. */
 class Damaged extends Error {}
 
@@ -68,6 +58,7 @@ function inPlace(file: string): () => void {
 
 /** Throws an OpenError. */
 export function openDatabase(driver: Driver, file: string): OpenedEngine {
+  assertOwnFiles(file);
   const wal = `${file}-wal`;
   let log = bytesOf(wal);
   if (!existsSync(file)) {
@@ -78,14 +69,14 @@ export function openDatabase(driver: Driver, file: string): OpenedEngine {
     forgetAcknowledged(file);
   }
   const state = walState(log);
-  if (state === 'damaged') copyFileSync(wal, asideOf(wal));
+  if (state === 'damaged') copyAside(wal);
   const page = firstPage(bytesOf(file), log, { applicationId, schemaVersion, statements });
   if (page === 'foreign') throw foreign();
   if (page === 'newer')
     throw new OpenError('newer', 'it was written by a newer version of Holdfast');
   if (page === 'damaged') setAside(file);
   const { engine, checked } = opened(driver, file);
-  const aside = [file, wal].map(asideOf).filter((one) => existsSync(one));
+  const aside = [file, wal].map(asideOf).filter(isThere);
   const note = lossOf(file, engine, checked);
   // Without a commit in it, nothing was acknowledged yet.
   syncFolders(file, engine, checked.commits === 0);
@@ -109,7 +100,7 @@ function lossOf(file: string, engine: Engine, { commits, expected }: Checked): s
       throw new OpenError('unusable', why, errnoOf(error) ?? null);
     }
   }
-  return existsSync(lossNoteOf(file)) ? lossNoteOf(file) : null;
+  return isThere(lossNoteOf(file)) ? lossNoteOf(file) : null;
 }
 
 function syncFolders(file: string, engine: Engine, isFirst: boolean): void {
@@ -119,10 +110,6 @@ function syncFolders(file: string, engine: Engine, isFirst: boolean): void {
     engine.close();
     throw new OpenError('unusable', messageOf(error), errnoOf(error) ?? null);
   }
-}
-
-function asideOf(file: string): string {
-  return `${file}.damaged`;
 }
 
 /** None if there is no such file. */
@@ -173,11 +160,14 @@ function setLogAside(file: string): void {
   }
 }
 
+const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | careful;
+
 function connect(driver: Driver, file: string): Database {
   let database: Database | undefined;
   try {
     // SQLite would make it for everybody, and its companions have the same mode.
-    closeSync(openSync(file, 'a', 0o600));
+    closeSync(openSync(file, appending, 0o600));
     database = driver.open(file);
     // Without another process there is no need for shared memory, and no other can open it by mistake.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');

@@ -2,7 +2,7 @@
 // some time to start, and nothing needs it before the first request of a session. If there can be no database,
 // everything is kept in memory, and the store says so for as long as it is open.
 
-import { statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import type { Clock } from '../../kernel/clock.ts';
 import { DeferredStore } from '../deferred-store.ts';
 import { withHealthOf } from '../disk-health.ts';
@@ -42,9 +42,13 @@ async function opened(
   return withHealthOf(store, () => ({ ok: false, problem }));
 }
 
-/** What is in the file cannot be read: then nothing can be told from what was never stored. */
+/**
+ * What is in the file cannot be read, or something else is in its place: then nothing can be told from what was
+ * never stored.
+ */
 function holdsData(file: string): boolean {
-  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  return found !== undefined && (!found.isFile() || found.size > 0);
 }
 
 function notWhole(store: Store): Store {
@@ -77,6 +81,7 @@ function inMemory(file: string, { why, detail, code }: FailedDatabase): string {
     missing: 'use Node 22.13 or later, or install Holdfast again with its optional packages',
     newer: 'install that version again, or move the file away',
     foreign: 'move the file away',
+    unsafe: 'move it away, or make it a file of this user that others cannot change (chmod 600)',
     unusable: remedyOf(code),
   }[why];
   return `${file} cannot be used (${cause}), so its data is kept in memory and lost at the end: ${remedy}`;

@@ -12,7 +12,7 @@ export type ToWorker =
   | { readonly kind: 'close' };
 
 /** Why there is no database. */
-export type OpenFailure = 'missing' | 'newer' | 'foreign' | 'unusable';
+export type OpenFailure = 'missing' | 'newer' | 'foreign' | 'unsafe' | 'unusable';
 
 export type FromWorker =
   | { readonly kind: 'opened'; readonly driver: string; readonly findings: Findings }

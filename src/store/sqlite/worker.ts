@@ -4,7 +4,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadDriver } from './driver.ts';
 import type { Engine } from './engine.ts';
-import { OpenError, openDatabase } from './open-database.ts';
+import { openDatabase } from './open-database.ts';
+import { OpenError } from './open-error.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 // Node 22 writes to standard error that its SQLite is experimental.

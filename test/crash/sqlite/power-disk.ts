@@ -77,7 +77,7 @@ export class PowerDisk {
       const left = contents.pending.filter(() => this.#isKept());
       let disk = contents.forced;
       for (const change of left) disk = changed(disk, this.#torn(disk, change));
-      writeFileSync(join(folder, name), disk);
+      writeFileSync(join(folder, name), disk, { mode: 0o600 });
     }
   }
 

@@ -14,12 +14,14 @@ import { counterKeys, counterLimit, recordKeys, type Written } from './workload.
 
 type DriverModule = typeof import('../../../src/store/sqlite/driver.ts');
 type OpenModule = typeof import('../../../src/store/sqlite/open-database.ts');
+type ErrorModule = typeof import('../../../src/store/sqlite/open-error.ts');
 type StoreModule = typeof import('../../../src/store/sqlite/sqlite-store.ts');
 
 const [build = 'dist'] = process.argv.slice(2);
 const load = (file: string) => import(pathToFileURL(join(build, file)).href);
 const { loadDriver } = (await load('store/sqlite/driver.js')) as DriverModule;
-const { OpenError, openDatabase } = (await load('store/sqlite/open-database.js')) as OpenModule;
+const { openDatabase } = (await load('store/sqlite/open-database.js')) as OpenModule;
+const { OpenError } = (await load('store/sqlite/open-error.js')) as ErrorModule;
 const { SqliteStore } = (await load('store/sqlite/sqlite-store.js')) as StoreModule;
 
 process.removeAllListeners('warning');

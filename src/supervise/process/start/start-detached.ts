@@ -2,14 +2,15 @@
 // own, no terminal, and writes to a file.
 
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
+import { fileFlaw } from '../../../kernel/own-file.ts';
 
 export interface DetachedProgram {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** For this user only. */
+  /** For this user only. If it is something else, or cannot be written, nothing is. */
   readonly logFile: string;
 }
 
@@ -28,15 +29,14 @@ export interface Detached {
 const maxLogBytes = 1_048_576;
 
 export function startDetached({ command, args, env, cwd, logFile }: DetachedProgram): Detached {
-  const { size } = statSync(logFile, { throwIfNoEntry: false }) ?? { size: 0 };
-  if (size > maxLogBytes) truncateSync(logFile);
-  const log = openSync(logFile, 'a', 0o600);
+  const log = openedLog(logFile);
   try {
+    const output = log ?? 'ignore';
     const child = spawn(command, args, {
       env,
       cwd,
       detached: true,
-      stdio: ['ignore', log, log],
+      stdio: ['ignore', output, output],
     });
     const ended = new Promise<DetachedEnd>((resolve) => {
       child.on('error', () => resolve({ code: null, signal: null }));
@@ -45,6 +45,26 @@ export function startDetached({ command, args, env, cwd, logFile }: DetachedProg
     child.unref();
     return { ended };
   } finally {
-    closeSync(log);
+    if (log !== undefined) closeSync(log);
   }
+}
+
+/** Neither through a link nor waiting for a pipe. */
+const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | careful;
+
+function openedLog(file: string): number | undefined {
+  let log: number;
+  try {
+    log = openSync(file, appending, 0o600);
+  } catch {
+    return undefined;
+  }
+  const found = fstatSync(log);
+  if (fileFlaw(found) === undefined) {
+    if (found.size > maxLogBytes) ftruncateSync(log);
+    return log;
+  }
+  closeSync(log);
+  return undefined;
 }

@@ -56,12 +56,19 @@ export async function join({
   throw new Fault('unavailable', detail);
 }
 
+/**
+ * Somebody listens and ends the connection without a word: one that is ending, or another that took the place
+ * of one that was killed at this moment. It says nothing about the next attempt.
+ */
+export class TakesNoConnections extends Fault {}
+
 /** Undefined if nobody listens there. */
 async function unlessListening(path: string): Promise<undefined> {
   const again = await connected(path);
   again?.destroy();
   if (again === undefined) return undefined;
-  throw new Fault('unavailable', `the instance at ${path} takes no connections; try again later`);
+  const detail = `the instance at ${path} takes no connections; try again later`;
+  throw new TakesNoConnections('unavailable', detail);
 }
 
 /** Nobody listens there, or there is nothing. */

@@ -1,9 +1,11 @@
 import { lutimesSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../kernel/system-clock.ts';
 import type { DetachedEnd } from '../../supervise/process/start/start-detached.ts';
+import { welcomeFor } from '../greeting.ts';
 import { takeLock } from '../lock.ts';
 import { type LockEnd, type LockHolder, ownHolder } from '../lock-holder.ts';
 import { joinOrStart } from './join-or-start.ts';
@@ -93,5 +95,36 @@ describe('an instance that connect starts', () => {
   it('and that ends by itself, or cannot be started, is not', async () => {
     expect(await startsThatEnd([{ code: 2, signal: null }])).toMatchObject({ starts: 1 });
     expect(await startsThatEnd([{ code: null, signal: null }])).toMatchObject({ starts: 1 });
+  });
+});
+
+describe('an instance that takes no connection', () => {
+  /** Those of the first ones it ends without a word; how many there were. */
+  async function listening(refused: number): Promise<() => number> {
+    let count = 0;
+    const sockets = new Set<Socket>();
+    const identity = { program: '1', instance: 'x', keepsKeys: false, startedBy: 'serve' };
+    const server = createServer((socket) => {
+      count += 1;
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      if (count <= refused) return void socket.destroy();
+      socket.once('data', (line) => {
+        const said: unknown = JSON.parse(line.toString('utf8'));
+        socket.write(`${JSON.stringify(welcomeFor(said, identity, undefined).welcome)}\n`);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(join(folder, 'control.sock'), resolve));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    return () => count;
+  }
+
+  it('is looked for again: the next one does #one-instance', async () => {
+    const connections = await listening(6);
+    expect(await startsThatEnd([{ code: 2, signal: null }])).toEqual({ starts: 0, code: 'joined' });
+    expect(connections()).toBeGreaterThan(6);
   });
 });

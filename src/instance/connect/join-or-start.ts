@@ -8,7 +8,7 @@ import { ignored } from '../../kernel/contain.ts';
 import { Fault, faultTable } from '../../kernel/fault.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { Detached, DetachedEnd } from '../../supervise/process/start/start-detached.ts';
-import { type Connected, join } from '../control-client.ts';
+import { type Connected, join, TakesNoConnections } from '../control-client.ts';
 import type { ClientFacts } from '../greeting.ts';
 import { lockState, takeLock } from '../lock.ts';
 import {
@@ -53,24 +53,26 @@ const maxKilled = 3;
 /** What came of the starts of one search for an instance. */
 interface Starts {
   killed: number;
+  /** By the last look, if one that listens took no connection. */
+  refusal: Fault | undefined;
 }
 
 /** Throws a Fault if none can be had. */
 export async function joinOrStart(joining: Joining): Promise<Connected> {
   const { clock, isOver, graceMs } = joining;
   const begunAt = clock.now();
-  const starts = { killed: 0 };
+  const starts: Starts = { killed: 0, refusal: undefined };
   await makePrivateFolder(joining.place.folder);
   await assertOwnFolder(joining.place.folder);
   for (;;) {
-    const found = await look(joining);
+    const found = await look(joining, starts);
     if (typeof found === 'object') return found;
     const mayStart =
       found === 'absent' && clock.now() >= begunAt + graceMs && !(await isReserved(joining));
     const started = mayStart ? await startedHere(joining, starts) : undefined;
     if (started) return started;
     if (isOver()) throw new Fault('cancelled', 'the client has gone');
-    if (clock.now() > begunAt + startMs) throw await notStarted(joining);
+    if (clock.now() > begunAt + startMs) throw starts.refusal ?? (await notStarted(joining));
     await pause(clock, lookMs);
   }
 }
@@ -100,17 +102,20 @@ async function isReserved({ place, clock, isWanted }: Joining): Promise<boolean>
 }
 
 /** One that is ending is waited for: the next one needs its lock and its database. */
-async function look({
-  place,
-  clock,
-  program,
-  facts,
-}: Joining): Promise<Connected | 'absent' | 'ending'> {
+async function look(
+  { place, clock, program, facts }: Joining,
+  starts: Starts,
+): Promise<Connected | 'absent' | 'ending'> {
+  starts.refusal = undefined;
   try {
     const found = await join({ path: place.socket, clock, program, as: 'client', facts });
     return found ?? 'absent';
   } catch (error) {
     if (error instanceof Fault && error.code === 'draining') return 'ending';
+    if (error instanceof TakesNoConnections) {
+      starts.refusal = error;
+      return 'ending';
+    }
     throw error;
   }
 }
@@ -128,7 +133,7 @@ async function startedHere(joining: Joining, starts: Starts): Promise<Connected 
   if (attempt.kind === 'held') return undefined;
   try {
     // It may have been started since the look above.
-    const running = await look(joining);
+    const running = await look(joining, starts);
     if (typeof running === 'object') return running;
     if (running !== 'absent') return undefined;
     return await whenItListens(joining, await start(logOf(place)), starts);
@@ -152,7 +157,7 @@ async function whenItListens(
     })
     .catch(ignored);
   while (clock.now() < giveUpAt && !isOver()) {
-    const found = await look(joining);
+    const found = await look(joining, starts);
     if (typeof found === 'object') return found;
     if (ended?.code === faultTable.unavailable.exit) return undefined;
     if (ended !== undefined && ended.signal !== null && starts.killed < maxKilled) {

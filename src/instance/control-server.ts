@@ -13,7 +13,7 @@ import { Fault, faultFrom } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { operatorAnswer } from './answering.ts';
 import { folderOfClient } from './client-folder.ts';
-import { differingNames } from './environment-match.ts';
+import { differingNames, shownNames } from './environment-match.ts';
 import {
   type ClientFacts,
   factsIn,
@@ -166,7 +166,7 @@ export class ControlServer implements AsyncDisposable {
 
   #differs({ environment }: ClientFacts): readonly string[] {
     const own = environment && this.#parts.variables();
-    return environment && own ? differingNames(environment, own) : [];
+    return environment && own ? shownNames(differingNames(environment, own)) : [];
   }
 
   #refusal(): 'draining' | 'busy' | undefined {

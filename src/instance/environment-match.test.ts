@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { comparedVariables, differingNames, sentEnvironment } from './environment-match.ts';
+import {
+  comparedVariables,
+  differingNames,
+  sentEnvironment,
+  shownNames,
+} from './environment-match.ts';
 
 const config = `{"env": {"A": "\${env:TOKEN}"}, "inheritEnv": ["MY_*", "LANG"]}`;
 
@@ -28,5 +33,13 @@ describe('the environment of a window', () => {
     const here = comparedVariables(many, config);
     expect(here.size).toBe(300);
     expect(differingNames(sentEnvironment(here), comparedVariables(many, config))).toEqual([]);
+  });
+
+  it('is shown with few names, none of them long #status', () => {
+    const names = Array.from({ length: 600 }, (_, at) => `${'X'.repeat(96)}_${at}`);
+    const shown = shownNames(names);
+    expect([shown.length, shown.at(-1)]).toEqual([21, 'and 580 more']);
+    expect(Math.max(...shown.map(({ length }) => length))).toBe(60);
+    expect(shownNames(['MY_A', 'TOKEN'])).toEqual(['MY_A', 'TOKEN']);
   });
 });

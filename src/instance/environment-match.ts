@@ -4,6 +4,7 @@
 // connection, and the instance compares them with the hashes of its own values.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { cutText } from '../kernel/text-cut.ts';
 import { type Environment, passedOn } from '../supervise/process/start/environment.ts';
 import { variablesNamedIn } from './connect/named-variables.ts';
 
@@ -46,6 +47,16 @@ export function differingNames(
     const [hash, value] = [theirs.get(name), own.get(name)];
     return hash === undefined || value === undefined || !isSame(hash, hashOf(key, name, value));
   });
+}
+
+/** A window may send any names: few are shown, none of them long, and how many more there are. */
+const mostShown = 20;
+const longestShown = 60;
+
+export function shownNames(names: readonly string[]): readonly string[] {
+  const shown = names.slice(0, mostShown).map((name) => cutText(longestShown, name));
+  const more = names.length - shown.length;
+  return more === 0 ? shown : [...shown, `and ${more} more`];
 }
 
 function hashOf(key: string, name: string, value: string): string {

@@ -2,7 +2,12 @@
 // process of this user uses.
 
 import { join } from 'node:path';
-import { assertApproved, isTrustRecord, trustOf } from '../instance/connect/trusted-configs.ts';
+import {
+  assertApproved,
+  isTrustRecord,
+  type SeenConfig,
+  trustOf,
+} from '../instance/connect/trusted-configs.ts';
 import type { Records } from '../store/contract/records.ts';
 import { openFilesStore } from '../store/file-store.ts';
 import { remark, type Shell } from './shell.ts';
@@ -24,15 +29,15 @@ export async function withTrustRecords<T>(
 }
 
 /**
- * For an instance that was started with an approved config: throws a Fault unless the file is as it was then, or
- * was trusted again since. Without a hash any file will do.
+ * For an instance that was started with an approved config: throws a Fault unless what was read is as it was
+ * then, or was trusted since. Without a hash any config will do.
  */
 export async function assertStillApproved(
   shell: Shell,
-  path: string,
-  sha256: string | undefined,
+  seen: SeenConfig,
+  approved: string | undefined,
 ): Promise<void> {
-  if (sha256 === undefined) return;
-  const { now } = await withTrustRecords(shell, (records) => trustOf(records, path));
-  assertApproved(path, now ?? sha256);
+  if (approved === undefined) return;
+  const trust = await withTrustRecords(shell, (records) => trustOf(records, seen));
+  if (trust !== 'trusted') assertApproved(seen, approved);
 }

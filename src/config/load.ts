@@ -2,6 +2,7 @@
 // only file of config/ that reads from disk. Every refusal is a Fault `invalid_request` whose
 // detail names the file, the place and the next step, one line for each problem.
 
+import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { readNamedFile } from '../kernel/bounded-file.ts';
@@ -30,6 +31,8 @@ export interface ReadConfig extends LoadedConfig {
   readonly files: readonly string[];
   /** Of these files, as they were when they were read: what `stateOfFiles` returns until one changes. */
   readonly state: string;
+  /** Of the very bytes of the config file that were parsed; files that it names are not part of it. */
+  readonly sha256: string;
 }
 
 /** Finds and reads the config file. */
@@ -42,13 +45,15 @@ export function loadConfig({ file: named, cwd, env }: LoadRequest): ReadConfig {
   const reading: ReadText = (name) => {
     files.push(name);
     states.push(stateOfFile(name));
-    return readText(name);
+    return readHashed(name);
   };
-  return { ...read(file, env, reading, from), files, state: joinedStates(states) };
+  // Read once: what is approved by its hash must be what is used.
+  const { text, sha256 } = textOf(file, from);
+  return { ...read(file, text, env, reading), files, state: joinedStates(states), sha256 };
 }
 
-function read(file: string, env: Environment, reading: ReadText, from: string): LoadedConfig {
-  const document = parseDocument(textOf(file, from), file);
+function read(file: string, text: string, env: Environment, reading: ReadText): LoadedConfig {
+  const document = parseDocument(text, file);
   const folder = dirname(file);
   const variables = { env, folder, home: homeOf(env), inputs: new Map<string, string>() };
   if (basename(file) === configFileName) return ownConfig(document, file, variables);
@@ -97,9 +102,9 @@ function isFile(path: string): boolean {
 }
 
 /** `from` says who has named the file. */
-function textOf(file: string, from: string): string {
-  const read = readText(file);
-  if (read.kind === 'text') return read.text;
+function textOf(file: string, from: string): Hashed {
+  const read = readHashed(file);
+  if (read.kind === 'text') return read;
   const missing = `there is no such file; check the path given by ${from}`;
   const known = read.code === 'ENOENT' ? missing : ownValue(reasons, read.code);
   const reason = known ?? `it cannot be read (${read.code})`;
@@ -118,17 +123,26 @@ const reasons: Readonly<Record<string, string>> = {
  */
 const maxFileBytes = 67_108_864;
 
-const readText: ReadText = (file) => {
+interface Hashed {
+  readonly text: string;
+  /** Of the bytes that the text was decoded from. */
+  readonly sha256: string;
+}
+
+type Failed = Extract<ReturnType<ReadText>, { kind: 'failed' }>;
+
+function readHashed(file: string): (Hashed & { readonly kind: 'text' }) | Failed {
   try {
     const bytes = readNamedFile(file, maxFileBytes);
-    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { kind: 'text', text, sha256: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
     if (error instanceof FileTooLarge) return { kind: 'failed', code: 'EFBIG' };
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
     if (code === undefined) throw error;
     return { kind: 'failed', code };
   }
-};
+}
 
 /** Clients keep a project's file in a folder such as .vscode or .cursor: the project is above it. */
 function projectOf(folder: string): string {

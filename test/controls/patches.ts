@@ -1548,4 +1548,22 @@ export const patches: readonly Patch[] = [
     promise: 'own-state',
     edits: [{ find: `openSync(note, 'wx', 0o600)`, replace: `openSync(note, 'w', 0o600)` }],
   },
+  {
+    id: 'approved-by-another-reading',
+    breaks: 'A changed config is loaded, and then the file is read once more for the hash.',
+    file: 'src/cli/trust-records.ts',
+    foundBy: 'tests',
+    tests: ['src/cli/trust-records.test.ts'],
+    promise: 'one-instance',
+    edits: [
+      {
+        find: `import { remark,`,
+        replace: `import { seenConfig } from '../instance/connect/seen-config.ts';\nimport { remark,`,
+      },
+      {
+        find: 'if (approved === undefined) return;',
+        replace: 'if (approved === undefined) return;\n  seen = seenConfig(seen.path);',
+      },
+    ],
+  },
 ];

@@ -1,7 +1,8 @@
 // `holdfast connect`: many windows, one instance; and a session that outlives it.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { mainProgram } from '../support/build.ts';
@@ -145,5 +146,22 @@ describe('a config in a project folder', () => {
       2,
       expect.stringContaining(`is a directory; name the file in it: ${file}`),
     ]);
+  });
+
+  // What stands in a pipe can be read once: a second reading would see an empty file.
+  it('is judged by the bytes that are used, not by another reading #one-instance', async () => {
+    await using home = await GatewayHome.create();
+    const mark = home.file('ran');
+    writeFileSync(home.file('piped'), JSON.stringify(config(mark)));
+    const words = 'cat "$1" | "$2" "$3" serve --stdio --config /dev/stdin --approved "$4"';
+    const serve = async (approved: string) => {
+      const args = ['-c', words, 'sh', home.file('piped'), process.execPath, mainProgram, approved];
+      return await new Started(spawn('/bin/sh', args, { env: home.env })).ended;
+    };
+    const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
+    const refused = await serve(sha256(''));
+    expect([refused.code, existsSync(mark)]).toEqual([4, false]);
+    expect(refused.stderr).toContain('has changed since it was trusted');
+    expect((await serve(sha256(readFileSync(home.file('piped'))))).stderr).not.toContain('denied');
   });
 });

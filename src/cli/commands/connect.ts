@@ -9,6 +9,7 @@ import { homeOf, realConfigPath } from '../../config/config-path.ts';
 import { stateOfFile } from '../../config/file-state.ts';
 import { configFileName, isSafeToFind, locateConfig } from '../../config/locate.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import { type SeenText, seenConfig } from '../../instance/connect/seen-config.ts';
 import { comparedVariables, sentEnvironment } from '../../instance/environment-match.ts';
 import type { ClientFacts } from '../../instance/greeting.ts';
 import { instancePlace } from '../../instance/place.ts';
@@ -83,23 +84,28 @@ async function connect({ shell, configFile }: Invocation, idleEnd: string): Prom
   const stateDir = await ownStateDirectory(shell);
   const args = [process.argv[1] ?? '', 'serve', '--config', config, '--for-connect', idleEnd];
   const place = instancePlace(stateDir, config, shell.env);
-  // An instance that is started later must not run what is not approved then.
-  const approved = async () =>
-    sha256 === undefined ? [] : ['--approved', await trustedHash(shell, config)];
+  // An instance that is started later must not run what is not approved then; the config may name other
+  // variables by then.
+  const asItIsNow = async () => {
+    const seen = sha256 === undefined ? seenConfig(config) : await trustedConfig(shell, config);
+    const approved = sha256 === undefined ? [] : ['--approved', seen.sha256];
+    return { approved, env: await environmentFor(shell, seen.text) };
+  };
   await connectClient({
     place,
     clock: shell.clock,
     program: ownIdentity().version,
     facts: () => factsOf(shell, config),
-    start: async (logFile) =>
-      startDetached({
+    start: async (logFile) => {
+      const { approved, env } = await asItIsNow();
+      return startDetached({
         command: process.execPath,
-        args: [...args, ...(await approved())],
-        // The config may name other variables by then.
-        env: { ...(await environmentFor(shell, config)), HOLDFAST_STATE: stateDir },
+        args: [...args, ...approved],
+        env: { ...env, HOLDFAST_STATE: stateDir },
         cwd: dirname(config),
         logFile,
-      }),
+      });
+    },
     signal: shell.interrupt.signal,
     input: process.stdin,
     output: process.stdout,
@@ -113,13 +119,12 @@ async function connect({ shell, configFile }: Invocation, idleEnd: string): Prom
   return shell.interrupt.exitCode ?? exitCodes.ok;
 }
 
-/** The safe set, what the config names, and where the instance finds its state. */
-async function environmentFor(shell: Shell, config: string): Promise<Record<string, string>> {
+/** The safe set, and what the text of the config names. */
+async function environmentFor(shell: Shell, text: string): Promise<Record<string, string>> {
   const [{ variablesNamedIn }, { markerName, passedOn }] = await Promise.all([
     import('../../instance/connect/named-variables.ts'),
     import('../../supervise/process/start/environment.ts'),
   ]);
-  const text = readNamedFile(config, maxConfigBytes).toString('utf8');
   const own = ['HOLDFAST_LOG', markerName];
   return passedOn(shell.env, [...variablesNamedIn(text), ...own]);
 }
@@ -150,18 +155,19 @@ async function usableConfig(shell: Shell, named: string | undefined): Promise<Us
     const told = `${path} belongs to another user or can be written by everyone, so it is not used`;
     throw new Fault('denied', `${told}; if you trust it, name it with --config ${path}`);
   }
-  return { path, sha256: await trustedHash(shell, path) };
+  return { path, sha256: (await trustedConfig(shell, path)).sha256 };
 }
 
 /** Of a config that was found in a project folder. Throws a Fault unless it is trusted as it is now. */
-async function trustedHash(shell: Shell, path: string): Promise<string> {
+async function trustedConfig(shell: Shell, path: string): Promise<SeenText> {
   const [{ changedFault, trustOf }, { withTrustRecords }] = await Promise.all([
     import('../../instance/connect/trusted-configs.ts'),
     import('../trust-records.ts'),
   ]);
-  const { now, hasChanged } = await withTrustRecords(shell, (records) => trustOf(records, path));
-  if (now !== undefined) return now;
-  if (hasChanged) throw changedFault(path);
+  const seen = seenConfig(path);
+  const trust = await withTrustRecords(shell, (records) => trustOf(records, seen));
+  if (trust === 'trusted') return seen;
+  if (trust === 'changed') throw changedFault(path);
   throw new Fault(
     'denied',
     `${path} was found in a project folder and is not used, because it may run commands; look at it, then approve it with: holdfast trust ${path}`,
@@ -178,7 +184,7 @@ async function tellChanges(shell: Shell, path: string): Promise<Disposable> {
   const changed = async () => {
     try {
       const status = await instanceStatus(shell, path);
-      if (status?.usedConfig === undefined) await trustedHash(shell, path);
+      if (status?.usedConfig === undefined) await trustedConfig(shell, path);
       else if (status.usedConfig.problem?.kind === 'untrusted') {
         const told = notUsedText(status, shell.clock.wallNow());
         if (told !== undefined) remark(shell, told);
@@ -238,22 +244,22 @@ async function trustFile({ shell, isJson }: Invocation, name: string): Promise<n
   const path = realConfigPath(file) ?? file;
   const { loadConfig } = await import('../../config/load.ts');
   // A config that cannot be used is not worth approving: its problems are reported.
-  loadConfig({ file: path, cwd: shell.cwd, env: shell.env });
+  const { sha256 } = loadConfig({ file: path, cwd: shell.cwd, env: shell.env });
   const [{ trust, trustOf }, { withTrustRecords }] = await Promise.all([
     import('../../instance/connect/trusted-configs.ts'),
     import('../trust-records.ts'),
   ]);
-  const { hasChanged } = await withTrustRecords(shell, async (records) => {
-    const before = await trustOf(records, path);
-    await trust(records, path).catch((error: unknown) => {
+  const before = await withTrustRecords(shell, async (records) => {
+    const former = await trustOf(records, { path, sha256 });
+    await trust(records, { path, sha256 }).catch((error: unknown) => {
       throw error instanceof Fault ? notTrusted(path, error) : error;
     });
-    return before;
+    return former;
   });
   if (isJson) shell.out.json({ trusted: path });
   else {
     shell.out.line(`${path} is trusted as it is now`);
-    await tellReload(shell, path, hasChanged);
+    await tellReload(shell, path, before === 'changed');
   }
   return exitCodes.ok;
 }

@@ -60,7 +60,8 @@ async function serve(invocation: Invocation, options: ServeOptions): Promise<num
   const code = await underInit(shell);
   if (code !== undefined) return code;
   const loaded = await loadedConfig(shell, configFile);
-  if (loaded.file !== null) assertApproved(loaded.file, options.approved);
+  const { file: path, sha256 } = loaded;
+  if (path !== null) assertApproved({ path, sha256 }, options.approved);
   const { serveConfig } = await import('../gateway/serve-config.ts');
   return await serveConfig(invocation, loaded, options);
 }

@@ -35,7 +35,10 @@ export async function serveConfig(
   const readConfig = async () => {
     const file = loaded.file ?? undefined;
     const read = loadConfig({ file, cwd: shell.cwd, env: shell.env });
-    if (file !== undefined) await assertStillApproved(shell, file, options.approved);
+    const { sha256 } = read;
+    if (file !== undefined) {
+      await assertStillApproved(shell, { path: file, sha256 }, options.approved);
+    }
     return read;
   };
   const inUse = new ConfigInUse(loaded, shell.clock, readConfig);

@@ -1,8 +1,9 @@
-import { lutimesSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, lutimesSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Fault } from '../../kernel/fault.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
 import type { DetachedEnd } from '../../supervise/process/start/start-detached.ts';
 import { welcomeFor } from '../greeting.ts';
@@ -11,13 +12,22 @@ import { type LockEnd, type LockHolder, ownHolder } from '../lock-holder.ts';
 import { joinOrStart } from './join-or-start.ts';
 
 let folder: string;
+/** Why the last one was not started. */
+let said: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-join-'));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+interface FakeEnd extends Partial<DetachedEnd> {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** What it writes to its log. */
+  readonly says?: string;
+}
+
 /** Each instance that is started ends in this way. */
-async function startsThatEnd(ends: readonly DetachedEnd[], isWanted = true) {
+async function startsThatEnd(ends: readonly FakeEnd[], isWanted = true) {
   let starts = 0;
   let looks = 0;
   const joining = joinOrStart({
@@ -30,10 +40,12 @@ async function startsThatEnd(ends: readonly DetachedEnd[], isWanted = true) {
     clock: systemClock,
     program: '1',
     facts: () => ({ folder, pid: 1 }),
-    start: async () => {
-      const end = ends[Math.min(starts, ends.length - 1)] ?? { code: null, signal: null };
+    start: async (log) => {
+      const end = ends[Math.min(starts, ends.length - 1)] ?? { code: 2, signal: null };
       starts += 1;
-      return { ended: Promise.resolve(end) };
+      const logFrom = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+      if (end.says !== undefined) appendFileSync(log, end.says);
+      return { ended: Promise.resolve({ error: null, ...end }), logFrom };
     },
     isOver: () => {
       looks += 1;
@@ -42,10 +54,11 @@ async function startsThatEnd(ends: readonly DetachedEnd[], isWanted = true) {
     isWanted: () => isWanted,
     graceMs: 0,
   });
-  const code = await joining.then(
-    () => 'joined',
-    ({ code }: { code: string }) => code,
+  const { code, message } = await joining.then(
+    () => ({ code: 'joined', message: '' }),
+    (fault: Fault) => fault,
   );
+  said = message;
   return { starts, code };
 }
 
@@ -94,7 +107,25 @@ describe('an instance that connect starts', () => {
 
   it('and that ends by itself, or cannot be started, is not', async () => {
     expect(await startsThatEnd([{ code: 2, signal: null }])).toMatchObject({ starts: 1 });
-    expect(await startsThatEnd([{ code: null, signal: null }])).toMatchObject({ starts: 1 });
+    const error = 'ENOENT';
+    expect(await startsThatEnd([{ code: null, signal: null, error }])).toMatchObject({ starts: 1 });
+  });
+
+  it('and that fails is reported with what it has said itself, or the error of the system #command-line', async () => {
+    const log = join(folder, 'instance.log');
+    const reported = async (end: FakeEnd) => {
+      await startsThatEnd([end]);
+      return said.slice(said.lastIndexOf('started: ') + 9);
+    };
+    writeFileSync(log, 'holdfast: an old failure\n');
+    expect(await reported({ code: 2, signal: null })).toBe(`see ${log}`);
+    const says = 'holdfast: one\nholdfast: the port is taken\n';
+    expect(await reported({ code: 2, signal: null, says })).toBe('holdfast: the port is taken');
+    // The line is that of an earlier start now.
+    expect(await reported({ code: 2, signal: null })).toBe(`see ${log}`);
+    expect(await reported({ code: null, signal: null, error: 'EAGAIN' })).toBe(
+      'its process could not be created (EAGAIN)',
+    );
   });
 });
 

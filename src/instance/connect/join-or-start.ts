@@ -55,13 +55,19 @@ interface Starts {
   killed: number;
   /** By the last look, if one that listens took no connection. */
   refusal: Fault | undefined;
+  last: LastStart | undefined;
+}
+
+interface LastStart {
+  readonly logFrom: number;
+  end: DetachedEnd | undefined;
 }
 
 /** Throws a Fault if none can be had. */
 export async function joinOrStart(joining: Joining): Promise<Connected> {
   const { clock, isOver, graceMs } = joining;
   const begunAt = clock.now();
-  const starts: Starts = { killed: 0, refusal: undefined };
+  const starts: Starts = { killed: 0, refusal: undefined, last: undefined };
   await makePrivateFolder(joining.place.folder);
   await assertOwnFolder(joining.place.folder);
   for (;;) {
@@ -72,7 +78,9 @@ export async function joinOrStart(joining: Joining): Promise<Connected> {
     const started = mayStart ? await startedHere(joining, starts) : undefined;
     if (started) return started;
     if (isOver()) throw new Fault('cancelled', 'the client has gone');
-    if (clock.now() > begunAt + startMs) throw starts.refusal ?? (await notStarted(joining));
+    if (clock.now() > begunAt + startMs) {
+      throw starts.refusal ?? (await notStarted(joining, starts));
+    }
     await pause(clock, lookMs);
   }
 }
@@ -150,21 +158,23 @@ async function whenItListens(
 ): Promise<Connected | undefined> {
   const { clock, isOver } = joining;
   const giveUpAt = clock.now() + startMs;
-  let ended: DetachedEnd | undefined;
+  const last: LastStart = { logFrom: started.logFrom, end: undefined };
+  starts.last = last;
   started.ended
     .then((end) => {
-      ended = end;
+      last.end = end;
     })
     .catch(ignored);
   while (clock.now() < giveUpAt && !isOver()) {
     const found = await look(joining, starts);
     if (typeof found === 'object') return found;
+    const ended = last.end;
     if (ended?.code === faultTable.unavailable.exit) return undefined;
     if (ended !== undefined && ended.signal !== null && starts.killed < maxKilled) {
       starts.killed += 1;
       return undefined;
     }
-    if (ended !== undefined) throw await notStarted(joining);
+    if (ended !== undefined) throw await notStarted(joining, starts);
     await pause(clock, lookMs);
   }
   return undefined;
@@ -174,12 +184,19 @@ export function logOf({ folder }: InstancePlace): string {
   return pathOf(folder, 'instance.log');
 }
 
-async function notStarted({ place }: Joining): Promise<Fault> {
-  const log = await readOwnFile(logOf(place), maxLogBytes).catch(() => '');
-  const text = log.toString('utf8');
-  const said = text.trim().split('\n').at(-1) ?? '';
-  const why = said === '' ? `see ${logOf(place)}` : said;
+async function notStarted({ place }: Joining, { last }: Starts): Promise<Fault> {
+  const log = logOf(place);
+  const error = last?.end?.error ?? null;
+  const said = last === undefined ? '' : await lastLine(log, last.logFrom);
+  const own = said === '' ? `see ${log}` : said;
+  const why = error === null ? own : `its process could not be created (${error})`;
   return new Fault('unavailable', `no instance of ${place.config} could be started: ${why}`);
+}
+
+/** What was written before belongs to other instances. */
+async function lastLine(file: string, from: number): Promise<string> {
+  const bytes = await readOwnFile(file, maxLogBytes).catch(() => Buffer.alloc(0));
+  return bytes.subarray(from).toString('utf8').trim().split('\n').at(-1) ?? '';
 }
 
 async function pause(clock: Clock, ms: number): Promise<void> {

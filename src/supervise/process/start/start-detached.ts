@@ -3,6 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
+import { errnoOf } from '../../../kernel/errno.ts';
 import { fileFlaw } from '../../../kernel/own-file.ts';
 
 export interface DetachedProgram {
@@ -14,15 +15,18 @@ export interface DetachedProgram {
   readonly logFile: string;
 }
 
-/** How it ended; neither a code nor a signal if it could not be started. */
+/** How it ended; neither a code nor a signal, but the system's error, if it could not be started. */
 export interface DetachedEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  readonly error: string | null;
 }
 
 export interface Detached {
   /** Resolves if it ends, or could not be started, while this process is there. */
   readonly ended: Promise<DetachedEnd>;
+  /** How long the log was before it was started: what follows is its own. */
+  readonly logFrom: number;
 }
 
 /** A log that is larger is begun anew. */
@@ -32,18 +36,26 @@ export function startDetached({ command, args, env, cwd, logFile }: DetachedProg
   const log = openedLog(logFile);
   try {
     const output = log ?? 'ignore';
-    const child = spawn(command, args, {
-      env,
-      cwd,
-      detached: true,
-      stdio: ['ignore', output, output],
-    });
+    const logFrom = log === undefined ? 0 : fstatSync(log).size;
     const ended = new Promise<DetachedEnd>((resolve) => {
-      child.on('error', () => resolve({ code: null, signal: null }));
-      child.on('exit', (code, signal) => resolve({ code, signal }));
+      // Node throws some errors of the system and emits others.
+      const failed = (error: unknown) =>
+        resolve({ code: null, signal: null, error: errnoOf(error) ?? String(error) });
+      try {
+        const child = spawn(command, args, {
+          env,
+          cwd,
+          detached: true,
+          stdio: ['ignore', output, output],
+        });
+        child.on('error', failed);
+        child.on('exit', (code, signal) => resolve({ code, signal, error: null }));
+        child.unref();
+      } catch (error) {
+        failed(error);
+      }
     });
-    child.unref();
-    return { ended };
+    return { ended, logFrom };
   } finally {
     if (log !== undefined) closeSync(log);
   }

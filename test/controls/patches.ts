@@ -1566,4 +1566,16 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'log-goes-on-after-a-loss',
+    breaks:
+      'The log goes on after a loss was noted: a power cut in the next change looks like damage once more.',
+    file: 'src/store/sqlite/open-database.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [
+      { find: `if (state === 'damaged' || isLost) engine`, replace: 'if (state === null) engine' },
+    ],
+  },
 ];

@@ -47,6 +47,12 @@ async function readAt(file: string) {
   return read;
 }
 
+/** Where each change of the log ends. */
+function endsOf(wal: Buffer): readonly number[] {
+  const frames = [...(headerOf(wal)?.frames() ?? [])];
+  return frames.filter(({ isCommit }) => isCommit).map(({ end }) => end);
+}
+
 const loss = { isWhole: false, isWell: false, isReported: true };
 
 describe('a database that has lost acknowledged changes', () => {
@@ -117,13 +123,39 @@ describe('a database that has lost acknowledged changes', () => {
   });
 });
 
-describe('the log of a disk that has refused changes', () => {
-  /** Where each change of the log ends. */
-  function endsOf(wal: Buffer): readonly number[] {
-    const frames = [...(headerOf(wal)?.frames() ?? [])];
-    return frames.filter(({ isCommit }) => isCommit).map(({ end }) => end);
-  }
+describe('a database whose loss was noted', () => {
+  /** As a user does who has taken note of it, while it is in use or later. */
+  const takeNote = (file: string) => {
+    for (const end of ['-lost', '-wal.damaged']) rmSync(`${file}${end}`, { force: true });
+  };
+  const flip = (file: string, at: number) => {
+    const bytes = readFileSync(file);
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    writeFileSync(file, bytes);
+  };
+  it.each(['1234', '123'])(
+    'and that holds %s is well after a power cut in its next change #durable',
+    async (left) => {
+      const file = await killed();
+      const [third = 0, fourth = 0] = endsOf(readFileSync(`${file}-wal`));
+      if (left === '1234') truncateSync(`${file}-wal`, fourth + frameBytes);
+      else flip(`${file}-wal`, third + 2_000);
+      const { store, problems } = openHere(file, new ManualClock());
+      expect(problems.map(({ kind }) => kind)).toContain('damaged');
+      takeNote(file);
+      const acknowledged = readFileSync(`${file}-acknowledged`);
+      await store.records('things', durable).put('6', '6');
+      const image = crashImage(file);
+      await store.close();
+      // The number is not forced to the disk, and the change is half there: that is reported, and is no loss.
+      writeFileSync(`${image}-acknowledged`, acknowledged);
+      flip(`${image}-wal`, (endsOf(readFileSync(`${image}-wal`)).at(-1) ?? 0) - 2_000);
+      expect(await readAt(image)).toMatchObject({ keys: left, isWhole: true, isWell: true });
+    },
+  );
+});
 
+describe('the log of a disk that has refused changes', () => {
   it('holds what is left of them, which is not a loss; a change after them is one #durable', async () => {
     const wal = readFileSync(`${await killed()}-wal`);
     const [third = 0, fourth = 0, fifth = 0] = endsOf(wal);

@@ -52,7 +52,21 @@ export class Engine {
 
   /** What is missing is known to be: it is not expected at the next start. */
   acknowledgeLoss(commits: number): void {
-    this.#acknowledged.write(commits);
+    this.#acknowledged.lower(commits);
+  }
+
+  /**
+   * After a loss: merges what is left of the log into the file. The number of the next change does not follow
+   * the last one in the log, because those between are lost: after a power cut in that change this would look
+   * like damage once more. `force` forces the log to the disk.
+   */
+  beginLogAnew(force: () => void): void {
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      force();
+    } catch {
+      // A disk that refuses: nothing is lost by a log that stays.
+    }
   }
 
   /** The outcomes, in the order of the operations. */

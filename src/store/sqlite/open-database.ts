@@ -22,7 +22,7 @@ import { firstPage } from './first-page.ts';
 import { syncFoldersOf } from './folder-sync.ts';
 import { OpenError } from './open-error.ts';
 import type { Damage } from './operation.ts';
-import { asideOf, assertOwnFiles, copyAside, isThere } from './own-files.ts';
+import { asideOf, assertOwnFiles, copyAside, forceIfThere, isThere } from './own-files.ts';
 import { messageOf, sqliteCodeOf } from './sqlite-code.ts';
 import { applicationId, schema, schemaVersion, statements } from './tables.ts';
 import { walState } from './wal-check.ts';
@@ -80,6 +80,10 @@ export function openDatabase(driver: Driver, file: string): OpenedEngine {
   const note = lossOf(file, engine, checked);
   // Without a commit in it, nothing was acknowledged yet.
   syncFolders(file, engine, checked.commits === 0);
+  // Only when what says so is on the disk.
+  const isLost = checked.commits < checked.expected;
+  if (state === 'damaged' || isLost) engine.beginLogAnew(() => forceIfThere(wal));
+  if (isLost) engine.acknowledgeLoss(checked.commits);
   const isTorn = state === 'torn';
   return {
     engine,
@@ -92,7 +96,6 @@ function lossOf(file: string, engine: Engine, { commits, expected }: Checked): s
   if (commits < expected) {
     try {
       noteLoss(file, expected, commits);
-      engine.acknowledgeLoss(commits);
     } catch (error) {
       // Later commits would hide it.
       engine.close();

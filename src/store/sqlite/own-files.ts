@@ -1,7 +1,17 @@
 // The files of a database, before anybody opens them: each has to be a file of this user that others cannot
 // change, and what is written beside the database is never written through a link.
 
-import { constants, copyFileSync, lstatSync, rmSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  rmSync,
+  type Stats,
+} from 'node:fs';
 import { basename } from 'node:path';
 import { errnoOf } from '../../kernel/errno.ts';
 import { fileFlaw } from '../../kernel/own-file.ts';
@@ -29,14 +39,26 @@ export function asideOf(file: string): string {
   return `${file}.damaged`;
 }
 
-/** Never through a link that has its name. */
+/** Never through a link that has its name; on the disk when it returns, because the log is begun anew afterwards. */
 export function copyAside(wal: string): void {
   const aside = asideOf(wal);
   try {
     rmSync(aside, { force: true });
     copyFileSync(wal, aside, constants.COPYFILE_EXCL);
+    forceIfThere(aside);
   } catch (error) {
     throw new OpenError('unusable', messageOf(error), errnoOf(error) ?? null);
+  }
+}
+
+/** Forces a file of this database to the disk. */
+export function forceIfThere(file: string): void {
+  if (!existsSync(file)) return;
+  const handle = openSync(file, 'r+');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }
 

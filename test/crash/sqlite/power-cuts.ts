@@ -1,19 +1,23 @@
 // Power cuts: the calls of one run are written down, and from them the disk is built as it was after each
 // call, without what was not forced to it (`power-disk.ts`). What had been told by then must be there. The
-// same with runs in which forcing has failed once.
+// same with runs in which forcing has failed once, and with one that begins with a database that has lost the
+// end of its log: when that is noted, nothing else may be said to be missing.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { headerOf } from '../../../src/store/sqlite/wal-check.ts';
 import { type Call, callsIn, countsIn } from './calls.ts';
 import { History, type Told } from './judge.ts';
 import { type SqliteOptions, sampled } from './options.ts';
 import { losses, PowerDisk } from './power-disk.ts';
 import { Reader } from './readings.ts';
-import { type Workload, workload } from './workload.ts';
-import { WrittenHome } from './written-home.ts';
+import { later, type Workload, workload } from './workload.ts';
+import { companions, WrittenHome } from './written-home.ts';
 
 export const powerCuts = 'database: power cuts';
+
+const runsAfterLoss = 6;
 
 export async function cutPower(options: SqliteOptions): Promise<void> {
   const { dice, signal } = options;
@@ -26,6 +30,13 @@ export async function cutPower(options: SqliteOptions): Promise<void> {
       `fsync:error=EIO:when=${number}`,
     ]);
   }
+  // The first change after a loss is the one that matters: a few short runs, closely looked at.
+  for (let run = 0; run < runsAfterLoss && !signal.aborted; run += 1) {
+    const own = dice.of(`after a loss ${run}`);
+    const after = workload(own, { groups: 2, largest: 9_000, isClosed: false });
+    const every = Math.max(1, Math.floor(options.every / 10));
+    await cutEverywhere(after, { ...options, dice: own, every }, [], loseEnd);
+  }
   // So large that the log is merged into the database and begun again while it is open.
   const large = workload(dice.of('large'), { groups: 60, largest: 120_000, isClosed: false });
   await cutEverywhere(large, { ...options, every: options.every * 10 }, []);
@@ -36,15 +47,25 @@ async function cutEverywhere(
   work: Workload,
   options: SqliteOptions,
   inject: readonly string[],
+  prepare: Prepare = async () => ({ groups: [], told: [] }),
 ): Promise<ReadonlyMap<string, number>> {
   const { node, build, tally, dice, signal } = options;
   using home = new WrittenHome();
-  await home.write(work, { node, build, inject, isLogged: true });
+  const disks = losses.map((loss) => [loss, new PowerDisk(loss, dice.of(loss))] as const);
+  const before = await prepare(home, options);
+  const isBegun = before.told.length > 0;
+  for (const end of isBegun ? companions : []) {
+    for (const [, disk] of disks) disk.hold(`state.db${end}`, home.bytes(end));
+  }
+  const own = later(work, before.groups.flat().length);
+  const whole = { ...own, groups: [...before.groups, ...own.groups] };
+  await home.write(own, { node, build, inject, isLogged: true });
   const log = home.calls();
   const calls = callsIn(log, home.folder, home.told);
   const moments = new Set(sampled([...calls.keys()], options));
-  const disks = losses.map((loss) => [loss, new PowerDisk(loss, dice.of(loss))] as const);
-  const told: Told[] = [];
+  const told: Told[] = [...before.told];
+  // A loss is said until its number is on the disk, whatever its user does with the note.
+  let isNoted = !isBegun;
   using reader = new Reader(node, build);
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-power-'));
   try {
@@ -52,8 +73,9 @@ async function cutEverywhere(
       if (signal.aborted) break;
       for (const [, disk] of disks) disk.apply(call);
       if (call.does === 'tell') told.push(JSON.parse(call.line));
-      if (!moments.has(at)) continue;
-      const history = new History(work, told);
+      if (call.does === 'sync' && call.name === 'state.db-acknowledged') isNoted = true;
+      if (!moments.has(at) || !isNoted) continue;
+      const history = new History(whole, told);
       for (const [loss, disk] of disks) {
         const image = join(folder, `${at}-${loss}`);
         disk.cut(image);
@@ -69,6 +91,22 @@ async function cutEverywhere(
   }
   return countsIn(log, home.folder, home.told);
 }
+
+/** What was written before, and told of it. */
+type Prepare = (
+  home: WrittenHome,
+  options: SqliteOptions,
+) => Promise<{ readonly groups: Workload['groups']; readonly told: readonly Told[] }>;
+
+/** The last change of the log is gone; so nothing that was told by then must be there. */
+const loseEnd: Prepare = async (home, { node, build, dice }) => {
+  const first = workload(dice.of('before'), { groups: 6, largest: 300, isClosed: false });
+  await home.write(first, { node, build, isTraced: false });
+  const frames = [...(headerOf(home.bytes('-wal'))?.frames() ?? [])];
+  const ends = frames.filter(({ isCommit }) => isCommit).map(({ end }) => end);
+  truncateSync(`${home.file}-wal`, ends.at(-2) ?? 0);
+  return { groups: first.groups, told: home.lines().map((line) => ({ ...line, isWell: false })) };
+};
 
 function wordsOf(call: Call): string {
   return 'name' in call ? `${call.does} ${call.name}` : call.does;

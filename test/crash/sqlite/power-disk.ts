@@ -37,6 +37,14 @@ export class PowerDisk {
     this.#dice = dice;
   }
 
+  /** A file that was on the disk before the first call. */
+  hold(name: string, bytes: Buffer): void {
+    const contents = new Contents();
+    contents.forced = bytes;
+    this.#names.set(name, contents);
+    this.#forcedNames.set(name, contents);
+  }
+
   apply(call: Call): void {
     switch (call.does) {
       case 'make':

@@ -65,6 +65,12 @@ export function workload(dice: Dice, options: WorkloadOptions): Workload {
   return { groups, reopenAfter, isClosed };
 }
 
+/** The same, with the numbers of its steps after so many others. */
+export function later(work: Workload, by: number): Workload {
+  const groups = work.groups.map((group) => group.map((one) => ({ ...one, step: one.step + by })));
+  return { ...work, groups };
+}
+
 const kinds = [
   { kind: 'put', weight: 4 },
   { kind: 'remove', weight: 1 },

@@ -22,13 +22,17 @@ export interface ClassCatalogue {
   readonly announced: Set<ListKind>;
   /** Whether it was read in this run. A stored one may be of an older version of the server. */
   isRead: boolean;
+  /** Those of its lists that were read in this run; one for each kind. */
+  readonly readKinds: Set<ListKind>;
+  /** Whether it was greeted in this run. */
+  isGreeted: boolean;
 }
 
 /**
  * Classes that are distinguished; beyond that those without a connection are dropped, the oldest
  * first.
  */
-const maxClasses = 8;
+export const maxClasses = 8;
 
 export class Catalogues {
   readonly #make: (own: () => ClassCatalogue) => Catalogue;
@@ -106,6 +110,8 @@ export class Catalogues {
       greeting: undefined,
       announced: new Set(),
       isRead: false,
+      readKinds: new Set(),
+      isGreeted: false,
     };
     return entry;
   }

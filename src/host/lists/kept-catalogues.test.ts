@@ -37,7 +37,7 @@ describe('a catalogue that is kept', () => {
     ]);
     const clients = classOf('{"roots":{},"extensions":{"x/y":{"a":[1]},"__proto__":{}}}');
     const aim = { era: 'legacy', clients } as const;
-    await kept.put('hash', { classes: [{ aim, lists, greeting }], asks: true });
+    await kept.update('hash', () => ({ classes: [{ aim, lists, greeting }], asks: true }));
     const { classes = [], asks } = (await kept.get('hash')) ?? {};
     const [back] = classes;
     const [tool] = back?.lists.get('tools') ?? [];
@@ -48,7 +48,7 @@ describe('a catalogue that is kept', () => {
 
   it('of another spec is none', async () => {
     const { kept } = newKept();
-    await kept.put('hash', { classes: [], asks: false });
+    await kept.update('hash', () => ({ classes: [], asks: false }));
     expect(await kept.get('other')).toBeUndefined();
     expect(await kept.get('hash')).toEqual({ classes: [], asks: false });
   });
@@ -91,7 +91,7 @@ describe('a catalogue that is kept', () => {
     const { kept, records, clock } = newKept();
     const dayMs = 86_400_000;
     const catalogue = { classes: [], asks: false };
-    for (let spec = 0; spec < 100; spec++) await kept.put(`${spec}`, catalogue);
+    for (let spec = 0; spec < 100; spec++) await kept.update(`${spec}`, () => catalogue);
     for (let month = 0; month < 12; month++) {
       clock.advance(30 * dayMs);
       expect(await kept.get('7')).toMatchObject({ asks: false });
@@ -102,7 +102,7 @@ describe('a catalogue that is kept', () => {
 
   it('is not written again for being read again on the same day', async () => {
     const { kept, records, clock } = newKept();
-    await kept.put('hash', { classes: [], asks: false });
+    await kept.update('hash', () => ({ classes: [], asks: false }));
     const [before] = await records.entries();
     clock.advance(3_600_000);
     await kept.get('hash');

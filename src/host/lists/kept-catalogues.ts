@@ -32,6 +32,8 @@ const version = 2;
 const dayMs = 24 * 60 * 60 * 1000;
 /** From its last use; uses within a day count as one. */
 const keptMs = 90 * dayMs;
+/** Of one change; then another process has written again and again, and has kept what it knows. */
+const maxAttempts = 5;
 const openBracket = 0x5b;
 
 export class KeptCatalogues {
@@ -58,10 +60,25 @@ export class KeptCatalogues {
     await this.#records.put(specHash, { ...record, usedAt: now }, { ttlMs: keptMs });
   }
 
-  async put(specHash: string, { classes, asks }: KeptRecord): Promise<void> {
-    const usedAt = this.#clock.wallNow();
-    const record = { version, usedAt, classes: classes.map(written), asks };
-    await this.#records.put(specHash, record, { ttlMs: keptMs });
+  /** Replaces what is stored by what `make` says of it; other processes change it, too. */
+  async update(
+    specHash: string,
+    make: (stored: KeptRecord | undefined) => KeptRecord,
+  ): Promise<void> {
+    const options = { ttlMs: keptMs };
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const entry = await this.#records.get(specHash);
+      const record = this.#written(make(read(entry?.value)));
+      const { isPut } =
+        entry === undefined
+          ? await this.#records.putIfAbsent(specHash, record, options)
+          : await this.#records.compareAndSet(specHash, entry.version, record, options);
+      if (isPut) return;
+    }
+  }
+
+  #written({ classes, asks }: KeptRecord): object {
+    return { version, usedAt: this.#clock.wallNow(), classes: classes.map(written), asks };
   }
 }
 

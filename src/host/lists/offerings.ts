@@ -14,6 +14,7 @@ import type { ListChange } from '../host-news.ts';
 import type { ServerFacts } from '../servers/server-facts.ts';
 import { Catalogue } from './catalogue.ts';
 import { Catalogues, type ClassCatalogue } from './catalogues.ts';
+import { type OwnCatalogue, withOthers } from './kept-by-others.ts';
 import type { KeptCatalogues, KeptRecord } from './kept-catalogues.ts';
 import { type ListKind, listKinds, listWords } from './listings.ts';
 
@@ -138,6 +139,7 @@ export class Offerings {
     const entry = this.of(aim);
     const isSame = JSON.stringify(entry.greeting) === JSON.stringify(greeting);
     entry.greeting = greeting;
+    entry.isGreeted = true;
     if (!isSame) this.keep();
   }
 
@@ -145,6 +147,7 @@ export class Offerings {
     const { facts, read, listChanged } = this.#parts;
     read(kind);
     entry.isRead = true;
+    entry.readKinds.add(kind);
     const isAnnounced = entry.announced.delete(kind);
     const news = change === 'first' ? this.#newsOfFirst(entry, kind) : change;
     const isShared = entry.aim.owner === undefined;
@@ -196,23 +199,25 @@ export class Offerings {
 
   /**
    * Several readings at the same time are written once. What was kept before is read first: a short command
-   * reads only the tools, for one class of clients, and must not replace the lists of the others.
+   * reads only the tools, for one class of clients, and must not replace the lists of the others. Other
+   * processes may have read those since (`kept-by-others.ts`).
    */
   keep(): void {
     if (this.#isKeeping) return;
     this.#isKeeping = true;
+    const { kept, specHash, facts, asks } = this.#parts;
     const write = () => {
       this.#isKeeping = false;
-      // What is listed in a folder is not for others, and that folder may be another one later.
-      const everywhere = this.#catalogues.shared.filter(({ aim }) => aim.folder === undefined);
-      const classes = everywhere.map((entry) => keptFrom(entry));
-      const record = {
-        classes: classes.filter(({ lists }) => lists.size > 0),
-        asks: this.#parts.asks(),
+      const record = (stored: KeptRecord | undefined) => {
+        // What is listed in a folder is not for others, and that folder may be another one later.
+        const everywhere = this.#catalogues.shared.filter(({ aim }) => aim.folder === undefined);
+        const own = everywhere.map((entry) => keptFrom(entry));
+        const isAlike = facts.now.classes === 'alike';
+        return { classes: withOthers(own, stored?.classes ?? [], isAlike), asks: asks() };
       };
       // A disk that cannot be written is reported in `status` by the store itself; a closed one
       // does not matter.
-      this.#parts.kept.put(this.#parts.specHash, record).catch(() => {});
+      kept.update(specHash, record).catch(() => {});
     };
     this.recall()
       // Whoever has asked for it reports that; what is known now is worth keeping.
@@ -222,10 +227,11 @@ export class Offerings {
   }
 }
 
-function keptFrom({ aim, catalogue, greeting }: ClassCatalogue) {
+function keptFrom(entry: ClassCatalogue): OwnCatalogue {
+  const { aim, catalogue, greeting, readKinds, isGreeted } = entry;
   const known = listKinds.map((kind) => [kind, catalogue.lists.known(kind)] as const);
   const read = known.flatMap(([kind, listing]) =>
     listing ? [[kind, listing.definitions] as const] : [],
   );
-  return { aim, greeting, lists: new Map(read) };
+  return { aim, greeting, lists: new Map(read), readKinds, isGreeted };
 }

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { FakeUpstream } from '../../../test/support/fake-upstream.ts';
+import { ManualClock, settled } from '../../../test/support/manual-clock.ts';
+import { tool } from '../../../test/support/scripted-server.ts';
+import { configFromObject } from '../../config/load.ts';
+import type { ServerConfig } from '../../config/schema.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import { classOf } from '../connections/client-class.ts';
+import { ServerFacts } from '../servers/server-facts.ts';
+import { KeptCatalogues } from './kept-catalogues.ts';
+import { Offerings } from './offerings.ts';
+
+const roots = { era: 'legacy', clients: classOf('{"roots":{}}') } as const;
+const sampling = { era: 'legacy', clients: classOf('{"sampling":{}}') } as const;
+
+/** Processes that store what they read of one server in the same place. */
+function processes() {
+  const clock = new ManualClock();
+  const store = new MemoryStore({ clock });
+  const kept = new KeptCatalogues(store.records('catalogues', { durability: 'forgetful' }), clock);
+  const verdicts = store.records('verdicts', { durability: 'forgetful' });
+  const input = { mcpServers: { s: { command: 'x' } } };
+  const { mcpServers } = configFromObject(input, { baseDir: '/', env: {} }).config;
+  const config = mcpServers['s'] as ServerConfig;
+  const begin = () => {
+    const offerings = new Offerings({
+      ...{ config, specHash: 'hash', clock, kept, asks: () => false, toolsRead: () => {} },
+      facts: new ServerFacts(verdicts, 'hash', clock, () => {}),
+      isHeld: () => true,
+      caught: (error) => {
+        throw error;
+      },
+      read: () => {},
+      listChanged: () => {},
+    });
+    const reads = async (aim: typeof roots | typeof sampling, ...names: readonly string[]) => {
+      const connection = new FakeUpstream('legacy', {});
+      const loading = offerings.of(aim).catalogue.load(connection);
+      connection.answer('tools/list', { tools: names.map((name) => tool(name)) });
+      await loading;
+      await settled();
+    };
+    return { offerings, reads };
+  };
+  const stored = async () =>
+    Object.fromEntries(
+      ((await kept.get('hash'))?.classes ?? []).map(({ aim, lists }) => [
+        aim.clients.key,
+        lists.get('tools')?.map(({ key }) => key),
+      ]),
+    );
+  return { begin, stored };
+}
+
+describe('what several processes store of one server', () => {
+  it('is the newest of each class: one that has read an older one does not bring it back #merged-lists', async () => {
+    const { begin, stored } = processes();
+    await begin().reads(roots, 'old');
+    const command = begin();
+    await command.offerings.recall();
+    await begin().reads(roots, 'new', 'newer');
+    await command.reads(sampling, 'other');
+    expect(await stored()).toEqual({ roots: ['new', 'newer'], sampling: ['other'] });
+    // What it reads itself is the newest.
+    await command.reads(roots, 'newest');
+    expect(await stored()).toEqual({ roots: ['newest'], sampling: ['other'] });
+  });
+
+  it('has the classes that only others have read #merged-lists', async () => {
+    const { begin, stored } = processes();
+    const command = begin();
+    await command.offerings.recall();
+    await begin().reads(roots, 'theirs');
+    await command.reads(sampling, 'own');
+    expect(await stored()).toEqual({ roots: ['theirs'], sampling: ['own'] });
+  });
+});

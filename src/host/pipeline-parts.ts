@@ -22,16 +22,18 @@ import type { CallParts } from './call/call-parts.ts';
 import { CallTraffic } from './call/call-traffic.ts';
 import { HostNews } from './host-news.ts';
 import type { HostParts } from './host-parts.ts';
-import { isKeptRecord, KeptCatalogues } from './lists/kept-catalogues.ts';
+import { isKeptRecord, KeptCatalogues, keptVersion } from './lists/kept-catalogues.ts';
 import { containedClock } from './servers/contained-edges.ts';
 import { IdlePool } from './servers/idle-pool.ts';
 import { Registry } from './servers/registry.ts';
 import type { Server } from './servers/server.ts';
-import { isFacts } from './servers/server-facts.ts';
+import { factsVersion, isFacts } from './servers/server-facts.ts';
 import type { ServerParts } from './servers/server-parts.ts';
 import { isStartRecord } from './servers/start-history.ts';
 import { placesFor, StartPlaces } from './servers/start-places.ts';
 import { BegunTasks } from './tasks/begun-tasks.ts';
+
+const forgetful = { durability: 'forgetful' } as const;
 
 export class PipelineParts implements CallParts {
   readonly clock: Clock;
@@ -102,12 +104,12 @@ export class PipelineParts implements CallParts {
       outputs: this.outputs,
       identity,
       hasClients,
-      facts: store.records('verdicts', { durability: 'forgetful', shape: isFacts }),
+      facts: store.records('verdicts', { ...forgetful, shape: isFacts, version: factsVersion }),
       kept: new KeptCatalogues(
-        store.records('catalogues', { durability: 'forgetful', shape: isKeptRecord }),
+        store.records('catalogues', { ...forgetful, shape: isKeptRecord, version: keptVersion }),
         this.clock,
       ),
-      starts: store.records('starts', { durability: 'forgetful', shape: isStartRecord }),
+      starts: store.records('starts', { ...forgetful, shape: isStartRecord }),
       clientsTold: (name) => this.cache.invalidate(name),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);

@@ -309,6 +309,47 @@ describe('whether all records could be read', () => {
   });
 });
 
+describe('a value of a newer version', () => {
+  const isOld = (value: unknown) => (value as { is?: unknown }).is === 'old';
+  const known = { ...forgetful, shape: isOld, version: 1 };
+
+  it('is said to be newer, not damaged, and stays where it is #durable', async () => {
+    const { disk, verdicts, open, problems } = setUp();
+    await verdicts.put('key', { is: 'something new', version: 2 });
+    const before = new Map(disk.files);
+    const older = open().records('verdicts', known);
+    expect(await older.get('key')).toBeUndefined();
+    await older.put('key', { is: 'old', version: 1 });
+    expect(await older.get('key')).toBeUndefined();
+    expect(await older.entries()).toEqual([]);
+    await older.remove('key');
+    expect(disk.files).toEqual(before);
+    expect(problems).toMatchObject([{ kind: 'newer' }]);
+    expect(problems[0]?.detail).toContain('was written by a newer Holdfast (version 2)');
+    // The newer one uses it again.
+    expect((await verdicts.get('key'))?.value).toEqual({ is: 'something new', version: 2 });
+  });
+
+  it('that the newer Holdfast has removed can be written again', async () => {
+    const { verdicts, open } = setUp();
+    await verdicts.put('key', { version: 2 });
+    const older = open().records('verdicts', known);
+    await older.get('key');
+    await verdicts.remove('key');
+    await older.put('key', { is: 'old' });
+    expect((await older.get('key'))?.value).toEqual({ is: 'old' });
+  });
+
+  it('is judged by its shape if its version is known, or it has none', async () => {
+    const { verdicts, open, problems } = setUp();
+    await verdicts.put('key', { is: 'wrong', version: 1 });
+    await verdicts.put('other', { is: 'wrong' });
+    const older = open().records('verdicts', known);
+    for (const key of ['key', 'other']) expect(await older.get(key)).toBeUndefined();
+    expect(kindsOf(problems)).toEqual(['damaged', 'damaged']);
+  });
+});
+
 describe('the sweep of the file store', () => {
   it('of what crashes left begins when records are first opened', async () => {
     const disk = new FakeDisk();

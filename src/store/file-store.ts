@@ -68,7 +68,7 @@ export class FileStore implements Store {
     this.#timer = this.#scheduleSweep();
   }
 
-  records(name: string, { durability, shape, maxEntries }: RecordsOptions): Records {
+  records(name: string, { durability, shape, version, maxEntries }: RecordsOptions): Records {
     assertStoreName(name);
     if (durability === 'process') throw unsupported(what, 'records that end with the process');
     if (maxEntries !== undefined) throw unsupported(what, 'records that are counted');
@@ -76,7 +76,7 @@ export class FileStore implements Store {
     if (before !== undefined && before.durability !== durability) {
       throw new TypeError(`${name} is ${before.durability}, and cannot be ${durability}, too`);
     }
-    if (shape) this.#files.expect(name, shape);
+    this.#files.expect(name, { shape, version });
     if (before !== undefined) return before.records;
     const records = this.#open(name, durability);
     this.#opened.set(name, { durability, records });

@@ -140,7 +140,8 @@ export class PendingChanges {
   async #save(file: string, change: Change): Promise<void> {
     const { files, complaints, disk } = this.#parts;
     try {
-      await files.write(file, change.record);
+      // One of a newer Holdfast stays, for that.
+      if (!(await files.isOfNewer(file))) await files.write(file, change.record);
     } catch (error) {
       change.hasFailed = true;
       this.#problem = complaints.failure('unwritable', disk.pathOf(file), error).detail;

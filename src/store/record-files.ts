@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { errnoOf } from '../kernel/errno.ts';
 import { FileTooLarge } from '../kernel/file-too-large.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import type { Shape } from './contract/records.ts';
 import type { Disk } from './disk.ts';
 import type { Complaints } from './problem.ts';
@@ -36,22 +37,41 @@ export interface RecordListing {
   readonly isComplete: boolean;
 }
 
+/** What is expected of the values of a collection. */
+interface Expected {
+  readonly shape?: Shape | undefined;
+  /** The highest that is known. */
+  readonly version?: number | undefined;
+}
+
+const maxNewer = 1_000;
+
 export class RecordFiles {
   readonly #disk: Disk;
   readonly #complaints: Complaints;
   /** Files and folders that could not be read, and why, until they can. */
   readonly #closed = new Map<string, string>();
   /** What the values of a collection look like; at most one for each collection. */
-  readonly #shapes = new Map<string, Shape>();
+  readonly #expected = new Map<string, Expected>();
+  /** Files of a newer Holdfast, until they are found to be others; at most `maxNewer`. */
+  readonly #newer = new Set<string>();
 
   constructor(disk: Disk, complaints: Complaints) {
     this.#disk = disk;
     this.#complaints = complaints;
   }
 
-  /** From now on a value of the collection that does not have this shape is damaged. */
-  expect(collection: string, shape: Shape): void {
-    this.#shapes.set(collection, shape);
+  /** From now on a value of the collection that does not have this shape is damaged; one of a higher version is not. */
+  expect(collection: string, expected: Expected): void {
+    const { shape, version } = expected;
+    if (shape || version !== undefined) this.#expected.set(collection, expected);
+  }
+
+  /** Whether it was, when it was last read, and still is. */
+  async isOfNewer(file: string): Promise<boolean> {
+    if (!this.#newer.has(file)) return false;
+    await this.read(file);
+    return this.#newer.has(file);
   }
 
   /** What cannot be read now, in one line; null if there is nothing of the kind. */
@@ -83,17 +103,24 @@ export class RecordFiles {
       return { kind: 'closed' };
     }
     this.#readable(file);
+    this.#newer.delete(file);
     if (bytes === undefined) return { kind: 'absent' };
     const decoded = decodeRecord(bytes);
     if (decoded.kind === 'newer') {
-      this.#sayNewer(file, decoded.version);
+      this.#sayNewer(file, `format ${decoded.version}`);
       return { kind: 'closed' };
     }
     if (decoded.kind === 'damaged') return decoded;
     const { record, value } = decoded;
     if (fileOf(record.collection, record.key) !== file)
       return { kind: 'damaged', reason: 'it holds the record of another key' };
-    if (this.#shapes.get(record.collection)?.(value) === false)
+    const { shape, version } = this.#expected.get(record.collection) ?? {};
+    const written = versionIn(value);
+    if (version !== undefined && written !== undefined && written > version) {
+      this.#sayNewer(file, `version ${written}`);
+      return { kind: 'closed' };
+    }
+    if (shape?.(value) === false)
       return { kind: 'damaged', reason: `its value is not one of ${record.collection}` };
     return decoded;
   }
@@ -170,15 +197,24 @@ export class RecordFiles {
     this.#complaints.say({ kind: 'dropped', file: path, code: null, detail }, path);
   }
 
-  #sayNewer(file: string, version: number): void {
+  #sayNewer(file: string, version: string): void {
+    const [first] = this.#newer;
+    if (this.#newer.size >= maxNewer && first !== undefined) this.#newer.delete(first);
+    this.#newer.add(file);
     const path = this.#disk.pathOf(file);
-    const detail = `${path} was written by a newer Holdfast (format ${version}) and counts as absent: upgrade, or delete it`;
+    const detail = `${path} was written by a newer Holdfast (${version}) and counts as absent: upgrade, or delete it`;
     this.#complaints.say({ kind: 'newer', file: path, code: null, detail }, path);
   }
 }
 
 function collectionOf(file: string): string {
   return file.slice(0, file.indexOf('/'));
+}
+
+/** Undefined if it has none. */
+function versionIn(value: unknown): number | undefined {
+  const { version } = isRecord(value) ? value : {};
+  return typeof version === 'number' ? version : undefined;
 }
 
 function tooLarge({ maxBytes }: FileTooLarge): string {

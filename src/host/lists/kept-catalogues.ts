@@ -28,7 +28,8 @@ export interface KeptRecord {
   readonly asks: boolean;
 }
 
-const version = 2;
+/** Of the records. */
+export const keptVersion = 2;
 const dayMs = 24 * 60 * 60 * 1000;
 /** From its last use; uses within a day count as one. */
 const keptMs = 90 * dayMs;
@@ -78,7 +79,12 @@ export class KeptCatalogues {
   }
 
   #written({ classes, asks }: KeptRecord): object {
-    return { version, usedAt: this.#clock.wallNow(), classes: classes.map(written), asks };
+    return {
+      version: keptVersion,
+      usedAt: this.#clock.wallNow(),
+      classes: classes.map(written),
+      asks,
+    };
   }
 }
 
@@ -94,13 +100,13 @@ function written({ aim, lists, greeting }: KeptCatalogue): object {
 /** Is this a kept record, of this version or another? */
 export function isKeptRecord(record: unknown): boolean {
   if (!isRecord(record) || typeof record['version'] !== 'number') return false;
-  if (record['version'] !== version) return true;
+  if (record['version'] !== keptVersion) return true;
   const { classes } = record;
   return Array.isArray(classes) && classes.every(isKeptClass);
 }
 
 function read(record: unknown): KeptRecord | undefined {
-  if (!isRecord(record) || record['version'] !== version || !Array.isArray(record['classes'])) {
+  if (!isRecord(record) || record['version'] !== keptVersion || !Array.isArray(record['classes'])) {
     return undefined;
   }
   const classes = record['classes'].flatMap((value) => catalogueIn(value) ?? []);

@@ -31,6 +31,8 @@ export interface Facts extends EraKnowledge {
   readonly listsAfterRoots?: boolean | undefined;
 }
 
+/** Of the records; a higher one is of a newer Holdfast and stays. Those of earlier ones have none. */
+export const factsVersion = 1;
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 /** A confirmed fact is written again after this long. */
 const renewMs = 24 * 60 * 60 * 1000;
@@ -164,7 +166,7 @@ export class ServerFacts implements EraMemory {
   #keep(): void {
     // What is written must not be less than what an earlier run wrote.
     const kept = this.recall().then(async () => {
-      const record = { ...this.#facts, shownAt: this.#shownAt };
+      const record = { ...this.#facts, shownAt: this.#shownAt, version: factsVersion };
       await this.#records.put(this.#specHash, record, { ttlMs: keptMs });
     });
     // A disk that cannot be written is reported in `status` by the store itself; a closed one does

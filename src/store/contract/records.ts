@@ -83,6 +83,11 @@ export type Shape = (value: unknown) => boolean;
 export interface RecordsOptions {
   readonly durability: Durability;
   readonly shape?: Shape;
+  /**
+   * Of the values, which have it as their member `version`. A value with a higher one was written by a newer
+   * Holdfast: it is reported as such and counts as absent. In files it stays: forgetful changes of it are dropped.
+   */
+  readonly version?: number;
   /** Beyond this many a new key is rejected (`full`); forgetful records drop the one put longest ago. */
   readonly maxEntries?: number;
 }

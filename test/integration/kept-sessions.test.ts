@@ -87,6 +87,39 @@ describe('a session that is begun again', () => {
     await served.stop();
   });
 
+  it('is told of every resource that it watches, up to the most that it may #kept-sessions', async () => {
+    const most = 1_000;
+    const args = [main, String(most)];
+    await using home = await homeWith({
+      mcpServers: { notes: { command: process.execPath, args } },
+    });
+    const first = await home.serve();
+    using client = new HttpClient(first.url);
+    const { id } = await client.session();
+    const headers = legacyHeaders(id);
+    const ask = (number: number, method: string, params: object = {}) =>
+      client.ask({ headers, ...legacy(number, method, params) });
+    const watch = (number: number) =>
+      ask(number, 'resources/subscribe', { uri: `note:///${number}` });
+    const numbers = Array.from({ length: most }, (_, number) => number);
+    for (const number of numbers) {
+      const { json } = await watch(number);
+      if (json.result === undefined) throw new Error(JSON.stringify(json));
+    }
+    const { error } = (await ask(1, 'resources/subscribe', { uri: 'note:///one' })).json;
+    expect(error.message).toContain('at most 1000 resources');
+    await end(first, 'SIGKILL');
+    await using _second = await home.serve(first);
+    await until(async () => {
+      const { json } = await ask(2, 'tools/call', touch);
+      return JSON.stringify(json).includes(`${most} in all`);
+    }, 'all are watched again');
+    const stream = await client.open({ method: 'GET', headers });
+    const told = () =>
+      stream.events.flatMap(({ data }) => /"uri":"note:\/\/\/(\d+)"/.exec(data ?? '')?.[1] ?? []);
+    await until(() => new Set(told()).size === most, 'it is told of all of them');
+  });
+
   it('has no events of the time before: such an id names nothing #kept-sessions', async () => {
     await using home = await homeWith();
     const first = await home.serve();
@@ -154,6 +187,26 @@ describe('a session that is not begun again', () => {
     expect((await client.ask({ headers, ...legacy(2, 'tools/list') })).status).toBe(200);
     const other = legacyHeaders(`${session.id}x`);
     expect((await client.ask({ headers: other, ...legacy(3, 'tools/list') })).status).toBe(404);
+  });
+
+  it('would be too large to be stored: its initialize is refused, and so is such a subscription #kept-sessions', async () => {
+    await using home = await homeWith();
+    await using served = await home.serve();
+    using client = new HttpClient(served.url);
+    const clientInfo = { name: 'x'.repeat(65_536), version: '1' };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    const refused = await client.ask({
+      headers: legacyHeaders(),
+      ...legacy(1, 'initialize', params),
+    });
+    expect([refused.status, refused.headers['mcp-session-id']]).toEqual([400, undefined]);
+    expect(refused.json.error.message).toMatch(
+      /parameters of initialize have \d+ bytes, and at most 65536/,
+    );
+    const { id } = await client.session();
+    const subscribing = legacy(2, 'resources/subscribe', { uri: `note:///${clientInfo.name}` });
+    const { json } = await client.ask({ headers: legacyHeaders(id), ...subscribing });
+    expect([json.id, json.error.code]).toEqual([2, -32602]);
   });
 
   it('was of a gateway without a database #kept-sessions', async () => {

@@ -24,6 +24,9 @@ export interface SetupRequest {
 
 /** As many resources as a session may watch. */
 const maxSubscriptions = 1_000;
+/** Of the parameters of one request, and of all subscriptions together: what is larger is not stored. */
+const maxRequestBytes = 65_536;
+const maxSubscriptionBytes = 262_144;
 
 export class ClientSetup {
   #initialize: string | undefined;
@@ -48,6 +51,23 @@ export class ClientSetup {
     }
     const first = { method: 'initialize', params: texts.initialize };
     return [first, ...setup.later].every(isMessage) ? setup : undefined;
+  }
+
+  /** Why it cannot be stored with this request, too, in words for its client; undefined: it can. */
+  refusal({ method, params, paramsObject, bytes }: Message): string | undefined {
+    if (!ClientSetup.concerns(method) || params === undefined) return undefined;
+    const size = params.end - params.start;
+    if (size > maxRequestBytes) {
+      return `the parameters of ${method} have ${size} bytes, and at most ${maxRequestBytes} are kept for a session`;
+    }
+    const span = paramsObject?.find('uri');
+    const isKnown = this.#subscriptions.has((span && textOf(bytes, span)) ?? '');
+    if (method !== subscribe || isKnown) return undefined;
+    const sizes = [...this.#subscriptions.values()].map((text) => Buffer.byteLength(text));
+    const all = sizes.reduce((sum, one) => sum + one, size);
+    return all <= maxSubscriptionBytes
+      ? undefined
+      : `the subscriptions of a session may have ${maxSubscriptionBytes} bytes together; end others first`;
   }
 
   /** The client has sent this request. */

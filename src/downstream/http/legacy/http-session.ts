@@ -73,6 +73,8 @@ export class HttpSession implements Outlet {
   /** Names of tracks whose requests were cancelled; at most `maxAbandoned`. */
   #abandoned: Set<string> | undefined;
   #tracksMade = 0;
+  /** Resources that are watched again, until its client listens and is told; at most those of `setup`. */
+  #untold: Set<string> | undefined;
   /** Part of every event id: another process has another. */
   readonly #life = randomBytes(4).toString('hex');
   #isClosed = false;
@@ -122,12 +124,20 @@ export class HttpSession implements Outlet {
       const line = setupLine(`"holdfast-again-${at}"`, request);
       const { uri } = request;
       const answer = (_frame: Frame, code?: number) => {
-        if (uri !== undefined && code === undefined) this.send(changeOf(uri));
+        if (uri !== undefined && code === undefined) this.#tellOfChange(uri);
       };
       this.#session.receive(scanMessage(Buffer.from(line)), { send: ignored, answer });
     }
     // The servers may be others now.
     for (const method of afterSetup) this.send(notificationFrame(method), method);
+  }
+
+  /** There may be more than events that are kept for a client without a stream. */
+  #tellOfChange(uri: string): void {
+    if (this.#isClosed) return;
+    if (this.#listening?.some(({ isOpen }) => isOpen)) return this.send(changeOf(uri));
+    this.#untold ??= new Set();
+    this.#untold.add(uri);
   }
 
   receive(message: Message, reply: Reply | undefined): Underway | undefined {
@@ -223,6 +233,7 @@ export class HttpSession implements Outlet {
     this.opening = undefined;
     for (const track of [...(this.#tracks?.values() ?? [])]) track.end();
     this.#tracks?.clear();
+    this.#untold = undefined;
     this.forget();
   }
 
@@ -260,6 +271,9 @@ export class HttpSession implements Outlet {
     this.#repeat(stream, missed);
     if (this.isPrimed) track.prime(this.#edge.limits.retryMs);
     for (const frame of this.#keptEvents.takeWaiting()) track.say(frame);
+    const untold = this.#untold ?? [];
+    this.#untold = undefined;
+    for (const uri of untold) track.say(changeOf(uri));
     if (listening.length > this.#edge.limits.streamsPerSession) listening[0]?.end();
   }
 

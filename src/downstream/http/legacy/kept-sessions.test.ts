@@ -76,15 +76,33 @@ describe('a stored session', () => {
     expect(await kept.find('c', bob)).toBeUndefined();
   });
 
-  it('is none if its client has said very much', async () => {
+  it('holds all that its client may say, and no more is accepted #kept-sessions', async () => {
     const { kept } = keptSessions();
-    await kept.keep('a', ann, setupOf());
-    await kept.keep(
-      'a',
-      ann,
-      setupOf(['resources/subscribe', { uri: `note:///${'x'.repeat(70_000)}` }]),
-    );
-    expect(await kept.find('a', ann)).toBeUndefined();
+    const subscribing = (uri: string) =>
+      scanMessage(
+        Buffer.from(
+          JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } }),
+        ),
+      );
+    const long = 'n'.repeat(65_536 - '{"uri":""}'.length);
+    expect(new ClientSetup().refusal(subscribing(long))).toBeUndefined();
+    expect(new ClientSetup().refusal(subscribing(`${long}n`))).toContain('65537 bytes');
+    // Every character of them takes two in JSON.
+    const setup = new ClientSetup();
+    const first = { protocolVersion: '2025-11-25', x: '"'.repeat(32_000) };
+    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: first };
+    setup.note(scanMessage(Buffer.from(JSON.stringify(initialize))));
+    const uris = Array.from({ length: 1_000 }, (_, at) => `${at}${'"'.repeat(120)}`);
+    for (const uri of uris) {
+      expect(setup.refusal(subscribing(uri))).toBeUndefined();
+      setup.note(subscribing(uri));
+    }
+    expect(setup.refusal(subscribing('n'.repeat(65_000)))).toContain('262144 bytes together');
+    expect(setup.refusal(subscribing(uris[0] ?? ''))).toBeUndefined();
+    await kept.keep('a', ann, setup);
+    const found = await kept.find('a', ann);
+    if (found === 'unavailable') throw new Error('it was not read');
+    expect(found?.texts).toEqual(setup.texts);
   });
 });
 

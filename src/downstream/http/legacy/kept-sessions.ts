@@ -33,8 +33,8 @@ const openMs = 2_000;
 const keepMs = 250;
 /** And no longer than this for its session to be found. */
 const findMs = 5_000;
-/** A session that has said more is not stored. */
-const maxBytes = 65_536;
+/** More than a client can say to set a session up (`ClientSetup.refusal`), as JSON in JSON. */
+const maxBytes = 1_048_576;
 /** One that is connected is used, and stored again, whenever its idle time would be over. */
 const slack = 1.5;
 

@@ -12,7 +12,7 @@ import type { Message } from '../../../wire/scan.ts';
 import { ClientSetup } from '../../clients/client-setup.ts';
 import { judgeEnvelope } from '../../clients/modern-envelope.ts';
 import type { Reply, Underway } from '../../contract.ts';
-import { internalError } from '../../refusals.ts';
+import { internalError, invalidParams } from '../../refusals.ts';
 import { accept, refuseHttp, refuseRpc } from '../answers.ts';
 import { isModernVersion } from '../headers/era-of.ts';
 import { readsEvents } from '../headers/media-types.ts';
@@ -54,6 +54,8 @@ export class LegacyEndpoint {
       return accept(res);
     }
     const reply = this.#reply(session, 1, false, context);
+    const refusal = session.setup.refusal(message);
+    if (refusal !== undefined) return refuseSetup(reply, message, refusal);
     reply.taken(session.receive(message, this.#keeping(session, message, reply)));
   }
 
@@ -95,6 +97,11 @@ export class LegacyEndpoint {
   /** An unexpected error costs this one message: the others of the batch are answered. */
   #oneOfBatch(session: HttpSession, message: Message, reply: Reply | undefined) {
     const own = reply && new ElementReply(reply);
+    const refusal = own && session.setup.refusal(message);
+    if (refusal !== undefined) {
+      refuseSetup(own, message, refusal);
+      return undefined;
+    }
     let underway: Underway | undefined;
     contain(
       () => {
@@ -142,6 +149,8 @@ export class LegacyEndpoint {
   }
 
   #open(message: Message, res: ServerResponse, principal: Principal): void {
+    const refusal = new ClientSetup().refusal(message);
+    if (refusal !== undefined) return refuseRpc(res, 400, invalidParams(refusal), message.id);
     const session = this.#sessions.open(principal);
     if (session === undefined) {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use', retryLater);
@@ -203,6 +212,12 @@ function batchRefusal(messages: readonly Message[], isModern: boolean): ErrorToS
   return messages.some(({ method }) => method === 'initialize')
     ? invalid('initialize must not be part of a batch')
     : undefined;
+}
+
+/** What the client says would be lost with this process. */
+function refuseSetup(reply: Reply | undefined, message: Message, refusal: string): void {
+  const error = invalidParams(refusal);
+  reply?.answer(errorFrame(idText(message), error), error.code);
 }
 
 function onlyPost(res: ServerResponse): void {

@@ -5,6 +5,7 @@
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
+import type { OutgoingBudget } from '../downstream/outgoing/outgoing-budget.ts';
 import type { ClientFolder } from '../host/connections/client-folder.ts';
 import { type Clock, within } from '../kernel/clock.ts';
 import { type Caught, contain } from '../kernel/contain.ts';
@@ -34,6 +35,10 @@ export interface ControlServerParts {
   /** Serves MCP on this connection until it ends; `folder` is where its client was started. */
   readonly serveClient: (socket: Socket, folder: ClientFolder | undefined) => void;
   readonly caught: Caught;
+  /** What waits for clients and operators together. */
+  readonly outgoing: OutgoingBudget;
+  /** How long an operator may read nothing of what waits for it; for tests. */
+  readonly stallMs?: number;
   /** Those variables of this process that matter to servers; undefined if that is not known now. */
   readonly variables: () => ReadonlyMap<string, string> | undefined;
 }
@@ -230,6 +235,8 @@ class Operator {
         this.#server.settled();
       },
       caught: parts.caught,
+      outgoing: parts.outgoing,
+      ...(parts.stallMs === undefined ? {} : { stallMs: parts.stallMs }),
     });
   }
 

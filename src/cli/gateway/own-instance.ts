@@ -153,6 +153,7 @@ export async function startControl(
     }),
     serveClient: (socket, folder) => clients.add(socket, folder),
     caught: (error) => host.defects.caught('the control socket', error),
+    outgoing,
     variables: () => variablesFor(instance.place.config, env),
   });
   return { endAsked, isEndAsked: () => isAsked, clients };

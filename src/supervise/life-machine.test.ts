@@ -277,3 +277,21 @@ describe('an operator', () => {
     },
   );
 });
+
+describe('a start that failed because of what its client asked for', () => {
+  it('is refused at once, however often, and the next start waits for nothing #restart-budget', () => {
+    let state = starting;
+    for (let generation = 1; generation <= 5; generation += 1) {
+      const failed = { ...startFailed(generation), isClientAsked: true } as LifeEvent;
+      const refused = upon([failed], state);
+      expect(refused.effects).toEqual([
+        { kind: 'refuse', why: 'start-failed' },
+        { kind: 'announce', news: 'idle', delayMs: 0 },
+      ]);
+      expect(refused.state.restarts).toEqual(unborn.restarts);
+      const again = upon([wanted()], refused.state);
+      expect(again.effects).toEqual([{ kind: 'start', generation: generation + 1 }]);
+      state = again.state;
+    }
+  });
+});

@@ -71,6 +71,8 @@ interface Failure {
 interface StartFailure extends Failure {
   /** For a resource shortage of the host: it is not charged to the server. */
   readonly isShortage?: boolean;
+  /** For what its client asked for and cannot be had: the next one who asks is not held up by it. */
+  readonly isClientAsked?: boolean;
 }
 
 /** With `idle`, `reload` and `removed` the running calls get a few seconds to end; see `letsCallsEnd`. */
@@ -192,10 +194,15 @@ function startFailed(
   policy: RestartPolicy,
 ): Step {
   if (event.generation !== state.generation || state.phase.kind !== 'starting') return [state, []];
+  const refused = { kind: 'refuse', why: 'start-failed' } as const;
+  if (event.isClientAsked === true) {
+    const idle = { kind: 'announce', news: 'idle', delayMs: 0 } as const;
+    return [{ ...state, phase: rested }, [refused, idle]];
+  }
   const [next, verdict] = fail(state, event, 0, policy);
   const [after, effects] =
     verdict.kind === 'eject' ? eject(next) : cool(next, verdict.until, event.at);
-  return [after, [{ kind: 'refuse', why: 'start-failed' }, ...effects]];
+  return [after, [refused, ...effects]];
 }
 
 function lost(

@@ -232,8 +232,10 @@ export class Life<C extends Supervised> {
     this.#listener.startFailed(generation, fault);
     const at = this.#clock.now();
     // Neither a shortage of this machine nor what its client asked for is a failure of the server.
-    const isShortage = fault.code === 'overloaded' || fault.cause instanceof ClientAsked;
-    this.#dispatch({ kind: 'start-failed', generation, at, random: this.#random(), isShortage });
+    const isShortage = fault.code === 'overloaded';
+    const isClientAsked = fault.cause instanceof ClientAsked;
+    const random = this.#random();
+    this.#dispatch({ kind: 'start-failed', generation, at, random, isShortage, isClientAsked });
   }
 
   #lost(generation: number, cause: Fault): void {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/manual-clock.ts';
 import { heldAndReady, supervised } from '../../test/support/supervised.ts';
 import { Fault } from '../kernel/fault.ts';
+import { ClientAsked } from './client-asked.ts';
 
 describe('a supervised server, when it is called', () => {
   it('starts once for twenty who ask, and counts a start that fails once', async () => {
@@ -55,6 +56,19 @@ describe('a supervised server, when it is called', () => {
     const asking = supervisor.acquire();
     connector.last.arrive();
     expect(await asking).toBe(connector.last.connection);
+  });
+
+  it('refuses what its client asked for at once, each time, without a pause #restart-budget', async () => {
+    const { supervisor, connector } = supervised();
+    supervisor.leases.hold();
+    const gone = new Fault('invalid_request', '/gone does not exist', {}, new ClientAsked());
+    for (let n = 1; n <= 5; n++) {
+      const asking = supervisor.acquire();
+      expect(connector.attempts).toHaveLength(n);
+      connector.last.fail(gone);
+      await expect(asking).rejects.toMatchObject({ code: 'invalid_request' });
+      expect(supervisor.phase.kind).toBe('idle');
+    }
   });
 
   it('turns callers away with the shortage while it waits longer than a start may take #restart-budget', async () => {

@@ -331,6 +331,8 @@ export class HostCore implements HostForCommands, HostForGateway {
     this.parts.isEnding = true;
     tasks.close();
     await registry.endAll();
+    // What was read last is stored before the store is closed.
+    await this.parts.kept.settled();
     this.#ended.abort();
     budgets[Symbol.dispose]();
     deadlines[Symbol.dispose]();

@@ -48,6 +48,8 @@ export class PipelineParts implements CallParts {
   readonly traffic: Traffic;
   readonly pool: IdlePool;
   readonly places: StartPlaces;
+  /** The stored lists of servers. */
+  readonly kept: KeptCatalogues;
   readonly news: HostNews;
   readonly defects: Defects;
   readonly tasks: BegunTasks;
@@ -82,6 +84,14 @@ export class PipelineParts implements CallParts {
     this.pool = new IdlePool(config.maxIdle, () => this.registry.slots());
     this.places = new StartPlaces(this.clock, placesFor(given.processors ?? 1));
     this.outputs = new ServerOutputs(() => this.clock.wallNow());
+    this.kept = new KeptCatalogues(
+      given.store.records('catalogues', {
+        ...forgetful,
+        shape: isKeptRecord,
+        version: keptVersion,
+      }),
+      this.clock,
+    );
     this.registry = new Registry({
       ...given,
       server: this.#serverParts(given),
@@ -105,10 +115,7 @@ export class PipelineParts implements CallParts {
       identity,
       hasClients,
       facts: store.records('verdicts', { ...forgetful, shape: isFacts, version: factsVersion }),
-      kept: new KeptCatalogues(
-        store.records('catalogues', { ...forgetful, shape: isKeptRecord, version: keptVersion }),
-        this.clock,
-      ),
+      kept: this.kept,
       starts: store.records('starts', { ...forgetful, shape: isStartRecord }),
       clientsTold: (name) => this.cache.invalidate(name),
       toolsChanged: (name, tools) => {

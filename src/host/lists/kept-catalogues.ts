@@ -40,6 +40,8 @@ const openBracket = 0x5b;
 export class KeptCatalogues {
   readonly #records: Records;
   readonly #clock: Clock;
+  /** Changes that are not written yet; at most one or two for each server. */
+  readonly #writing = new Set<Promise<void>>();
 
   constructor(records: Records, clock: Clock) {
     this.#records = records;
@@ -61,8 +63,19 @@ export class KeptCatalogues {
     await this.#records.put(specHash, { ...record, usedAt: now }, { ttlMs: keptMs });
   }
 
+  /** Resolves when all changes so far are written, or cannot be. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#writing);
+  }
+
   /** Replaces what is stored by what `make` says of it; other processes change it, too. */
-  async update(
+  update(specHash: string, make: (stored: KeptRecord | undefined) => KeptRecord): Promise<void> {
+    const writing = this.#update(specHash, make).finally(() => this.#writing.delete(writing));
+    this.#writing.add(writing);
+    return writing;
+  }
+
+  async #update(
     specHash: string,
     make: (stored: KeptRecord | undefined) => KeptRecord,
   ): Promise<void> {

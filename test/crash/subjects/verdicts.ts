@@ -113,7 +113,11 @@ function speaks(record: unknown, era: Era): boolean {
 function isTrueOf(record: unknown, era: Era): boolean {
   if (typeof record !== 'object' || record === null) return false;
   const facts = { legacy: true, modern: era === 'modern', classes: 'alike', asksAtStart: false };
-  const { shownAt, ...members } = record as { readonly shownAt?: unknown };
+  const { shownAt, version, ...members } = record as {
+    readonly shownAt?: unknown;
+    readonly version?: unknown;
+  };
+  if (version !== 1) return false;
   const names = Object.keys(members);
   const isSo = (name: string) => Reflect.get(facts, name) === Reflect.get(members, name);
   return names.length > 0 && names.every((name) => isSo(name) && isTimeIn(shownAt, name));

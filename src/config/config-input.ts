@@ -40,6 +40,13 @@ export interface ConfigInput {
    * 0 to 3600000. Default: `10000`.
    */
   readonly drainMs?: number | undefined;
+  /**
+   * What holders of tokens may use, by role. A token whose role is not here may use nothing.
+   * Default: `{}`.
+   */
+  readonly roles?: Readonly<Record<string, RoleInput>> | undefined;
+  /** The local user. */
+  readonly local?: LocalInput | undefined;
   /** The HTTP endpoint. */
   readonly http?: HttpInput | undefined;
   /** The cache of tool results. */
@@ -242,6 +249,31 @@ export interface RemoteLimitsInput {
    * The longest message accepted from the server. Bytes, 1024 to 536870912. Default: `16777216`.
    */
   readonly frameBytes?: number | undefined;
+}
+
+/** One entry of `roles`. */
+export interface RoleInput {
+  /**
+   * What may be used: `server/tool`, `server__tool`, `prompt:server/name`, `resource:server/uri`,
+   * each with `*` for any characters; `*` alone is everything. Empty: nothing. Default: `[]`.
+   */
+  readonly allow?: readonly string[] | undefined;
+  /** What may not be used, although `allow` matches it; the same patterns. Default: `[]`. */
+  readonly deny?: readonly string[] | undefined;
+  /**
+   * May see the state, stderr and logs of the servers that it may use, and start, stop and reload
+   * them. Default: `false`.
+   */
+  readonly operator?: boolean | undefined;
+}
+
+/** The keys of `local`. */
+export interface LocalInput {
+  /**
+   * The role of the local user, on stdio and for commands; null: everything. Tokens and the config
+   * stay its own. Default: `null`.
+   */
+  readonly role?: string | null | undefined;
 }
 
 /** The keys of `http`. */

@@ -56,6 +56,8 @@ export const configKeys: Readonly<
   cache: 'live',
   surface: 'live',
   hostTools: 'live',
+  roles: 'live',
+  local: 'live',
   // All names that clients use would change.
   naming: 'restart-host',
   // The socket is open, and the log is written.

@@ -33,6 +33,8 @@ describe('the config schema', () => {
     expect(configSchema.parse({})).toEqual({
       mcpServers: {},
       store: 'sqlite',
+      roles: {},
+      local: { role: null },
       drainMs: 10_000,
       naming: 'prefix',
       surface: 'direct',

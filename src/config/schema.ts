@@ -5,6 +5,7 @@
 
 import * as z from 'zod';
 import type { Frozen } from './frozen.ts';
+import { localSchema, rolesSchema } from './role-schema.ts';
 import {
   isReserved,
   maxServerNameLength,
@@ -58,6 +59,8 @@ export const configSchema = z.strictObject({
     .describe(
       'How long, in milliseconds, running calls may take to end when the gateway is shut down; on stdio at most 1500 after a signal. The remaining calls are answered with a fault.',
     ),
+  roles: rolesSchema,
+  local: localSchema,
   http: z
     .strictObject({
       listen: z

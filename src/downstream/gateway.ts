@@ -116,7 +116,8 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       seal,
       parking: this.#parking,
       tasks: new TaskResults(this.handles, host.tasks),
-      exposed: (server, answer) => this.view.resources.exposedAnswer(server, answer),
+      exposed: ({ principal }, server, answer) =>
+        this.view.of(principal).resources.exposedAnswer(server, answer),
       caught: (error) => this.caught(error),
     });
     const { view } = this;
@@ -129,6 +130,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       updated: (server, message, audience) => this.#news.updated(server, message, audience),
       serversChanged: (change) => this.#serversChanged(change),
       settingsChanged: (config) => this.#settingsChanged(config),
+      policyChanged: () => this.#news.policyChanged(),
       task: (news) => tellOfTask(this, news, this.#sessions, this.#listenings),
     });
   }
@@ -229,7 +231,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   }
 
   inputSchemaOf(tool: string, principal: Principal): unknown {
-    const route = this.view.tools.route(tool, principal);
+    const route = this.view.of(principal).tools.route(tool, principal);
     if (!route || route.name === null) return undefined;
     return this.host.find(route.server).offerings.lastKnown(route.name)?.inputSchema;
   }

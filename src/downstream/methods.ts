@@ -159,7 +159,7 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
   const name = textParam(incoming, 'name');
   if (name === undefined) return incoming.error(unknownName('tool', incoming));
   if (callOwnTool(gateway, incoming, name)) return;
-  const route = gateway.view.tools.route(name, incoming.principal);
+  const route = gateway.view.of(incoming.principal).tools.route(name, incoming.principal);
   if (route) gateway.relay.carry(incoming, route);
   else if (incoming.isLate) gateway.ownAnswers.failToolCall(incoming, drainingFault());
   else return callUnlisted(gateway, incoming, name);
@@ -167,16 +167,16 @@ function callTool(gateway: Gateway, incoming: Incoming): void | Promise<void> {
 
 /** Perhaps its server has not been asked yet. */
 async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string): Promise<void> {
-  const route = await gateway.view.tools.find(name, incoming);
+  const route = await gateway.view.of(incoming.principal).tools.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
-  const fault = gateway.view.tools.unread(name, incoming);
+  const fault = gateway.view.of(incoming.principal).tools.unread(name, incoming);
   if (fault) gateway.ownAnswers.failToolCall(incoming, fault);
   else gateway.ownAnswers.count(incoming, {}, () => incoming.error(unknownName('tool', incoming)));
 }
 
 async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
   const name = textParam(incoming, 'name');
-  const { prompts } = gateway.view;
+  const { prompts } = gateway.view.of(incoming.principal);
   const route = name === undefined ? undefined : await prompts.find(name, incoming);
   if (route) return gateway.relay.carry(incoming, route);
   const fault = name === undefined ? undefined : prompts.unread(name, incoming);
@@ -195,7 +195,7 @@ async function readResource(
   const uri = textParam(incoming, 'uri');
   if (uri === undefined) return incoming.error(invalidParams('uri must be a string'));
   const asked = { action: 'read', method } as const;
-  const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
+  const owner = await gateway.view.of(incoming.principal).resources.ownerOf(uri, incoming, asked);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
     return gateway.ownAnswers.count(incoming, {}, () => incoming.error(error));
@@ -218,7 +218,7 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   const uri = uriSpan && textOf(bytes, uriSpan);
   const asked = { action: 'complete', method: 'completion/complete' } as const;
   if (nameSpan && name !== undefined) {
-    const route = await gateway.view.prompts.find(name, incoming, asked);
+    const route = await gateway.view.of(incoming.principal).prompts.find(name, incoming, asked);
     if (!route) return incoming.error(invalidParams(`unknown prompt ${name}`));
     const edits = [{ start: nameSpan.start, end: nameSpan.end, with: JSON.stringify(route.name) }];
     const { server } = route;
@@ -232,7 +232,7 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   }
   if (!uriSpan || uri === undefined)
     return incoming.error(invalidParams('ref needs a name or a uri'));
-  const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
+  const owner = await gateway.view.of(incoming.principal).resources.ownerOf(uri, incoming, asked);
   if (!owner) return incoming.error(invalidParams(`unknown resource ${uri}`));
   const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
   gateway.relay.carry(incoming, {

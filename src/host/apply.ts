@@ -12,6 +12,7 @@ import { faultFrom } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { type Access, type Action, serverRequest } from '../policy/access.ts';
 import { localUser } from '../policy/principal.ts';
+import { Roles } from '../policy/roles/roles.ts';
 import type { HostNews } from './host-news.ts';
 import type { IdlePool } from './servers/idle-pool.ts';
 import type { Registry } from './servers/registry.ts';
@@ -62,6 +63,7 @@ export class LiveConfig {
     this.#parts = parts;
     const added = Object.entries(config.mcpServers);
     const order = Object.keys(config.mcpServers);
+    parts.access.roles = new Roles(config);
     parts.registry.change({ removed: [], added, replaced: [], order, disabled });
   }
 
@@ -89,6 +91,9 @@ export class LiveConfig {
     const plan = this.planFor(loaded);
     this.#authorize(plan);
     this.#config = withLiveSettings(this.#config, next, plan);
+    // First of all: what somebody may not do any more is not done during the change either.
+    const hasNewRoles = plan.settings.some(({ key }) => key === 'roles' || key === 'local');
+    if (hasNewRoles) this.#parts.access.roles = new Roles(this.#config);
     const touched = [...plan.added, ...plan.changed.map(({ name }) => name)];
     // A program may have added a server under a name that the config has now, or removed one.
     const changing = touched.flatMap((name) => this.#changing(name, next));
@@ -105,6 +110,7 @@ export class LiveConfig {
     });
     for (const server of added) if (!server.config.lazy) server.supervisor.want();
     this.#tell(plan, changing);
+    if (hasNewRoles) this.#parts.news.policyChanged();
     const failed = (await Promise.all(changed)).flat();
     await registry.settled();
     const causes = listed(registry.disabled);
@@ -122,7 +128,7 @@ export class LiveConfig {
   /** All of it or nothing: a change that is denied leaves everything as it is. */
   #authorize({ added, removed, changed }: ConfigPlan): void {
     const authorize = (action: Action, name: string) =>
-      this.#parts.access.authorize(localUser, serverRequest(action, name));
+      this.#parts.access.authorizeConfig(localUser, serverRequest(action, name));
     for (const name of added) authorize('spawn', name);
     for (const name of removed) authorize('stop', name);
     for (const { name } of changed) authorize('reload', name);

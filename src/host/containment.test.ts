@@ -134,7 +134,7 @@ describe.each(names)('a client that says %s', (name) => {
 describe('an error of our own', () => {
   it('in a listener to news costs the others nothing, and is told with the server’s name #one-bad-neighbour', async () => {
     const { host, servers, events, legacy } = newGateway({ s: script });
-    const others = { serversChanged: fail, settingsChanged: fail };
+    const others = { serversChanged: fail, settingsChanged: fail, policyChanged: fail };
     host.news.subscribe({ ...others, listChanged: fail, updated: fail, task: fail });
     const heard: string[] = [];
     host.news.subscribe({
@@ -210,7 +210,7 @@ describe('an error of our own', () => {
     const { gateway, legacy, events } = newGateway({ s: script });
     const client = legacy();
     let isBroken = true;
-    const { resources } = gateway.view;
+    const { resources } = gateway.view.of(localUser);
     const exposedAnswer = resources.exposedAnswer.bind(resources);
     resources.exposedAnswer = (...args) => (isBroken ? fail() : exposedAnswer(...args));
     const call = client.request('tools/call', { name: 's__t' });
@@ -233,8 +233,8 @@ describe('an error of our own', () => {
     async (method) => {
       const { gateway, modern, events } = newGateway({ s: script });
       gateway.view.list = fail;
-      gateway.view.prompts.find = fail;
-      gateway.view.resources.ownerOf = fail;
+      gateway.view.of(localUser).prompts.find = fail;
+      gateway.view.of(localUser).resources.ownerOf = fail;
       const reply = modern().request(method, { name: 'x', uri: 'x:1' });
       await settled();
       expect(reply.answered.error).toMatchObject({ code: -32603 });

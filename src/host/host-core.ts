@@ -309,6 +309,7 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   setGuard(guard: Guard | null): void {
     this.parts.access.guard = guard;
+    this.parts.news.policyChanged();
   }
 
   withBudget<T>(limits: BudgetLimits, run: () => T): T {

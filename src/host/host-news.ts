@@ -35,6 +35,8 @@ export interface ServersChange {
 export type LiveSettings = Pick<Config, 'surface' | 'hostTools' | 'listWaitMs'>;
 
 export interface NewsListener {
+  /** Who may do what has changed. */
+  policyChanged(): void;
   serversChanged(change: ServersChange): void;
   /** Settings that apply while running have changed. */
   settingsChanged(settings: LiveSettings): void;
@@ -64,6 +66,10 @@ export class HostNews {
   serversChanged(change: ServersChange): void {
     const [first] = [...change.added, ...change.removed, ...change.replaced];
     this.#tell(first?.name ?? '', (listener) => listener.serversChanged(change));
+  }
+
+  policyChanged(): void {
+    this.#tell('', (listener) => listener.policyChanged());
   }
 
   settingsChanged(settings: LiveSettings): void {

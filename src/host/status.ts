@@ -5,8 +5,8 @@ import type { CacheStats } from '../cache/cache.ts';
 import type { FaultRecord } from '../kernel/fault.ts';
 import type { NoiseCounts } from '../observe/noise-text.ts';
 import type { CallCounts } from '../observe/traffic.ts';
-import { disclosedRecord, isOperator } from '../policy/disclosure.ts';
-import type { Principal } from '../policy/principal.ts';
+import { disclosedRecord } from '../policy/disclosure.ts';
+import { isOperator, type Principal } from '../policy/principal.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
 

@@ -1,12 +1,14 @@
 // The authorization request that every path makes: may this principal do this? A request says what
 // is to be done (`action`), at which server, with what kind of thing, by which name and by which
-// MCP method. The guard is set by the library's user (later: by roles). Only an explicit permission
-// counts: a guard that throws, or returns something else or a promise, denies. The guard does not
-// see what is registered, so a denied name cannot be distinguished from an unknown one. Everything
-// that is composed for a principal and stored carries `version`, which changes with the guard.
+// MCP method. Three things can say no: the path the request came by, which only takes away; the roles of
+// the config; and a guard, which is set by the library's user. Only an explicit permission counts: a guard
+// that throws, or returns something else or a promise, denies. None of them sees what is registered, so a
+// denied name cannot be distinguished from an unknown one. Everything that is composed for a principal
+// and stored carries `version`, which changes with the policy.
 
 import { Fault } from '../kernel/fault.ts';
-import { localUser, type Principal } from './principal.ts';
+import { type Cut, cutOf, isLocalUser, type Principal } from './principal.ts';
+import { noRoles, type Roles } from './roles/roles.ts';
 
 /** What a guard decides. */
 export type Verdict =
@@ -74,6 +76,8 @@ export interface AccessRequest {
    * notifications).
    */
   readonly method: string | null;
+  /** Of a server as a whole: only what it has of this kind is needed. */
+  readonly of?: 'tool' | 'prompt' | 'resource';
 }
 
 /** Decides for each request. `server` and `tool` are `request.server` and `request.name`. */
@@ -86,9 +90,10 @@ export type Guard = (
 
 export class Access {
   #guard: Guard | null = null;
+  #roles: Roles = noRoles;
   #version = 0;
 
-  /** Without a guard the local user may do everything, and all others nothing. */
+  /** Without a guard and without roles the local user may do everything, and all others nothing. */
   get guard(): Guard | null {
     return this.#guard;
   }
@@ -98,9 +103,38 @@ export class Access {
     this.#version += 1;
   }
 
+  /** With roles in the config a guard can only take away from what they allow. */
+  get roles(): Roles {
+    return this.#roles;
+  }
+
+  set roles(roles: Roles) {
+    this.#roles = roles;
+    this.#version += 1;
+  }
+
   /** A different number for every policy that was set. */
   get version(): number {
     return this.#version;
+  }
+
+  /** Whether there is anything that can distinguish one principal from another. */
+  get hasPolicy(): boolean {
+    return this.#guard !== null || !this.#roles.isEmpty;
+  }
+
+  /**
+   * The same for all principals that may do the same; empty for those who may do everything. What is
+   * composed for one of them is right for the others.
+   */
+  scopeOf(principal: Principal): string {
+    const cut = cutOf(principal);
+    const path = cut === undefined ? '' : `${cut.kind} ${cut.name}`;
+    if (this.#guard !== null) return `id ${principal.id}`;
+    if (isLocalUser(principal) && this.#roles.localRole === null) return path;
+    const role = this.#roleOf(principal);
+    if (this.#roles.isEverything(role)) return path;
+    return role === null ? 'nothing' : `role ${role} ${path}`;
   }
 
   may(principal: Principal, request: AccessRequest): Verdict {
@@ -119,9 +153,41 @@ export class Access {
     return this.#denial(principal, request) === undefined;
   }
 
+  /** For a change of the config, which is the local user's alone whatever its role: only the guard is asked. */
+  authorizeConfig(principal: Principal, request: AccessRequest): void {
+    const isOwn = isLocalUser(principal) && cutOf(principal) === undefined;
+    const denial = isOwn ? this.#guardDenial(principal, request) : nothingGranted;
+    if (denial !== undefined) throw deniedFault(request, denial);
+  }
+
   #denial(principal: Principal, request: AccessRequest): Denial | undefined {
+    const cut = cutOf(principal);
+    return (
+      (cut && this.#cutDenial(cut, request)) ??
+      this.#roleDenial(principal, request) ??
+      this.#guardDenial(principal, request)
+    );
+  }
+
+  #cutDenial({ kind, name }: Cut, request: AccessRequest): Denial | undefined {
+    if (kind === 'role') return because(this.#roles.denial(name, request));
+    return request.server === name ? undefined : { reason: `the path is for ${name} only` };
+  }
+
+  #roleDenial(principal: Principal, request: AccessRequest): Denial | undefined {
+    if (isLocalUser(principal) && this.#roles.localRole === null) return undefined;
+    // A program that has set a guard and names no roles decides by its guard alone.
+    if (this.#roles.isEmpty) return this.#guard === null ? nothingGranted : undefined;
+    return because(this.#roles.denial(this.#roleOf(principal), request));
+  }
+
+  #roleOf(principal: Principal): string | null {
+    return isLocalUser(principal) ? this.#roles.localRole : principal.role;
+  }
+
+  #guardDenial(principal: Principal, request: AccessRequest): Denial | undefined {
     const guard = this.#guard;
-    if (guard === null) return principal === localUser ? undefined : nothingGranted;
+    if (guard === null) return undefined;
     try {
       const verdict = guard(principal, request.server, request.name, request);
       if (verdict.allow === true) return undefined;
@@ -131,6 +197,10 @@ export class Access {
       return { reason: `the guard itself failed: ${oneLine(words)}`, cause: thrown };
     }
   }
+}
+
+function because(reason: string | undefined): Denial | undefined {
+  return reason === undefined ? undefined : { reason };
 }
 
 /** How a principal reaches something: the action, and the method of its request. */
@@ -143,6 +213,15 @@ export function serverRequest(
   method: string | null = null,
 ): AccessRequest {
   return { action, server, kind: 'server', name: null, method };
+}
+
+/** What a server has of one kind. */
+export function kindRequest(
+  action: Action,
+  server: string,
+  of: NonNullable<AccessRequest['of']>,
+): AccessRequest {
+  return { ...serverRequest(action, server), of };
 }
 
 const allowed: Verdict = Object.freeze({ allow: true });
@@ -161,7 +240,7 @@ function deniedFault({ action, server, kind, name }: AccessRequest, denial: Deni
 
 const nothingGranted: Denial = {
   reason:
-    'no guard is set, and without one only the local user has access; give the principal a role',
+    'no role and no guard allows it, and without one only the local user has access; give the principal a role',
 };
 
 const noVerdict: Denial = {

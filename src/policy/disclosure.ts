@@ -1,16 +1,11 @@
-// How much of a failure a principal may see. The local user sees everything: the command, stderr,
-// paths. Everyone else sees what is needed to continue: the server, the code, whether the call may
+// How much of a failure a principal may see. The local user and operators see everything: the command,
+// stderr, paths. Everyone else sees what is needed to continue: the server, the code, whether the call may
 // have run, when to retry. Every path to a caller uses this function. Details that can contain more
 // are replaced by the texts of the table below, so the detail of a new code is hidden until the
 // code is added to the list of open codes.
 
 import { Fault, type FaultCode, type FaultRecord } from '../kernel/fault.ts';
-import { localUser, type Principal } from './principal.ts';
-
-/** Whether it may see commands, stderr, paths and process ids. */
-export function isOperator(principal: Principal): boolean {
-  return principal === localUser;
-}
+import { isOperator, type Principal } from './principal.ts';
 
 /** The record as this principal may see it. */
 export function disclosedRecord<R extends FaultRecord>(record: R, principal: Principal): R {

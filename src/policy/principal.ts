@@ -2,7 +2,9 @@
 // verified (a token's hash, a signed JWT, the peer of a socket, a broker's credential); nothing
 // that a caller writes into a message, a header or a path ever becomes part of one. The id begins
 // with the kind of credential (`token:…`, `jwt:…`), because private cache entries and idempotency
-// keys belong to an id: two credentials with the same id are the same principal.
+// keys belong to an id: two credentials with the same id are the same principal. A path of the
+// gateway can take rights away (`/mcp/s/SERVER`): the same principal behind such a path has an id of
+// its own, so that nothing of one path is valid under another.
 
 /** On whose behalf something is done. */
 export interface Principal {
@@ -12,9 +14,80 @@ export interface Principal {
   readonly role: string | null;
 }
 
+/** What a path leaves of a principal's rights. */
+export type Cut =
+  /** One server. */
+  | { readonly kind: 'server'; readonly name: string }
+  /** What this role may do, too. */
+  | { readonly kind: 'role'; readonly name: string };
+
+interface Verified {
+  readonly isLocal?: boolean;
+  readonly isOperator?: () => boolean;
+  readonly cut?: Cut;
+  readonly owner?: Principal;
+}
+
+/** Of a verified credential. A plain object with the same fields is not one. */
+class VerifiedPrincipal implements Principal {
+  readonly id: string;
+  readonly role: string | null;
+  readonly #facts: Verified;
+
+  constructor(id: string, role: string | null, facts: Verified) {
+    this.id = id;
+    this.role = role;
+    this.#facts = facts;
+    Object.freeze(this);
+  }
+
+  static factsOf(principal: Principal): Verified {
+    return principal instanceof VerifiedPrincipal ? principal.#facts : nothingVerified;
+  }
+}
+
+const nothingVerified: Verified = {};
+
 /**
  * The user of this machine: stdio, the control socket, the caller of the library. It is recognised
  * by object identity, not by its fields, so that a remote credential named "local" does not become
  * it.
  */
-export const localUser: Principal = Object.freeze({ id: 'local', role: null });
+export const localUser: Principal = new VerifiedPrincipal('local', null, { isLocal: true });
+
+/** `isOperator` is asked whenever it matters, because the rules of a role can change. */
+export function verifiedPrincipal(
+  id: string,
+  role: string | null,
+  isOperator: () => boolean,
+): Principal {
+  return new VerifiedPrincipal(id, role, { isOperator });
+}
+
+/** The local user, under whichever path. */
+export function isLocalUser(principal: Principal): boolean {
+  return VerifiedPrincipal.factsOf(principal).isLocal === true;
+}
+
+/** Whether its role makes it an operator; the local user is one. */
+export function isOperator(principal: Principal): boolean {
+  const { isLocal, isOperator } = VerifiedPrincipal.factsOf(principal);
+  return isLocal === true || isOperator?.() === true;
+}
+
+export function cutOf(principal: Principal): Cut | undefined {
+  return VerifiedPrincipal.factsOf(principal).cut;
+}
+
+/** The one whose credential it is, without the path: budgets and tokens are its own. */
+export function ownerOf(principal: Principal): Principal {
+  return VerifiedPrincipal.factsOf(principal).owner ?? principal;
+}
+
+/** The same principal with less. */
+export function cutBy(owner: Principal, cut: Cut): Principal {
+  const { kind, name } = cut;
+  const facts = { ...VerifiedPrincipal.factsOf(owner), cut, owner };
+  // No credential's id has a slash.
+  return new VerifiedPrincipal(`${owner.id}/${kind}/${name}`, owner.role, facts);
+}

@@ -26,7 +26,7 @@ const former = [
 const table: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   wire: ['kernel'],
-  config: ['kernel'],
+  config: ['kernel', 'policy'],
   observe: ['kernel'],
   store: ['kernel'],
   supervise: ['kernel', 'observe'],

@@ -5,8 +5,7 @@
 // is reported; it never costs the process.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isOperator } from '../../policy/disclosure.ts';
-import type { Principal } from '../../policy/principal.ts';
+import { isOperator, type Principal } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { type Authentication, type Authenticator, credentialOf } from './access/authenticator.ts';
 import { shareWith } from './access/cors.ts';

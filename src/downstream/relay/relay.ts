@@ -48,7 +48,7 @@ export interface RelayParts {
   readonly parking: Parking;
   readonly tasks: TaskResults;
   /** A result as the client may see it: addresses that two servers claim are rewritten. */
-  readonly exposed: (server: string, answer: Answer) => Answer;
+  readonly exposed: (incoming: Incoming, server: string, answer: Answer) => Answer;
   /** An unexpected error while the answer was forwarded. */
   readonly caught: (error: unknown) => void;
 }
@@ -197,7 +197,7 @@ export class Relay {
       return incoming.result(this.#withSealedState(incoming, to, answer));
     }
     const named = this.#parts.tasks.shown(incoming, to, answer, sent);
-    const shown = this.#parts.exposed(to.server, named);
+    const shown = this.#parts.exposed(incoming, to.server, named);
     incoming.result(resultFor(incoming.era, method, shown, () => this.#wrapsOutput(incoming, to)));
   }
 

@@ -54,7 +54,7 @@ async function watch(
   uri: string,
 ): Promise<Watched | undefined> {
   const asked = { action: 'subscribe', method: incoming.message.method ?? null } as const;
-  const owner = await gateway.view.resources.ownerOf(uri, incoming, asked);
+  const owner = await gateway.view.of(incoming.principal).resources.ownerOf(uri, incoming, asked);
   if (!owner) return undefined;
   const { server } = owner;
   return { server, stop: await gateway.host.find(server).slots.watch(incoming, owner.uri) };

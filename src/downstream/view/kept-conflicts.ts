@@ -5,19 +5,14 @@
 import type { NameConflict } from '../../catalog/name-conflicts.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { GatewaySettings } from '../gateway.ts';
-import { NameTable } from './name-table.ts';
-import { ownToolNames } from './own-tools.ts';
+import { wholeScope } from './scope.ts';
 
 export async function keptConflicts(
   host: HostForGateway,
   settings: GatewaySettings,
 ): Promise<readonly NameConflict[]> {
-  const mode = settings.naming;
-  const learn = async () => {};
-  const tables = [
-    new NameTable({ host, kind: 'tool', mode, reserved: () => ownToolNames(settings), learn }),
-    new NameTable({ host, kind: 'prompt', mode, reserved: () => new Set(), learn }),
-  ];
+  const { tools, prompts } = wholeScope({ host, settings, known: nothingKnown });
+  const tables = [tools, prompts];
   const recalls = [
     ...host.servers().map((server) => server.recall()),
     ...tables.map((table) => table.recall()),
@@ -25,4 +20,8 @@ export async function keptConflicts(
   // A record that cannot be read counts as missing; the store has reported it.
   await Promise.allSettled(recalls);
   return tables.flatMap((table) => table.conflicts());
+}
+
+function nothingKnown(): never {
+  throw new TypeError('no list is read for this');
 }

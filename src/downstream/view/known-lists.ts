@@ -20,8 +20,9 @@ import { type ListKind, listDeadlineMs, listKinds } from '../../host/lists/listi
 import type { Server } from '../../host/servers/server.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
-import { serverRequest } from '../../policy/access.ts';
+import { kindRequest } from '../../policy/access.ts';
 import { isMarkedBy, ListWaits, markOf } from './list-waits.ts';
+import { namedKinds } from './sight.ts';
 
 /** Lists that are remembered as unreadable. */
 const maxAttempts = 1_000;
@@ -167,7 +168,8 @@ export class KnownLists {
     await this.recalled();
     const { access } = this.#host;
     const readings = this.#host.servers().flatMap((server) => {
-      if (!access.isAllowed(caller.principal, serverRequest('start', server.name))) return [];
+      const started = kindRequest('start', server.name, namedKinds[kind]);
+      if (!access.isAllowed(caller.principal, started)) return [];
       if (server.slots.refusalOf(caller)) return [];
       // What it has said of itself, in this run or an earlier one, decides without a start.
       if (!server.offerings.mayHave(kind)) return [];

@@ -27,7 +27,7 @@ async function newTable(settings: object = {}, config: Record<string, object> = 
   world.legacy().request('tools/list');
   world.legacy().request('prompts/list');
   await settled();
-  const { tools, prompts } = world.gateway.view;
+  const { tools, prompts } = world.gateway.view.of(localUser);
   const to = (name: string) => {
     const route = tools.route(name, localUser);
     return route && `${route.server}/${route.name}`;
@@ -94,7 +94,7 @@ describe('a name that a client says', () => {
       a: { tools: [tool('t')], on: { 'tools/call': () => text('hi') } },
       b: {},
     });
-    expect(gateway.view.tools.route('a__t', localUser)).toBeUndefined();
+    expect(gateway.view.of(localUser).tools.route('a__t', localUser)).toBeUndefined();
     const call = legacy().request('tools/call', { name: 'a__t' });
     await settled();
     expect(call.result).toEqual(text('hi'));

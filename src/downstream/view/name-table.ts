@@ -1,5 +1,5 @@
 // Maps a client's name to the server and its own name. The table is computed from the lists of all
-// servers, and again when one of those lists has changed; an assigned name stays with its owner,
+// servers that its clients may see, and again when one of those lists has changed; an assigned name stays with its owner,
 // also after a restart. An unknown name may belong to a server that has not been asked yet, so
 // those are asked first.
 
@@ -16,10 +16,11 @@ import type { Caller } from '../../host/connections/caller.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { type Asked, serverRequest } from '../../policy/access.ts';
+import { type Asked, kindRequest } from '../../policy/access.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';
-import { GivenNames, isNamesRecord } from './given-names.ts';
+import type { GivenNames } from './given-names.ts';
+import type { Sight } from './sight.ts';
 
 export interface ToolRoute {
   readonly server: string;
@@ -30,8 +31,13 @@ export interface ToolRoute {
 
 export interface NameTableParts {
   readonly host: HostForGateway;
+  readonly sight: Sight;
   readonly kind: 'tool' | 'prompt';
   readonly mode: NamingMode;
+  /** Where assigned names are stored across restarts; undefined: they are not. */
+  readonly kept?: GivenNames | undefined;
+  /** Names that are assigned already; those whose owner is not seen do not count. */
+  readonly given?: ReadonlyMap<string, Owner> | undefined;
   /** The gateway's own names, as they are now. */
   readonly reserved: () => ReadonlySet<string>;
   /** Asks servers for their list: those that were never asked, and one that a name points to. */
@@ -49,7 +55,6 @@ export class NameTable {
   readonly #parts: NameTableParts;
   /** By exposed name, until a list changes; at most one for each name that is listed. */
   readonly #routes = new Map<string, ToolRoute | undefined>();
-  readonly #kept: GivenNames;
   /** Bound: the names that servers list, and those kept for servers that have not listed yet. */
   #given: ReadonlyMap<string, Owner> = new Map();
   #isRecalled = false;
@@ -59,16 +64,23 @@ export class NameTable {
 
   constructor(parts: NameTableParts) {
     this.#parts = parts;
-    const { host, kind, mode } = parts;
-    this.#kept = new GivenNames(
-      host.records('names', { durability: 'forgetful', shape: isNamesRecord }),
-      [host.configFile, kind, mode],
-    );
+    this.#given = new Map([...(parts.given ?? [])].filter(([, owner]) => this.#isSeen(owner)));
+  }
+
+  #isSeen({ server, name }: Owner): boolean {
+    const { sight, kind } = this.#parts;
+    const owner = sight.servers().find((one) => one.name === server);
+    return owner !== undefined && (sight.keys(owner, lists[kind])?.includes(name) ?? false);
+  }
+
+  /** The names that are assigned now. */
+  get given(): ReadonlyMap<string, Owner> {
+    return this.names.given;
   }
 
   /** Stored assignments count more than what this run may have assigned in its first moments. */
   async recall(): Promise<void> {
-    const kept = await this.#kept.recall();
+    const kept = (await this.#parts.kept?.recall()) ?? new Map<string, Owner>();
     this.#given = new Map([...this.#given, ...kept]);
     this.#isRecalled = true;
     this.changed();
@@ -150,7 +162,7 @@ export class NameTable {
     const server = host
       .servers()
       .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
-      .filter(({ name }) => host.access.isAllowed(principal, serverRequest('list', name)))
+      .filter(({ name }) => host.access.isAllowed(principal, kindRequest('list', name, kind)))
       .find(({ offerings }) => {
         return offerings.definitions(lists[kind]) === undefined && offerings.mayHave(lists[kind]);
       });
@@ -176,27 +188,28 @@ export class NameTable {
   }
 
   #nameAll(): Names {
-    const { host, kind, mode, reserved } = this.#parts;
-    const offerings = host.servers().map((server) => {
-      const definitions = server.offerings.definitions(lists[kind]);
-      const items = (definitions ?? []).map(({ key }) => ({
+    const { sight, kind, mode, reserved } = this.#parts;
+    const offerings = sight.servers().map((server) => {
+      const keys = sight.keys(server, lists[kind]);
+      const items = (keys ?? []).map((key) => ({
         name: key,
         as: kind === 'tool' ? (server.toolConfig(key)?.as ?? null) : null,
       }));
-      return { server: server.name, items, isListed: definitions !== undefined };
+      return { server: server.name, items, isListed: keys !== undefined };
     });
     return nameAll(offerings, mode, reserved(), this.#given);
   }
 
   #keep(): void {
-    const { mode, host, kind } = this.#parts;
+    const { mode, host, kind, kept } = this.#parts;
+    if (kept === undefined) return;
     const contestable = [...this.#given].filter(([exposed, owner]) =>
       isContestable(mode, exposed, owner),
     );
     const shared = new Map(
       host.servers().map(({ name, offerings }) => [name, offerings.sharedKeys(lists[kind])]),
     );
-    this.#kept.keep(contestable, ({ server, name }) => shared.get(server)?.has(name) ?? false);
+    kept.keep(contestable, ({ server, name }) => shared.get(server)?.has(name) ?? false);
   }
 
   #look(exposed: string, principal: Principal, asked: Asked): ToolRoute | undefined {

@@ -133,10 +133,11 @@ async function look(
   const question = readDescribeTool(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
   const asked = { action: 'list', method: 'tools/call' } as const;
-  const route = await gateway.view.tools.find(question.name, incoming, asked);
+  const { tools } = gateway.view.of(incoming.principal);
+  const route = await tools.find(question.name, incoming, asked);
   const definition = route && (await gateway.view.toolDefinition(route, incoming));
   if (!route || !definition) return refuse(incoming, `Unknown tool: ${question.name}`);
-  const exposed = gateway.view.tools.exposed(route) ?? question.name;
+  const exposed = tools.exposed(route) ?? question.name;
   answer(incoming, describedTool(definition.bytes, definition, exposed));
 }
 
@@ -144,11 +145,12 @@ async function search(gateway: Gateway, incoming: Incoming): Promise<void> {
   const question = readSearchTools(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
   const { view } = gateway;
+  const { tools } = view.of(incoming.principal);
   const served = await view.searchable(incoming, question.server);
   const { ToolSearch } = await import('../../catalog/search.ts');
   const outcome = new ToolSearch(served).search(question.query, question.limit);
   const nameOf = (hit: { server: string; tool: string }) =>
-    view.tools.exposed({ server: hit.server, name: hit.tool }) ?? hit.tool;
+    tools.exposed({ server: hit.server, name: hit.tool }) ?? hit.tool;
   const unsearched = view.unlisted(incoming.principal);
   answer(incoming, searchResult(question, outcome, nameOf, unsearched));
 }
@@ -163,8 +165,9 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
     return refuse(incoming, `call_tool cannot call ${name}; call ${name} itself`);
   }
   const args = inner ? bytes.subarray(inner.start, inner.end) : Buffer.from('{}');
+  const { tools } = gateway.view.of(incoming.principal);
   const carry = (route: ToolRoute | undefined) => {
-    const fault = route ? undefined : gateway.view.tools.unread(name, incoming);
+    const fault = route ? undefined : tools.unread(name, incoming);
     if (fault) return gateway.ownAnswers.failToolCall(incoming, fault);
     if (!route) return refuse(incoming, `Unknown tool: ${name}`);
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
@@ -175,5 +178,5 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
     if (!(thrown instanceof Fault)) caught(thrown);
     incoming.error(faultError(faultFrom(thrown), incoming.principal));
   };
-  gateway.view.tools.find(name, incoming).then(carry).catch(fail).catch(caught);
+  tools.find(name, incoming).then(carry).catch(fail).catch(caught);
 }

@@ -4,37 +4,67 @@
 
 import { skillKeyOf } from '../../catalog/skill-folders.ts';
 import { uriKey } from '../../catalog/uri-holdings.ts';
-import { type UriOwner, UriOwners } from '../../catalog/uri-owners.ts';
+import { type HeldUris, type UriOwner, UriOwners } from '../../catalog/uri-owners.ts';
 import { collectUris, rewriteUris } from '../../catalog/uri-rewriting.ts';
 import { type Answer, answerOf, resultBytes } from '../../host/call/answer.ts';
 import type { Caller } from '../../host/connections/caller.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { ListKind } from '../../host/lists/listings.ts';
 import type { Asked } from '../../policy/access.ts';
-import { GivenNames, isNamesRecord } from './given-names.ts';
+import type { GivenNames } from './given-names.ts';
 import type { KnownLists } from './known-lists.ts';
+import type { Sight } from './sight.ts';
+
+export interface ResourceViewParts {
+  readonly host: HostForGateway;
+  readonly sight: Sight;
+  readonly known: () => KnownLists;
+  /** Where owners are stored across restarts; undefined: they are not. */
+  readonly kept?: GivenNames | undefined;
+  /** Addresses that are known to belong to later servers. */
+  readonly held?: readonly HeldUris[] | undefined;
+}
 
 export class ResourceView {
   readonly #host: HostForGateway;
+  readonly #sight: Sight;
   readonly #known: () => KnownLists;
   readonly #uris: UriOwners;
-  readonly #kept: GivenNames;
+  readonly #kept: GivenNames | undefined;
   #isRecalled = false;
+  /** Servers whose lists are read again when they are needed; at most all. */
+  readonly #unread = new Set<string>();
 
-  constructor(host: HostForGateway, known: () => KnownLists) {
+  constructor({ host, sight, known, kept, held }: ResourceViewParts) {
     this.#host = host;
+    this.#sight = sight;
     this.#known = known;
-    this.#uris = new UriOwners(host.servers().map(({ name }) => name));
-    this.#kept = new GivenNames(
-      host.records('names', { durability: 'forgetful', shape: isNamesRecord }),
-      [host.configFile, 'resource'],
-    );
+    this.#kept = kept;
+    this.#uris = new UriOwners(sight.servers().map(({ name }) => name));
+    if (held) this.#uris.recall(held);
+    for (const { name } of sight.servers()) this.#unread.add(name);
+  }
+
+  /** The owners, of what is listed now. */
+  get #owners(): UriOwners {
+    if (this.#unread.size === 0) return this.#uris;
+    const unread = [...this.#unread];
+    this.#unread.clear();
+    this.#uris.reorder(this.#sight.servers().map(({ name }) => name));
+    for (const name of unread) this.#read(name);
+    if (this.#isRecalled) this.#keep();
+    return this.#uris;
+  }
+
+  /** Addresses that belong to servers although earlier ones list them too. */
+  get held(): readonly HeldUris[] {
+    return this.#owners.held();
   }
 
   /** Addresses that an earlier run has shown as those of a later server stay with it. */
   async recall(): Promise<void> {
-    const given = await this.#kept.recall();
-    const servers = this.#host.servers().map(({ name }) => name);
+    const given = (await this.#kept?.recall()) ?? [];
+    const servers = this.#sight.servers().map(({ name }) => name);
     const held = new Map(servers.map((server) => [server, [] as string[]]));
     for (const [uri, { server }] of given) held.get(server)?.push(uri);
     this.#uris.recall([...held].map(([server, uris]) => ({ server, uris })));
@@ -43,27 +73,32 @@ export class ResourceView {
 
   /** Servers were added, removed or reordered. */
   serversChanged(): void {
-    this.#uris.reorder(this.#host.servers().map(({ name }) => name));
+    const servers = this.#sight.servers().map(({ name }) => name);
+    this.#uris.reorder(servers);
+    for (const name of [...this.#unread]) if (!servers.includes(name)) this.#unread.delete(name);
     if (this.#isRecalled) this.#keep();
   }
 
   /** What this server lists is new, or not what it was. */
   changed(name: string): void {
-    const server = this.#host.get(name);
-    const keys = (kind: ListKind) => server?.offerings.definitions(kind)?.map(({ key }) => key);
+    this.#unread.add(name);
+  }
+
+  #read(name: string): void {
+    const server = this.#sight.servers().find((one) => one.name === name);
+    const keys = (kind: ListKind) => server && this.#sight.keys(server, kind);
     const [uris, templates, skills] = (['resources', 'resourceTemplates', 'skills'] as const).map(
       keys,
     );
     // For a server that has not listed, only stored claims are known.
     if (uris === undefined && templates === undefined && skills === undefined) return;
     this.#uris.listed(name, uris ?? [], templates ?? [], skills ?? []);
-    if (this.#isRecalled) this.#keep();
   }
 
   #keep(): void {
     const held = this.#uris.held();
     const shared = new Map(held.map(({ server }) => [server, this.#sharedOf(server)]));
-    this.#kept.keep(
+    this.#kept?.keep(
       held.flatMap(({ server, uris }) => uris.map((uri) => [uri, { server, name: uri }] as const)),
       ({ server, name }) => shared.get(server)?.has(name) ?? false,
     );
@@ -82,7 +117,7 @@ export class ResourceView {
 
   /** How many addresses are claimed. */
   get size(): number {
-    return this.#uris.size;
+    return this.#owners.size;
   }
 
   /** The owner of this resource. Servers that have never listed theirs are asked first. */
@@ -94,13 +129,13 @@ export class ResourceView {
     const { principal } = caller;
     const known = this.#known();
     await known.recalled();
-    let owner = this.#uris.resolve(uri);
+    let owner = this.#owners.resolve(uri);
     // The only server there is owns everything, unless it says that it has no resources.
     if (!owner || this.#host.find(owner.server).greeting === undefined) {
       const none = () => false;
       const kinds = ['resources', 'resourceTemplates', 'skills'] as const;
       await Promise.all(kinds.map((kind) => known.learn(kind, caller, none)));
-      owner = this.#uris.resolve(uri) ?? this.#uris.firstServer(uri);
+      owner = this.#owners.resolve(uri) ?? this.#owners.firstServer(uri);
     }
     if (!owner || !this.#hasResources(owner.server)) return undefined;
     const { server, uri: name } = owner;
@@ -116,11 +151,11 @@ export class ResourceView {
 
   /** An address of this server as clients see it. */
   exposed(server: string, uri: string): string {
-    return this.#uris.exposed(server, uri);
+    return this.#owners.exposed(server, uri);
   }
 
   exposedTemplate(server: string, uriTemplate: string): string {
-    return this.#uris.exposedTemplate(server, uriTemplate);
+    return this.#owners.exposedTemplate(server, uriTemplate);
   }
 
   /**
@@ -128,11 +163,11 @@ export class ResourceView {
    * none.
    */
   exposedAnswer(server: string, answer: Answer): Answer {
-    const servers = this.#host.servers();
+    const servers = this.#sight.servers();
     if (servers.length === 1 && servers[0]?.name === server) return answer;
     const { frame, result, object } = answer;
-    for (const uri of collectUris(frame, object ?? result)) this.#uris.returned(server, uri);
-    if (!this.#uris.hasRewrites(server)) return answer;
+    for (const uri of collectUris(frame, object ?? result)) this.#owners.returned(server, uri);
+    if (!this.#owners.hasRewrites(server)) return answer;
     const bytes = resultBytes(answer);
     const rewritten = this.exposedIn(server, bytes);
     return rewritten === bytes ? answer : answerOf(rewritten);
@@ -141,6 +176,6 @@ export class ResourceView {
   /** The same for a single value. */
   exposedIn(server: string, bytes: Buffer): Buffer {
     const span = { start: 0, end: bytes.length };
-    return rewriteUris(bytes, span, (uri) => this.#uris.exposed(server, uri));
+    return rewriteUris(bytes, span, (uri) => this.#owners.exposed(server, uri));
   }
 }

@@ -16,7 +16,7 @@ import { type ListKind, listWords } from '../../host/lists/listings.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { hasTaskCalls } from '../../host/tasks/task-result.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { serverRequest } from '../../policy/access.ts';
+import { kindRequest, serverRequest } from '../../policy/access.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import { oneLine } from '../../wire/splice.ts';
@@ -25,9 +25,10 @@ import type { Incoming } from '../incoming.ts';
 import { taskDefinition } from '../tasks/task-definitions.ts';
 import { KnownLists } from './known-lists.ts';
 import { legacyDefinition } from './legacy-definitions.ts';
-import { NameTable } from './name-table.ts';
-import { ownDefinitions, ownToolNames } from './own-tools.ts';
-import { ResourceView } from './resource-view.ts';
+import { ownDefinitions } from './own-tools.ts';
+import type { Scope } from './scope.ts';
+import { Scopes } from './scopes.ts';
+import { namedKinds } from './sight.ts';
 
 /** No server can have it. */
 const ownName = 'holdfast';
@@ -39,15 +40,13 @@ const composedMs = 1_800_000;
 const pageItems = 1_000;
 
 export class View implements Disposable {
-  readonly tools: NameTable;
-  readonly prompts: NameTable;
-  readonly resources: ResourceView;
+  readonly #scopes: Scopes;
   readonly #host: HostForGateway;
   readonly #clock: Clock;
   readonly #settings: GatewaySettings;
   readonly #known: KnownLists;
   readonly #cursors = new Cursors(randomBytes(32));
-  /** By kind, version of the policy, era, principal, client (if it has lists of its own) and class; at most `maxComposed`, until a list changes or for `composedMs`. */
+  /** By kind, version of the policy, era, scope, client (if it has lists of its own) and class; at most `maxComposed`, until a list changes or for `composedMs`. */
   readonly #composed = new Map<string, Buffer>();
   #forgetting: Disposable | undefined;
 
@@ -55,40 +54,43 @@ export class View implements Disposable {
     this.#host = host;
     this.#clock = clock;
     this.#settings = settings;
-    this.tools = this.#names('tool', () => ownToolNames(settings));
-    this.prompts = this.#names('prompt', () => new Set());
-    this.resources = new ResourceView(host, () => this.#known);
-    const recalls = [this.tools, this.prompts, this.resources].map((names) => names.recall());
+    this.#scopes = new Scopes({ host, settings, known: () => this.#known });
+    const { tools, prompts, resources } = this.#scopes.whole;
+    const recalls = [tools, prompts, resources].map((names) => names.recall());
     this.#known = new KnownLists(host, clock, settings.listWaitMs, recalls, () => this.#recalled());
   }
 
-  #names(kind: 'tool' | 'prompt', reserved: () => ReadonlySet<string>): NameTable {
-    const learn = (caller: Caller, isCandidate: (server: Server) => boolean) =>
-      this.#known.learn(kind === 'tool' ? 'tools' : 'prompts', caller, isCandidate);
-    return new NameTable({ host: this.#host, kind, mode: this.#settings.naming, reserved, learn });
+  /** The names and addresses as this principal sees them. */
+  of(principal: Principal): Scope {
+    return this.#scopes.of(principal);
   }
 
   /**
    * What clients do not see of a server under its own name, or not at all. Asking changes nothing.
    */
   nameConflicts(server: string): readonly NameConflict[] {
-    return [...this.tools.conflictsOf(server), ...this.prompts.conflictsOf(server)];
+    const { tools, prompts } = this.#scopes.whole;
+    return [...tools.conflictsOf(server), ...prompts.conflictsOf(server)];
   }
 
   #recalled(): void {
     // A list may have been composed while it was read.
     this.#composed.clear();
-    for (const { name } of this.#host.servers()) this.resources.changed(name);
-    this.tools.changed();
-    this.prompts.changed();
+    for (const { tools, prompts, resources } of this.#scopes.all()) {
+      for (const { name } of this.#host.servers()) resources.changed(name);
+      tools.changed();
+      prompts.changed();
+    }
   }
 
   /** A server's list is new or has changed. True if clients have to be notified. */
   changed(server: string, kind: ListKind, change: ListChange): boolean {
     this.#composed.clear();
-    if (kind === 'tools') this.tools.changed();
-    else if (kind === 'prompts') this.prompts.changed();
-    else this.resources.changed(server);
+    for (const { tools, prompts, resources } of this.#scopes.all()) {
+      if (kind === 'tools') tools.changed();
+      else if (kind === 'prompts') prompts.changed();
+      else resources.changed(server);
+    }
     // Clients that were answered without it have not seen it yet; before that there was nobody to
     // notify.
     if (change === 'new') return true;
@@ -103,17 +105,19 @@ export class View implements Disposable {
   /** Servers were added, removed, replaced or reordered. */
   serversChanged(change: ServersChange): void {
     this.#composed.clear();
-    this.resources.serversChanged();
+    for (const { resources } of this.#scopes.all()) resources.serversChanged();
     this.#known.serversChanged(change);
-    this.tools.changed();
-    this.prompts.changed();
+    for (const { tools, prompts } of this.#scopes.all()) {
+      tools.changed();
+      prompts.changed();
+    }
   }
 
   /** The settings have changed. */
   settingsChanged(): void {
     this.#composed.clear();
     this.#known.listWaitMs = this.#settings.listWaitMs;
-    this.tools.changed();
+    for (const { tools } of this.#scopes.all()) tools.changed();
   }
 
   // --- lists -------------------------------------------------------------------------------
@@ -131,10 +135,13 @@ export class View implements Disposable {
   ): Promise<Buffer | undefined> {
     const { principal, era } = client;
     await this.#known.recalled();
-    if (!this.#isSearched(kind)) await this.#known.update(this.#visible(principal), kind, client);
-    const { version } = this.#host.access;
+    if (!this.#isSearched(kind)) {
+      await this.#known.update(this.#visible(principal, kind), kind, client);
+    }
+    const { access } = this.#host;
     const whose = `${this.#ownerOfLists(client)} ${classOf(client.capabilities).key}`;
-    const key = `${kind} ${version} ${era} ${principal.id} ${whose}`;
+    // A path may hide our own tools, which no scope knows of.
+    const key = JSON.stringify([kind, access.version, era, access.scopeOf(principal), whose]);
     const kept = cursor === undefined ? this.#composed.get(key) : undefined;
     if (kept) return kept;
     const composed = this.#compose(kind, client, cursor);
@@ -166,7 +173,7 @@ export class View implements Disposable {
 
   /** How much is remembered of servers, for tests of what is not. */
   get keptOfServers(): number {
-    return this.#known.size + this.resources.size;
+    return this.#known.size + this.#scopes.whole.resources.size;
   }
 
   /** How many composed lists are kept. */
@@ -181,17 +188,18 @@ export class View implements Disposable {
 
   #compose(kind: ListKind, client: Incoming, cursor: string | undefined): Buffer | undefined {
     const { principal, era } = client;
-    const visible = this.#isSearched(kind) ? [] : this.#visible(principal);
+    const { resources } = this.#scopes.of(principal);
+    const visible = this.#isSearched(kind) ? [] : this.#visible(principal, kind);
     const parts = visible.map((server) => this.#part(server, kind, client));
     const own = kind === 'tools' ? [this.#ownPart(principal)] : [];
     const view = {
       list: kind,
       parts: [...parts, ...own],
-      isFiltered: this.#host.access.guard !== null,
+      isFiltered: this.#host.access.hasPolicy,
       expose: (server: string, key: string) =>
-        server === ownName ? key : this.#exposedKey(kind, server, key),
+        server === ownName ? key : this.#exposedKey(kind, server, key, principal),
       exposeUri: (server: string, uri: string) =>
-        server === ownName ? uri : this.resources.exposed(server, uri),
+        server === ownName ? uri : resources.exposed(server, uri),
       cursors: this.#cursors,
       maxItems: pageItems,
     };
@@ -233,30 +241,39 @@ export class View implements Disposable {
   /** Does it say how long it holds? Then it says something else a moment later. */
   #holdsForATime(kind: ListKind, client: Incoming): boolean {
     const now = this.#clock.now();
-    return this.#visible(client.principal).some(
+    return this.#visible(client.principal, kind).some(
       (server) => (server.catalogueFor(client).lists.known(kind)?.holdsUntil ?? 0) > now,
     );
   }
 
-  #exposedKey(kind: ListKind, server: string, key: string): string | undefined {
+  #exposedKey(
+    kind: ListKind,
+    server: string,
+    key: string,
+    principal: Principal,
+  ): string | undefined {
+    const { tools, prompts, resources } = this.#scopes.of(principal);
     switch (kind) {
       case 'tools':
-        return this.tools.exposed({ server, name: key });
+        return tools.exposed({ server, name: key });
       case 'prompts':
-        return this.prompts.exposed({ server, name: key });
+        return prompts.exposed({ server, name: key });
       case 'resources':
       case 'skills':
-        return this.resources.exposed(server, key);
+        return resources.exposed(server, key);
       case 'resourceTemplates':
-        return this.resources.exposedTemplate(server, key);
+        return resources.exposedTemplate(server, key);
     }
   }
 
-  #visible(principal: Principal): readonly Server[] {
+  /** Servers of which it may see something, of this kind if one is given. */
+  #visible(principal: Principal, kind?: ListKind): readonly Server[] {
     const { access } = this.#host;
-    return this.#host
-      .servers()
-      .filter(({ name }) => access.isAllowed(principal, serverRequest('list', name)));
+    const request = (name: string) =>
+      kind === undefined
+        ? serverRequest('list', name)
+        : kindRequest('list', name, namedKinds[kind]);
+    return this.#host.servers().filter(({ name }) => access.isAllowed(principal, request(name)));
   }
 
   #allowed(
@@ -266,14 +283,13 @@ export class View implements Disposable {
     principal: Principal,
   ): readonly Definition[] {
     const { access } = this.#host;
-    if (access.guard === null) return definitions;
-    const what = kind === 'tools' ? 'tool' : kind === 'prompts' ? 'prompt' : 'resource';
+    if (access.scopeOf(principal) === '') return definitions;
     const method = listWords[kind].method;
     return definitions.filter(({ key: name }) =>
       access.isAllowed(principal, {
         action: 'list',
         server: server.name,
-        kind: what,
+        kind: namedKinds[kind],
         name,
         method,
       }),
@@ -301,7 +317,7 @@ export class View implements Disposable {
 
   /** Servers whose tools are not known, and why. */
   unlisted(principal: Principal): readonly { readonly server: string; readonly why: string }[] {
-    const unknown = this.#visible(principal).filter(
+    const unknown = this.#visible(principal, 'tools').filter(
       ({ offerings }) => offerings.definitions('tools') === undefined,
     );
     return unknown.map(({ name, supervisor }) => {
@@ -314,8 +330,9 @@ export class View implements Disposable {
   async searchable(client: Caller, only: string | undefined): Promise<readonly ServedTool[]> {
     const { principal } = client;
     await this.#known.recalled();
-    await this.#known.update(this.#visible(principal), 'tools', client);
-    return this.#visible(principal)
+    const visible = this.#visible(principal, 'tools');
+    await this.#known.update(visible, 'tools', client);
+    return this.#visible(principal, 'tools')
       .filter(({ name }) => only === undefined || name === only)
       .flatMap((server) => {
         const catalogue = server.catalogueFor(client);

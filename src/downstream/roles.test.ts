@@ -1,0 +1,214 @@
+// What principals with a role see and reach through the gateway. Names and addresses are computed over what
+// they may see: what is hidden has no influence, and answers like something that does not exist.
+
+import { describe, expect, it } from 'vitest';
+import { newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { text, tool } from '../../test/support/scripted-server.ts';
+import { cutBy, localUser, type Principal } from '../policy/principal.ts';
+
+const reader: Principal = { id: 'token:reader', role: 'reader' };
+
+const content = (uri: string, says: string) => ({ contents: [{ uri, text: says }] });
+
+const scripts = {
+  hidden: {
+    instructions: 'instructions of the hidden server',
+    tools: [tool('echo'), tool('open__echo')],
+    prompts: [{ name: 'p' }],
+    resources: [{ uri: 'x://both', name: 'b' }],
+    resourceTemplates: [{ uriTemplate: 'x://open/{n}', name: 't' }],
+    on: {
+      'tools/call': () => text('of the hidden server'),
+      'resources/read': () => content('x://both', 'of the hidden server'),
+    },
+  },
+  open: {
+    instructions: 'instructions of the open server',
+    tools: [tool('echo'), tool('secret')],
+    prompts: [{ name: 'p' }],
+    resources: [
+      { uri: 'x://both', name: 'b' },
+      { uri: 'x://secret', name: 's' },
+    ],
+    on: {
+      'tools/call': () => text('of the open server'),
+      'resources/read': () => content('x://both', 'of the open server'),
+    },
+  },
+};
+
+const roles = {
+  reader: {
+    allow: ['open/*', 'prompt:open/*', 'resource:open/x://b*'],
+    deny: ['open/secret'],
+  },
+  prompts: { allow: ['prompt:open/*'] },
+};
+
+async function world(settings: object = {}) {
+  const gateway = newGateway(scripts, { settings: { roles, ...settings } });
+  const whole = gateway.legacy();
+  for (const list of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
+    whole.request(list);
+  }
+  await settled();
+  const ask = async (method: string, params: object = {}, principal: Principal = reader) => {
+    const reply = gateway.legacy({}, principal).request(method, params);
+    await settled();
+    await gateway.clock.advanceAsync(20_000);
+    await settled();
+    return reply;
+  };
+  const names = async (method: string, key: string, principal: Principal = reader) => {
+    const { result } = await ask(method, {}, principal);
+    const [list] = Object.values(result) as [Record<string, unknown>[]];
+    return list.map((one) => one[key]);
+  };
+  return { ...gateway, ask, names };
+}
+
+describe('a principal with a role', () => {
+  it('lists what its role allows, and nothing else #roles-deny', async () => {
+    const { names } = await world({ hostTools: true });
+    expect(await names('tools/list', 'name')).toEqual(['open__echo']);
+    expect(await names('prompts/list', 'name')).toEqual(['open__p']);
+    expect(await names('resources/list', 'uri')).toEqual(['x://both']);
+    expect(await names('resources/templates/list', 'uriTemplate')).toEqual([]);
+  });
+
+  it.each(['hidden__echo', 'open__secret', 'nothing__x', 'hidden__nothing'])(
+    'that calls %s hears the same as for a name that does not exist #roles-deny',
+    async (name) => {
+      const { ask, servers } = await world();
+      const before = servers.hidden.heard('tools/call').length;
+      const { error } = (await ask('tools/call', { name })).answered;
+      expect(error).toEqual({ code: -32602, message: `Unknown tool: ${name}` });
+      expect(servers.hidden.heard('tools/call')).toHaveLength(before);
+      expect(servers.open.heard('tools/call')).toHaveLength(0);
+    },
+  );
+
+  it('keeps a name that a hidden server has too, in transparent mode #hidden-has-no-influence', async () => {
+    const { names, ask } = await world({ naming: 'transparent' });
+    expect(await names('tools/list', 'name', localUser)).toEqual(['echo', 'open__echo', 'secret']);
+    expect(await names('tools/list', 'name')).toEqual(['echo']);
+    const { result } = await ask('tools/call', { name: 'echo' });
+    expect(result).toEqual(text('of the open server'));
+    const whole = await ask('tools/call', { name: 'echo' }, localUser);
+    expect(whole.result).toEqual(text('of the hidden server'));
+  });
+
+  it('keeps an address that a hidden server claims, or its template matches #hidden-has-no-influence', async () => {
+    const { ask } = await world();
+    const { result } = await ask('resources/read', { uri: 'x://both' });
+    expect(result).toEqual(content('x://both', 'of the open server'));
+    const whole = await ask('resources/read', { uri: 'x://both' }, localUser);
+    expect(whole.result).toEqual(content('x://both', 'of the hidden server'));
+  });
+
+  it('cannot read what it may not, by whichever address #roles-deny', async () => {
+    const { ask, servers } = await world();
+    const denied = (await ask('resources/read', { uri: 'x://secret' })).answered.error;
+    const unknown = (await ask('resources/read', { uri: 'x://nothing' })).answered.error;
+    expect(denied?.code).toBe(unknown?.code);
+    expect(denied?.code).toBeDefined();
+    expect(denied?.message.replace('secret', 'nothing')).toBe(unknown?.message);
+    expect(servers.open.heard('resources/read')).toHaveLength(0);
+  });
+
+  it('is greeted without the instructions of hidden servers #roles-deny', async () => {
+    const { ask } = await world();
+    const clientInfo = { name: 'c', version: '1' };
+    const { result } = await ask('initialize', {
+      ...{ protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+    });
+    expect(JSON.stringify(result)).toContain('instructions of the open server');
+    expect(JSON.stringify(result)).not.toContain('hidden');
+  });
+
+  it('for prompts alone has those, and starts nothing for tools', async () => {
+    const gateway = newGateway(scripts, { settings: { roles } });
+    const principal = { id: 'token:p', role: 'prompts' };
+    const tools = gateway.legacy({}, principal).request('tools/list');
+    await settled();
+    expect(tools.result).toEqual({ tools: [] });
+    const call = gateway.legacy({}, principal).request('tools/call', { name: 'open__echo' });
+    await settled();
+    expect(call.answered.error?.code).toBe(-32602);
+    expect(gateway.servers.open.children).toHaveLength(0);
+    const prompts = gateway.legacy({}, principal).request('prompts/list');
+    await settled();
+    await gateway.clock.advanceAsync(20_000);
+    await settled();
+    expect(prompts.result).toEqual({ prompts: [{ name: 'open__p' }] });
+    expect(gateway.servers.hidden.children).toHaveLength(0);
+  });
+
+  it.each([null, 'nobody', 'constructor'])(
+    'whose role is %s has nothing #roles-deny',
+    async (role) => {
+      const { names, ask } = await world();
+      const principal = { id: 'token:x', role };
+      expect(await names('tools/list', 'name', principal)).toEqual([]);
+      expect((await ask('tools/call', { name: 'open__echo' }, principal)).answered.error).toEqual({
+        code: -32602,
+        message: 'Unknown tool: open__echo',
+      });
+    },
+  );
+});
+
+describe('changed roles', () => {
+  it('take effect at the next request, and open sessions hear of new lists #policy-at-once', async () => {
+    const { host, legacy, names, ask, config, clock } = await world();
+    const open = legacy({}, reader);
+    const { mcpServers } = config;
+    expect(await names('tools/list', 'name')).toEqual(['open__echo']);
+    const next = { reader: { allow: ['hidden/echo'] } };
+    await host.apply({ mcpServers, roles: next, hostTools: false });
+    expect(await names('tools/list', 'name')).toEqual(['hidden__echo']);
+    expect((await ask('tools/call', { name: 'open__echo' })).answered.error?.code).toBe(-32602);
+    await clock.advanceAsync(100);
+    expect(open.methods()).toContain('notifications/tools/list_changed');
+    expect(open.methods()).toContain('notifications/resources/list_changed');
+  });
+});
+
+describe('a path that narrows', () => {
+  it('of one server has its own names, and nothing of others #path-takes-away', async () => {
+    const { names, ask } = await world({ hostTools: true });
+    const alone = cutBy(localUser, { kind: 'server', name: 'open' });
+    expect(await names('tools/list', 'name', alone)).toEqual(['echo', 'secret']);
+    expect((await ask('tools/call', { name: 'echo' }, alone)).result).toEqual(
+      text('of the open server'),
+    );
+    expect((await ask('tools/call', { name: 'hidden__echo' }, alone)).answered.error?.code).toBe(
+      -32602,
+    );
+    const cut = cutBy(reader, { kind: 'server', name: 'open' });
+    expect(await names('tools/list', 'name', cut)).toEqual(['echo']);
+    const none = cutBy(reader, { kind: 'server', name: 'hidden' });
+    expect(await names('tools/list', 'name', none)).toEqual([]);
+  });
+
+  it('of a role takes away what the role does not have, and gives nothing #path-takes-away', async () => {
+    const { names } = await world();
+    const asReader = cutBy(localUser, { kind: 'role', name: 'reader' });
+    expect(await names('tools/list', 'name', asReader)).toEqual(['open__echo']);
+    const asPrompts = cutBy(reader, { kind: 'role', name: 'prompts' });
+    expect(await names('tools/list', 'name', asPrompts)).toEqual([]);
+    expect(await names('prompts/list', 'name', asPrompts)).toEqual(['open__p']);
+    const unknown = cutBy(localUser, { kind: 'role', name: 'nobody' });
+    expect(await names('tools/list', 'name', unknown)).toEqual([]);
+  });
+});
+
+describe('the local user with a role', () => {
+  it('has what the role allows, and still changes the config', async () => {
+    const { host, names, config } = await world({ local: { role: 'reader' } });
+    expect(await names('tools/list', 'name', localUser)).toEqual(['open__echo']);
+    const { mcpServers } = config;
+    await host.apply({ mcpServers, roles, local: { role: null }, hostTools: false });
+    expect(await names('tools/list', 'name', localUser)).toContain('hidden__echo');
+  });
+});

@@ -1,0 +1,86 @@
+// One entry of a role's `allow` or `deny`: `server/tool`, the flat name `server__tool`,
+// `prompt:server/name`, `resource:server/uri`, or `*` for everything there is. A server's name has no
+// slash, so the first one ends it. Whether such a server, tool or resource exists plays no part here.
+
+import { Glob } from './glob.ts';
+
+/** Between server and tool in a flat name; no server's name contains it. */
+const flatSeparator = '__';
+
+/** What a pattern can be about. */
+export type PatternKind = 'tool' | 'prompt' | 'resource';
+
+export const patternKinds: readonly PatternKind[] = ['tool', 'prompt', 'resource'];
+
+export class Pattern {
+  /** As it is in the config. */
+  readonly text: string;
+  /** Undefined: everything. */
+  readonly #kind: PatternKind | undefined;
+  readonly #server: Glob | undefined;
+  readonly #name: Glob;
+
+  /** Of a text that `patternProblem` finds nothing wrong with. */
+  constructor(text: string) {
+    this.text = text;
+    const { kind, rest } = partsOf(text);
+    const slash = rest.indexOf('/');
+    this.#kind = text === '*' ? undefined : kind;
+    this.#server = slash < 0 ? undefined : new Glob(rest.slice(0, slash));
+    this.#name = new Glob(rest.slice(slash + 1));
+  }
+
+  matches(kind: PatternKind, server: string, name: string): boolean {
+    if (!this.#isAbout(kind)) return false;
+    if (this.#server === undefined) return this.#name.matches(flat(server) + name);
+    return this.#server.matches(server) && this.#name.matches(name);
+  }
+
+  /** Whether it matches anything that this server could have. */
+  touches(kind: PatternKind, server: string): boolean {
+    if (!this.#isAbout(kind)) return false;
+    if (this.#server === undefined) return this.#name.mayBegin(flat(server));
+    return this.#server.matches(server);
+  }
+
+  /** Whether it matches everything that this server could have. */
+  covers(kind: PatternKind, server: string): boolean {
+    if (!this.#isAbout(kind)) return false;
+    if (this.#server === undefined) return this.#name.matchesAllOf(flat(server));
+    return this.#server.matches(server) && this.#name.matchesAllOf('');
+  }
+
+  #isAbout(kind: PatternKind): boolean {
+    return this.#kind === undefined || this.#kind === kind;
+  }
+}
+
+function flat(server: string): string {
+  return `${server}${flatSeparator}`;
+}
+
+function partsOf(text: string): { readonly kind: PatternKind; readonly rest: string } {
+  if (text.startsWith('prompt:')) return { kind: 'prompt', rest: text.slice(7) };
+  if (text.startsWith('resource:')) return { kind: 'resource', rest: text.slice(9) };
+  return { kind: 'tool', rest: text };
+}
+
+/** Why a text of the config is no pattern, in words that follow "is"; undefined if it is one. */
+export function patternProblem(text: string): string | undefined {
+  if (text.trim() === '') return 'blank: name a tool, such as "server/tool", or remove it';
+  if (text !== text.trim()) return 'surrounded by spaces, which would match nothing: remove them';
+  const { kind, rest } = partsOf(text);
+  const slash = rest.indexOf('/');
+  const [server, name] =
+    slash < 0 ? [undefined, rest] : [rest.slice(0, slash), rest.slice(slash + 1)];
+  if (server === '' || name === '') return `incomplete: ${forms}`;
+  const isFlat = server === undefined;
+  if (isFlat && kind === 'resource' && rest !== '*') return `incomplete: ${forms}`;
+  if (isFlat && !rest.includes('*') && !rest.includes(flatSeparator)) {
+    return `not complete: ${forms}; everything of a server is "${rest}/*"`;
+  }
+  return undefined;
+}
+
+const forms =
+  'write "server/tool", "server__tool", "prompt:server/name", "resource:server/uri", or "*" for everything';

@@ -1,0 +1,106 @@
+// What one role may do. A thing with a name is allowed if a pattern of `allow` matches it and none of `deny`
+// does. A server as a whole is seen if something that it could have is allowed. Methods that MCP does not
+// define can do anything at their server, so they need all of the server. Operating a server needs
+// `operator` besides. What is registered, running or listed plays no part.
+
+import type { AccessRequest } from '../access.ts';
+import { Pattern, type PatternKind, patternKinds } from './pattern.ts';
+import { searchToolNames } from './search-tools.ts';
+
+/** As it is in the config. */
+export interface RoleRules {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  readonly operator: boolean;
+}
+
+/** Why not, in one line; undefined if it is allowed. */
+export type RoleDenial = string | undefined;
+
+export class Role {
+  readonly isOperator: boolean;
+  /** It has all tools, prompts and resources of every server, those that come later included. */
+  readonly isEverything: boolean;
+  readonly #name: string;
+  readonly #allow: readonly Pattern[];
+  readonly #deny: readonly Pattern[];
+
+  constructor(name: string, { allow, deny, operator }: RoleRules) {
+    this.#name = name;
+    this.#allow = allow.map((text) => new Pattern(text));
+    this.#deny = deny.map((text) => new Pattern(text));
+    this.isOperator = operator;
+    this.isEverything = allow.includes('*') && deny.length === 0;
+  }
+
+  denial({ action, server, kind, name, of }: AccessRequest): RoleDenial {
+    switch (kind) {
+      case 'tool':
+      case 'prompt':
+      case 'resource':
+        return name === null ? this.#unseen(server, kind) : this.#named(kind, server, name);
+      case 'other':
+        return name === rootsChanged ? this.#unseen(server) : this.#incomplete(server);
+      case 'server':
+        return this.#ofServer(action, server, of);
+    }
+  }
+
+  #named(kind: PatternKind, server: string, name: string): RoleDenial {
+    const against = this.#deny.find((pattern) => pattern.matches(kind, server, name));
+    if (against) return this.#denies(against);
+    if (isSearchTool(kind, server, name)) return undefined;
+    const isAllowed = this.#allow.some((pattern) => pattern.matches(kind, server, name));
+    return isAllowed ? undefined : `no pattern in "allow" of the role '${this.#name}' matches it`;
+  }
+
+  #ofServer(
+    action: AccessRequest['action'],
+    server: string,
+    of: PatternKind | undefined,
+  ): RoleDenial {
+    switch (action) {
+      case 'list':
+      case 'start':
+      case 'status':
+      case 'lease':
+        return this.#unseen(server, of);
+      case 'events':
+      case 'reload':
+      case 'stop':
+        if (!this.isOperator) return `the role '${this.#name}' is not an operator`;
+        return this.#unseen(server);
+      default:
+        return 'no role may do this';
+    }
+  }
+
+  /** `of`: only what it has of this kind counts. */
+  #unseen(server: string, of?: PatternKind): RoleDenial {
+    const isSeen = (kind: PatternKind) =>
+      this.#allow.some((pattern) => pattern.touches(kind, server)) &&
+      !this.#deny.some((pattern) => pattern.covers(kind, server));
+    if (of === undefined ? patternKinds.some(isSeen) : isSeen(of)) return undefined;
+    return `the role '${this.#name}' allows nothing of this server`;
+  }
+
+  #incomplete(server: string): RoleDenial {
+    const isWhole = (kind: PatternKind) =>
+      this.#allow.some((pattern) => pattern.covers(kind, server)) &&
+      !this.#deny.some((pattern) => pattern.touches(kind, server));
+    if (patternKinds.every(isWhole)) return undefined;
+    return 'a method that MCP does not define needs all tools, prompts and resources of the server';
+  }
+
+  #denies({ text }: Pattern): string {
+    return `"${text}" in "deny" of the role '${this.#name}' matches it`;
+  }
+}
+
+/** The only notification of a client about itself that servers get. */
+const rootsChanged = 'notifications/roots/list_changed';
+
+function isSearchTool(kind: PatternKind, server: string, name: string): boolean {
+  const names: readonly string[] = searchToolNames;
+  return kind === 'tool' && server === 'holdfast' && names.includes(name);
+}

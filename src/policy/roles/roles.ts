@@ -1,0 +1,47 @@
+// The roles of a config, by name. A role that is not there may do nothing.
+
+import type { AccessRequest } from '../access.ts';
+import { Role, type RoleDenial, type RoleRules } from './role.ts';
+
+export interface RolesConfig {
+  readonly roles: Readonly<Record<string, RoleRules>>;
+  readonly local: { readonly role: string | null };
+}
+
+export class Roles {
+  /** By name; as many as the config has. */
+  readonly #roles: ReadonlyMap<string, Role>;
+  /** The role of the local user; null: everything. */
+  readonly localRole: string | null;
+
+  constructor({ roles, local }: RolesConfig) {
+    const entries = Object.entries(roles);
+    this.#roles = new Map(entries.map(([name, rules]) => [name, new Role(name, rules)]));
+    this.localRole = local.role;
+  }
+
+  /** The config says nothing about who may do what. */
+  get isEmpty(): boolean {
+    return this.#roles.size === 0 && this.localRole === null;
+  }
+
+  denial(role: string | null, request: AccessRequest): RoleDenial {
+    if (role === null) return 'the credential has no role';
+    const rules = this.#roles.get(role);
+    return rules ? rules.denial(request) : `there is no role '${role}' in the config`;
+  }
+
+  isOperator(role: string | null): boolean {
+    return this.#of(role)?.isOperator ?? false;
+  }
+
+  isEverything(role: string | null): boolean {
+    return this.#of(role)?.isEverything ?? false;
+  }
+
+  #of(role: string | null): Role | undefined {
+    return role === null ? undefined : this.#roles.get(role);
+  }
+}
+
+export const noRoles = new Roles({ roles: {}, local: { role: null } });

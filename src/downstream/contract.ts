@@ -4,7 +4,7 @@
 // belongs to it and then exactly one answer.
 
 import type { ClientFolder } from '../host/connections/client-folder.ts';
-import type { Principal } from '../policy/principal.ts';
+import type { Cut, Principal } from '../policy/principal.ts';
 import type { ClientCancel } from '../wire/client-cancel.ts';
 import type { Frame } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
@@ -103,6 +103,8 @@ export interface GatewayForTransports {
    * (`Mcp-Param-*`); undefined if it is not known.
    */
   inputSchemaOf(tool: string, principal: Principal): unknown;
+  /** The principal behind a path that takes rights away; undefined if nothing is left of them. */
+  narrowed(principal: Principal, cut: Cut): Principal | undefined;
   /** An unexpected error while a client's message was handled: counted and reported. */
   caught(error: unknown): void;
 }

@@ -9,7 +9,8 @@ import type { LiveSettings, ServersChange } from '../host/host-news.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { RingMap } from '../kernel/ring-map.ts';
-import type { Principal } from '../policy/principal.ts';
+import { serverRequest } from '../policy/access.ts';
+import { type Cut, cutBy, type Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
 import { envelopeKeys } from '../wire/eras.ts';
@@ -234,6 +235,16 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     const route = this.view.of(principal).tools.route(tool, principal);
     if (!route || route.name === null) return undefined;
     return this.host.find(route.server).offerings.lastKnown(route.name)?.inputSchema;
+  }
+
+  narrowed(principal: Principal, cut: Cut): Principal | undefined {
+    const narrow = cutBy(principal, cut);
+    const { access } = this.host;
+    // The same work for a server that is hidden and for one that does not exist.
+    const isSeen = this.host
+      .servers()
+      .map(({ name }) => access.isAllowed(narrow, serverRequest('list', name)));
+    return isSeen.includes(true) ? narrow : undefined;
   }
 
   // --- what clients are told ---------------------------------------------------------------

@@ -84,6 +84,12 @@ export function ownerOf(principal: Principal): Principal {
   return VerifiedPrincipal.factsOf(principal).owner ?? principal;
 }
 
+/** The id of the one whose credential it is, in the id of a principal. */
+export function ownerIdIn(id: string): string {
+  const slash = id.indexOf('/');
+  return slash < 0 ? id : id.slice(0, slash);
+}
+
 /** The same principal with less. */
 export function cutBy(owner: Principal, cut: Cut): Principal {
   const { kind, name } = cut;

@@ -120,7 +120,9 @@ export class FrontDoor {
     if (entry.access === 'operator' && !isOperator(principal)) {
       return refuseHttp(res, 403, 'Forbidden: only an operator may use this');
     }
-    this.#serve(route, entry, principal, req, res);
+    const narrowed = route.principalFor(principal, req.url ?? '');
+    if (narrowed === undefined) return answerPlainly(res, 404, notFound);
+    this.#serve(route, entry, narrowed, req, res);
   }
 
   /** Reads the body, if the method takes one, and calls the handler. */

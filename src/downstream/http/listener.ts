@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
-import type { Principal } from '../../policy/principal.ts';
+import type { Cut, Principal } from '../../policy/principal.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { GatewayForTransports } from '../contract.ts';
 import { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
@@ -134,7 +134,8 @@ class HttpListener implements HttpFront {
     const legacy = new LegacyEndpoint(this.#edge, this.#sessions);
     this.#mcp = new McpEndpoint(this.#edge, legacy);
     const isReady = () => options.isReady?.() ?? true;
-    const places = { mcp: this.#mcp, legacy, old: this.#old, identity, isReady, limits };
+    const narrowed = (principal: Principal, cut: Cut) => front.narrowed(principal, cut);
+    const places = { mcp: this.#mcp, legacy, old: this.#old, identity, isReady, limits, narrowed };
     this.#door = new FrontDoor({
       edge: this.#edge,
       hosts: new HostCheck({ ...config, host }),

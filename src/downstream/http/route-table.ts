@@ -55,6 +55,8 @@ interface PublicRoute {
 interface PrincipalRoute {
   readonly path: string;
   readonly access: 'principal' | 'operator';
+  /** The principal behind this path, which takes rights away; undefined if nothing is left of them. */
+  readonly narrow?: (principal: Principal, parameter: string) => Principal | undefined;
   readonly methods: Methods<Principal>;
 }
 
@@ -68,6 +70,7 @@ export type RouteEntry =
 export class Route {
   /** The methods of the route, as the header `Allow` lists them. */
   readonly allow: string;
+  readonly #narrow: PrincipalRoute['narrow'];
   readonly #entries: ReadonlyMap<string, RouteEntry>;
   /** Where the parameter begins in a target; undefined if the path has none. */
   readonly #parameterAt: number | undefined;
@@ -79,6 +82,13 @@ export class Route {
         ? entriesOf(row.access, row.methods)
         : entriesOf(row.access, row.methods);
     this.#parameterAt = parameterAt;
+    this.#narrow = row.access === 'public' ? undefined : row.narrow;
+  }
+
+  /** The principal as the handlers of this route get it; undefined: there is no such route for it. */
+  principalFor(principal: Principal, target: string): Principal | undefined {
+    if (this.#narrow === undefined) return principal;
+    return this.#narrow(principal, this.parameterIn(target) ?? '');
   }
 
   entryFor(method: string | undefined): RouteEntry | undefined {

@@ -19,6 +19,7 @@ const rows = httpRoutes({
   old: {} as OldTransport,
   identity: { name: 'holdfast', version: '0' },
   isReady: () => true,
+  narrowed: (principal) => principal,
   limits: { bodyBytes: 1000 },
 });
 
@@ -28,6 +29,8 @@ describe('the routes', () => {
   it.each([
     ['/mcp', 'POST, GET, DELETE'],
     ['/mcp?x=1', 'POST, GET, DELETE'],
+    ['/mcp/s/docs', 'POST, GET, DELETE'],
+    ['/mcp/r/reader?x=1', 'POST, GET, DELETE'],
     ['/sse', 'GET'],
     ['/messages?sessionId=a', 'POST'],
     ['/healthz', 'GET, HEAD'],
@@ -42,6 +45,12 @@ describe('the routes', () => {
     '/mcp/',
     '/MCP',
     '/mcp/x',
+    '/mcp/s',
+    '/mcp/s/',
+    '/mcp/s/a/b',
+    '/mcp/s/%64ocs',
+    '/mcp/s/docs/',
+    '/mcp/x/docs',
     '//mcp',
     '/constructor',
     '/__proto__',

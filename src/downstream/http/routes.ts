@@ -2,6 +2,7 @@
 // (front-door.ts) finds the row, authenticates, reads the body and calls the handler; it knows no
 // route by name. route-table.ts says what a row must have.
 
+import type { Cut, Principal } from '../../policy/principal.ts';
 import { answerPlainly } from './answers.ts';
 import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import type { OldTransport } from './legacy/sse-2024.ts';
@@ -13,6 +14,8 @@ export interface RouteParts {
   readonly mcp: McpEndpoint;
   readonly legacy: LegacyEndpoint;
   readonly old: OldTransport;
+  /** The principal behind a path that takes rights away; undefined if nothing is left of them. */
+  readonly narrowed: (principal: Principal, cut: Cut) => Principal | undefined;
   /** Who we say we are at /healthz. */
   readonly identity: { readonly name: string; readonly version: string };
   /** What /readyz says. */
@@ -21,7 +24,7 @@ export interface RouteParts {
 }
 
 export function httpRoutes(parts: RouteParts): readonly HttpRoute[] {
-  const { mcp, legacy, old, identity, isReady, limits } = parts;
+  const { mcp, legacy, old, identity, isReady, limits, narrowed } = parts;
   const body = { maxBytes: limits.bodyBytes };
   const health = {
     handle: ({ res }: RequestContext<undefined>) =>
@@ -33,16 +36,18 @@ export function httpRoutes(parts: RouteParts): readonly HttpRoute[] {
       answerPlainly(res, ready ? 200 : 503, { ready });
     },
   };
+  const methods = {
+    POST: { handle: (context: RequestContext) => mcp.post(context), body },
+    GET: { handle: (context: RequestContext) => legacy.get(context) },
+    DELETE: { handle: (context: RequestContext) => legacy.delete(context) },
+  };
+  const cutTo = (kind: Cut['kind']) => (principal: Principal, name: string) =>
+    narrowed(principal, { kind, name });
   return [
-    {
-      path: '/mcp',
-      access: 'principal',
-      methods: {
-        POST: { handle: (context) => mcp.post(context), body },
-        GET: { handle: (context) => legacy.get(context) },
-        DELETE: { handle: (context) => legacy.delete(context) },
-      },
-    },
+    { path: '/mcp', access: 'principal', methods },
+    // The same with less: one server under its own names, or what a role may use.
+    { path: '/mcp/s/:server', access: 'principal', narrow: cutTo('server'), methods },
+    { path: '/mcp/r/:role', access: 'principal', narrow: cutTo('role'), methods },
     // The transport of 2024-11-05.
     {
       path: '/sse',

@@ -17,7 +17,7 @@ import type { Server } from '../../host/servers/server.ts';
 import { hasTaskCalls } from '../../host/tasks/task-result.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { kindRequest, serverRequest } from '../../policy/access.ts';
-import type { Principal } from '../../policy/principal.ts';
+import { cutOf, type Principal } from '../../policy/principal.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import { oneLine } from '../../wire/splice.ts';
 import type { GatewaySettings } from '../gateway.ts';
@@ -135,7 +135,7 @@ export class View implements Disposable {
   ): Promise<Buffer | undefined> {
     const { principal, era } = client;
     await this.#known.recalled();
-    if (!this.#isSearched(kind)) {
+    if (!this.#isSearched(kind, principal)) {
       await this.#known.update(this.#visible(principal, kind), kind, client);
     }
     const { access } = this.#host;
@@ -181,15 +181,16 @@ export class View implements Disposable {
     return this.#composed.size;
   }
 
-  /** Whether tools are found by searching, so that none is listed. */
-  #isSearched(kind: ListKind): boolean {
-    return kind === 'tools' && this.#settings.surface === 'search';
+  /** Whether tools are found by searching, so that none is listed. The path of one server lists its tools. */
+  #isSearched(kind: ListKind, principal: Principal): boolean {
+    const isAlone = cutOf(principal)?.kind === 'server';
+    return kind === 'tools' && this.#settings.surface === 'search' && !isAlone;
   }
 
   #compose(kind: ListKind, client: Incoming, cursor: string | undefined): Buffer | undefined {
     const { principal, era } = client;
     const { resources } = this.#scopes.of(principal);
-    const visible = this.#isSearched(kind) ? [] : this.#visible(principal, kind);
+    const visible = this.#isSearched(kind, principal) ? [] : this.#visible(principal, kind);
     const parts = visible.map((server) => this.#part(server, kind, client));
     const own = kind === 'tools' ? [this.#ownPart(principal)] : [];
     const view = {

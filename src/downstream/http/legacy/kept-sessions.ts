@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { type Clock, within } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import { isRecord } from '../../../kernel/json-values.ts';
-import type { Principal } from '../../../policy/principal.ts';
+import { ownerIdIn, type Principal } from '../../../policy/principal.ts';
 import type { RecordEntry, Records } from '../../../store/contract/records.ts';
 import { StoreError } from '../../../store/store-error.ts';
 import { ClientSetup, type SetupTexts } from '../../clients/client-setup.ts';
@@ -115,7 +115,7 @@ export class KeptSessions {
     // Part by part: there may be many.
     for (const digit of '0123456789abcdef') {
       for (const { key, value } of (await this.#contained(records.entries(digit))) ?? []) {
-        if (isStoredSession(value) && known.has(value.principal.id)) continue;
+        if (isStoredSession(value) && known.has(ownerIdIn(value.principal.id))) continue;
         await this.#contained(records.remove(key));
       }
     }

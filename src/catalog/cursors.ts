@@ -1,10 +1,10 @@
 // The cursors of the gateway's own lists. A client must treat a cursor as opaque but may send
-// anything as one, so each is sealed: only a cursor that this gateway issued, for this very list,
-// is accepted; everything else gives undefined, which the caller answers with -32602. A position
+// anything as one, so each is hidden: only a cursor that this gateway issued, for this very list and
+// client, is accepted, and it shows nothing of the servers; everything else gives undefined, which the caller answers with -32602. A position
 // names the last item sent, not only an index: items may be added and removed while a client reads
 // the pages. With a stored key, a cursor survives a restart.
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { HiddenNames } from '../kernel/hidden-name.ts';
 
 export type ListName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'skills';
 
@@ -17,49 +17,47 @@ export interface Position {
   readonly index: number;
 }
 
-const sealBytes = 16;
-const minKeyBytes = 32;
 /** An item with a longer key is found by its position, so that cursors stay short. */
 const maxAfterLength = 256;
 /** A longer cursor was not issued here, and is not decoded at all. */
 const maxLength = 4_096;
 
 export class Cursors {
-  readonly #key: Buffer;
+  readonly #names: HiddenNames;
 
   constructor(key: Buffer) {
-    if (key.length < minKeyBytes) throw new RangeError(`a key has at least ${minKeyBytes} bytes`);
-    this.#key = key;
+    this.#names = new HiddenNames(key);
+  }
+
+  /** Those of one owner: a cursor of another means nothing. */
+  of(owner: string): OwnCursors {
+    return new OwnCursors(this.#names, owner);
+  }
+}
+
+export class OwnCursors {
+  readonly #names: HiddenNames;
+  readonly #owner: string;
+
+  constructor(names: HiddenNames, owner: string) {
+    this.#names = names;
+    this.#owner = owner;
   }
 
   write(list: ListName, { server, after, index }: Position): string {
     const isLong = after !== null && after.length > maxAfterLength;
     const parts = isLong ? [server, null, index + 1] : [server, after, index];
-    const position = Buffer.from(JSON.stringify(parts));
-    return Buffer.concat([this.#seal(list, position), position]).toString('base64url');
+    return this.#names.hide(['cursor', this.#owner, list], JSON.stringify(parts));
   }
 
-  /** Undefined if it was not issued for this list. */
+  /** Undefined if it was not issued for this list and owner. */
   read(list: ListName, cursor: string): Position | undefined {
     if (cursor.length > maxLength) return undefined;
-    const bytes = Buffer.from(cursor, 'base64url');
-    // Decoding is lenient, so only the exact spelling that we issue is accepted.
-    if (bytes.length <= sealBytes || bytes.toString('base64url') !== cursor) return undefined;
-    const position = bytes.subarray(sealBytes);
-    const seal = this.#seal(list, position);
-    if (!timingSafeEqual(bytes.subarray(0, sealBytes), seal)) return undefined;
-    const [server, after, index] = JSON.parse(position.toString()) as SealedParts;
+    const text = this.#names.read(['cursor', this.#owner, list], cursor);
+    if (text === undefined) return undefined;
+    const [server, after, index] = JSON.parse(text) as HiddenParts;
     return { server, after, index };
-  }
-
-  /**
-   * The name of the list is part of what is sealed, with its end marked: a cursor is valid for one
-   * list only.
-   */
-  #seal(list: ListName, position: Buffer): Buffer {
-    const hmac = createHmac('sha256', this.#key).update(`${list}\n`).update(position);
-    return hmac.digest().subarray(0, sealBytes);
   }
 }
 
-type SealedParts = [server: string, after: string | null, index: number];
+type HiddenParts = [server: string, after: string | null, index: number];

@@ -5,7 +5,7 @@ import { Cursors, type ListName } from './cursors.ts';
 import { readDefinitions } from './definitions.ts';
 import { type ListPart, type ListView, listResult } from './merge.ts';
 
-const cursors = new Cursors(Buffer.alloc(32, 1));
+const cursors = new Cursors(Buffer.alloc(32, 1)).of('');
 
 function part(server: string, array: string, list: ListName, facts: Partial<ListPart> = {}) {
   const bytes = Buffer.from(array);

@@ -6,7 +6,7 @@
 // names, are decided before (policy, naming, uri-owners).
 
 import type { Era } from '../wire/eras.ts';
-import type { Cursors, ListName, Position } from './cursors.ts';
+import type { ListName, OwnCursors, Position } from './cursors.ts';
 import type { Definition } from './definitions.ts';
 import { type UriEdit, uriEdits } from './uri-rewriting.ts';
 
@@ -28,7 +28,7 @@ export interface ListView {
   readonly expose: (server: string, key: string) => string | undefined;
   /** The same for a URI inside a definition (the page of a tool); undefined if none can differ. */
   readonly exposeUri?: ((server: string, uri: string) => string | undefined) | undefined;
-  readonly cursors: Cursors;
+  readonly cursors: OwnCursors;
   /** The size of one page; at least one, or no page would ever lead on. */
   readonly maxItems: number;
 }

@@ -52,20 +52,3 @@ describe('a sealed value', () => {
     expect(new Seal(key).open(new Seal(key).close([1]))).toEqual([1]);
   });
 });
-
-describe('a signature', () => {
-  const seal = new Seal();
-
-  it('is the same every time, and valid only for the same words', () => {
-    const signature = seal.sign('task', 'a', 'bc');
-    expect(seal.sign('task', 'a', 'bc')).toBe(signature);
-    expect(seal.isSigned(signature, 'task', 'a', 'bc')).toBe(true);
-    expect(seal.isSigned(signature, 'task', 'ab', 'c')).toBe(false);
-    expect(seal.isSigned(signature, 'task', 'a', 'bc', '')).toBe(false);
-    expect(new Seal().isSigned(signature, 'task', 'a', 'bc')).toBe(false);
-  });
-
-  it.each(['', 'x', '!'])('that is none, %j, is refused', (signature) => {
-    expect(seal.isSigned(signature, 'task')).toBe(false);
-  });
-});

@@ -1,27 +1,23 @@
 // Seals data that is given to a client and must come back unchanged: the state of a multi-round
 // request, the handle of a task. What comes back is untrusted until the seal has been checked; a
-// broken one is treated as not ours. A sealed value is unreadable to its holder; a signed name is
-// readable and the same every time, because clients compare it.
+// broken one is treated as not ours. A sealed value is unreadable to its holder and different every
+// time; a hidden name is the same every time, because clients compare it.
 
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { HiddenNames } from '../../kernel/hidden-name.ts';
 
 const cipher = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
-const signatureBytes = 12;
 
 export class Seal {
+  readonly names: HiddenNames;
   readonly #key: Buffer;
 
   /** 32 bytes. */
   constructor(key: Buffer = randomBytes(32)) {
     this.#key = key;
+    this.names = new HiddenNames(key);
   }
 
   close(value: unknown): string {
@@ -49,22 +45,5 @@ export class Seal {
       // The tag does not fit: it was changed, or is another instance's.
       return undefined;
     }
-  }
-
-  /** A signature over several words, for a name that stays readable. */
-  sign(...words: readonly string[]): string {
-    return this.#signature(words).toString('base64url');
-  }
-
-  isSigned(signature: string, ...words: readonly string[]): boolean {
-    const expected = this.#signature(words);
-    const given = Buffer.from(signature, 'base64url');
-    if (given.toString('base64url') !== signature) return false;
-    return given.length === expected.length && timingSafeEqual(given, expected);
-  }
-
-  #signature(words: readonly string[]): Buffer {
-    const mac = createHmac('sha256', this.#key).update(JSON.stringify(words)).digest();
-    return mac.subarray(0, signatureBytes);
   }
 }

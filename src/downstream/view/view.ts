@@ -38,6 +38,8 @@ const maxComposed = 64;
 const composedMs = 1_800_000;
 /** Entries of one page. */
 const pageItems = 1_000;
+/** Our own tools are listed too. */
+const ownToolRoom = 10;
 
 export class View implements Disposable {
   readonly #scopes: Scopes;
@@ -140,18 +142,27 @@ export class View implements Disposable {
     }
     const { access } = this.#host;
     const whose = `${this.#ownerOfLists(client)} ${classOf(client.capabilities).key}`;
-    // A path may hide our own tools, which no scope knows of.
-    const key = JSON.stringify([kind, access.version, era, access.scopeOf(principal), whose]);
-    const kept = cursor === undefined ? this.#composed.get(key) : undefined;
-    if (kept) return kept;
+    const shared = JSON.stringify([kind, access.version, era, access.scopeOf(principal), whose]);
+    // The cursor to its next page is its owner's alone.
+    const own = JSON.stringify([shared, principal.id]);
+    const kept = this.#composed.get(shared) ?? this.#composed.get(own);
+    if (kept && cursor === undefined) return kept;
     const composed = this.#compose(kind, client, cursor);
     const isLasting = era === 'legacy' || !this.#holdsForATime(kind, client);
     if (composed && cursor === undefined && isLasting) {
       if (this.#composed.size >= maxComposed) this.#composed.clear();
-      this.#composed.set(key, composed);
+      this.#composed.set(this.#isPaged(kind, client) ? own : shared, composed);
       this.#forgetting ??= this.#clock.after(composedMs, () => this.#forgetComposed(), true);
     }
     return composed;
+  }
+
+  /** Whether it may have more than one page. */
+  #isPaged(kind: ListKind, client: Incoming): boolean {
+    const counts = this.#host
+      .servers()
+      .map((server) => server.catalogueFor(client).definitions(kind)?.length ?? 0);
+    return counts.reduce((sum, count) => sum + count, 0) >= pageItems - ownToolRoom;
   }
 
   /** The client, if what some server lists is for it alone; or its folder, if it is for that. */
@@ -201,7 +212,7 @@ export class View implements Disposable {
         server === ownName ? key : this.#exposedKey(kind, server, key, principal),
       exposeUri: (server: string, uri: string) =>
         server === ownName ? uri : resources.exposed(server, uri),
-      cursors: this.#cursors,
+      cursors: this.#cursors.of(principal.id),
       maxItems: pageItems,
     };
     const result = listResult(view, era, cursor);

@@ -49,7 +49,7 @@ export class Role {
   #named(kind: PatternKind, server: string, name: string): RoleDenial {
     const against = this.#deny.find((pattern) => pattern.matches(kind, server, name));
     if (against) return this.#denies(against);
-    if (isSearchTool(kind, server, name)) return undefined;
+    if (this.#allow.length > 0 && isSearchTool(kind, server, name)) return undefined;
     const isAllowed = this.#allow.some((pattern) => pattern.matches(kind, server, name));
     return isAllowed ? undefined : `no pattern in "allow" of the role '${this.#name}' matches it`;
   }

@@ -24,7 +24,7 @@ const scripts = {
   },
   open: {
     instructions: 'instructions of the open server',
-    tools: [tool('echo'), tool('secret')],
+    tools: [tool('echo'), tool('secret'), tool('hidden__own')],
     prompts: [{ name: 'p' }],
     resources: [
       { uri: 'x://both', name: 'b' },
@@ -70,7 +70,7 @@ async function world(settings: object = {}) {
 describe('a principal with a role', () => {
   it('lists what its role allows, and nothing else #roles-deny', async () => {
     const { names } = await world({ hostTools: true });
-    expect(await names('tools/list', 'name')).toEqual(['open__echo']);
+    expect(await names('tools/list', 'name')).toEqual(['open__echo', 'open__hidden__own']);
     expect(await names('prompts/list', 'name')).toEqual(['open__p']);
     expect(await names('resources/list', 'uri')).toEqual(['x://both']);
     expect(await names('resources/templates/list', 'uriTemplate')).toEqual([]);
@@ -90,12 +90,24 @@ describe('a principal with a role', () => {
 
   it('keeps a name that a hidden server has too, in transparent mode #hidden-has-no-influence', async () => {
     const { names, ask } = await world({ naming: 'transparent' });
-    expect(await names('tools/list', 'name', localUser)).toEqual(['echo', 'open__echo', 'secret']);
-    expect(await names('tools/list', 'name')).toEqual(['echo']);
+    const all = ['echo', 'open__echo', 'secret', 'hidden__own'];
+    expect(await names('tools/list', 'name', localUser)).toEqual(all);
+    expect(await names('tools/list', 'name')).toEqual(['echo', 'hidden__own']);
     const { result } = await ask('tools/call', { name: 'echo' });
     expect(result).toEqual(text('of the open server'));
     const whole = await ask('tools/call', { name: 'echo' }, localUser);
     expect(whole.result).toEqual(text('of the hidden server'));
+  });
+
+  it('has what it would have without the hidden servers: bare names, and addresses that nobody lists #hidden-has-no-influence', async () => {
+    const { ask } = await world();
+    // For somebody who sees the server it would be a tool of that one.
+    const own = await ask('tools/call', { name: 'hidden__own' });
+    expect(own.result).toEqual(text('of the open server'));
+    const whole = await ask('tools/call', { name: 'hidden__own' }, localUser);
+    expect(whole.answered.error?.code).toBe(-32602);
+    const read = await ask('resources/read', { uri: 'x://bought' });
+    expect(read.result).toEqual(content('x://both', 'of the open server'));
   });
 
   it('keeps an address that a hidden server claims, or its template matches #hidden-has-no-influence', async () => {
@@ -126,7 +138,7 @@ describe('a principal with a role', () => {
     expect(JSON.stringify(result)).not.toContain('hidden');
   });
 
-  it('for prompts alone has those, and starts nothing for tools', async () => {
+  it('for prompts alone has those, and starts nothing for tools #roles-deny', async () => {
     const gateway = newGateway(scripts, { settings: { roles } });
     const principal = { id: 'token:p', role: 'prompts' };
     const tools = gateway.legacy({}, principal).request('tools/list');
@@ -163,11 +175,17 @@ describe('changed roles', () => {
     const { host, legacy, names, ask, config, clock } = await world();
     const open = legacy({}, reader);
     const { mcpServers } = config;
-    expect(await names('tools/list', 'name')).toEqual(['open__echo']);
-    const next = { reader: { allow: ['hidden/echo'] } };
+    expect(await names('tools/list', 'name')).toContain('open__echo');
+    expect((await ask('resources/read', { uri: 'x://both' })).result).toEqual(
+      content('x://both', 'of the open server'),
+    );
+    const next = { reader: { allow: ['hidden/echo', 'resource:hidden/*'] } };
     await host.apply({ mcpServers, roles: next, hostTools: false });
     expect(await names('tools/list', 'name')).toEqual(['hidden__echo']);
     expect((await ask('tools/call', { name: 'open__echo' })).answered.error?.code).toBe(-32602);
+    expect((await ask('resources/read', { uri: 'x://both' })).result).toEqual(
+      content('x://both', 'of the hidden server'),
+    );
     await clock.advanceAsync(100);
     expect(open.methods()).toContain('notifications/tools/list_changed');
     expect(open.methods()).toContain('notifications/resources/list_changed');
@@ -178,7 +196,7 @@ describe('a path that narrows', () => {
   it('of one server has its own names, and nothing of others #path-takes-away', async () => {
     const { names, ask } = await world({ hostTools: true });
     const alone = cutBy(localUser, { kind: 'server', name: 'open' });
-    expect(await names('tools/list', 'name', alone)).toEqual(['echo', 'secret']);
+    expect(await names('tools/list', 'name', alone)).toEqual(['echo', 'secret', 'hidden__own']);
     expect((await ask('tools/call', { name: 'echo' }, alone)).result).toEqual(
       text('of the open server'),
     );
@@ -186,7 +204,7 @@ describe('a path that narrows', () => {
       -32602,
     );
     const cut = cutBy(reader, { kind: 'server', name: 'open' });
-    expect(await names('tools/list', 'name', cut)).toEqual(['echo']);
+    expect(await names('tools/list', 'name', cut)).toEqual(['echo', 'hidden__own']);
     const none = cutBy(reader, { kind: 'server', name: 'hidden' });
     expect(await names('tools/list', 'name', none)).toEqual([]);
   });
@@ -194,7 +212,10 @@ describe('a path that narrows', () => {
   it('of a role takes away what the role does not have, and gives nothing #path-takes-away', async () => {
     const { names } = await world();
     const asReader = cutBy(localUser, { kind: 'role', name: 'reader' });
-    expect(await names('tools/list', 'name', asReader)).toEqual(['open__echo']);
+    expect(await names('tools/list', 'name', asReader)).toEqual([
+      'open__echo',
+      'open__hidden__own',
+    ]);
     const asPrompts = cutBy(reader, { kind: 'role', name: 'prompts' });
     expect(await names('tools/list', 'name', asPrompts)).toEqual([]);
     expect(await names('prompts/list', 'name', asPrompts)).toEqual(['open__p']);
@@ -206,9 +227,29 @@ describe('a path that narrows', () => {
 describe('the local user with a role', () => {
   it('has what the role allows, and still changes the config', async () => {
     const { host, names, config } = await world({ local: { role: 'reader' } });
-    expect(await names('tools/list', 'name', localUser)).toEqual(['open__echo']);
+    expect(await names('tools/list', 'name', localUser)).toEqual([
+      'open__echo',
+      'open__hidden__own',
+    ]);
     const { mcpServers } = config;
     await host.apply({ mcpServers, roles, local: { role: null }, hostTools: false });
     expect(await names('tools/list', 'name', localUser)).toContain('hidden__echo');
+  });
+});
+
+describe('a guard that tells listing from calling', () => {
+  it('is asked for what is done: nothing is described that may not be listed #guard', async () => {
+    const { host, modern } = newGateway(scripts, { settings: { surface: 'search' } });
+    host.setGuard((_principal, _server, name, { action }) =>
+      action === 'list' && name === 'echo'
+        ? { allow: false, reason: 'not listed' }
+        : { allow: true },
+    );
+    const peer = modern({}, { principal: reader, key: reader.id });
+    const described = peer.call('describe_tool', { name: 'open__echo' });
+    const called = peer.call('call_tool', { name: 'open__echo', arguments: {} });
+    for (let turn = 0; turn < 4; turn += 1) await settled();
+    expect(described.answered.error?.message).toBe('Unknown tool: open__echo');
+    expect(called.result).toMatchObject(text('of the open server'));
   });
 });

@@ -89,8 +89,17 @@ export interface StdioServerInput extends CommonServerInput {
    * that folder, and other clients cannot use it. Default: `"."`.
    */
   readonly cwd?: string | undefined;
-  /** More environment variables that the process inherits: "NAME" or "PREFIX_*". Default: `[]`. */
+  /**
+   * More environment variables that the process inherits: "NAME" or "PREFIX_*". A pattern passes on
+   * no variable that can make a program run other code, unless `allowEnv` names it. Default: `[]`.
+   */
   readonly inheritEnv?: readonly string[] | undefined;
+  /**
+   * The variables in `env` and `inheritEnv` that can make a program run other code, such as
+   * NODE_OPTIONS, LD_PRELOAD or BASH_ENV (SECURITY.md lists them). A server that sets one without
+   * naming it here is disabled. Default: `[]`.
+   */
+  readonly allowEnv?: readonly string[] | undefined;
   /** How often and how fast the process is restarted. */
   readonly restart?: RestartInput | undefined;
   /** Limits on what the server may use. */

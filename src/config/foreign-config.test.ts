@@ -12,6 +12,7 @@ const variables = {
 };
 const files: Record<string, string> = {
   '/project/.env': 'A=1\n# no\nexport B="two words"\nC=file',
+  '/project/bad.env': 'NODE_OPTIONS=--inspect',
 };
 const readText: ReadText = (file) => {
   const text = files[file];
@@ -97,6 +98,17 @@ describe("another client's file", () => {
     expect(one({ command: 'x', envFile: 'gone.env' })).toBe(
       'mcpServers.it.envFile names "gone.env", which cannot be read (ENOENT)',
     );
+  });
+
+  it('may set a variable that makes programs run other code only where it says so #least-environment', () => {
+    const cause =
+      'mcpServers.it.env.NODE_OPTIONS names "NODE_OPTIONS", which can make programs run other code: remove it, or add "allowEnv": ["NODE_OPTIONS"] to the server if you want that';
+    expect(one({ command: 'x', env: { NODE_OPTIONS: '--inspect' } })).toBe(cause);
+    expect(one({ command: 'x', envFile: 'bad.env' })).toBe(cause);
+    const allowEnv = ['NODE_OPTIONS'];
+    expect(one({ command: 'x', envFile: 'bad.env', allowEnv })).toMatchObject({
+      env: { NODE_OPTIONS: '--inspect' },
+    });
   });
 
   it('never shows what a variable in the name of an envFile holds', () => {

@@ -21,6 +21,7 @@ import {
 } from './loaded.ts';
 import { firstFew, pathText, shownWord } from './message-text.ts';
 import { problemsOf } from './problems.ts';
+import { refusedVariables } from './refused-variables.ts';
 import { noteVariables, type UsedVariable } from './secrets.ts';
 import { isReserved, isServerName, reservedServerName, safeNameFrom } from './server-name.ts';
 
@@ -142,18 +143,18 @@ function completed(
   }
   const { value, gaps, used } = interpolate(translated, path, variables);
   reading.used.set(name, used);
-  const { envFile, ...said } = entriesOf(value);
+  const { envFile, ...rest } = entriesOf(value);
+  const said: Record<string, unknown> = rest;
   const causes = gaps.map(({ cause }) => cause);
   if (causes.length === 0 && typeof envFile === 'string') {
     const read = readText(resolve(variables.folder, envFile));
-    if (read.kind === 'text')
-      return { ...said, env: { ...parseEnv(read.text), ...entriesOf(said['env']) } };
     // As it is written in the file: the value of a variable must not appear in messages.
     const written = shownWord(String(translated['envFile']));
-    causes.push(
-      `${pathText([...path, 'envFile'])} names ${written}, which cannot be read (${read.code})`,
-    );
+    const place = pathText([...path, 'envFile']);
+    if (read.kind === 'text') said['env'] = { ...parseEnv(read.text), ...entriesOf(said['env']) };
+    else causes.push(`${place} names ${written}, which cannot be read (${read.code})`);
   }
+  for (const { cause } of refusedVariables(said, path)) causes.push(cause);
   if (causes.length === 0) return said;
   reading.disabled.set(name, firstFew(causes, '; '));
   return undefined;

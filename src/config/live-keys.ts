@@ -23,6 +23,7 @@ export const serverKeys: Readonly<Record<ServerKey, Exclude<Applies, 'restart-ho
   env: 'restart-server',
   cwd: 'restart-server',
   inheritEnv: 'restart-server',
+  allowEnv: 'restart-server',
   url: 'restart-server',
   headers: 'restart-server',
   limits: 'restart-server',

@@ -25,6 +25,43 @@ const linesOf = (text: string): readonly string[] => {
 };
 const entry = (members: string) => `{ "mcpServers": { "files": { "command": "x", ${members} } } }`;
 
+describe('variables that can make a program run other code', () => {
+  const servers = (bad: string) =>
+    read(`{ "mcpServers": { "bad": { "command": "x", ${bad} }, "good": { "command": "x" } } }`);
+
+  it.each([
+    ['"env": { "NODE_OPTIONS": "--require s3cret" }', 'env.NODE_OPTIONS names "NODE_OPTIONS"'],
+    ['"env": { "LD_PRELOAD": "x" }', 'env.LD_PRELOAD names "LD_PRELOAD"'],
+    ['"env": { "DYLD_INSERT_LIBRARIES": "x" }', 'env.DYLD_INSERT_LIBRARIES'],
+    ['"env": { "ENV": "x" }, "allowEnv": ["BASH_ENV"]', 'env.ENV names "ENV"'],
+    ['"env": { "BASH_FUNC_ls%%": "() { x; }" }', 'env["BASH_FUNC_ls%%"] names'],
+    ['"inheritEnv": ["OK", "BASH_ENV"]', 'inheritEnv[1] names "BASH_ENV"'],
+    ['"inheritEnv": ["LD_*"], "allowEnv": ["LD_PRELOAD"]', 'inheritEnv[0] is "LD_*"'],
+    ['"inheritEnv": ["LD_LIBRARY_*"]', 'inheritEnv[0] is "LD_LIBRARY_*"'],
+  ])('disable the one server that sets them: %s #least-environment', (bad, cause) => {
+    const { config, disabled } = servers(bad);
+    expect(Object.keys(config.mcpServers)).toEqual(['good']);
+    expect(disabled.get('bad')).toContain(`mcpServers.bad.${cause}`);
+    expect(disabled.get('bad')).toContain('allowEnv');
+    expect(disabled.get('bad')).not.toContain('s3cret');
+  });
+
+  it.each([
+    '"env": { "NODE_OPTIONS": "x", "LD_PRELOAD": "y" }, "allowEnv": ["LD_PRELOAD", "NODE_OPTIONS"]',
+    '"inheritEnv": ["BASH_ENV"], "allowEnv": ["BASH_ENV"]',
+    '"env": { "NODE_ENV": "x", "env": "y", "PYTHONPATH": "src", "LD": "z" }',
+    '"inheritEnv": ["NODE_*", "L*"]',
+  ])('are taken where the entry allows them, and others always: %s', (good) => {
+    expect(servers(good).disabled.size).toBe(0);
+  });
+
+  it('are allowed by their whole names only', () => {
+    expect(linesOf(entry('"allowEnv": ["LD_*"]'))[0]).toContain(
+      'mcpServers.files.allowEnv[0] is "LD_*": expected the whole name of a variable',
+    );
+  });
+});
+
 describe('a file called holdfast.json', () => {
   it('resolves the working directory against its own folder', () => {
     const { config } = read(

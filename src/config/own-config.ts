@@ -15,6 +15,7 @@ import {
 } from './loaded.ts';
 import { firstFew } from './message-text.ts';
 import { problemsOf } from './problems.ts';
+import { refusedVariables } from './refused-variables.ts';
 import { noteVariables } from './secrets.ts';
 
 export function ownConfig(
@@ -31,7 +32,7 @@ export function ownConfig(
   ];
   if (problems.length > 0) throw refusal(problems, document, file);
   const checked = entriesOf(input);
-  const disabled = disabledServers(checked, gaps);
+  const disabled = disabledServers(checked, [...gaps, ...refused(checked)]);
   const config = finishedConfig(checked, variables.folder, disabled);
   for (const [name, server] of Object.entries(config.mcpServers)) {
     noteVariables(
@@ -58,6 +59,12 @@ function interpolated(value: unknown, variables: Variables): Completed {
   const replaced = interpolate(servers, ['mcpServers'], variables);
   const { gaps, used } = replaced;
   return { input: { ...entriesOf(value), mcpServers: replaced.value }, gaps, used };
+}
+
+function refused(input: Entries): readonly Gap[] {
+  return Object.entries(entriesOf(input['mcpServers'])).flatMap(([name, entry]) =>
+    refusedVariables(entry, ['mcpServers', name]),
+  );
 }
 
 function disabledServers(input: Entries, gaps: readonly Gap[]): Map<string, string> {

@@ -99,6 +99,7 @@ function expected(issue: z.core.$ZodIssue): string {
 function formatOf(path: readonly PropertyKey[]): string {
   if (path.includes('listen')) return '"HOST:PORT", such as "127.0.0.1:4100"';
   if (path.includes('inheritEnv')) return '"NAME" or "PREFIX_*"';
+  if (path.includes('allowEnv')) return 'the whole name of a variable';
   return 'letters, digits, "_", "." and "-"';
 }
 

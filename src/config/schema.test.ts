@@ -7,6 +7,7 @@ describe('the config schema', () => {
   it('gives a process the documented defaults', () => {
     expect(parse({ command: 'node' })).toEqual({
       type: 'stdio',
+      allowEnv: [],
       command: 'node',
       args: [],
       env: {},

@@ -173,7 +173,15 @@ const stdioServer = z
     inheritEnv: z
       .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*\*?$/))
       .default([])
-      .describe('More environment variables that the process inherits: "NAME" or "PREFIX_*".'),
+      .describe(
+        'More environment variables that the process inherits: "NAME" or "PREFIX_*". A pattern passes on no variable that can make a program run other code, unless `allowEnv` names it.',
+      ),
+    allowEnv: z
+      .array(z.string().regex(/^[^=*\0]+$/))
+      .default([])
+      .describe(
+        'The variables in `env` and `inheritEnv` that can make a program run other code, such as NODE_OPTIONS, LD_PRELOAD or BASH_ENV (SECURITY.md lists them). A server that sets one without naming it here is disabled.',
+      ),
     ...common,
     restart: restart.prefault({}).describe('How often and how fast the process is restarted.'),
     limits: z

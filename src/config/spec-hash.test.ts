@@ -19,6 +19,7 @@ describe('the fingerprint of a server', () => {
     ['env', { ...base, env: { A: '1', B: '3' } }],
     ['cwd', { ...base, cwd: '/tmp' }],
     ['inheritEnv', { ...base, inheritEnv: ['P'] }],
+    ['allowEnv', { ...base, allowEnv: ['LD_PRELOAD'] }],
     ['limits', { ...base, limits: { memoryMb: 64 } }],
     ['kind', remote],
   ])('changes with the %s', (_, entry) => expect(hashOf(entry)).not.toBe(hashOf(base)));

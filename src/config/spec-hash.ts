@@ -26,10 +26,13 @@ function identity(server: ServerConfig): readonly unknown[] {
     const headers = sortedPairs(server.headers, (name) => name.toLowerCase());
     return [type, server.url, headers, limits.frameBytes];
   }
-  const { command, args, env, cwd, inheritEnv } = server;
+  const { command, args, env, cwd, inheritEnv, allowEnv } = server;
   const { frameBytes, memoryMb, processes } = limits;
   const inherited = [...new Set(inheritEnv)].sort();
-  return [type, command, args, sortedPairs(env), cwd, inherited, frameBytes, memoryMb, processes];
+  const run = [type, command, args, sortedPairs(env), cwd, inherited];
+  // Last and only if it is set: what is stored about other servers stays valid.
+  const allowed = allowEnv.length > 0 ? [[...new Set(allowEnv)].sort()] : [];
+  return [...run, frameBytes, memoryMb, processes, ...allowed];
 }
 
 function sortedPairs(

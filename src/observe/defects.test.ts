@@ -41,11 +41,11 @@ describe('an error of our own', () => {
   it('tells nothing of the text that JSON.parse has quoted', () => {
     const { defects, heard } = newHub();
     try {
-      JSON.parse('{"token":secret-0815}');
+      JSON.parse('{"token":s3cret-0815}');
     } catch (error) {
       defects.caught('a call', error);
     }
-    expect(JSON.stringify(heard)).not.toContain('secret');
+    expect(JSON.stringify(heard)).not.toContain('s3cret');
     expect(heard).toMatchObject([{ detail: expect.stringMatching(/^SyntaxError at /) }]);
   });
 

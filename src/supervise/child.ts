@@ -14,6 +14,8 @@ export interface ChildSpec {
   readonly env: Readonly<Record<string, string>>;
   /** More variables to pass on: "NAME" or "PREFIX_*". */
   readonly inheritEnv: readonly string[];
+  /** Of those that can make a program run other code, the ones that a pattern may pass on. */
+  readonly allowEnv?: readonly string[];
   /** Absolute. */
   readonly cwd: string;
   /** That is the folder of a client, not of the config. */

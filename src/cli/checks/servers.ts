@@ -101,10 +101,10 @@ async function checkInFolders(
 
 async function checkCommand(
   name: string,
-  { command, cwd, env: declared, inheritEnv }: StdioServerConfig,
+  { command, cwd, env: declared, inheritEnv, allowEnv }: StdioServerConfig,
   env: Environment,
 ): Promise<Check> {
-  const { PATH: path } = childEnvironment(env, { env: declared, inheritEnv, token: '' });
+  const { PATH: path } = childEnvironment(env, { env: declared, inheritEnv, allowEnv, token: '' });
   try {
     return ok(name, await resolveCommand({ server: name, command, cwd, path }));
   } catch (error) {

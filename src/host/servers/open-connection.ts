@@ -104,8 +104,8 @@ function open(
 
 /** What is run, and where. */
 function placedIn(name: string, config: StdioServerConfig, folder: string | undefined) {
-  const { command, args, env, inheritEnv, cwd } = config;
-  if (!runsInFolders(config)) return { name, command, args, env, inheritEnv, cwd };
+  const { command, args, env, inheritEnv, allowEnv, cwd } = config;
+  if (!runsInFolders(config)) return { name, command, args, env, inheritEnv, allowEnv, cwd };
   if (folder === undefined || folder === '') throw noFolderFault(name, undefined);
   const own = (text: string) => inFolder(text, folder);
   return {
@@ -114,6 +114,7 @@ function placedIn(name: string, config: StdioServerConfig, folder: string | unde
     args: args.map(own),
     env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, own(value)])),
     inheritEnv,
+    allowEnv,
     cwd: folder,
     isClientFolder: true,
   };

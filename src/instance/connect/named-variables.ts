@@ -3,7 +3,7 @@
 // of the same user.
 
 const inText = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)/g;
-const inheritList = /"inheritEnv"\s*:\s*\[([^\]]*)\]/g;
+const inheritList = /"(?:inheritEnv|allowEnv)"\s*:\s*\[([^\]]*)\]/g;
 const quoted = /"([^"\\]+)"/g;
 
 /** Names, and patterns with a `*` at one end. */

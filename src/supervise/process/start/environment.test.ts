@@ -36,6 +36,22 @@ describe('the environment of a child', () => {
     expect(Object.keys(env).sort()).toEqual(['APP_A', 'APP_B', 'HOLDFAST_INSTANCE', 'ONE']);
   });
 
+  it('passes on by a pattern nothing that makes programs run other code, unless it is allowed #least-environment', () => {
+    const source = { NODE_ENV: 'a', NODE_OPTIONS: 'b', NODE_PATH: 'c', LD_PROXY: 'd' };
+    const request = { ...nothing, inheritEnv: ['NODE_*'] };
+    expect(Object.keys(childEnvironment(source, request))).toEqual([
+      'NODE_ENV',
+      'HOLDFAST_INSTANCE',
+    ]);
+    const allowing = { ...request, allowEnv: ['NODE_OPTIONS', 'LD_PROXY'] };
+    expect(Object.keys(childEnvironment(source, allowing)).sort()).toEqual([
+      'HOLDFAST_INSTANCE',
+      'LD_PROXY',
+      'NODE_ENV',
+      'NODE_OPTIONS',
+    ]);
+  });
+
   it('lays declared variables over inherited ones, but never over the marker', () => {
     const declared = { PATH: '/mine', HOLDFAST_INSTANCE: 'forged' };
     const env = childEnvironment({ PATH: '/theirs' }, { ...nothing, env: declared });

@@ -3,6 +3,8 @@
 // function of a given environment; only `processEnvironment` reads the real one. Invariant: a
 // variable that was not named never reaches a child.
 
+import { isDangerous } from '../../../kernel/dangerous-variables.ts';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Names passed on to every child; a `*` at one end matches anything. */
@@ -30,6 +32,8 @@ export function instanceToken(instance: string): string {
 export interface EnvironmentRequest {
   readonly env: Readonly<Record<string, string>>;
   readonly inheritEnv: readonly string[];
+  /** The dangerous variables that a pattern may pass on, too. */
+  readonly allowEnv?: readonly string[];
   /** See `childToken`. */
   readonly token: string;
 }
@@ -40,15 +44,22 @@ export function childEnvironment(
   request: EnvironmentRequest,
 ): Record<string, string> {
   return {
-    ...passedOn(source, request.inheritEnv),
+    ...passedOn(source, request.inheritEnv, request.allowEnv),
     ...request.env,
     [markerName]: `${source[markerName] ?? ''}${request.token}`,
   };
 }
 
-/** The safe set and what these patterns name, of another program of this user. */
-export function passedOn(source: Environment, more: readonly string[]): Record<string, string> {
-  return Object.fromEntries(inheritedFrom(source, [...safeNames, ...more]));
+/**
+ * The safe set and what these patterns name, of another program of this user. A pattern passes on a
+ * variable that can make programs run other code only if it is allowed.
+ */
+export function passedOn(
+  source: Environment,
+  more: readonly string[],
+  allowed: readonly string[] = [],
+): Record<string, string> {
+  return Object.fromEntries(inheritedFrom(source, [...safeNames, ...more], allowed));
 }
 
 /** The one place that reads the real environment. */
@@ -56,15 +67,21 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
-function inheritedFrom(source: Environment, patterns: readonly string[]) {
+function inheritedFrom(
+  source: Environment,
+  patterns: readonly string[],
+  allowed: readonly string[],
+) {
   return Object.entries(source).flatMap(([name, value]) => {
-    const isPassedOn = patterns.some((pattern) => matches(pattern, name));
+    const isSafe = !isDangerous(name) || allowed.includes(name);
+    const isPassedOn = patterns.includes(name) || (isSafe && patterns.some(matching(name)));
     return value !== undefined && isPassedOn ? [[name, value] as const] : [];
   });
 }
 
-function matches(pattern: string, name: string): boolean {
-  if (pattern.endsWith('*')) return name.startsWith(pattern.slice(0, -1));
-  if (pattern.startsWith('*')) return name.endsWith(pattern.slice(1));
-  return pattern === name;
+function matching(name: string): (pattern: string) => boolean {
+  return (pattern) => {
+    if (pattern.endsWith('*')) return name.startsWith(pattern.slice(0, -1));
+    return pattern.startsWith('*') && name.endsWith(pattern.slice(1));
+  };
 }

@@ -54,9 +54,9 @@ export async function startChild(
   number: number,
 ): Promise<PosixChild> {
   const { instance, sourceEnv, plan, clock } = factory;
-  const { name: server, command, cwd, isClientFolder, inheritEnv } = spec;
+  const { name: server, command, cwd, isClientFolder, inheritEnv, allowEnv = [] } = spec;
   const token = childToken(instance, number);
-  const env = childEnvironment(sourceEnv, { env: spec.env, inheritEnv, token });
+  const env = childEnvironment(sourceEnv, { env: spec.env, inheritEnv, allowEnv, token });
   const path = env['PATH'];
   const file = await resolveCommand({ server, command, cwd, isClientFolder, path });
   await assertHidden(plan, spec);

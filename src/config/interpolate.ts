@@ -1,7 +1,8 @@
 // Replaces variables in the strings of one server's entry. `${NAME}` and `${env:NAME}` are
 // environment variables; `:-text` after the name is used when the variable is not set or empty;
 // `${workspaceFolder}` and similar names are known folders; `${input:ID}` is a value that another
-// client would ask its user for; `$${` is a literal `${`. Only parsed string values are processed:
+// client would ask its user for; `${file:PATH}` and `${cmd:PROGRAM ARGS}` are left to late-values.ts;
+// `$${` is a literal `${`. Only parsed string values are processed:
 // never keys, never the raw text, and never the value of a variable. A form that cannot be replaced
 // is reported as a gap, never left as literal text.
 
@@ -10,6 +11,7 @@ import { isRecord } from '../kernel/json-values.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { clientCwd, folderMarks } from './client-folders.ts';
 import type { Path } from './document.ts';
+import { lateForm, lateMark, lateRule } from './late-values.ts';
 import { pathText, shownWord } from './message-text.ts';
 import type { UsedVariable } from './secrets.ts';
 
@@ -19,6 +21,8 @@ export interface Variables {
   readonly folder: string;
   /** That is left as it is. */
   readonly isFolderLater?: boolean;
+  /** Whether files and commands may be named: in our own file. */
+  readonly hasLateForms?: boolean;
   /** The value of `${userHome}`, if there is one. */
   readonly home: string | undefined;
   /** The defaults of the inputs that the file declares, by id. */
@@ -81,7 +85,7 @@ function replaceInText(text: string, path: Path, variables: Variables, found: Fo
       continue;
     }
     const end = text.indexOf('}', at);
-    const outcome = end < 0 ? unreadable('${') : resolve(text.slice(at + 2, end), variables);
+    const outcome = end < 0 ? unreadable('${') : resolve(text.slice(at + 2, end), path, variables);
     if (outcome.kind === 'gap') {
       found.gaps.push({ path, cause: `${pathText(path)} ${outcome.cause}` });
       // The server cannot run, so the rest of an unclosed text does not matter.
@@ -100,7 +104,14 @@ type Outcome =
   | { readonly kind: 'text'; readonly text: string; readonly variable?: string }
   | { readonly kind: 'gap'; readonly cause: string };
 
-function resolve(inside: string, variables: Variables): Outcome {
+function resolve(inside: string, path: Path, variables: Variables): Outcome {
+  const late = lateForm(inside, variables);
+  if (late?.kind === 'wrong') return { kind: 'gap', cause: late.cause };
+  if (late) {
+    return variables.hasLateForms === true && isLatePlace(path)
+      ? { kind: 'text', text: lateMark(late.source) }
+      : misplaced(`\${${inside}}`);
+  }
   const place = knownPlace(inside, variables);
   if (place !== undefined) return { kind: 'text', text: place };
   const input = inputForm.exec(inside)?.[1];
@@ -143,6 +154,14 @@ function answerTo(id: string, { inputs }: Variables): Outcome {
     kind: 'gap',
     cause: `needs the input ${shownWord(id)}, which Holdfast cannot ask for: write the value, or \${env:NAME} and set that variable`,
   };
+}
+
+function isLatePlace([section, , key, name]: Path): boolean {
+  return section === 'mcpServers' && (key === 'env' || key === 'headers') && name !== undefined;
+}
+
+function misplaced(form: string): Outcome {
+  return { kind: 'gap', cause: `has ${shownWord(form)}: ${lateRule}` };
 }
 
 function unreadable(form: string): Outcome {

@@ -23,7 +23,9 @@ export function ownConfig(
   file: string | null,
   variables: Variables,
 ): LoadedConfig {
-  const { input, gaps, used } = interpolated(document.value, variables);
+  // A program that gives its config as an object can read files itself.
+  const forms = { ...variables, hasLateForms: file !== null };
+  const { input, gaps, used } = interpolated(document.value, forms);
   const troubled = new Set([...document.problems, ...gaps].map(({ path }) => JSON.stringify(path)));
   const problems = [
     ...document.problems,

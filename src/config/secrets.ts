@@ -46,8 +46,12 @@ export function secretsOf(
 function ofVariable(name: string, value: string): readonly Secret[] {
   if (harmless.test(name)) return [];
   const label = `env ${name}`;
-  const parts = ofAddress(value, label);
-  return proxies.test(name) ? parts : [{ name: label, value }, ...parts];
+  return proxies.test(name) ? ofAddress(value, label) : secretsIn(label, value);
+}
+
+/** A value that must not be shown, and its parts if it is an address. */
+export function secretsIn(name: string, value: string): readonly Secret[] {
+  return [{ name, value }, ...ofAddress(value, name)];
 }
 
 /** The credential also without its scheme. */

@@ -1,11 +1,13 @@
 // A fingerprint of everything that makes one server process or connection different from another:
 // what is run or reached, with which environment and limits. Two entries with the same fingerprint
 // may share a process, and facts about a server are stored under it. Policy (timeouts, queues,
-// tools) is not part of it, because changing it restarts nothing. The fingerprint reveals none of
+// tools) is not part of it, because changing it restarts nothing. Of a value from a file or a command
+// only the path or the command line is part of it. The fingerprint reveals none of
 // its values, but it belongs only into the state directory, because a short secret could be guessed
 // from it by trial.
 
 import { hash } from 'node:crypto';
+import { lasting } from './late-values.ts';
 import type { ServerConfig } from './schema.ts';
 
 const version = 'holdfast-spec-1';
@@ -40,6 +42,6 @@ function sortedPairs(
   nameOf: (name: string) => string = (name) => name,
 ): readonly (readonly [string, string])[] {
   return Object.entries(map)
-    .map(([name, value]) => [nameOf(name), value] as const)
+    .map(([name, value]) => [nameOf(name), lasting(value)] as const)
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }

@@ -38,7 +38,7 @@ export async function checkServers(checks: ServerChecks): Promise<readonly Check
     progress(name, 'began');
     const check = await checkServer(name, server, checks, http);
     progress(name, 'done');
-    return redacted(check, redactorFor([server], env, isNoSetting));
+    return redacted(check, redactorFor([server], env, [], isNoSetting));
   };
   const checking = Object.entries(config.mcpServers).map(async (entry) => {
     if (host === null) return await turns.run(() => look(entry));

@@ -17,6 +17,7 @@ import { connectStdio } from '../../upstream/stdio/connect-stdio.ts';
 import { noFolderFault } from '../connections/client-folder.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ConnectionSlots } from '../connections/connection-slots.ts';
+import { readLate } from './late-secrets.ts';
 import type { ServerFacts } from './server-facts.ts';
 import type { ServerParts } from './server-parts.ts';
 
@@ -26,6 +27,8 @@ interface Destination {
   readonly facts: ServerFacts;
   readonly slots: Pick<ConnectionSlots, 'isConnected'>;
   readonly redactor: Redactor;
+  /** Values that were read for a start: from now on the redactor knows them. */
+  learnSecrets(secrets: readonly Secret[]): void;
 }
 
 export async function openConnection(
@@ -36,8 +39,8 @@ export async function openConnection(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const { redactor, facts, slots } = server;
-  const told = { ...listener, lost: (cause: Fault) => listener.lost(redactor.fault(cause)) };
+  const { facts, slots } = server;
+  const told = { ...listener, lost: (cause: Fault) => listener.lost(server.redactor.fault(cause)) };
   const { basis } = facts;
   try {
     const connection = await open(server, parts, aim, generation, signal, told);
@@ -46,7 +49,7 @@ export async function openConnection(
   } catch (error) {
     // An open connection confirms the facts about the server's eras.
     if (!slots.isConnected && isByGreeting(error, signal)) facts.startFailed(basis);
-    throw error instanceof Fault ? redactor.fault(error) : error;
+    throw error instanceof Fault ? server.redactor.fault(error) : error;
   }
 }
 
@@ -56,10 +59,11 @@ function isByGreeting(error: unknown, signal: AbortSignal): boolean {
   return error.code === 'start_timeout' || (!signal.aborted && error.dispatched !== 'no');
 }
 
-/** Knows every value that a server was given by any of these configs. */
+/** Knows every value that a server was given by any of these configs, and those that were read. */
 export function redactorFor(
   configs: readonly ServerConfig[],
   sourceEnv: Environment = {},
+  read: readonly Secret[] = [],
   isSecret: (secret: Secret) => boolean = () => true,
 ): Redactor {
   const secrets = configs.map((config) => {
@@ -67,10 +71,10 @@ export function redactorFor(
       config.type === 'stdio' ? childEnvironment(sourceEnv, { ...config, token: '' }) : {};
     return secretsOf(config, environment);
   });
-  return new Redactor(secrets.flat().filter(isSecret));
+  return new Redactor([...read, ...secrets.flat()].filter(isSecret));
 }
 
-function open(
+async function open(
   server: Destination,
   parts: ServerParts,
   aim: Aim,
@@ -78,27 +82,33 @@ function open(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
-  const { config, name, facts: eras, redactor } = server;
+  const { config, name, facts: eras } = server;
   const { clock, identity } = parts;
+  const late = { server: name, clock, spawn: parts.spawn, signal };
   const { startTimeoutMs } = config;
   const { frameBytes } = config.limits;
   const { capabilities } = aim.clients;
   const starting = { startTimeoutMs, first: aim.era, eras, capabilities };
   const shared = { server: name, frameBytes, clock, identity, ...starting };
   if (config.type !== 'stdio') {
-    const { url, headers, type } = config;
+    const { url, type } = config;
+    const { values: headers, secrets } = await readLate(config.headers, 'header', late);
+    server.learnSecrets(secrets);
     const remote = { ...shared, url: new URL(url), headers, http: parts.http };
     return openRemote(remote, type, generation, signal, listener);
   }
   const { memoryMb, processes } = config.limits;
   const placed = placedIn(name, config, aim.folder);
-  const spec = { ...placed, memoryMb, processes };
+  const { values: env, secrets } = await readLate(placed.env, 'env', late);
+  server.learnSecrets(secrets);
+  const spec = { ...placed, env, memoryMb, processes };
   const { write: output } = parts.outputs.of(name);
   // What it was given may have the folder in it.
-  const { env } = placed;
   const isPlaced = aim.folder !== undefined;
-  const own = isPlaced ? redactorFor([{ ...config, env }, config], parts.sourceEnv) : redactor;
-  const local = { ...shared, spec, spawn: parts.spawn, redactor: own, output };
+  const redactor = isPlaced
+    ? redactorFor([{ ...config, env }, config], parts.sourceEnv, secrets)
+    : server.redactor;
+  const local = { ...shared, spec, spawn: parts.spawn, redactor, output };
   return connectStdio(local, generation, signal, listener);
 }
 

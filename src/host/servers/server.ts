@@ -6,7 +6,7 @@ import type { Tool } from '../../catalog/tool.ts';
 import { runsInFolders } from '../../config/client-folders.ts';
 import type { ServerConfig, ToolConfig } from '../../config/schema.ts';
 import { ownValue } from '../../kernel/own-value.ts';
-import type { Redactor } from '../../kernel/redactor.ts';
+import type { Redactor, Secret } from '../../kernel/redactor.ts';
 import type { Noise } from '../../observe/events.ts';
 import { Admission } from '../../supervise/admission.ts';
 import { removedFault, Supervisor } from '../../supervise/supervisor.ts';
@@ -19,6 +19,7 @@ import { RootsAtStart } from '../connections/roots-at-start.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import type { Offerings } from '../lists/offerings.ts';
 import { ConnectionMaker } from './connection-maker.ts';
+import { KnownSecrets } from './known-secrets.ts';
 import { redactorFor } from './open-connection.ts';
 import type { ServerFacts } from './server-facts.ts';
 import { ServerKnowledge } from './server-knowledge.ts';
@@ -46,6 +47,8 @@ export class Server {
   #lastStderr: readonly string[] = [];
   #recalling: Promise<void> | undefined;
   #redactor: Redactor | undefined;
+  /** What was read from files and commands for its starts. */
+  readonly #secrets = new KnownSecrets();
   #hasToolConfig = false;
   /** As it was when connections were made on which calls may still end: those secrets are not shown either. */
   #former: readonly Former[] = [];
@@ -220,8 +223,13 @@ export class Server {
     this.#redactor ??= redactorFor(
       [this, ...this.#former].map(({ config }) => config),
       this.#parts.sourceEnv,
+      this.#secrets.all,
     );
     return this.#redactor;
+  }
+
+  learnSecrets(secrets: readonly Secret[]): void {
+    if (this.#secrets.add(secrets)) this.#redactor = undefined;
   }
 
   /** Of the connection that was used last. */

@@ -2,7 +2,7 @@
 // safe set, and no others. The text is searched, not parsed: a name in a comment only passes on a variable
 // of the same user.
 
-const inText = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)/g;
+const inText = /\$\{(?!(?:file|cmd|input):)(?:env:)?([A-Za-z_][A-Za-z0-9_]*)/g;
 const inheritList = /"(?:inheritEnv|allowEnv)"\s*:\s*\[([^\]]*)\]/g;
 const quoted = /"([^"\\]+)"/g;
 

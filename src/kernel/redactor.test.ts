@@ -5,6 +5,39 @@ import { Redactor } from './redactor.ts';
 
 const key = { name: 'env API_KEY', value: 'sk-abc.(123)+$' };
 
+/** No beginning that is its own end, and nothing that another escape would read differently. */
+const secretText = fc
+  .string({ unit: 'grapheme', minLength: 6 })
+  .filter((value) => value.trim() === value && !/[\n\u0000-\u001f]/.test(value))
+  .map((value) => `<${value}>`);
+
+const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
+const base64Of = (value: string) => Buffer.from(value).toString('base64url');
+const inJson = (value: string) => JSON.stringify(value).slice(1, -1);
+const units = (value: string) => value.split('').map((unit) => unit.charCodeAt(0));
+
+const escapes: Readonly<Record<string, (value: string) => string>> = {
+  'in JSON': inJson,
+  'in JSON inside of JSON': (value) => inJson(inJson(value)),
+  'in JSON with \\/': (value) => inJson(value).replaceAll('/', '\\/'),
+  'in JSON with \\u': (value) =>
+    units(value)
+      .map((code) => `\\u${hex(code, 4)}`)
+      .join(''),
+  'in JSON with \\u, upper case': (value) =>
+    units(value)
+      .map((code) => `\\u${hex(code, 4).toUpperCase()}`)
+      .join(''),
+  'as a part of an address': encodeURIComponent,
+  'as an address': encodeURI,
+  'in an address, lower case': (value) =>
+    encodeURIComponent(value).replace(/%../g, (code) => code.toLowerCase()),
+  'with each byte escaped': (value) =>
+    [...Buffer.from(value)].map((byte) => `%${hex(byte, 2)}`).join(''),
+  'in a form': (value) => new URLSearchParams({ '': value }).toString().slice(1),
+  'in an address in JSON': (value) => inJson(encodeURIComponent(value)).replaceAll('/', '\\/'),
+};
+
 describe('a known secret in a text', () => {
   it('is replaced by its name, as often as it occurs #stderr-guarded', () => {
     const redactor = new Redactor([key]);
@@ -23,6 +56,79 @@ describe('a known secret in a text', () => {
       '{"odd":"[env ODD]"}',
     );
     expect(redactor.text(`?q=${encodeURIComponent('with "quotes" & more')}`)).toBe('?q=[env ODD]');
+  });
+
+  it('is found in Base64, wherever it begins in a longer text, with and without padding #stderr-guarded', () => {
+    fc.assert(
+      fc.property(secretText, fc.string(), fc.string(), (value, before, after) => {
+        const redactor = new Redactor([{ name: 'env X', value }]);
+        const bytes = Buffer.from(`${before}${value}${after}`);
+        const base64 = bytes.toString('base64');
+        for (const text of [base64, base64.replace(/=+$/, ''), bytes.toString('base64url')]) {
+          const shown = redactor.text(`(${text})`);
+          expect(shown).toContain('[env X]');
+          // What is left on both sides are whole characters of the neighbours, at most.
+          const [left = '', right = ''] = shown.slice(1, -1).split(/(?:\[env X\])+/);
+          expect(left.length).toBeLessThanOrEqual(Math.ceil((Buffer.byteLength(before) * 8) / 6));
+          expect(right.length).toBeLessThanOrEqual(
+            Math.ceil((Buffer.byteLength(after) * 8) / 6) + 2,
+          );
+        }
+      }),
+    );
+  });
+
+  it.each(Object.entries(escapes))('is found %s #stderr-guarded', (_, escaped) => {
+    fc.assert(
+      fc.property(secretText, (value) => {
+        const redactor = new Redactor([{ name: 'env X', value }]);
+        expect(redactor.text(`before ${escaped(value)} after`)).toBe('before [env X] after');
+      }),
+    );
+    const awkward = 'a/b"c\\d+e f%g=h?i#é€😀\ufffd';
+    const redactor = new Redactor([{ name: 'env X', value: awkward }]);
+    expect(redactor.text(`(${escaped(awkward)})`)).toBe('([env X])');
+  });
+
+  it('is replaced with what overlaps it: no part of either is left', () => {
+    const redactor = new Redactor([
+      { name: 'env A', value: 'abcdef' },
+      { name: 'env B', value: 'defghi' },
+    ]);
+    expect(redactor.text('<abcdefghi>')).toBe('<[env A]>');
+    expect(redactor.text('<abcdefdefghi>')).toBe('<[env A][env B]>');
+  });
+
+  it('is found among thousands as among few', () => {
+    const texts = fc.array(fc.stringMatching(/^[ab]{6,9}$/), { minLength: 1, maxLength: 60 });
+    const picks = fc.array(fc.tuple(fc.nat(), fc.stringMatching(/^[abc]{0,3}$/)));
+    fc.assert(
+      fc.property(texts, picks, (values, chosen) => {
+        const text = chosen.map(([at, more]) => `${values[at % values.length]}${more}`).join('');
+        const shown = new Redactor(values.map((value) => ({ name: '', value }))).text(text);
+        const isHidden = Array.from(text, () => false);
+        for (const value of values) {
+          for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
+            isHidden.fill(true, at, at + value.length);
+          }
+        }
+        const expected = Array.from(text, (sign, at) => (isHidden[at] ? '' : sign)).join('');
+        expect(shown.replaceAll('[]', '')).toBe(expected);
+      }),
+    );
+  });
+
+  it('is not shown in part where the text was cut, however it was escaped #stderr-guarded', () => {
+    const value = 'k3y/0123"456789+abcdef';
+    const redactor = new Redactor([{ name: 'env X', value }]);
+    for (const escaped of [String, base64Of, ...Object.values(escapes)]) {
+      const whole = escaped(value);
+      for (let kept = 0; kept < whole.length; kept += 1) {
+        expect(redactor.cut(`xyz ${whole.slice(0, kept)}`)).toMatch(/^xyz ?$/);
+      }
+      expect(redactor.cut(`xyz ${whole}!!`)).toBe('xyz [env X]!!');
+    }
+    expect(redactor.cut(`an hf_${'A'.repeat(30)}`)).toBe('an ');
   });
 
   it('is taken whole where one begins with another', () => {

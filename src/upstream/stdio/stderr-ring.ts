@@ -102,10 +102,8 @@ function asShown(line: Line, redactor: Redactor): Shown {
   return { length: line.text.length, text: () => withoutSecrets(line, redactor) };
 }
 
-/** Where a line was cut, its end may be the beginning of a secret. */
 function withoutSecrets({ text, isCut }: Line, redactor: Redactor): string {
-  const shown = redactor.text(text);
-  return isCut ? `${shown.slice(0, Math.max(0, shown.length - redactor.longest))}…` : shown;
+  return isCut ? `${redactor.cut(text)}…` : redactor.text(text);
 }
 
 /** Text without control characters and line breaks. */

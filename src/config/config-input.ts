@@ -274,6 +274,35 @@ export interface RoleInput {
    * them. Default: `false`.
    */
   readonly operator?: boolean | undefined;
+  /**
+   * How much holders of this role may call; null: without limit. What is spent outlives a restart.
+   * A changed budget begins at zero. Default: `null`.
+   */
+  readonly budget?: BudgetInput | null | undefined;
+}
+
+/** The keys of `budget`. */
+export interface BudgetInput {
+  /**
+   * Calls in total, those that the cache answers included, counted from the first one until this
+   * budget is changed; null: no limit. A whole number, 0 to 4503599627370495.5. Default: `null`.
+   */
+  readonly calls?: number | null | undefined;
+  /**
+   * Calls within any 60 seconds; null: no limit. A whole number, 0 to 4503599627370495.5. Default:
+   * `null`.
+   */
+  readonly perMinute?: number | null | undefined;
+  /**
+   * Bytes of all results together, counted as `calls`. The result that exceeds it is not given out.
+   * Null: no limit. A whole number, 0 to 4503599627370495.5. Default: `null`.
+   */
+  readonly bytes?: number | null | undefined;
+  /**
+   * Who shares one count: each `principal` has its own, all of the `role` have one, or each
+   * `session` (modern: each client) has one that ends with it. Default: `"principal"`.
+   */
+  readonly per?: 'principal' | 'role' | 'session' | undefined;
 }
 
 /** The keys of `local`. */

@@ -23,6 +23,29 @@ const patterns = z
   })
   .default([]);
 
+const limit = z
+  .int()
+  .min(0)
+  .max(Number.MAX_SAFE_INTEGER / 2)
+  .nullable()
+  .default(null);
+
+const budgetSchema = z.strictObject({
+  calls: limit.describe(
+    'Calls in total, those that the cache answers included, counted from the first one until this budget is changed; null: no limit.',
+  ),
+  perMinute: limit.describe('Calls within any 60 seconds; null: no limit.'),
+  bytes: limit.describe(
+    'Bytes of all results together, counted as `calls`. The result that exceeds it is not given out. Null: no limit.',
+  ),
+  per: z
+    .enum(['principal', 'role', 'session'])
+    .default('principal')
+    .describe(
+      'Who shares one count: each `principal` has its own, all of the `role` have one, or each `session` (modern: each client) has one that ends with it.',
+    ),
+});
+
 export const roleSchema = z.strictObject({
   allow: patterns.describe(
     'What may be used: `server/tool`, `server__tool`, `prompt:server/name`, `resource:server/uri`, each with `*` for any characters; `*` alone is everything. Empty: nothing.',
@@ -33,6 +56,12 @@ export const roleSchema = z.strictObject({
     .default(false)
     .describe(
       'May see the state, stderr and logs of the servers that it may use, and start, stop and reload them.',
+    ),
+  budget: budgetSchema
+    .nullable()
+    .default(null)
+    .describe(
+      'How much holders of this role may call; null: without limit. What is spent outlives a restart. A changed budget begins at zero.',
     ),
 });
 

@@ -12,6 +12,7 @@ import { faultFrom } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { type Access, type Action, serverRequest } from '../policy/access.ts';
 import { localUser } from '../policy/principal.ts';
+import type { RoleBudgets } from '../policy/role-budgets/role-budgets.ts';
 import { Roles } from '../policy/roles/roles.ts';
 import type { HostNews } from './host-news.ts';
 import type { IdlePool } from './servers/idle-pool.ts';
@@ -40,6 +41,7 @@ export interface ApplyParts {
   readonly pool: IdlePool;
   readonly news: HostNews;
   readonly access: Access;
+  readonly roleBudgets: RoleBudgets;
   /** Throws when the host is ending. */
   assertOpen(server: string): void;
 }
@@ -63,8 +65,14 @@ export class LiveConfig {
     this.#parts = parts;
     const added = Object.entries(config.mcpServers);
     const order = Object.keys(config.mcpServers);
-    parts.access.roles = new Roles(config);
+    this.#setRoles();
     parts.registry.change({ removed: [], added, replaced: [], order, disabled });
+  }
+
+  #setRoles(): void {
+    const roles = new Roles(this.#config);
+    this.#parts.access.roles = roles;
+    this.#parts.roleBudgets.configure(roles);
   }
 
   /** What applies now: settings that need a restart of the host are unchanged. */
@@ -93,7 +101,7 @@ export class LiveConfig {
     this.#config = withLiveSettings(this.#config, next, plan);
     // First of all: what somebody may not do any more is not done during the change either.
     const hasNewRoles = plan.settings.some(({ key }) => key === 'roles' || key === 'local');
-    if (hasNewRoles) this.#parts.access.roles = new Roles(this.#config);
+    if (hasNewRoles) this.#setRoles();
     const touched = [...plan.added, ...plan.changed.map(({ name }) => name)];
     // A program may have added a server under a name that the config has now, or removed one.
     const changing = touched.flatMap((name) => this.#changing(name, next));

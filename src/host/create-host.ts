@@ -19,6 +19,7 @@ import { openEventLog } from '../observe/event-log.ts';
 import { EventHub, type HostEvent } from '../observe/events.ts';
 import type { KeyedStore } from '../policy/idempotency.ts';
 import { isStoredKey, KeyedRecords } from '../policy/keyed-records.ts';
+import { isStoredCount, maxAccounts } from '../policy/role-budgets/account-book.ts';
 import type { Records } from '../store/contract/records.ts';
 import { withHealthOf } from '../store/disk-health.ts';
 import { openFilesStore } from '../store/file-store.ts';
@@ -131,9 +132,10 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
       hidden: foldersOfInstances(stateDir, env),
     }),
   );
-  const keyed = database === null ? {} : { keyed: durableKeys(store, loaded, report) };
+  const kept =
+    database === null ? {} : { keyed: durableKeys(store, loaded, report), spent: spentIn(store) };
   const core = new HostCore({
-    ...keyed,
+    ...kept,
     edges: { clock, random: Math.random, spawn: spawner.spawn, http, sourceEnv: env },
     config: loaded.config,
     configFile: loaded.file,
@@ -179,6 +181,13 @@ function openStore({ stateDir, database = null, report, serving }: HostSurroundi
     files,
     openSqliteStore(database, { ...options, ...(serving && { openAfter: serving }) }),
   );
+}
+
+/** What was spent of the budgets of roles. */
+function spentIn(store: Store): Records {
+  // More than are kept, because the one that makes room is removed in the same moment.
+  const maxEntries = maxAccounts + 1_024;
+  return store.records('spent', { durability: 'durable', shape: isStoredCount, maxEntries });
 }
 
 /**

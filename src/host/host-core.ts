@@ -328,7 +328,7 @@ export class HostCore implements HostForCommands, HostForGateway {
   }
 
   async #end(): Promise<void> {
-    const { tasks, registry, budgets, deadlines } = this.parts;
+    const { tasks, registry, budgets, roleBudgets, deadlines } = this.parts;
     this.parts.isEnding = true;
     tasks.close();
     await registry.endAll();
@@ -336,6 +336,7 @@ export class HostCore implements HostForCommands, HostForGateway {
     await this.parts.kept.settled();
     this.#ended.abort();
     budgets[Symbol.dispose]();
+    await roleBudgets.close();
     deadlines[Symbol.dispose]();
     await this.#given.release();
   }

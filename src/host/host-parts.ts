@@ -5,6 +5,7 @@ import type { LoadedConfig } from '../config/loaded.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { EventHub } from '../observe/events.ts';
 import type { KeyedStore } from '../policy/idempotency.ts';
+import type { Records } from '../store/contract/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import type { ApplyOptions } from './host.ts';
@@ -18,6 +19,8 @@ export interface HostParts {
   readonly store: Store;
   /** Where idempotency keys are kept; absent: in memory. */
   readonly keyed?: KeyedStore;
+  /** Where it is kept what was spent of the budgets of roles; absent: in memory. */
+  readonly spent?: Records;
   readonly identity: Identity;
   readonly instance: string;
   readonly startedBy: string;

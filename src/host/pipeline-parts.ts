@@ -15,6 +15,7 @@ import { Access } from '../policy/access.ts';
 import { Budgets } from '../policy/budget.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
+import { RoleBudgets } from '../policy/role-budgets/role-budgets.ts';
 import { LiveConfig } from './apply.ts';
 import { CallEvents } from './call/call-events.ts';
 import { CallObservers } from './call/call-observer.ts';
@@ -40,6 +41,7 @@ export class PipelineParts implements CallParts {
   readonly deadlines: Deadlines;
   readonly access = new Access();
   readonly budgets: Budgets;
+  readonly roleBudgets: RoleBudgets;
   readonly cache: ResponseCache;
   readonly flights = new Flights<Buffer>();
   readonly keys: IdempotencyKeys;
@@ -71,6 +73,11 @@ export class PipelineParts implements CallParts {
     });
     this.deadlines = new Deadlines(this.clock);
     this.budgets = new Budgets(this.clock);
+    this.roleBudgets = new RoleBudgets({
+      clock: this.clock,
+      records: given.spent,
+      caught: (error) => this.defects.caught('the budget of a role', error),
+    });
     this.cache = new ResponseCache(this.clock, config.cache);
     const keyed = given.keyed ?? new KeyedMemory(this.clock);
     // A store that refuses reports that itself.

@@ -50,7 +50,7 @@ export const faultTable = {
  * - `not_found`: there is no such server or tool
  * - `invalid_request`: the arguments, the options or the config cannot be used
  * - `denied`: the guard does not allow it
- * - `budget_exceeded`: a limit of `withBudget` is reached; see `limit`, `limitValue` and `spent`
+ * - `budget_exceeded`: a limit of `withBudget`, or of the budget of a role, is reached; see `limit`, `limitValue` and `spent`
  * - `conflict`: the idempotency key was used with another tool or other arguments
  * - `rpc_error`: the server answered with a JSON-RPC error; see `rpc`
  * - `unavailable`: the server cannot be started or reached

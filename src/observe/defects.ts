@@ -24,7 +24,8 @@ export type Handled =
   | 'the control socket'
   | 'the config file'
   | 'the kept catalogue'
-  | 'a changed config';
+  | 'a changed config'
+  | 'the budget of a role';
 
 const mostChars = 500;
 const shownFrames = 3;

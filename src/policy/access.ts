@@ -132,7 +132,7 @@ export class Access {
     const path = cut === undefined ? '' : `${cut.kind} ${cut.name}`;
     if (this.#guard !== null) return `id ${principal.id}`;
     if (isLocalUser(principal) && this.#roles.localRole === null) return path;
-    const role = this.#roleOf(principal);
+    const role = this.roleOf(principal);
     if (this.#roles.isEverything(role)) return path;
     return role === null ? 'nothing' : `role ${role} ${path}`;
   }
@@ -178,10 +178,11 @@ export class Access {
     if (isLocalUser(principal) && this.#roles.localRole === null) return undefined;
     // A program that has set a guard and names no roles decides by its guard alone.
     if (this.#roles.isEmpty) return this.#guard === null ? nothingGranted : undefined;
-    return because(this.#roles.denial(this.#roleOf(principal), request));
+    return because(this.#roles.denial(this.roleOf(principal), request));
   }
 
-  #roleOf(principal: Principal): string | null {
+  /** The role whose rules apply to it; null: none. */
+  roleOf(principal: Principal): string | null {
     return isLocalUser(principal) ? this.#roles.localRole : principal.role;
   }
 

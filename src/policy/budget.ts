@@ -8,6 +8,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
+import { MinuteWindow } from './minute-window.ts';
 
 /** The limits; each a whole number of at least 0. Absent or null: no limit. */
 export interface BudgetLimits {
@@ -21,8 +22,6 @@ export interface BudgetLimits {
    */
   readonly bytes?: number | null | undefined;
 }
-
-const minuteMs = 60_000;
 
 export class Budgets implements Disposable {
   readonly #clock: Clock;
@@ -61,57 +60,45 @@ export class Budgets implements Disposable {
 }
 
 export class Budget {
-  readonly #clock: Clock;
   readonly #maxCalls: number;
   readonly #maxPerMinute: number;
   readonly #maxBytes: number;
+  readonly #minute: MinuteWindow;
   #calls = 0;
   #bytes = 0;
-  // When the calls of the last minute were made, the oldest first; at most `perMinute`.
-  #recent: number[] = [];
-  // Entries before this index are older than a minute; they are removed when they are half of all.
-  #oldest = 0;
 
   constructor(limits: BudgetLimits, clock: Clock) {
     refuseUnknown(limits);
-    this.#clock = clock;
     this.#maxCalls = ceiling('calls', limits.calls);
     this.#maxPerMinute = ceiling('perMinute', limits.perMinute);
     this.#maxBytes = ceiling('bytes', limits.bytes);
+    this.#minute = new MinuteWindow(clock, this.#maxPerMinute);
   }
 
   /** All limits are checked before any count changes. Spent bytes refuse the next call, too. */
   charge(): void {
-    if (this.#calls >= this.#maxCalls) throw exceeded('calls', this.#maxCalls, this.#calls);
-    if (this.#bytes >= this.#maxBytes) throw exceeded('bytes', this.#maxBytes, this.#bytes);
-    if (this.#maxPerMinute !== Infinity) this.#chargeMinute();
+    if (this.#calls >= this.#maxCalls) throw spent('calls', this.#maxCalls, this.#calls);
+    if (this.#bytes >= this.#maxBytes) throw spent('bytes', this.#maxBytes, this.#bytes);
+    const waitMs = this.#minute.waitMs();
+    if (waitMs > 0) throw exceededForNow(this.#maxPerMinute, waitMs);
+    this.#minute.count();
     this.#calls += 1;
   }
 
   chargeBytes(count: number): void {
     this.#bytes += count;
     if (this.#bytes <= this.#maxBytes) return;
-    throw exceeded('bytes', this.#maxBytes, this.#bytes).with({ dispatched: 'yes' });
-  }
-
-  #chargeMinute(): void {
-    const now = this.#clock.now();
-    while ((this.#recent[this.#oldest] ?? Infinity) + minuteMs <= now) this.#oldest += 1;
-    if (this.#oldest > this.#recent.length / 2) {
-      this.#recent = this.#recent.slice(this.#oldest);
-      this.#oldest = 0;
-    }
-    if (this.#recent.length - this.#oldest >= this.#maxPerMinute) {
-      const freeAt = (this.#recent[this.#oldest] ?? now) + minuteMs;
-      throw exceededForNow(this.#maxPerMinute, Math.ceil(freeAt - now));
-    }
-    this.#recent.push(now);
+    throw spent('bytes', this.#maxBytes, this.#bytes).with({ dispatched: 'yes' });
   }
 
   /** How many times are stored. */
   get kept(): number {
-    return this.#recent.length;
+    return this.#minute.kept;
   }
+}
+
+function spent(limit: LimitName, limitValue: number, count: number): Fault {
+  return exceeded(limit, limitValue, count, 'raise it or start a new scope');
 }
 
 type LimitName = keyof BudgetLimits;
@@ -137,16 +124,22 @@ function ceiling(limit: LimitName, value: number | null | undefined): number {
   );
 }
 
-function exceeded(limit: LimitName, limitValue: number, spent: number): Fault {
+/** `remedy` follows a semicolon. */
+export function exceeded(
+  limit: LimitName,
+  limitValue: number,
+  spent: number,
+  remedy: string,
+): Fault {
   return new Fault(
     'budget_exceeded',
-    `the budget of ${limitValue} ${limit} is spent (${spent}); raise it or start a new scope`,
+    `the budget of ${limitValue} ${limit} is spent (${spent}); ${remedy}`,
     { limit, limitValue, spent },
   );
 }
 
 /** The only limit that recovers by itself, hence the only refusal worth retrying. */
-function exceededForNow(limitValue: number, retryAfterMs: number): Fault {
+export function exceededForNow(limitValue: number, retryAfterMs: number): Fault {
   return new Fault(
     'budget_exceeded',
     `the budget of ${limitValue} calls per minute is spent; try again in ${retryAfterMs} ms`,

@@ -449,6 +449,64 @@ export const patches: readonly Patch[] = [
     edits: [{ find: ' && isOf(task, asker)', replace: '' }],
   },
   {
+    id: 'role-uncharged-hit',
+    breaks:
+      'A call is charged to the budget of its role only where a server is asked, so an answer from the cache is free.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    promise: 'budgets-kept',
+    edits: [
+      { find: 'call.account?.count();', replace: '' },
+      {
+        find: 'const { admission } = server;',
+        replace: 'call.account?.count();\n  const { admission } = server;',
+      },
+    ],
+  },
+  {
+    id: 'retry-charged-twice',
+    breaks:
+      'A call with an idempotency key is charged before it is known whether the key was used.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    promise: 'budgets-kept',
+    edits: [{ find: 'while (!isKeyed) {', replace: 'while (true) {' }],
+  },
+  {
+    id: 'spent-forgotten',
+    breaks: 'What was spent before a restart is read and not used.',
+    file: 'src/policy/role-budgets/account-book.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/role-budgets.test.ts', 'src/policy/role-budgets/account.test.ts'],
+    promise: 'budgets-kept',
+    edits: [{ find: 'stored?.mark === mark ? stored : undefined', replace: 'undefined' }],
+  },
+  {
+    id: 'recorded-behind',
+    breaks: 'What is spent is recorded after its use, so a killed process has given it away.',
+    file: 'src/policy/role-budgets/account.ts',
+    foundBy: 'tests',
+    tests: ['src/policy/role-budgets/account.test.ts'],
+    promise: 'budgets-kept',
+    edits: [
+      {
+        find: 'this.#calls < this.#reserved.calls ? undefined',
+        replace: 'this.#calls < this.#max.calls ? undefined',
+      },
+    ],
+  },
+  {
+    id: 'budget-of-the-path',
+    breaks: 'A path that narrows is a principal of its own for its budget, too.',
+    file: 'src/policy/role-budgets/role-budgets.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    promise: 'budgets-kept',
+    edits: [{ find: 'ownerOf(principal).id', replace: 'principal.id' }],
+  },
+  {
     id: 'shared-view',
     breaks: 'A list that was composed for one principal is shown to all.',
     file: 'src/downstream/view/view.ts',

@@ -6,6 +6,7 @@ import type { ServerConfig } from '../../src/config/schema.ts';
 import type { Reply, Session, Underway } from '../../src/downstream/contract.ts';
 import { Gateway } from '../../src/downstream/gateway.ts';
 import { HostCore } from '../../src/host/host-core.ts';
+import type { HostParts } from '../../src/host/host-parts.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
 import { localUser, type Principal } from '../../src/policy/principal.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
@@ -24,6 +25,8 @@ export interface WorldOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** What an earlier run has kept. */
   readonly store?: MemoryStore;
+  /** Where idempotency keys and the counts of budgets are kept; absent: in memory. */
+  readonly kept?: Pick<HostParts, 'keyed' | 'spent'>;
   /** What every server does that the config does not name. */
   readonly undeclared?: Script;
 }
@@ -31,7 +34,7 @@ export interface WorldOptions {
 /** Scripts by the name of their server, in the order of the config. */
 export function newHost<Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
-  { config = {}, settings = {}, store, undeclared }: WorldOptions = {},
+  { config = {}, settings = {}, store, kept: keptParts, undeclared }: WorldOptions = {},
 ) {
   const clock = new ManualClock();
   const names = Object.keys(scripts) as Name[];
@@ -49,6 +52,7 @@ export function newHost<Name extends string>(
   const others = undeclared && new ScriptedServer(undeclared);
   const spawn = spawnScripted(servers, others);
   const host = new HostCore({
+    ...keptParts,
     edges: { clock, random: () => 0, spawn, http: new FakeHttp() },
     config: loaded.config,
     configFile: null,

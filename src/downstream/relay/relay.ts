@@ -135,6 +135,7 @@ export class Relay {
       signal: cancelSignal,
       caller: incoming,
       onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),
+      isContinued: rounds > 0,
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
       slot: to.slot,
       task: to.task,

@@ -10,6 +10,8 @@ import type { Access, Kind } from '../../policy/access.ts';
 import type { Budgets } from '../../policy/budget.ts';
 import type { IdempotencyKeys } from '../../policy/idempotency.ts';
 import type { Principal } from '../../policy/principal.ts';
+import type { Account } from '../../policy/role-budgets/account.ts';
+import type { RoleBudgets } from '../../policy/role-budgets/role-budgets.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Caller } from '../connections/caller.ts';
@@ -51,6 +53,8 @@ export interface CallRequest {
   readonly task?: BegunTask | undefined;
   /** Called at every dispatch with the connection and the progress token. */
   readonly sentTo?: ((place: Place, token: number) => void) | undefined;
+  /** It continues a call of its client that has been charged. */
+  readonly isContinued?: boolean;
   /** Tasks of which era its caller can follow; any other is followed for it (task-wait). */
   readonly takesTask?: Era | undefined;
 }
@@ -68,6 +72,8 @@ export class Call implements ObservedCall {
   /** The latest time that it was sent. */
   exchange: Exchange | undefined;
   generation: number | null = null;
+  /** What it was charged to; undefined: nothing. */
+  account: Account | undefined;
   /** The outcome; `cached` as long as the server was not contacted for this call. */
   answer: 'ok' | 'is_error' | 'cached' = 'cached';
 
@@ -88,6 +94,7 @@ export interface CallParts {
   readonly deadlines: Clock;
   readonly access: Access;
   readonly budgets: Budgets;
+  readonly roleBudgets: RoleBudgets;
   readonly cache: ResponseCache;
   readonly flights: Flights<Buffer>;
   readonly keys: IdempotencyKeys;

@@ -25,6 +25,7 @@ import {
 } from './call-faults.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
+import { chargedOnce, countBytes, roomFor } from './charge.ts';
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
 
@@ -37,16 +38,30 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
   try {
     parts.access.authorize(principal, accessRequestOf(request));
     observers.stage(call, 'authorized');
-    const server = parts.find(request.server);
-    refuseHidden(server, call);
-    // Before a stored answer could be given to somebody who cannot use the server.
-    const refusal = server.slots.refusalOf(request.caller);
-    if (refusal) throw refusal;
+    let server = usableServer(parts, call);
+    const isKeyed = request.idempotencyKey !== undefined;
+    while (!isKeyed) {
+      const wait = roomFor(parts, call);
+      if (wait === undefined) break;
+      await wait;
+      // What was decided before the wait may have changed.
+      parts.access.authorize(principal, accessRequestOf(request));
+      server = usableServer(parts, call);
+    }
     parts.budgets.charge();
-    const answer = await (request.idempotencyKey === undefined
-      ? cachedOrCarried(parts, server, call)
-      : onceByKey(parts, server, call, request.idempotencyKey));
-    parts.budgets.chargeBytes(answer.result.end - answer.result.start);
+    call.account?.count();
+    const answer = await (isKeyed
+      ? onceByKey(parts, server, call, request.idempotencyKey)
+      : cachedOrCarried(parts, server, call));
+    const bytes = answer.result.end - answer.result.start;
+    // Both, also if the first is exceeded: they have been received.
+    let counted: Promise<void> | undefined;
+    try {
+      parts.budgets.chargeBytes(bytes);
+    } finally {
+      counted = countBytes(parts, call, bytes);
+    }
+    if (counted !== undefined) await counted;
     observers.ended(call, call.answer, undefined);
     return answer;
   } catch (thrown) {
@@ -55,6 +70,16 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     observers.ended(call, fault.code, fault);
     throw fault;
   }
+}
+
+/** The server, if its caller may use it for this. */
+function usableServer(parts: CallParts, call: Call): Server {
+  const server = parts.find(call.request.server);
+  refuseHidden(server, call);
+  // Before a stored answer could be given to somebody who cannot use the server.
+  const refusal = server.slots.refusalOf(call.request.caller);
+  if (refusal) throw refusal;
+  return server;
 }
 
 /** What the guard decides about: the tool, prompt or resource itself, or else the method. */
@@ -74,7 +99,10 @@ function refuseHidden(server: Server, { request }: Call): void {
 /** With a key the call belongs to all callers that use the key: no single caller can cancel it. */
 function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): Promise<Answer> {
   const { principal, signal } = call.request;
-  const run = (callOff: Signal) => carry(parts, server, call, callOff, undefined).then(resultBytes);
+  const run = (callOff: Signal) =>
+    chargedOnce(parts, call, () => carry(parts, server, call, callOff, undefined)).then(
+      resultBytes,
+    );
   const caller = { signal, hasLeft: () => call.hasLeft };
   const { caller: by } = call.request;
   const folder = by && server.slots.aimOf(by).folder;

@@ -4,6 +4,7 @@
 // `operator` besides. What is registered, running or listed plays no part.
 
 import type { AccessRequest } from '../access.ts';
+import type { BudgetRules } from '../role-budgets/budget-rules.ts';
 import { Pattern, type PatternKind, patternKinds } from './pattern.ts';
 import { searchToolNames } from './search-tools.ts';
 
@@ -12,6 +13,8 @@ export interface RoleRules {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
   readonly operator: boolean;
+  /** Null, or absent: its calls are not counted. */
+  readonly budget?: BudgetRules | null;
 }
 
 /** Why not, in one line; undefined if it is allowed. */

@@ -1,6 +1,7 @@
 // The roles of a config, by name. A role that is not there may do nothing.
 
 import type { AccessRequest } from '../access.ts';
+import type { BudgetRules } from '../role-budgets/budget-rules.ts';
 import { Role, type RoleDenial, type RoleRules } from './role.ts';
 
 export interface RolesConfig {
@@ -11,12 +12,14 @@ export interface RolesConfig {
 export class Roles {
   /** By name; as many as the config has. */
   readonly #roles: ReadonlyMap<string, Role>;
+  readonly #budgets: readonly (readonly [string, BudgetRules])[];
   /** The role of the local user; null: everything. */
   readonly localRole: string | null;
 
   constructor({ roles, local }: RolesConfig) {
     const entries = Object.entries(roles);
     this.#roles = new Map(entries.map(([name, rules]) => [name, new Role(name, rules)]));
+    this.#budgets = entries.flatMap(([name, { budget }]) => (budget ? [[name, budget]] : []));
     this.localRole = local.role;
   }
 
@@ -29,6 +32,11 @@ export class Roles {
     if (role === null) return 'the credential has no role';
     const rules = this.#roles.get(role);
     return rules ? rules.denial(request) : `there is no role '${role}' in the config`;
+  }
+
+  /** The budgets, each with the name of its role. */
+  budgets(): Iterable<readonly [string, BudgetRules]> {
+    return this.#budgets;
   }
 
   isOperator(role: string | null): boolean {

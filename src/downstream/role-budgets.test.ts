@@ -1,0 +1,252 @@
+// The budgets of roles through the whole gateway: what is charged, to whom, and when.
+
+import { describe, expect, it } from 'vitest';
+import { newGateway, settled, type WorldOptions } from '../../test/support/fake-gateway.ts';
+import { type ManualClock, manualClock } from '../../test/support/manual-clock.ts';
+import { text, tool } from '../../test/support/scripted-server.ts';
+import type { ConfigInput, RoleInput } from '../config/config-input.ts';
+import { KeyedMemory } from '../policy/keyed-memory.ts';
+import { cutBy, localUser, type Principal } from '../policy/principal.ts';
+import { isStoredCount } from '../policy/role-budgets/account-book.ts';
+import { MemoryStore } from '../store/memory-store.ts';
+
+type BudgetInput = NonNullable<RoleInput['budget']>;
+
+const ann: Principal = { id: 'token:ann', role: 'r' };
+const bob: Principal = { id: 'token:bob', role: 'r' };
+
+const scripts = {
+  s: {
+    tools: [tool('get'), tool('put'), tool('secret')],
+    prompts: [{ name: 'p' }],
+    resources: [{ uri: 'x://a', name: 'a' }],
+    on: {
+      'tools/call': () => text('done'),
+      'prompts/get': () => ({ messages: [] }),
+      'resources/read': () => ({ contents: [{ uri: 'x://a', text: 'a' }] }),
+    },
+  },
+};
+
+const config = { s: { tools: { get: { cacheMs: 60_000 } } } };
+
+function rolesWith(budget: BudgetInput) {
+  return { r: { allow: ['*'], deny: ['s/secret'], budget } };
+}
+
+async function world(budget: BudgetInput, more: WorldOptions = {}) {
+  const settings = { roles: rolesWith(budget), ...more.settings };
+  const gateway = newGateway(scripts, { config, ...more, settings });
+  const done = async <T>(reply: T): Promise<T> => {
+    await settled();
+    await gateway.clock.advanceAsync(10);
+    await settled();
+    return reply;
+  };
+  const ask = async (method: string, params: object, principal: Principal = ann) =>
+    await done(gateway.legacy({}, principal).request(method, params));
+  /** `ok`, or the fault. */
+  const call = async (name: string, principal: Principal = ann, meta: object = {}) => {
+    const reply = await ask('tools/call', { name, arguments: {}, _meta: meta }, principal);
+    return endOf(reply);
+  };
+  await ask('tools/list', {}, localUser);
+  const ran = () => gateway.servers.s.heard('tools/call').length;
+  return { ...gateway, ask, call, done, ran };
+}
+
+function endOf({ answers }: { readonly answers: readonly string[] }): unknown {
+  const [answer = '{}'] = answers;
+  const { result, error } = JSON.parse(answer) as {
+    result?: { _meta?: Record<string, unknown> };
+    error?: { message: string; data?: unknown };
+  };
+  return result?._meta?.['holdfast/fault'] ?? error?.data ?? error?.message ?? 'ok';
+}
+
+const spent = (more: object = {}) => expect.objectContaining({ code: 'budget_exceeded', ...more });
+
+describe('the budget of a role', () => {
+  it('is charged for answers of the cache, and refuses before the cache is read #budgets-kept #budget', async () => {
+    const { call, ran } = await world({ calls: 2 });
+    expect([await call('s__get'), await call('s__get')]).toEqual(['ok', 'ok']);
+    expect(ran()).toBe(1);
+    expect(await call('s__get')).toEqual(spent({ limit: 'calls', limitValue: 2, spent: 2 }));
+    expect(await call('s__get', localUser)).toBe('ok');
+  });
+
+  it('is not charged for what is denied or unknown, nor for lists and the own tools #budget', async () => {
+    const { call, ask, ran } = await world({ calls: 1 }, { settings: { hostTools: true } });
+    for (const name of ['s__secret', 's__nothing', 'nobody__x']) {
+      expect(await call(name)).toBe(`Unknown tool: ${name}`);
+    }
+    for (const list of ['tools/list', 'prompts/list', 'resources/list']) await ask(list, {});
+    expect(await call('holdfast__health_snapshot')).toBe('ok');
+    expect(await call('s__put')).toBe('ok');
+    expect(await call('s__put')).toEqual(spent());
+    expect(ran()).toBe(1);
+  });
+
+  it('counts prompts and resources as it counts tools', async () => {
+    const { call, ask } = await world({ calls: 2 });
+    expect(endOf(await ask('prompts/get', { name: 's__p' }))).toBe('ok');
+    expect(endOf(await ask('resources/read', { uri: 'x://a' }))).toBe('ok');
+    expect(await call('s__put')).toEqual(spent());
+    expect(endOf(await ask('resources/read', { uri: 'x://a' }))).toEqual(spent());
+  });
+
+  it('is one for all paths of a principal #budgets-kept #path-takes-away', async () => {
+    const { call } = await world({ calls: 2 });
+    const paths = [
+      cutBy(ann, { kind: 'server', name: 's' }),
+      cutBy(ann, { kind: 'role', name: 'r' }),
+    ];
+    expect([await call('put', paths[0]), await call('s__put', paths[1])]).toEqual(['ok', 'ok']);
+    for (const principal of [ann, paths[1] as Principal]) {
+      expect(await call('s__put', principal)).toEqual(spent());
+    }
+    expect(await call('put', paths[0])).toEqual(spent());
+    expect(await call('s__put', bob)).toBe('ok');
+  });
+
+  it('is shared by all of the role, or is of each session, if the config says so', async () => {
+    const shared = await world({ calls: 1, per: 'role' });
+    expect(await shared.call('s__put')).toBe('ok');
+    expect(await shared.call('s__put', bob)).toEqual(spent());
+    const { legacy, done, modern } = await world({ calls: 1, per: 'session' });
+    const put = { name: 's__put', arguments: {} };
+    const clients = [legacy({}, ann), legacy({}, ann), modern({}, { principal: ann, key: 'm' })];
+    for (const client of clients) {
+      expect(endOf(await done(client.request('tools/call', put)))).toBe('ok');
+      expect(endOf(await done(client.request('tools/call', put)))).toEqual(spent());
+    }
+  });
+
+  it('does not give out the result that exceeds its bytes', async () => {
+    const { call, ran } = await world({ bytes: 60 });
+    const ends = [await call('s__put'), await call('s__put'), await call('s__put')];
+    expect(ends).toEqual([
+      'ok',
+      spent({ limit: 'bytes', dispatched: 'yes' }),
+      spent({ limit: 'bytes', dispatched: 'no' }),
+    ]);
+    expect(ran()).toBe(2);
+  });
+
+  it('of a minute says when to try again', async () => {
+    const { call, clock } = await world({ perMinute: 1 });
+    expect(await call('s__put')).toBe('ok');
+    const refused = (await call('s__put')) as { retryAfterMs: number };
+    expect(refused).toEqual(spent({ limit: 'perMinute', retryable: true }));
+    await clock.advanceAsync(refused.retryAfterMs);
+    expect(await call('s__put')).toBe('ok');
+  });
+
+  it('that is changed applies to the next call, and an unchanged one goes on', async () => {
+    const { call, host } = await world({ calls: 1 });
+    const apply = (roles: NonNullable<ConfigInput['roles']>) =>
+      host.apply({
+        hostTools: false,
+        roles,
+        mcpServers: { s: { command: '/bin/s', ...config.s } },
+      });
+    expect([await call('s__put'), await call('s__put')]).toEqual(['ok', spent()]);
+    await apply({ ...rolesWith({ calls: 1 }), another: { allow: ['*'] } });
+    expect(await call('s__put')).toEqual(spent());
+    await apply({ another: { allow: ['*'] } });
+    await apply(rolesWith({ calls: 1 }));
+    expect(await call('s__put')).toEqual(spent());
+    await apply(rolesWith({ calls: 2 }));
+    expect([await call('s__put'), await call('s__put')]).toEqual(['ok', 'ok']);
+    expect(await call('s__put')).toEqual(spent());
+    await apply(rolesWith({}));
+    expect(await call('s__put')).toBe('ok');
+  });
+
+  it('is the local user’s only through its role, and applies beside withBudget', async () => {
+    const { host, call } = await world({ calls: 3 }, { settings: { local: { role: 'r' } } });
+    const put = () =>
+      host.call('s', 'put', {}).then(
+        () => 'ok',
+        (thrown) => thrown.code,
+      );
+    await host.withBudget({ calls: 1 }, async () => {
+      expect([await put(), await put()]).toEqual(['ok', 'budget_exceeded']);
+    });
+    expect([await put(), await call('s__put', localUser)]).toEqual(['ok', 'ok']);
+    expect(await put()).toBe('budget_exceeded');
+  });
+
+  it('never lets more calls through than it has, however many come at once', async () => {
+    const { legacy, done, ran } = await world({ calls: 10 }, keptIn(manualClock()));
+    const client = legacy({}, ann);
+    const replies = Array.from({ length: 25 }, () =>
+      client.request('tools/call', { name: 's__put', arguments: {} }),
+    );
+    await done(undefined);
+    expect(replies.filter((reply) => endOf(reply) === 'ok')).toHaveLength(10);
+    expect(ran()).toBe(10);
+  });
+});
+
+/** What outlives a host, as the database does. */
+function keptIn(clock: ManualClock): Pick<WorldOptions, 'kept'> {
+  const store = new MemoryStore({ clock });
+  const spentRecords = store.records('spent', { durability: 'process', shape: isStoredCount });
+  return { kept: { keyed: new KeyedMemory(clock), spent: spentRecords } };
+}
+
+const key = (name: string) => ({ 'holdfast/idempotencyKey': name });
+
+describe('a retry with the same idempotency key', () => {
+  it('is charged once, also at once and after a restart, and answered although all is spent #budgets-kept', async () => {
+    const kept = keptIn(manualClock());
+    const first = await world({ calls: 2 }, kept);
+    const client = first.legacy({}, ann);
+    const put = { name: 's__put', arguments: {}, _meta: key('one') };
+    const both = [client.request('tools/call', put), client.request('tools/call', put)];
+    await first.done(undefined);
+    expect(both.map(endOf)).toEqual(['ok', 'ok']);
+    expect(await first.call('s__put', ann, key('one'))).toBe('ok');
+    await first.host.close();
+    const second = await world({ calls: 2 }, kept);
+    expect(await second.call('s__put', ann, key('one'))).toBe('ok');
+    expect(await second.call('s__put', ann, key('two'))).toBe('ok');
+    expect(await second.call('s__put', ann, key('three'))).toEqual(spent({ dispatched: 'no' }));
+    expect(await second.call('s__put', ann, key('one'))).toBe('ok');
+    expect(first.ran() + second.ran()).toBe(2);
+  });
+
+  it('whose call was never sent is charged when it is', async () => {
+    const { call, host, ran } = await world({ calls: 1 });
+    const { admission } = host.find('s');
+    admission.resize(0, 0);
+    expect(await call('s__put', ann, key('one'))).toMatchObject({ code: 'overloaded' });
+    admission.resize(4, 10);
+    expect(await call('s__put', ann, key('one'))).toBe('ok');
+    expect(await call('s__put', ann, key('two'))).toEqual(spent());
+    expect(ran()).toBe(1);
+  });
+
+  it('does not get a result that exceeded the bytes', async () => {
+    const { call, ran } = await world({ bytes: 10 });
+    for (let count = 0; count < 2; count++) {
+      expect(await call('s__put', ann, key('one'))).toEqual(spent({ limit: 'bytes' }));
+    }
+    expect(ran()).toBe(1);
+  });
+});
+
+describe('what was spent', () => {
+  it('is spent after a restart, too #budgets-kept', async () => {
+    const kept = keptIn(manualClock());
+    const first = await world({ calls: 3, bytes: 1_000 }, kept);
+    expect([await first.call('s__put'), await first.call('s__put')]).toEqual(['ok', 'ok']);
+    await first.host.close();
+    const second = await world({ calls: 3, bytes: 1_000 }, kept);
+    expect([await second.call('s__put'), await second.call('s__put')]).toEqual(['ok', spent()]);
+    await second.host.close();
+    const third = await world({ calls: 4, bytes: 1_000 }, kept);
+    expect(await third.call('s__put')).toBe('ok');
+  });
+});

@@ -1,0 +1,164 @@
+// What has been spent of the budgets of roles, by role and principal, in memory and, if there is a place
+// for it, in durable records. The records are read once, when the first count is needed. A record belongs
+// to the limits it was counted under: with other limits the count begins at zero. If the records cannot be
+// read, counts live in memory for as long as that is so, and nothing that is stored is written over.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { Records } from '../../store/contract/records.ts';
+import { Account } from './account.ts';
+import type { MarkedRules, Spent } from './budget-rules.ts';
+
+export interface AccountBookParts {
+  readonly clock: Clock;
+  /** Absent: counts live in memory. */
+  readonly records?: Records | undefined;
+  /** Receives an unexpected error; a store reports its own. */
+  readonly caught: (error: unknown) => void;
+  readonly maxAccounts?: number;
+}
+
+/** Whose count: all of a role, or one principal of it. */
+export interface Holder {
+  readonly role: string;
+  /** Null: all of the role together. */
+  readonly owner: string | null;
+}
+
+/** As it is stored. */
+interface StoredCount extends Spent {
+  readonly mark: string;
+}
+
+export function isStoredCount(value: unknown): value is StoredCount {
+  const { mark, calls, bytes } = (value ?? {}) as Partial<StoredCount>;
+  return typeof mark === 'string' && isCount(calls) && isCount(bytes);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** Beyond this many principals the count that was recorded longest ago is forgotten. */
+export const maxAccounts = 65_536;
+
+export class AccountBook {
+  readonly #parts: AccountBookParts;
+  readonly #max: number;
+  /** What is recorded, by role and owner, the oldest first; at most `maxAccounts`. */
+  readonly #counts = new Map<string, StoredCount>();
+  /** Those in use, by role and owner; at most `maxAccounts`. */
+  readonly #accounts = new Map<string, Account>();
+  #isLoaded: boolean;
+  #loading: Promise<boolean> | undefined;
+
+  constructor(parts: AccountBookParts) {
+    this.#parts = parts;
+    this.#max = parts.maxAccounts ?? maxAccounts;
+    this.#isLoaded = parts.records === undefined;
+  }
+
+  /** The count of this holder under these limits; a promise only while nothing is known of it. */
+  of(holder: Holder, budget: MarkedRules): Account | Promise<Account> {
+    const key = keyOf(holder);
+    const account = this.#accounts.get(key);
+    if (account !== undefined && account.mark === budget.mark) return account;
+    if (this.#isLoaded) return this.#open(key, holder, budget, true);
+    return this.#load().then((isLoaded) => {
+      const opened = this.#accounts.get(key);
+      return opened?.mark === budget.mark ? opened : this.#open(key, holder, budget, isLoaded);
+    });
+  }
+
+  /** All that are in use. */
+  *all(): Iterable<Holder & { readonly account: Account }> {
+    for (const [key, account] of this.#accounts) yield { ...holderIn(key), account };
+  }
+
+  /** Records exactly what was spent, where a part of a block is left. */
+  async close(): Promise<void> {
+    const accounts = [...this.#accounts.values()];
+    this.#accounts.clear();
+    await Promise.all(accounts.map((account) => account.close()));
+  }
+
+  #open(key: string, { role }: Holder, budget: MarkedRules, isKnown: boolean): Account {
+    const { rules, mark } = budget;
+    const former = this.#accounts.get(key);
+    // In this order: what is recorded for the one before comes before what is recorded for this one.
+    former?.close().catch(ignored);
+    const stored = this.#counts.get(key);
+    const found = stored?.mark === mark ? stored : undefined;
+    const isEndless = rules.calls === null && rules.bytes === null;
+    const hasRecord = this.#parts.records !== undefined && isKnown && !isEndless;
+    const record = (spent: Spent) => this.#record(key, { mark, ...spent });
+    const account = new Account({
+      clock: this.#parts.clock,
+      role,
+      budget,
+      ...(found && { spent: found }),
+      record: hasRecord ? record : undefined,
+    });
+    if (this.#accounts.size >= this.#max) this.#closeOldest();
+    this.#accounts.delete(key);
+    this.#accounts.set(key, account);
+    return account;
+  }
+
+  async #record(key: string, count: StoredCount): Promise<void> {
+    const { records, caught } = this.#parts;
+    // At the end of the order.
+    this.#counts.delete(key);
+    this.#counts.set(key, count);
+    try {
+      await Promise.all([records?.put(key, count), this.#forgetOldest()]);
+    } catch (error) {
+      if (!(error instanceof Fault)) caught(error);
+    }
+  }
+
+  async #forgetOldest(): Promise<void> {
+    const [oldest] = this.#counts.size > this.#max ? this.#counts.keys() : [];
+    if (oldest === undefined) return;
+    this.#counts.delete(oldest);
+    await this.#parts.records?.remove(oldest);
+  }
+
+  #closeOldest(): void {
+    const [oldest] = this.#accounts;
+    if (oldest === undefined) return;
+    const [key, account] = oldest;
+    this.#accounts.delete(key);
+    account.close().catch(ignored);
+  }
+
+  /** Whether it is known what was spent before; if not, the next count that is needed tries again. */
+  #load(): Promise<boolean> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #read(): Promise<boolean> {
+    try {
+      for (const { key, value } of (await this.#parts.records?.entries()) ?? []) {
+        if (isStoredCount(value)) this.#counts.set(key, value);
+      }
+      this.#isLoaded = true;
+    } catch (error) {
+      if (!(error instanceof Fault)) this.#parts.caught(error);
+    }
+    return this.#isLoaded;
+  }
+}
+
+function keyOf({ role, owner }: Holder): string {
+  return JSON.stringify([role, owner]);
+}
+
+function holderIn(key: string): Holder {
+  const [role, owner] = JSON.parse(key) as [string, string | null];
+  return { role, owner };
+}

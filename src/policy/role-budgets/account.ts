@@ -1,0 +1,168 @@
+// One count under the budget of a role. What is spent of `calls` and `bytes` is recorded ahead of use, a
+// block at a time: what is recorded is never less than what was spent, so a killed process cannot give
+// anybody more than the limit, and costs at most one block. While a part of the block is left, nothing
+// waits; the next block is recorded before the last one is used up. If it cannot be recorded, the count
+// goes on in memory, and the next block tries again with all of it.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import { exceeded, exceededForNow } from '../budget.ts';
+import { MinuteWindow } from '../minute-window.ts';
+import { type BudgetRules, type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
+
+export interface AccountParts {
+  readonly clock: Clock;
+  readonly role: string;
+  readonly budget: MarkedRules;
+  readonly spent?: Spent;
+  /** Records what may be spent until the next time; absent: nothing is kept. It never rejects. */
+  readonly record?: ((reserved: Spent) => Promise<void>) | undefined;
+}
+
+const none = Number.POSITIVE_INFINITY;
+const blocksOfLimit = 50;
+const maxBlock = { calls: 1_000, bytes: 1_048_576 };
+
+/** How much is recorded ahead of its use. */
+export function blockOf(kind: keyof Spent, limit: number): number {
+  return Math.max(1, Math.min(maxBlock[kind], Math.floor(limit / blocksOfLimit)));
+}
+
+export class Account {
+  readonly mark: string;
+  readonly rules: BudgetRules;
+  readonly #role: string;
+  readonly #record: AccountParts['record'];
+  readonly #max: Spent;
+  readonly #block: Spent;
+  readonly #maxPerMinute: number;
+  readonly #minute: MinuteWindow;
+  #calls: number;
+  #bytes: number;
+  #reserved: Spent;
+  #recording: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor({ clock, role, budget, spent = nothingSpent, record }: AccountParts) {
+    const { rules, mark } = budget;
+    this.mark = mark;
+    this.rules = rules;
+    this.#role = role;
+    this.#record = record;
+    this.#max = { calls: rules.calls ?? none, bytes: rules.bytes ?? none };
+    this.#block = {
+      calls: blockOf('calls', this.#max.calls),
+      bytes: blockOf('bytes', this.#max.bytes),
+    };
+    this.#maxPerMinute = rules.perMinute ?? none;
+    this.#minute = new MinuteWindow(clock, this.#maxPerMinute);
+    this.#calls = spent.calls;
+    this.#bytes = spent.bytes;
+    this.#reserved = {
+      calls: record === undefined || rules.calls === null ? none : spent.calls,
+      bytes: record === undefined || rules.bytes === null ? none : spent.bytes,
+    };
+  }
+
+  get spent(): Spent {
+    return { calls: this.#calls, bytes: this.#bytes };
+  }
+
+  /** Whether it outlives the process. */
+  get isKept(): boolean {
+    return this.#record !== undefined;
+  }
+
+  /**
+   * Throws if no further call may be made. Undefined: one may be, in this turn, by `count`; otherwise
+   * ask again when the promise has resolved.
+   */
+  room(): Promise<void> | undefined {
+    if (this.#calls >= this.#max.calls) throw this.#exceeded('calls');
+    if (this.#bytes >= this.#max.bytes) throw this.#exceeded('bytes');
+    const waitMs = this.#minute.waitMs();
+    if (waitMs > 0) throw exceededForNow(this.#maxPerMinute, waitMs);
+    return this.#calls < this.#reserved.calls ? undefined : this.#reserve();
+  }
+
+  /** A call is made. */
+  count(): void {
+    this.#calls += 1;
+    this.#minute.count();
+    this.#reserveAhead();
+  }
+
+  /** The call was never sent, and may be made again as the same call. The minute stays charged. */
+  giveBack(): void {
+    this.#calls -= 1;
+  }
+
+  /**
+   * A result has arrived. Throws if it exceeds the limit: then it must not be given out. A promise: not
+   * before it has resolved.
+   */
+  countBytes(count: number): Promise<void> | undefined {
+    this.#bytes += count;
+    if (this.#bytes > this.#max.bytes) {
+      if (this.#record !== undefined) this.#reserve().catch(ignored);
+      throw this.#exceeded('bytes').with({ dispatched: 'yes' });
+    }
+    if (this.#bytes > this.#reserved.bytes) return this.#reserveBytes();
+    this.#reserveAhead();
+    return undefined;
+  }
+
+  /** For a result that was paid for before: throws while more was received than the limit allows. */
+  assertNotExceeded(): void {
+    if (this.#bytes > this.#max.bytes) {
+      throw this.#exceeded('bytes').with({ dispatched: 'yes' });
+    }
+  }
+
+  /** Another count is used from now on: nothing more is recorded, after exactly what was spent. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#record?.(this.spent);
+  }
+
+  async #reserveBytes(): Promise<void> {
+    while (this.#bytes > this.#reserved.bytes) await this.#reserve();
+  }
+
+  #reserveAhead(): void {
+    if (this.#recording !== undefined) return;
+    const [{ calls, bytes }, block, max] = [this.#reserved, this.#block, this.#max];
+    const isLow =
+      (calls < max.calls && (calls - this.#calls) * 2 < block.calls) ||
+      (bytes < max.bytes && (bytes - this.#bytes) * 2 < block.bytes);
+    if (isLow) this.#reserve().catch(ignored);
+  }
+
+  /** One at a time: who comes meanwhile waits for it, and looks again. */
+  #reserve(): Promise<void> {
+    this.#recording ??= this.#recorded().finally(() => {
+      this.#recording = undefined;
+    });
+    return this.#recording;
+  }
+
+  async #recorded(): Promise<void> {
+    const ahead = (kind: keyof Spent) => {
+      const wanted = Math.min(this.spent[kind] + this.#block[kind], this.#max[kind]);
+      return this.#max[kind] === none ? none : Math.max(this.spent[kind], wanted);
+    };
+    const next = { calls: ahead('calls'), bytes: ahead('bytes') };
+    const stored = {
+      calls: next.calls === none ? this.#calls : next.calls,
+      bytes: next.bytes === none ? this.#bytes : next.bytes,
+    };
+    if (!this.#isClosed) await this.#record?.(stored);
+    this.#reserved = next;
+  }
+
+  #exceeded(kind: keyof Spent) {
+    const remedy = `roles.${this.#role}.budget in the config sets it`;
+    return exceeded(kind, this.#max[kind], this.spent[kind], remedy);
+  }
+}

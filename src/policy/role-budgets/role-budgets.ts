@@ -1,0 +1,69 @@
+// Which count a call is charged to, by the budget of its principal's role. A count belongs to the owner of
+// the credential, so a path of the gateway has none of its own. With `per: "session"` each client has a
+// count that lives as long as the client does.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { ownerOf, type Principal } from '../principal.ts';
+import type { Roles } from '../roles/roles.ts';
+import { Account } from './account.ts';
+import { AccountBook, type AccountBookParts } from './account-book.ts';
+import { type MarkedRules, markOf } from './budget-rules.ts';
+
+/** A budget in use. */
+interface RoleBudget extends MarkedRules {
+  /** Of `per: "session"`: each ends with its client. */
+  readonly sessions: WeakMap<object, Account>;
+}
+
+export class RoleBudgets {
+  readonly #clock: Clock;
+  readonly #book: AccountBook;
+  /** By role; as many as the config has. */
+  #budgets: ReadonlyMap<string, RoleBudget> = new Map();
+
+  constructor(parts: AccountBookParts) {
+    this.#clock = parts.clock;
+    this.#book = new AccountBook(parts);
+  }
+
+  /** Those of the config; a budget that is unchanged keeps its counts. */
+  configure(roles: Roles): void {
+    const next = new Map<string, RoleBudget>();
+    for (const [role, rules] of roles.budgets()) {
+      const mark = markOf(rules);
+      const now = this.#budgets.get(role);
+      next.set(role, now?.mark === mark ? now : { mark, rules, sessions: new WeakMap() });
+    }
+    this.#budgets = next;
+  }
+
+  /** The count of this principal; undefined: its calls are not counted. `client`: who calls, if known. */
+  accountOf(
+    principal: Principal,
+    role: string | null,
+    client: object | undefined,
+  ): Account | Promise<Account> | undefined {
+    const budget = role === null ? undefined : this.#budgets.get(role);
+    if (role === null || budget === undefined) return undefined;
+    const { rules } = budget;
+    if (rules.per === 'session' && client !== undefined) {
+      return this.#ofSession(role, budget, client);
+    }
+    const owner = rules.per === 'role' ? null : ownerOf(principal).id;
+    return this.#book.of({ role, owner }, budget);
+  }
+
+  /** Records exactly what was spent. */
+  close(): Promise<void> {
+    return this.#book.close();
+  }
+
+  #ofSession(role: string, budget: RoleBudget, client: object): Account {
+    const { sessions } = budget;
+    const known = sessions.get(client);
+    if (known !== undefined) return known;
+    const account = new Account({ clock: this.#clock, role, budget });
+    sessions.set(client, account);
+    return account;
+  }
+}

@@ -3,10 +3,10 @@ import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { text, tool } from '../../test/support/scripted-server.ts';
 
 /** A server that works on two calls at a time and ends one when it is told to. */
-function slowServer(queue: number) {
+function slowServer(queue: number, settings: object = {}) {
   const world = newGateway(
     { s: { tools: [tool('slow')], on: { 'tools/call': () => undefined } } },
-    { config: { s: { concurrency: 2, queue } } },
+    { config: { s: { concurrency: 2, queue } }, settings: { ...settings } },
   );
   const call = (who: string) => ({ name: 's__slow', arguments: { who } });
   const heard = () => world.servers.s.heard('tools/call');
@@ -50,5 +50,21 @@ describe('clients that share a server', () => {
     await endOne();
     await endOne();
     expect(working().slice(2)).toEqual(['greedy', 'other']);
+  });
+});
+
+describe('principals that share a server', () => {
+  it('get the next place in turn, however many sessions one of them has #fair-share #principal-share', async () => {
+    const roles = { r: { allow: ['s/*'] } };
+    const { legacy, call, working, endOne } = slowServer(100, { roles });
+    const greedy = { id: 'token:greedy', role: 'r' };
+    for (let count = 0; count < 6; count++) {
+      legacy({}, greedy).request('tools/call', call('greedy'));
+    }
+    await settled();
+    legacy({}, { id: 'token:modest', role: 'r' }).request('tools/call', call('modest'));
+    await settled();
+    for (let count = 0; count < 2; count++) await endOne();
+    expect(working().slice(2)).toContain('modest');
   });
 });

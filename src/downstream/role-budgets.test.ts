@@ -5,6 +5,7 @@ import { newGateway, settled, type WorldOptions } from '../../test/support/fake-
 import { type ManualClock, manualClock } from '../../test/support/manual-clock.ts';
 import { text, tool } from '../../test/support/scripted-server.ts';
 import type { ConfigInput, RoleInput } from '../config/config-input.ts';
+import type { Fault } from '../kernel/fault.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { cutBy, localUser, type Principal } from '../policy/principal.ts';
 import { isStoredCount } from '../policy/role-budgets/account-book.ts';
@@ -113,13 +114,58 @@ describe('the budget of a role', () => {
     const shared = await world({ calls: 1, per: 'role' });
     expect(await shared.call('s__put')).toBe('ok');
     expect(await shared.call('s__put', bob)).toEqual(spent());
-    const { legacy, done, modern } = await world({ calls: 1, per: 'session' });
+    const { legacy, done, modern, host } = await world({ calls: 1, per: 'session' });
     const put = { name: 's__put', arguments: {} };
     const clients = [legacy({}, ann), legacy({}, ann), modern({}, { principal: ann, key: 'm' })];
     for (const client of clients) {
       expect(endOf(await done(client.request('tools/call', put)))).toBe('ok');
       expect(endOf(await done(client.request('tools/call', put)))).toEqual(spent());
     }
+    await host.apply({
+      hostTools: false,
+      roles: { ...rolesWith({ calls: 1, per: 'session' }), another: { allow: ['*'] } },
+      mcpServers: { s: { command: '/bin/s', ...config.s } },
+    });
+    for (const client of clients) {
+      expect(endOf(await done(client.request('tools/call', put)))).toEqual(spent());
+    }
+  });
+
+  it('is charged once for a call whose client is asked for more, and not for what follows a task', async () => {
+    let count = 0;
+    const elicitation = {
+      method: 'elicitation/create',
+      params: { mode: 'form', message: '?', requestedSchema: { type: 'object', properties: {} } },
+    };
+    const answer = () =>
+      ++count === 1
+        ? { resultType: 'input_required', inputRequests: { a: elicitation }, requestState: 's' }
+        : { resultType: 'complete', content: [] };
+    const asking = { era: 'modern', tools: [tool('put')], on: { 'tools/call': answer } } as const;
+    const { legacy, host, servers } = newGateway(
+      { s: asking },
+      { settings: { roles: rolesWith({ calls: 1 }) } },
+    );
+    const client = legacy({ elicitation: {} }, ann);
+    const reply = client.request('tools/call', { name: 's__put', arguments: {} });
+    await settled();
+    client.answer(1, { action: 'cancel' });
+    await settled();
+    expect([endOf(reply), servers.s.heard('tools/call').length]).toEqual(['ok', 2]);
+    const carry = (method: string) =>
+      host
+        .carry({
+          principal: ann,
+          server: 's',
+          operation: { method, kind: 'other', name: 't', args: '{}' },
+          about: { kind: 'tool', name: 'put' },
+        })
+        .then(
+          () => 'ok',
+          (thrown: Fault) => thrown.code,
+        );
+    expect(await carry('tasks/get')).toBe('rpc_error');
+    expect(await carry('x/custom')).toBe('budget_exceeded');
   });
 
   it('does not give out the result that exceeds its bytes', async () => {

@@ -5,6 +5,7 @@
 // only a part of the keys, so that it cannot use up those of the others.
 
 import { Fault } from '../kernel/fault.ts';
+import { ownerIdIn } from './principal.ts';
 
 export interface KeyedLimits {
   readonly maxKeys: number;
@@ -58,7 +59,8 @@ export class KeyedIndex {
   }
 
   /** Throws `overloaded` if this principal cannot have another key. */
-  assertRoomFor(owner: string): void {
+  assertRoomFor(id: string): void {
+    const owner = ownerIdIn(id);
     const { maxKeys, maxKeysPerPrincipal } = this.#limits;
     const own = this.#owners.get(owner) ?? 0;
     if (own >= maxKeysPerPrincipal) throw full(maxKeysPerPrincipal, ' of this caller');
@@ -66,7 +68,9 @@ export class KeyedIndex {
   }
 
   /** `bytes` is the size of its answer, 0 if it has none. */
-  wrote(slot: string, owner: string, bytes: number, expiresAt: number): void {
+  wrote(slot: string, id: string, bytes: number, expiresAt: number): void {
+    // By whichever path it came.
+    const owner = ownerIdIn(id);
     this.forget(slot);
     this.#keys.set(slot, { owner, expiresAt, bytes });
     this.#owners.set(owner, (this.#owners.get(owner) ?? 0) + 1);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../kernel/clock.ts';
+import { Fault } from '../kernel/fault.ts';
 import type { KeyedRecord } from './idempotency.ts';
+import { KeyedIndex } from './keyed-index.ts';
 import { KeyedMemory } from './keyed-memory.ts';
 
 function clockAt(startMs: number): Clock & { ms: number } {
@@ -114,5 +116,19 @@ describe('idempotency keys in memory', () => {
       expect(await claim(`principal ${round}`, 0)).toBeUndefined();
     }
     expect(memory.size).toEqual({ keys: 1, principals: 1 });
+  });
+});
+
+describe('the keys of a principal', () => {
+  it('are one share for all its paths #principal-share', () => {
+    const index = new KeyedIndex({ maxKeys: 10, maxKeysPerPrincipal: 2, maxBytes: 10 });
+    index.wrote('1', 'token:a', 0, 1);
+    index.wrote('2', 'token:a/server/s', 0, 1);
+    for (const id of ['token:a', 'token:a/server/s', 'token:a/role/r']) {
+      expect(() => index.assertRoomFor(id)).toThrow(Fault);
+    }
+    expect(() => index.assertRoomFor('token:b')).not.toThrow();
+    index.forget('2');
+    expect(() => index.assertRoomFor('token:a/role/r')).not.toThrow();
   });
 });

@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOperator, type Principal } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { type Authentication, type Authenticator, credentialOf } from './access/authenticator.ts';
+import { ConnectionShares } from './access/connection-shares.ts';
 import { shareWith } from './access/cors.ts';
 import type { HostCheck } from './access/host-check.ts';
 import { PendingAuthentications } from './access/pending-authentications.ts';
@@ -29,10 +30,12 @@ type GuardedEntry = Exclude<RouteEntry, { readonly access: 'public' }>;
 export class FrontDoor {
   readonly #parts: FrontDoorParts;
   readonly #pending: PendingAuthentications;
+  readonly #shares: ConnectionShares;
 
   constructor(parts: FrontDoorParts) {
     this.#parts = parts;
     this.#pending = new PendingAuthentications(parts.edge);
+    this.#shares = new ConnectionShares(parts.edge.limits.connections);
   }
 
   handle(req: IncomingMessage, res: ServerResponse): void {
@@ -117,6 +120,9 @@ export class FrontDoor {
       const { status, message, wwwAuthenticate } = challenge;
       return refuseHttp(res, status, message, ['WWW-Authenticate', wwwAuthenticate]);
     }
+    if (!this.#shares.admits(req.socket, principal)) {
+      return refuseHttp(res, 429, tooManyConnections, lastOfMany);
+    }
     if (entry.access === 'operator' && !isOperator(principal)) {
       return refuseHttp(res, 403, 'Forbidden: only an operator may use this');
     }
@@ -170,6 +176,9 @@ export class FrontDoor {
 
 const nothing = Buffer.alloc(0);
 const retryLater = ['Retry-After', '5'];
+const lastOfMany = ['Connection', 'close', ...retryLater];
+const tooManyConnections =
+  'Too Many Requests: this principal has as many connections as one may have; close others first';
 const tooManyWait =
   'Service Unavailable: too many requests wait for their credential to be checked';
 const notFound = {

@@ -8,6 +8,7 @@ import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
 import type { AccessRequest } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
+import { isLocalUser, ownerOf } from '../../policy/principal.ts';
 import { booleanOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
@@ -246,7 +247,9 @@ function thrownOn(server: Server, call: Call, thrown: unknown, isWait: boolean):
 
 /** The client whose share of a server's slots it uses. */
 function clientOf({ request }: Call): string {
-  return request.caller?.client.key ?? request.principal.id;
+  const { caller, principal } = request;
+  // Another session is not another share, except for the programs of the local user.
+  return isLocalUser(principal) ? (caller?.client.key ?? principal.id) : ownerOf(principal).id;
 }
 
 /** What the end of a call means for its server. */

@@ -152,6 +152,9 @@ export class LegacyEndpoint {
     const refusal = new ClientSetup().refusal(message);
     if (refusal !== undefined) return refuseRpc(res, 400, invalidParams(refusal), message.id);
     const session = this.#sessions.open(principal);
+    if (session === undefined && !this.#sessions.isWithinShare(principal)) {
+      return refuseHttp(res, 429, tooManySessions, retryLater);
+    }
     if (session === undefined) {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use', retryLater);
     }
@@ -224,6 +227,8 @@ function onlyPost(res: ServerResponse): void {
   refuseHttp(res, 405, 'Method Not Allowed: this revision has only POST', ['Allow', 'POST']);
 }
 
+export const tooManySessions =
+  'Too Many Requests: this principal has as many sessions in use as one may have; end others first';
 const sessionUnread =
   'Service Unavailable: it cannot be said now whether there is this session; try again';
 const streamOver = 'Method Not Allowed: this stream has ended';

@@ -5,10 +5,12 @@
 
 import { randomBytes } from 'node:crypto';
 import { ignored } from '../../../kernel/contain.ts';
+import { OwnerCounts } from '../../../kernel/owner-counts.ts';
 import { UseOrder } from '../../../kernel/use-order.ts';
-import type { Principal } from '../../../policy/principal.ts';
+import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.ts';
 import type { Message } from '../../../wire/scan.ts';
 import type { ClientSetup } from '../../clients/client-setup.ts';
+import { shareOf } from '../access/connection-shares.ts';
 import type { Edge } from '../http-context.ts';
 import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';
@@ -28,6 +30,8 @@ export class Sessions implements SessionTable {
   /** By id, until they end or expire; at most `limits.sessions`. */
   readonly #sessions = new Map<string, HttpSession>();
   readonly #order = new UseOrder<HttpSession>();
+  /** Of both legacy transports. */
+  readonly #counts = new OwnerCounts();
   readonly #kept: KeptSessions | undefined;
   /** By principal and id, while the store is asked; at most one for each request. */
   readonly #searches = new Map<string, ReturnType<KeptSessions['find']>>();
@@ -59,11 +63,12 @@ export class Sessions implements SessionTable {
   }
 
   #add(id: string, principal: Principal, former?: ClientSetup): HttpSession | undefined {
-    if (this.#sessions.size >= this.#edge.limits.sessions && !this.#giveUpOne()) return undefined;
+    if (!this.#hasRoomFor(principal)) return undefined;
     const session = new HttpSession(id, principal, this.#edge, this, former);
     session.lastUsedAt = this.#edge.clock.now();
     session.place = this.#order.add(session);
     this.#sessions.set(session.id, session);
+    this.#counts.add(ownerOf(principal).id);
     if (this.#timer === undefined) this.#expireLater();
     return session;
   }
@@ -134,7 +139,7 @@ export class Sessions implements SessionTable {
   }
 
   #close(session: HttpSession): void {
-    this.#sessions.delete(session.id);
+    if (this.#sessions.delete(session.id)) this.#counts.remove(ownerOf(session.principal).id);
     if (session.place !== undefined) this.#order.remove(session.place);
     session.place = undefined;
     session.close();
@@ -175,10 +180,26 @@ export class Sessions implements SessionTable {
     this.#expireLater();
   }
 
-  /** Makes room by ending the session that has been idle longest. */
-  #giveUpOne(): boolean {
+  /** Another session of this principal; where there are too many, an idle one is ended. */
+  #hasRoomFor(principal: Principal): boolean {
+    const owner = ownerOf(principal).id;
+    if (!this.isWithinShare(principal) && !this.#giveUpOne(owner)) return false;
+    if (this.#sessions.size < this.#edge.limits.sessions) return true;
+    // First of the one who has the most.
+    return this.#giveUpOne(this.#counts.largest()) || this.#giveUpOne();
+  }
+
+  /** Whether this principal may have another session beside its own. */
+  isWithinShare(principal: Principal): boolean {
+    const share = shareOf(this.#edge.limits.sessions);
+    return isLocalUser(principal) || this.#counts.of(ownerOf(principal).id) < share;
+  }
+
+  /** Makes room by ending the session, of this owner if one is given, that has been idle longest. */
+  #giveUpOne(owner?: string): boolean {
     for (const session of this.#order) {
       if (session.isBusy) continue;
+      if (owner !== undefined && ownerOf(session.principal).id !== owner) continue;
       this.#edge.report(
         `http: ${this.#sessions.size} sessions are open; the one idle longest was ended to make room`,
       );
@@ -186,6 +207,17 @@ export class Sessions implements SessionTable {
       return true;
     }
     return false;
+  }
+
+  /** A client of the other legacy transport comes; the result is called when it goes. */
+  counted(principal: Principal): () => void {
+    const owner = ownerOf(principal).id;
+    this.#counts.add(owner);
+    let isHere = true;
+    return () => {
+      if (isHere) this.#counts.remove(owner);
+      isHere = false;
+    };
   }
 
   /** More was kept: it may be too much for us, or for all that waits. */

@@ -14,6 +14,7 @@ import type { Edge } from '../http-context.ts';
 import { unlessRefused } from '../refused-json.ts';
 import type { RequestContext } from '../route-table.ts';
 import { EventStream } from './event-response.ts';
+import { tooManySessions } from './legacy-endpoint.ts';
 import { sessionGone } from './legacy-reply.ts';
 import { isSamePrincipal, newSessionId, type Sessions } from './sessions.ts';
 
@@ -34,15 +35,19 @@ export class OldTransport {
     if (!readsEvents(req.headers.accept)) {
       return refuseHttp(res, 406, 'Not Acceptable: /sse is answered with text/event-stream');
     }
+    if (!this.#others.isWithinShare(principal)) return refuseHttp(res, 429, tooManySessions);
     if (this.#clients.size + this.#others.size >= this.#edge.limits.sessions) {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use');
     }
+    const gone = this.#others.counted(principal);
     const id = newSessionId();
     const endpoint = `/messages?sessionId=${id}`;
     const client = new OldClient(res, this.#edge, principal, endpoint, () => {
       this.#clients.delete(id);
+      gone();
     });
     if (client.isOpen) this.#clients.set(id, client);
+    else gone();
   }
 
   /** POST /messages?sessionId=… */

@@ -1,0 +1,46 @@
+// Which principal uses which connection, so that no principal can have all connections: a remote one may
+// have three quarters of them. A connection belongs to the principal of the latest request on it; open
+// streams and requests under way hold theirs. The local user has no such limit.
+
+import type { Socket } from 'node:net';
+import { OwnerCounts } from '../../../kernel/owner-counts.ts';
+import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.ts';
+
+/** How many of so many places one remote principal may have. */
+export function shareOf(places: number): number {
+  return Math.max(1, Math.floor((places * 3) / 4));
+}
+
+export class ConnectionShares {
+  readonly #share: number;
+  readonly #counts = new OwnerCounts();
+  /** Until the socket is closed. */
+  readonly #owners = new WeakMap<Socket, string>();
+
+  constructor(connections: number) {
+    this.#share = shareOf(connections);
+  }
+
+  /** How many principals have connections. */
+  get size(): number {
+    return this.#counts.size;
+  }
+
+  /** A request of this principal on this connection; false: it has too many others. */
+  admits(socket: Socket, principal: Principal): boolean {
+    const owner = ownerOf(principal).id;
+    const before = this.#owners.get(socket);
+    if (before === owner || socket.destroyed) return true;
+    if (!isLocalUser(principal) && this.#counts.of(owner) >= this.#share) return false;
+    if (before !== undefined) this.#counts.remove(before);
+    else socket.once('close', () => this.#closed(socket));
+    this.#counts.add(owner);
+    this.#owners.set(socket, owner);
+    return true;
+  }
+
+  #closed(socket: Socket): void {
+    const owner = this.#owners.get(socket);
+    if (owner !== undefined) this.#counts.remove(owner);
+  }
+}

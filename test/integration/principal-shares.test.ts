@@ -1,0 +1,118 @@
+// A principal that opens sessions, streams and connections until it is refused, over real HTTP: it is refused
+// with 429, by whichever path it comes, and another principal finds room.
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Authentication, Credential } from '../../src/downstream/http/access/authenticator.ts';
+import { startHttp } from '../../src/downstream/http/listener.ts';
+import { newGateway } from '../support/fake-gateway.ts';
+import { legacyHeaders, modernBody, modernHeaders } from '../support/http-front.ts';
+import { text, tool } from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
+
+const scripts = { docs: { tools: [tool('search')], on: { 'tools/call': () => text('found') } } };
+const roles = { r: { allow: ['docs/*'] } };
+
+/** The token is the name. */
+const authenticator = {
+  authenticate({ token }: Credential): Authentication {
+    return { principal: { id: `token:${token}`, role: 'r' } };
+  },
+};
+
+async function world(limits: { sessions?: number; connections?: number }) {
+  const { gateway, host, clock } = newGateway(scripts, { settings: { roles } });
+  const http = await startHttp({
+    front: gateway,
+    clock,
+    authenticator,
+    config: { listen: '127.0.0.1:0', auth: 'token', allowedHosts: [], allowedOrigins: [] },
+    identity: { name: 'holdfast', version: '0' },
+    report: () => {},
+    limits,
+  });
+  const over = new AbortController();
+  onTestFinished(async () => {
+    over.abort();
+    await http.close();
+    await gateway[Symbol.asyncDispose]();
+    await host.close();
+  });
+  const at = (path: string, token: string, init: RequestInit) =>
+    fetch(new URL(path, http.url), {
+      signal: over.signal,
+      ...init,
+      headers: { ...init.headers, authorization: `Bearer ${token}` },
+    });
+  /** A modern stream that stays open; its status. */
+  const listen = async (path: string, token: string, signal = over.signal) => {
+    const notifications = { toolsListChanged: true };
+    const body = JSON.stringify(modernBody('subscriptions/listen', { notifications }));
+    const headers = modernHeaders('subscriptions/listen');
+    const { status } = await at(path, token, { method: 'POST', body, headers, signal });
+    return status;
+  };
+  const initialize = async (path: string, token: string) => {
+    const clientInfo = { name: 'c', version: '1' };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+    const response = await at(path, token, { method: 'POST', body, headers: legacyHeaders() });
+    await response.text();
+    return { status: response.status, session: response.headers.get('mcp-session-id') ?? '' };
+  };
+  /** The stream of a session, which keeps it in use. */
+  const watch = async (path: string, token: string, session: string) => {
+    const headers = { ...legacyHeaders(session), accept: 'text/event-stream' };
+    return (await at(path, token, { method: 'GET', headers })).status;
+  };
+  const sse = async (token: string, signal = over.signal) => {
+    const headers = { accept: 'text/event-stream' };
+    return (await at('/sse', token, { method: 'GET', headers, signal })).status;
+  };
+  return { listen, initialize, watch, sse };
+}
+
+describe('a principal that takes all it gets', () => {
+  it('leaves connections for others, and has one share for all paths #principal-share', async () => {
+    const { listen } = await world({ connections: 8 });
+    const leaving = new AbortController();
+    expect(await listen('/mcp', 'greedy', leaving.signal)).toBe(200);
+    for (const path of ['/mcp', '/mcp/s/docs', '/mcp/s/docs', '/mcp/r/r', '/mcp']) {
+      expect(await listen(path, 'greedy')).toBe(200);
+    }
+    for (const path of ['/mcp', '/mcp/s/docs', '/mcp/r/r']) {
+      expect(await listen(path, 'greedy')).toBe(429);
+    }
+    expect(await listen('/mcp', 'modest')).toBe(200);
+    leaving.abort();
+    await until(async () => (await listen('/mcp', 'greedy')) === 200, 'its place is free again');
+    expect(await listen('/mcp', 'greedy')).toBe(429);
+  });
+
+  it('leaves sessions for others, also on the transport of 2024 #principal-share', async () => {
+    const { initialize, watch, sse } = await world({ sessions: 8 });
+    for (const path of ['/mcp', '/mcp/s/docs', '/mcp/r/r', '/mcp']) {
+      const { status, session } = await initialize(path, 'greedy');
+      expect([status, await watch(path, 'greedy', session)]).toEqual([200, 200]);
+    }
+    const leaving = new AbortController();
+    expect([await sse('greedy', leaving.signal), await sse('greedy')]).toEqual([200, 200]);
+    expect(await sse('greedy')).toBe(429);
+    expect((await initialize('/mcp', 'greedy')).status).toBe(429);
+    expect((await initialize('/mcp/s/docs', 'greedy')).status).toBe(429);
+    expect((await initialize('/mcp', 'modest')).status).toBe(200);
+    expect(await sse('modest')).toBe(200);
+    leaving.abort();
+    await until(async () => (await sse('greedy')) === 200, 'its place is free again');
+    expect(await sse('greedy')).toBe(429);
+  });
+
+  it('loses its own idle sessions first, not those of others #principal-share', async () => {
+    const { initialize, watch } = await world({ sessions: 8 });
+    const modest = await initialize('/mcp', 'modest');
+    for (let count = 0; count < 20; count++) {
+      expect((await initialize('/mcp', 'greedy')).status).toBe(200);
+      expect((await initialize('/mcp/s/docs', 'grasping')).status).toBe(200);
+    }
+    expect(await watch('/mcp', 'modest', modest.session)).toBe(200);
+  });
+});

@@ -33,11 +33,10 @@ import { isWaiting } from './operation.ts';
 /** The server's answer, as it came. Throws a Fault, and nothing else. */
 export async function carryCall(parts: CallParts, request: CallRequest): Promise<Answer> {
   const call = new Call(request, parts.clock.now());
-  const { principal } = request;
   const { observers } = parts;
   observers.began(call);
   try {
-    parts.access.authorize(principal, accessRequestOf(request));
+    authorize(parts, call);
     observers.stage(call, 'authorized');
     let server = usableServer(parts, call);
     const isKeyed = request.idempotencyKey !== undefined;
@@ -46,7 +45,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       if (wait === undefined) break;
       await wait;
       // What was decided before the wait may have changed.
-      parts.access.authorize(principal, accessRequestOf(request));
+      authorize(parts, call);
       server = usableServer(parts, call);
     }
     parts.budgets.charge();
@@ -71,6 +70,11 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     observers.ended(call, fault.code, fault);
     throw fault;
   }
+}
+
+function authorize(parts: CallParts, { request }: Call): void {
+  const { principal } = request;
+  parts.access.authorize(principal, accessRequestOf(request));
 }
 
 /** The server, if its caller may use it for this. */

@@ -14,6 +14,7 @@ import { addReload, addShutdown, addStart, addStop } from './commands/operate.ts
 import { addSearch } from './commands/search.ts';
 import { addServe } from './commands/serve.ts';
 import { addStatus } from './commands/status.ts';
+import { addTokenCommands } from './commands/token.ts';
 import { addTools } from './commands/tools.ts';
 import type { Perform } from './invocation.ts';
 import type { Shell } from './shell.ts';
@@ -62,7 +63,7 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
   const commands = [
     ...[addServe, addConnect, addCall, addTools, addSearch, addStatus, addCheck],
     ...[addLogs, addReload, addStart, addStop, addShutdown],
-    ...[addTrust, addDoctor, addDemo],
+    ...[addTokenCommands, addTrust, addDoctor, addDemo],
   ];
   for (const add of commands) add(program, perform);
   return program;
@@ -85,7 +86,8 @@ export function usageFault(error: unknown, program: Command, argv: readonly stri
   const verb = program.commands.find((command) => argv.includes(command.name()))?.name();
   // Commander ends in this way without a command, and in `help` for a command that does not exist.
   if (error.code === 'commander.help') {
-    return argv.includes('help') ? unknownTopic() : nothingAsked();
+    if (argv.includes('help')) return unknownTopic();
+    return verb === undefined ? nothingAsked() : incomplete(verb);
   }
   const words = error.message
     .replace(/^error: /, '')
@@ -93,6 +95,11 @@ export function usageFault(error: unknown, program: Command, argv: readonly stri
     .replace(/\.$/, '');
   const where = verb === undefined ? 'holdfast --help' : `holdfast ${verb} --help`;
   return new Fault('invalid_request', `${words}; see: ${where}`, {}, error);
+}
+
+/** Of a command that has commands of its own. */
+function incomplete(verb: string): Fault {
+  return new Fault('invalid_request', `${verb} what? See: holdfast ${verb} --help`);
 }
 
 function unknownTopic(): Fault {

@@ -105,6 +105,8 @@ export interface GatewayForTransports {
   inputSchemaOf(tool: string, principal: Principal): unknown;
   /** The principal behind a path that takes rights away; undefined if nothing is left of them. */
   narrowed(principal: Principal, cut: Cut): Principal | undefined;
+  /** The access of these principals has ended, by id: nothing is kept for them any more. */
+  accessEnded(ids: ReadonlySet<string>): void;
   /** An unexpected error while a client's message was handled: counted and reported. */
   caught(error: unknown): void;
 }

@@ -227,6 +227,11 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     this.#clients.forget(key);
   }
 
+  accessEnded(ids: ReadonlySet<string>): void {
+    this.#clients.endAccess(ids);
+    this.#parking.endAccess(ids);
+  }
+
   caught(error: unknown): void {
     this.host.defects.caught('a message of the client', error);
   }

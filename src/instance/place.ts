@@ -23,11 +23,16 @@ export function instancePlace(
   config: string,
   env: Readonly<Record<string, string | undefined>>,
 ): InstancePlace {
-  const folder = join(stateDir, 'by-config', digestOf(config));
+  const folder = configFolder(stateDir, config);
   const usual = join(folder, 'control.sock');
   const isShort = Buffer.byteLength(usual) <= maxSocketBytes;
   const socket = isShort ? usual : shortSocket(usual, env['XDG_RUNTIME_DIR']);
   return { config, folder, socket, database: join(folder, 'state.db') };
+}
+
+/** What belongs to this config, whether or not an instance can run; `config` is its real path. */
+export function configFolder(stateDir: string, config: string): string {
+  return join(stateDir, 'by-config', digestOf(config));
 }
 
 function shortSocket(usual: string, runtimeDir: string | undefined): string {

@@ -23,6 +23,7 @@ export type Handled =
   | 'news for clients'
   | 'the control socket'
   | 'the config file'
+  | 'the tokens'
   | 'the kept catalogue'
   | 'a changed config'
   | 'the budget of a role';

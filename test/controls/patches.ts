@@ -643,7 +643,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/http/access/tokens.test.ts'],
     promise: 'durable',
-    edits: [{ find: `if (kept === 'refused') keepTrying(clock, keepAgain);`, replace: '' }],
+    edits: [{ find: `keepTrying(clock, keepAgain);`, replace: '' }],
   },
   {
     id: 'cut-off-at-removal',

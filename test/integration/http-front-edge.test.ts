@@ -26,7 +26,10 @@ async function answering(options: Parameters<typeof httpFront>[0] = {}) {
 async function guarded() {
   const store = new MemoryStore({ clock: systemClock, claims: 'durable' });
   const records = store.records('tokens', { durability: 'durable' });
-  const { tokens, secret = '' } = await openTokens(records, systemClock);
+  const { tokens, secret = '' } = await openTokens(
+    { local: records, isOperator: () => false },
+    systemClock,
+  );
   return { gate: await answering({ tokens, config: { ...config, auth: 'token' } }), secret };
 }
 

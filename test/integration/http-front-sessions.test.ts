@@ -118,12 +118,14 @@ describe('a legacy session', () => {
   it('belongs to no other principal #sessions', async () => {
     const store = new MemoryStore({ clock: systemClock, claims: 'durable' });
     const records = store.records('tokens', { durability: 'durable' });
-    const { secret: mine = '' } = await openTokens(records, systemClock);
+    const own = store.records('own', { durability: 'durable' });
+    const sources = { local: records, own, isOperator: () => false };
+    const { secret: mine = '' } = await openTokens(sources, systemClock);
     const { createHash } = await import('node:crypto');
     const hash = createHash('sha256').update('theirs').digest('hex');
     const record = { id: 'b', hash, name: 'b', role: 'r', createdAt: 0, expiresAt: null };
-    await records.put('b', record);
-    const { tokens } = await openTokens(records, systemClock);
+    await own.put('b', record);
+    const { tokens } = await openTokens(sources, systemClock);
     const config = {
       listen: '127.0.0.1:0',
       auth: 'token' as const,
@@ -138,8 +140,8 @@ describe('a legacy session', () => {
     expect((await gate.ask({ method: 'GET', headers: stolen })).status).toBe(404);
     expect((await gate.ask({ method: 'DELETE', headers: stolen })).status).toBe(404);
     gate.front.onAsked = ({ message, reply }) => reply.answer(result(message.id));
-    const own = { ...stolen, authorization: `Bearer ${mine}` };
-    expect((await gate.ask({ headers: own, body })).status).toBe(200);
+    const good = { ...stolen, authorization: `Bearer ${mine}` };
+    expect((await gate.ask({ headers: good, body })).status).toBe(200);
   });
 
   it('expires after half an hour without a request and without an open stream #sessions', async () => {

@@ -47,6 +47,8 @@ export class FakeFront implements GatewayForTransports {
   readonly schemas = new Map<string, unknown>();
   /** Errors that nobody expected. */
   readonly defects: unknown[] = [];
+  /** Whose access has ended. */
+  readonly ended: string[] = [];
   /** What happens to a request as it comes in; without it, it waits for the test. */
   onAsked: ((asked: Asked) => void) | undefined;
 
@@ -66,6 +68,10 @@ export class FakeFront implements GatewayForTransports {
 
   caught(error: unknown): void {
     this.defects.push(error);
+  }
+
+  accessEnded(ids: ReadonlySet<string>): void {
+    this.ended.push(...ids);
   }
 
   inputSchemaOf(tool: string): unknown {

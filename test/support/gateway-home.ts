@@ -106,9 +106,12 @@ export class GatewayHome implements AsyncDisposable {
   }
 
   /** Another command with the same config. */
-  run(args: readonly string[]): Promise<Ended> {
+  run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
     const words = [mainProgram, ...args, '--config', this.configFile];
-    const child = spawn(process.execPath, words, { cwd: this.folder, env: this.env });
+    const child = spawn(process.execPath, words, {
+      cwd: this.folder,
+      env: { ...this.env, ...env },
+    });
     child.stdin.end();
     return new Started(child).ended;
   }

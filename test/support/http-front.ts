@@ -3,7 +3,8 @@
 
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { type Tokens, tokenAuthenticator } from '../../src/downstream/http/access/tokens.ts';
+import type { Tokens } from '../../src/downstream/http/access/token-table.ts';
+import { tokenAuthenticator } from '../../src/downstream/http/access/tokens.ts';
 import { type HttpOptions, startHttp } from '../../src/downstream/http/listener.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { type Asked, FakeFront } from './fake-front.ts';

@@ -1,13 +1,8 @@
 // Serves clients over HTTP, until a signal comes or somebody asks for the end. When it listens, it prints the
 // config for a client, with the token if this start created one.
 
-import { join } from 'node:path';
 import { addressText } from '../../downstream/http/access/listen-address.ts';
-import {
-  isTokenRecord,
-  openTokens,
-  tokenAuthenticator,
-} from '../../downstream/http/access/tokens.ts';
+import { tokenAuthenticator } from '../../downstream/http/access/tokens.ts';
 import { isStoredSession } from '../../downstream/http/legacy/kept-sessions.ts';
 import { startHttp } from '../../downstream/http/listener.ts';
 import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
@@ -15,7 +10,7 @@ import { ownIdentity } from '../../host/identity.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { remark } from '../shell.ts';
-import { ownStateDirectory } from '../state-directory.ts';
+import { openAccess } from './access.ts';
 import { drainAll } from './drain.ts';
 import { startControl } from './own-instance.ts';
 import type { Served } from './served.ts';
@@ -30,13 +25,8 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const { out, interrupt } = shell;
   const { clock } = host;
   const http = { ...config.http, listen: listen ?? config.http.listen };
-  const opened =
-    http.auth === 'none'
-      ? undefined
-      : await openTokens(
-          host.records('tokens', { durability: 'durable', shape: isTokenRecord }),
-          clock,
-        );
+  await using access = http.auth === 'none' ? undefined : await openAccess(served);
+  const opened = access?.opened;
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
   const { inUse, ownsDatabase } = served;
   // Only the owner of a database: others would keep them in files that any gateway reads.
@@ -56,6 +46,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     report: (line) => remark(shell, line),
     isReady: () => gateway.isAccepting,
   });
+  using _following = access?.follow((ids) => front.endAccess(ids));
   const { url } = front;
   const { env } = shell;
   const parts = { host, gateway, outgoing, inUse, keepsKeys: ownsDatabase, url, env };
@@ -73,10 +64,9 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     });
   else {
     const servers = host.servers().map(({ name }) => name);
-    const tokenFolder = join(await ownStateDirectory(shell), 'store', 'tokens');
     const listensOn = `http://${at}/mcp`;
     const known = { servers, disabled: disabled.size, configFile };
-    const page = { url, listensOn, auth: http.auth, secret, isKept, tokenFolder, ...known };
+    const page = { url, listensOn, auth: http.auth, secret, isKept, ...known };
     for (const line of connectionPage(page, out.style, shell.steps)) out.line(line);
   }
   served.onServing();

@@ -18,8 +18,6 @@ export interface ConnectionPage {
   readonly secret: string | null;
   /** False: it could not be stored, and a restart would create another. */
   readonly isKept: boolean;
-  /** Where the hashes of tokens are stored. */
-  readonly tokenFolder: string;
   readonly servers: readonly string[];
   /** How many further servers cannot run. */
   readonly disabled: number;
@@ -37,7 +35,7 @@ export function connectionPage(
     ...everywhereLines(page, style),
     steps(serversLine(page)),
     '',
-    ...clientConfig(page, style),
+    ...clientConfig(page, style, steps),
   ];
 }
 
@@ -60,7 +58,7 @@ function serversLine({ servers, disabled, configFile }: ConnectionPage): string 
   return `${servers.length} ${word}, started when first used: ${names}`;
 }
 
-function clientConfig(page: ConnectionPage, style: Style): readonly string[] {
+function clientConfig(page: ConnectionPage, style: Style, steps: NextSteps): readonly string[] {
   const { url, auth, secret } = page;
   const bearer = secret ?? 'YOUR TOKEN';
   const headers =
@@ -81,15 +79,12 @@ function clientConfig(page: ConnectionPage, style: Style): readonly string[] {
     '',
     ...config,
     '',
-    ...tokenWords(page, style),
+    ...tokenWords(page, style).map(steps),
     style('dim', 'Stop with Ctrl-C.'),
   ];
 }
 
-function tokenWords(
-  { auth, secret, isKept, tokenFolder }: ConnectionPage,
-  style: Style,
-): readonly string[] {
+function tokenWords({ auth, secret, isKept }: ConnectionPage, style: Style): readonly string[] {
   if (auth === 'none') return [style('dim', 'No token is needed: http.auth is "none".')];
   if (secret !== null && !isKept) {
     return [
@@ -104,7 +99,8 @@ function tokenWords(
     return [style('yellow', 'The token is shown only now; only its hash is stored.')];
   }
   return [
-    style('dim', 'The token was shown at the first start. If it is lost, delete'),
-    style('dim', `${printableLine(tokenFolder)} and start again: a new one is created.`),
+    style('dim', 'A token is shown only when it is made. Add one for a role of the config:'),
+    style('dim', '  holdfast token add --role ROLE'),
+    style('dim', 'Programs of this user need none: holdfast connect'),
   ];
 }

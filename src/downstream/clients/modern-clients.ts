@@ -5,6 +5,7 @@
 
 import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { ownerIdIn } from '../../policy/principal.ts';
 import type { Parking } from '../relay/parking.ts';
 import { ModernClient } from './modern-client.ts';
 
@@ -54,6 +55,13 @@ export class ModernClients implements Disposable {
     if (client) client.isGone = true;
     this.#clients.delete(key);
     this.#parts.gone(key);
+  }
+
+  /** Over HTTP a client is a principal: forgets those whose access has ended, by id. */
+  endAccess(ids: ReadonlySet<string>): void {
+    for (const { key, endsIdle } of [...this.#clients.values()]) {
+      if (endsIdle && ids.has(ownerIdIn(key))) this.forget(key);
+    }
   }
 
   /** No client ends by itself any more. */

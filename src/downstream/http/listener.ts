@@ -72,6 +72,11 @@ export interface HttpFront {
    * an end are ended.
    */
   drain(): void;
+  /**
+   * The access of these principals has ended, by id: their sessions, stored ones included, their
+   * streams and their running requests end.
+   */
+  endAccess(ids: ReadonlySet<string>): void;
   /** Resolves when nothing is open any more. A second call joins the first. */
   close(): Promise<void>;
 }
@@ -172,6 +177,12 @@ class HttpListener implements HttpFront {
     this.#mcp.endStreams();
     this.#sessions.endStreams();
     this.#server.closeIdleConnections();
+  }
+
+  endAccess(ids: ReadonlySet<string>): void {
+    this.#door.endAccess(ids);
+    this.#sessions.endAccess(ids);
+    this.#edge.front.accessEnded(ids);
   }
 
   close(): Promise<void> {

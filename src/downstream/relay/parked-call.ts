@@ -168,6 +168,11 @@ export class ParkedCall {
     this.#wait(incoming, number);
   }
 
+  /** The key of its client. */
+  get client(): string {
+    return this.#caller.client.key;
+  }
+
   get principal(): string {
     return this.#caller.principal.id;
   }

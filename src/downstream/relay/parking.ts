@@ -6,6 +6,7 @@
 
 import type { ClientAnswer, Question } from '../../host/connections/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { ownerIdIn } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import type { Incoming } from '../incoming.ts';
 import { type Deliver, ParkedCall, type ParkedState, requestFingerprint } from './parked-call.ts';
@@ -89,6 +90,13 @@ export class Parking {
       if (call.fingerprint === requestFingerprint(incoming) && call.askAgain(incoming)) return true;
     }
     return false;
+  }
+
+  /** Over HTTP a client is a principal: gives up the calls of those whose access has ended, by id. */
+  endAccess(ids: ReadonlySet<string>): void {
+    for (const call of [...this.#byId.values()]) {
+      if (ids.has(ownerIdIn(call.client))) call.giveUp();
+    }
   }
 
   close(): void {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../../../../test/support/manual-clock.ts';
-import { localUser } from '../../../policy/principal.ts';
+import { type ManualClock, manualClock } from '../../../../test/support/manual-clock.ts';
+import { isLocalUser, isOperator, localUser } from '../../../policy/principal.ts';
 import type { Records } from '../../../store/contract/records.ts';
 import { MemoryStore } from '../../../store/memory-store.ts';
 import { StoreError } from '../../../store/store-error.ts';
-import { openTokens, type TokenRecord } from './tokens.ts';
+import type { TokenRecord } from './token-record.ts';
+import { openTokens as open } from './tokens.ts';
 
 const clock = manualClock();
 
@@ -25,6 +26,11 @@ function changed(kept: Records, by: Partial<Records>): Records {
     isWhole: () => kept.isWhole(),
     ...by,
   };
+}
+
+/** The local user's alone, unless those of a config are given. */
+function openTokens(local: Records, clock: ManualClock, own?: Records) {
+  return open({ local, own, isOperator: (role) => role === 'operator' }, clock);
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -75,20 +81,104 @@ describe('the tokens', () => {
   });
 
   it('with a role are their own principals, never the local user', async () => {
-    const kept = tokenRecords();
-    await kept.put('a', record('a', 'secret-a'));
-    await kept.put('b', record('b', 'secret-b', { role: null }));
-    const { tokens, secret } = await openTokens(kept, clock);
+    const own = tokenRecords();
+    await own.put('a', record('a', 'secret-a'));
+    await own.put('b', record('b', 'secret-b', { role: null }));
+    await own.put('local', record('local', 'secret-l'));
+    await own.put('o', record('o', 'secret-o', { role: 'operator' }));
+    const { tokens, secret } = await openTokens(tokenRecords(), clock, own);
     expect(secret).toBeUndefined();
     expect(tokens.verify('secret-a')).toEqual({ id: 'token:a', role: 'researcher' });
     expect(tokens.verify('secret-b')).toEqual({ id: 'token:b', role: null });
+    const named = tokens.verify('secret-l');
+    expect(named?.id).toBe('token:local');
+    expect(isLocalUser(named ?? localUser)).toBe(false);
+    const [a, o] = ['secret-a', 'secret-o'].map((one) => tokens.verify(one) ?? localUser);
+    expect([a, o].map((one) => one && isOperator(one))).toEqual([false, true]);
+  });
+
+  it('of the place that all configs share are those of the local user alone #tokens', async () => {
+    const shared = tokenRecords();
+    await shared.put('a', record('a', 'secret-a', { role: 'operator' }));
+    await shared.put('local', record('local', 'secret-l', { role: 'ignored' }));
+    const { tokens } = await openTokens(shared, clock, tokenRecords());
+    expect(tokens.verify('secret-a')).toBeUndefined();
+    expect(tokens.verify('secret-l')).toBe(localUser);
+  });
+
+  it('whose id could be the id of something else are none #tokens', async () => {
+    for (const id of ['a/b', 'x y', '', 'a'.repeat(65)]) {
+      const own = tokenRecords();
+      await own.put(id, record(id, 'secret'));
+      const { tokens } = await openTokens(tokenRecords(), clock, own);
+      expect(tokens.verify('secret'), id).toBeUndefined();
+    }
+    const own = tokenRecords();
+    await own.put('under another key', record('a', 'secret'));
+    const { tokens } = await openTokens(tokenRecords(), clock, own);
+    expect(tokens.verify('secret')).toBeUndefined();
+  });
+
+  describe('that are read again', () => {
+    async function running() {
+      const own = tokenRecords();
+      await own.put('a', record('a', 'secret-a'));
+      const state = { unreadable: new Set<string>() };
+      const closed = changed(own, {
+        entries: async () => (await own.entries()).filter(({ key }) => !state.unreadable.has(key)),
+        get: async (key) => {
+          if (state.unreadable.has(key)) throw new StoreError('unreadable', 'EIO');
+          return own.get(key);
+        },
+        isWhole: async () => state.unreadable.size === 0,
+      });
+      const { tokens } = await openTokens(tokenRecords(), clock, closed);
+      return { own, tokens, state };
+    }
+
+    it('are those that were added, without those that were removed #revoked', async () => {
+      const { own, tokens } = await running();
+      expect(tokens.verify('secret-a')).toBeDefined();
+      await own.put('b', record('b', 'secret-b'));
+      await own.remove('a');
+      expect(await tokens.read()).toBe(true);
+      expect(tokens.verify('secret-a')).toBeUndefined();
+      expect(tokens.verify('secret-b')?.id).toBe('token:b');
+      expect(tokens.principals.map(({ id }) => id)).toEqual(['token:b']);
+    });
+
+    it('stay as they were while they cannot be read, and only then #revoked', async () => {
+      const { own, tokens, state } = await running();
+      await own.put('b', record('b', 'secret-b'));
+      await tokens.read();
+      state.unreadable.add('b');
+      await own.remove('a');
+      expect(await tokens.read()).toBe(false);
+      expect(tokens.verify('secret-a')).toBeUndefined();
+      expect(tokens.verify('secret-b')).toBeDefined();
+      state.unreadable.clear();
+      await own.remove('b');
+      expect(await tokens.read()).toBe(true);
+      expect(tokens.verify('secret-b')).toBeUndefined();
+    });
+
+    it('still know when they were used', async () => {
+      const { tokens } = await running();
+      expect(tokens.uses.size).toBe(0);
+      tokens.verify('secret-a');
+      const at = clock.wallNow();
+      await tokens.read();
+      clock.advance(10);
+      tokens.verify('wrong');
+      expect([...tokens.uses]).toEqual([['a', at]]);
+    });
   });
 
   it('are known as well the second time, and no others for it', async () => {
     const kept = tokenRecords();
     const ids = Array.from({ length: 20 }, (_, n) => `t${n}`);
     for (const id of ids) await kept.put(id, record(id, `secret-of-${id}`));
-    const { tokens } = await openTokens(kept, clock);
+    const { tokens } = await openTokens(tokenRecords(), clock, kept);
     for (const id of [...ids, ...ids, ...ids.toReversed()]) {
       expect(tokens.verify(`secret-of-${id}`)?.id).toBe(`token:${id}`);
       expect(tokens.verify(`secret-Of-${id}`)).toBeUndefined();
@@ -96,13 +186,15 @@ describe('the tokens', () => {
     }
   });
 
-  it('end at their time', async () => {
+  it('end at their time #revoked', async () => {
     const kept = tokenRecords();
     await kept.put('a', record('a', 'secret', { expiresAt: clock.wallNow() + 1000 }));
-    const { tokens } = await openTokens(kept, clock);
+    const { tokens } = await openTokens(tokenRecords(), clock, kept);
     expect(tokens.verify('secret')).toBeDefined();
+    expect(tokens.principals).toHaveLength(1);
     clock.advance(1000);
     expect(tokens.verify('secret')).toBeUndefined();
+    expect(tokens.principals).toEqual([]);
   });
 
   it.each([null, 1, {}, { ...record('a', 's'), hash: 'short' }, { ...record('a', 's'), role: 5 }])(
@@ -110,7 +202,7 @@ describe('the tokens', () => {
     async (damaged) => {
       const kept = tokenRecords();
       await kept.put('a', damaged);
-      const { tokens } = await openTokens(kept, clock);
+      const { tokens } = await openTokens(tokenRecords(), clock, kept);
       expect(tokens.verify('s')).toBeUndefined();
     },
   );
@@ -154,7 +246,7 @@ describe('the tokens', () => {
     it('do not keep others from being good', async () => {
       const { kept } = await unreadable(record('a', 'secret'));
       const closed = changed(kept, { isWhole: async () => false });
-      const { tokens } = await openTokens(closed, manualClock());
+      const { tokens } = await openTokens(tokenRecords(), manualClock(), closed);
       expect(tokens.verify('secret')).toBeDefined();
     });
   });

@@ -69,9 +69,17 @@ describe('a stored session', () => {
     await kept.keep('c', bob, setupOf());
     await kept.forget('a');
     expect(await kept.find('a', ann)).toBeUndefined();
+    const underPath = { ...bob, id: `${bob.id}/server/docs` };
+    await kept.keep('d', underPath, setupOf());
     await kept.forgetAllBut([bob]);
     expect(await kept.find('b', ann)).toBeUndefined();
     expect(await kept.find('c', bob)).toBeDefined();
+    expect(await kept.find('d', underPath)).toBeDefined();
+    await kept.forgetOf(new Set([ann.id]));
+    expect(await kept.find('d', underPath)).toBeDefined();
+    await kept.forgetOf(new Set([bob.id]));
+    expect(await kept.find('d', underPath)).toBeUndefined();
+    await kept.keep('c', bob, setupOf());
     clock.advance(2 * idleMs);
     expect(await kept.find('c', bob)).toBeUndefined();
   });

@@ -111,11 +111,21 @@ export class KeptSessions {
   /** Forgets the sessions of everybody else: their access was revoked. */
   async forgetAllBut(principals: readonly Principal[]): Promise<void> {
     const known = new Set(principals.map(({ id }) => id));
+    await this.#forgetWhere((id) => !known.has(id));
+  }
+
+  /** Forgets the sessions of these, by the ids of their principals: their access has ended. */
+  async forgetOf(ids: ReadonlySet<string>): Promise<void> {
+    await this.#forgetWhere((id) => ids.has(id));
+  }
+
+  /** What cannot be read belongs to nobody. */
+  async #forgetWhere(isForgotten: (id: string) => boolean): Promise<void> {
     const { records } = this.#parts;
     // Part by part: there may be many.
     for (const digit of '0123456789abcdef') {
       for (const { key, value } of (await this.#contained(records.entries(digit))) ?? []) {
-        if (isStoredSession(value) && known.has(ownerIdIn(value.principal.id))) continue;
+        if (isStoredSession(value) && !isForgotten(ownerIdIn(value.principal.id))) continue;
         await this.#contained(records.remove(key));
       }
     }

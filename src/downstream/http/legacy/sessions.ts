@@ -37,6 +37,8 @@ export class Sessions implements SessionTable {
   readonly #searches = new Map<string, ReturnType<KeptSessions['find']>>();
   /** Ids of sessions that have ended, in case the store still has them; at most `maxEnded`. */
   readonly #ended = new Set<string>();
+  /** Whose access has ended while the store was asked; until it is not asked any more. */
+  readonly #barred = new Set<string>();
   #timer: Disposable | undefined;
   #isClosed = false;
 
@@ -88,6 +90,9 @@ export class Sessions implements SessionTable {
     const search = this.#searches.get(asked) ?? kept.find(id, principal);
     this.#searches.set(asked, search);
     const former = await search.finally(() => this.#searches.delete(asked));
+    const isBarred = this.#barred.has(ownerOf(principal).id);
+    if (this.#searches.size === 0) this.#barred.clear();
+    if (isBarred) return undefined;
     const session = this.#sessions.get(id);
     // Another request may have begun it again, or ended it, or the front may be closed, meanwhile.
     if (session) return isSamePrincipal(session.principal, principal) ? session : undefined;
@@ -136,6 +141,15 @@ export class Sessions implements SessionTable {
   drop(session: HttpSession): void {
     // It never rejects.
     this.end(session).catch(ignored);
+  }
+
+  /** The access of these principals has ended, by id: so do their sessions, stored ones included. */
+  endAccess(ids: ReadonlySet<string>): void {
+    if (this.#searches.size > 0) for (const id of ids) this.#barred.add(id);
+    for (const session of [...this.#sessions.values()]) {
+      if (ids.has(ownerOf(session.principal).id)) this.drop(session);
+    }
+    this.#kept?.forgetOf(ids).catch((error: unknown) => this.#edge.front.caught(error));
   }
 
   #close(session: HttpSession): void {

@@ -1,0 +1,39 @@
+// Who may use a gateway over HTTP with `http.auth` "token": its tokens are opened, and followed while it runs.
+
+import { stateOfFiles } from '../../config/file-state.ts';
+import { isTokenRecord } from '../../downstream/http/access/token-record.ts';
+import { TokenUses } from '../../downstream/http/access/token-uses.ts';
+import { type OpenedTokens, openTokens } from '../../downstream/http/access/tokens.ts';
+import { ownTokenStore, ownTokensIn, tokenFolders } from '../token-records.ts';
+import type { Served } from './served.ts';
+import { TokenWatch } from './token-watch.ts';
+
+export interface HttpAccess extends AsyncDisposable {
+  readonly opened: OpenedTokens;
+  /** From now on `ended` is called with the ids of principals whose access has ended. */
+  follow(ended: (ids: ReadonlySet<string>) => void): Disposable;
+}
+
+export async function openAccess({ host, loaded, invocation }: Served): Promise<HttpAccess> {
+  const { shell } = invocation;
+  const { clock, access } = host;
+  const local = host.records('tokens', { durability: 'durable', shape: isTokenRecord });
+  const folders = loaded.file === null ? undefined : await tokenFolders(shell, loaded.file);
+  const store = folders && ownTokenStore(shell, folders);
+  const records = store && ownTokensIn(store);
+  const isOperator = (role: string | null) => access.roles.isOperator(role);
+  const opened = await openTokens({ local, own: records?.own, isOperator }, clock);
+  return {
+    opened,
+    follow: (ended) =>
+      new TokenWatch({
+        clock,
+        tokens: opened.tokens,
+        uses: records && new TokenUses(records.uses),
+        stateOfFolders: () => stateOfFiles(folders?.tokens ?? []),
+        ended,
+        caught: (error) => void host.defects.caught('the tokens', error),
+      }),
+    [Symbol.asyncDispose]: async () => await store?.close(),
+  };
+}

@@ -1,0 +1,138 @@
+// A running gateway notices added, revoked and expired tokens within a second. Manual clock; folders that a
+// test changes.
+
+import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import type { Principal } from '../../policy/principal.ts';
+import { TokenWatch } from './token-watch.ts';
+
+const ann: Principal = { id: 'token:ann', role: 'reader' };
+const bob: Principal = { id: 'token:bob', role: 'reader' };
+
+function watched() {
+  const clock = manualClock();
+  const world = {
+    /** On the disk. */
+    stored: [ann, bob] as readonly Principal[],
+    state: 'first',
+    isWhole: true,
+    isHanging: false,
+    fails: undefined as Error | undefined,
+    reads: 0,
+    looks: 0,
+    ended: [] as string[][],
+    kept: 0,
+    errors: [] as unknown[],
+  };
+  let valid = world.stored;
+  const expired = new Set<Principal>();
+  const watch = new TokenWatch({
+    clock,
+    tokens: {
+      get principals() {
+        return valid.filter((one) => !expired.has(one));
+      },
+      uses: new Map(),
+      read: async () => {
+        world.reads += 1;
+        if (world.fails) throw world.fails;
+        valid = world.stored;
+        return world.isWhole;
+      },
+    },
+    uses: {
+      keep: () => {
+        world.kept += 1;
+      },
+    },
+    stateOfFolders: async () => {
+      world.looks += 1;
+      if (world.isHanging) await new Promise<never>(() => {});
+      return world.state;
+    },
+    ended: (ids) => void world.ended.push([...ids]),
+    caught: (error) => void world.errors.push(error),
+  });
+  return { clock, watch, world, expired };
+}
+
+describe('tokens that are followed', () => {
+  it('end within a second of their removal #revoked', async () => {
+    const { clock, world } = watched();
+    await clock.advanceAsync(10_000);
+    expect(world.ended).toEqual([]);
+    world.stored = [bob];
+    world.state = 'second';
+    await clock.advanceAsync(1_000);
+    expect(world.ended).toEqual([['token:ann']]);
+    await clock.advanceAsync(10_000);
+    expect(world.ended).toHaveLength(1);
+  });
+
+  it('end at their time, and also while the disk hangs #revoked', async () => {
+    const { clock, world, expired } = watched();
+    await clock.advanceAsync(5_000);
+    world.isHanging = true;
+    await clock.advanceAsync(5_000);
+    expired.add(bob);
+    await clock.advanceAsync(1_000);
+    expect(world.ended).toEqual([['token:bob']]);
+  });
+
+  it('end when their role is another one #revoked', async () => {
+    const { clock, world } = watched();
+    world.stored = [ann, { ...bob, role: 'writer' }];
+    world.state = 'second';
+    await clock.advanceAsync(1_000);
+    expect(world.ended).toEqual([['token:bob']]);
+  });
+
+  it('cost one look at the folders twice a second, and no reading unless something has changed', async () => {
+    const { clock, world } = watched();
+    await clock.advanceAsync(10_000);
+    const { reads, looks } = world;
+    await clock.advanceAsync(10_000);
+    expect(world.reads).toBe(reads);
+    expect(world.looks).toBe(looks + 20);
+    world.state = 'second';
+    await clock.advanceAsync(500);
+    expect(world.reads).toBe(reads + 1);
+  });
+
+  it('are read again for a while after a change: a second one may have the same timestamp #revoked', async () => {
+    const { clock, world } = watched();
+    await clock.advanceAsync(10_000);
+    world.state = 'second';
+    await clock.advanceAsync(500);
+    world.stored = [];
+    await clock.advanceAsync(1_000);
+    expect(world.ended).toEqual([['token:ann', 'token:bob']]);
+  });
+
+  it('that cannot be read are tried again until they can', async () => {
+    const { clock, world } = watched();
+    await clock.advanceAsync(10_000);
+    world.isWhole = false;
+    world.state = 'second';
+    await clock.advanceAsync(5_000);
+    world.isWhole = true;
+    world.stored = [ann];
+    await clock.advanceAsync(6_000);
+    expect(world.ended).toEqual([['token:bob']]);
+    const { reads } = world;
+    await clock.advanceAsync(20_000);
+    expect(world.reads).toBe(reads);
+  });
+
+  it('are not followed after the end, and a failure is reported', async () => {
+    const { clock, watch, world } = watched();
+    world.fails = new Error('a defect');
+    await clock.advanceAsync(500);
+    expect(world.errors).toEqual([world.fails]);
+    watch[Symbol.dispose]();
+    expect(clock.pending).toBe(0);
+    const { kept } = world;
+    await clock.advanceAsync(5_000);
+    expect(world.kept).toBe(kept);
+  });
+});

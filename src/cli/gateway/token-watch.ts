@@ -1,0 +1,96 @@
+// Follows the tokens of a running gateway: commands of other processes add and revoke them, and each ends at
+// its time. Twice a second the state of the folders is compared, which costs one `stat` for each; their
+// records are read only after a change. Timestamps of files can be coarse, so for a while after a change they
+// are read at every look.
+
+import type { TokenTable } from '../../downstream/http/access/token-table.ts';
+import type { TokenUses } from '../../downstream/http/access/token-uses.ts';
+import type { Clock } from '../../kernel/clock.ts';
+
+export interface TokenWatchParts {
+  readonly clock: Clock;
+  readonly tokens: Pick<TokenTable, 'read' | 'principals' | 'uses'>;
+  readonly uses: Pick<TokenUses, 'keep'> | undefined;
+  /** A text that is another one when something in the folders has changed. */
+  readonly stateOfFolders: () => Promise<string>;
+  /** The access of these principals has ended, by id. */
+  readonly ended: (ids: ReadonlySet<string>) => void;
+  /** An unexpected error. */
+  readonly caught: (error: unknown) => void;
+}
+
+const betweenLooksMs = 500;
+/** The coarsest timestamps there are. */
+const settleMs = 2_000;
+/** Before what cannot be read is tried again. */
+const againMs = 5_000;
+
+export class TokenWatch implements Disposable {
+  readonly #parts: TokenWatchParts;
+  /** The role of each principal that has access, by id; one for each token. */
+  #valid: ReadonlyMap<string, string | null>;
+  #seen: string | undefined;
+  #settledAt = 0;
+  /** When to read once more what could not be read. */
+  #againAt = Number.POSITIVE_INFINITY;
+  #isLooking = false;
+  #isOver = false;
+  #timer: Disposable;
+
+  constructor(parts: TokenWatchParts) {
+    this.#parts = parts;
+    this.#valid = rolesOf(parts.tokens);
+    this.#timer = this.#lookLater();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    this.#timer[Symbol.dispose]();
+  }
+
+  #lookLater(): Disposable {
+    return this.#parts.clock.after(betweenLooksMs, () => this.#look(), true);
+  }
+
+  #look(): void {
+    this.#timer = this.#lookLater();
+    const { tokens, uses, caught } = this.#parts;
+    // A disk that hangs does not keep an expired token alive.
+    this.#compare();
+    uses?.keep(tokens.uses);
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const done = () => {
+      this.#isLooking = false;
+    };
+    this.#readChanges()
+      .finally(done)
+      .catch((error: unknown) => {
+        // The stores are closed after the end.
+        if (!this.#isOver) caught(error);
+      });
+  }
+
+  async #readChanges(): Promise<void> {
+    const { clock, tokens, stateOfFolders } = this.#parts;
+    const state = await stateOfFolders();
+    if (state !== this.#seen) this.#settledAt = clock.now() + settleMs;
+    this.#seen = state;
+    if (clock.now() > this.#settledAt && clock.now() < this.#againAt) return;
+    const isWhole = await tokens.read();
+    this.#againAt = isWhole ? Number.POSITIVE_INFINITY : clock.now() + againMs;
+    this.#compare();
+  }
+
+  /** Who had access at the last look and has none now, or another role. */
+  #compare(): void {
+    const before = this.#valid;
+    this.#valid = rolesOf(this.#parts.tokens);
+    const ended = [...before].filter(([id, role]) => this.#valid.get(id) !== role);
+    if (ended.length > 0) this.#parts.ended(new Set(ended.map(([id]) => id)));
+  }
+}
+
+function rolesOf({ principals }: TokenWatchParts['tokens']): ReadonlyMap<string, string | null> {
+  return new Map(principals.map(({ id, role }) => [id, role]));
+}

@@ -1,0 +1,146 @@
+// The command `holdfast token` and gateways that run meanwhile: a token that is added is accepted and one
+// that is revoked ends within a second, without a word to the gateway; and only at the gateways of its config.
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { faultyStdio } from '../support/faulty.ts';
+import { GatewayHome } from '../support/gateway-home.ts';
+import { HttpClient } from '../support/gateway-http-client.ts';
+import { until } from '../support/until.ts';
+
+const config = {
+  mcpServers: { files: faultyStdio(), other: faultyStdio() },
+  http: { auth: 'token' },
+  roles: { reader: { allow: ['files/*'] }, all: { allow: ['*'] } },
+};
+
+async function added(home: GatewayHome, ...words: string[]) {
+  const { stdout, stderr, code } = await home.run(['token', 'add', '--json', ...words]);
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout) as { token: string; id: string; name: string };
+}
+
+async function statusWith(url: string, token: string): Promise<number> {
+  using client = new HttpClient(url, { authorization: `Bearer ${token}` });
+  return (await client.modern('tools/list')).status;
+}
+
+function contents(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n');
+}
+
+describe('a token', () => {
+  it('is accepted by a running gateway as soon as it is added, and has its role #tokens', async () => {
+    await using home = await GatewayHome.create(config);
+    await using served = await home.serve();
+    const { token } = await added(home, '--role', 'reader');
+    await until(async () => (await statusWith(served.url, token)) === 200, 'it is accepted');
+    using client = new HttpClient(served.url, { authorization: `Bearer ${token}` });
+    const { json } = await client.modern('tools/list');
+    const names = json.result.tools.map(({ name }: { name: string }) => name);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name: string) => !name.startsWith('files__'))).toEqual([]);
+    expect(contents(home.state)).not.toContain(token.slice(3));
+    // Its use is known soon, without a request having waited for it.
+    await until(async () => {
+      const { stdout } = await home.run(['token', 'list', '--json']);
+      return JSON.parse(stdout).tokens.some(
+        ({ role, lastUsedAt }: { role: string; lastUsedAt: number | null }) =>
+          role === 'reader' && lastUsedAt !== null,
+      );
+    }, 'its use is listed');
+  });
+
+  it('that is revoked ends its stream and its session, and is refused from then on #revoked', async () => {
+    await using home = await GatewayHome.create(config);
+    const [one, two] = [await added(home, '--role', 'reader'), await added(home, '--role', 'all')];
+    await using served = await home.serve();
+    // There are tokens, so none is made for the local user.
+    expect(served.token).toBeNull();
+    const clientOf = ({ token }: { token: string }) =>
+      new HttpClient(served.url, { authorization: `Bearer ${token}` });
+    using client = clientOf(one);
+    using other = clientOf(two);
+    const streams: Awaited<ReturnType<HttpClient['open']>>[] = [];
+    for (const each of [client, other]) {
+      const { id } = await each.session();
+      const headers = { accept: 'text/event-stream', 'mcp-session-id': id };
+      streams.push(await each.open({ method: 'GET', headers }));
+    }
+    expect(streams.map(({ response }) => response.statusCode)).toEqual([200, 200]);
+    const { stdout } = await home.run(['token', 'revoke', 'reader']);
+    expect(stdout).toBe(`The token 'reader' (${one.id}) is revoked\n`);
+    await until(() => streams[0]?.response.destroyed === true, 'the stream has ended');
+    expect(await statusWith(served.url, one.token)).toBe(401);
+    expect(await statusWith(served.url, two.token)).toBe(200);
+    expect(streams[1]?.response.destroyed).toBe(false);
+  });
+
+  it('belongs to its config: the gateway of another one of the same user knows nothing of it #tokens', async () => {
+    await using home = await GatewayHome.create(config);
+    const { token } = await added(home, '--role', 'all', '--name', 'mine');
+    await using other = await GatewayHome.create({ mcpServers: {}, http: { auth: 'token' } });
+    const sameUser = { HOLDFAST_STATE: home.state };
+    const listed = await other.run(['token', 'list', '--json'], sameUser);
+    expect(JSON.parse(listed.stdout)).toEqual({ tokens: [] });
+    expect((await other.run(['token', 'revoke', 'mine'], sameUser)).code).toBe(2);
+    const first = await other.serve(undefined, sameUser);
+    const local = first.token ?? '';
+    expect(await statusWith(first.url, token)).toBe(401);
+    expect(await statusWith(first.url, local)).toBe(200);
+    await first.stop();
+    // The token of the local user is valid here, too; a revoked one is not.
+    await using served = await home.serve();
+    expect(await statusWith(served.url, local)).toBe(200);
+    expect(await statusWith(served.url, token)).toBe(200);
+    expect((await home.run(['token', 'revoke', 'local'])).code).toBe(0);
+    await until(async () => (await statusWith(served.url, local)) === 401, 'it is refused');
+  });
+
+  it('can be listed and revoked although the config has a mistake #tokens', async () => {
+    await using home = await GatewayHome.create(config);
+    await added(home, '--role', 'all', '--name', 'mine');
+    writeFileSync(home.configFile, '{ "mcpServers": ');
+    expect((await home.run(['token', 'list'])).stdout).toContain('mine');
+    expect((await home.run(['token', 'revoke', 'mine'])).code).toBe(0);
+    expect((await home.run(['token', 'add', '--role', 'all'])).code).toBe(2);
+    const { stdout } = await home.run(['token', 'list']);
+    expect(stdout).toContain('No tokens.');
+  });
+
+  it.each([
+    [['add'], 2, '--role ROLE; the roles of '],
+    [['add', '--role', 'raeder'], 2, "did you mean 'reader'?"],
+    [['add', '--role', 'reader', '--expires', '0h'], 2, 'at least a minute'],
+    [['add', '--role', 'reader', '--name', 'a/b'], 2, 'cannot be the name of a token'],
+    [['revoke', 'nobody'], 2, "there is no token 'nobody'"],
+    [['revoke'], 2, 'NAME|ID'],
+    [[], 2, 'token what? See: holdfast token --help'],
+  ])('%j ends with %s and the next step #command-line', async (words, code, told) => {
+    await using home = await GatewayHome.create(config);
+    const ended = await home.run(['token', ...words]);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toContain(told);
+    expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(ended.stdout).toBe('');
+  });
+
+  it('is the only thing on standard output when it is added #command-line', async () => {
+    await using home = await GatewayHome.create(config);
+    const { stdout, stderr } = await home.run([
+      'token',
+      'add',
+      '--role',
+      'all',
+      '--expires',
+      '12h',
+    ]);
+    expect(stdout).toMatch(/^hf_[\w-]{43}\n$/);
+    expect(stderr).toContain("'all'");
+    expect(stderr).not.toContain(stdout.trim());
+  });
+});

@@ -80,8 +80,8 @@ function freeName(role: string, taken: ReadonlySet<string>): string {
 /** Resolves to what was revoked, when it is gone for good. Throws a Fault if there is none or several. */
 export async function revokeToken(records: TokenRecords, word: string): Promise<ListedToken> {
   const known = await listedTokens(records);
-  const found = known.filter(({ id }) => id === word);
-  if (found.length === 0) found.push(...known.filter(({ name }) => name === word));
+  const byId = known.filter(({ id }) => id === word);
+  const found = byId.length > 0 ? byId : known.filter(({ name }) => name === word);
   const [token, ...more] = found;
   if (token === undefined) throw unknownToken(word, known);
   if (more.length > 0) {

@@ -14,6 +14,7 @@ import type { NextSteps } from '../next-step.ts';
 import { checkLines } from '../render/check-lines.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { progressBar } from '../render/progress-bar.ts';
+import type { Shell } from '../shell.ts';
 import { orInterrupted, withHostOf } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 import { instanceStatus } from '../target.ts';
@@ -22,7 +23,7 @@ const help = `
 This checks Node, the config file and its servers, the permissions of the config file and the state
 directory, and how server processes are contained on this machine. Every server is started as a call
 would start it, asked for its tools, and stopped again, and tools that clients do not get under
-their own names are reported; with --no-start only the command or address is checked. The exit code
+their own names and patterns of roles that match nothing are reported; with --no-start only the command or address is checked. The exit code
 is 1 if a problem was found.
 With --json: {"ok", "checks": [{"kind": "ok" | "note" | "finding", "subject", "text", "remedy"?}]}.
 
@@ -98,10 +99,25 @@ async function allChecks(
     ...ofFile,
     ...ofServers,
     ...(loaded ? isolation.checkIsolation(loaded.config) : []),
+    ...(loaded?.file ? await tokenChecks(shell, loaded.config, loaded.file) : []),
     ...checkInstance(await instanceStatus(shell, loaded?.file ?? null), clock.wallNow()),
     ofState,
     ...ofProcesses,
   ];
+}
+
+async function tokenChecks(
+  shell: Shell,
+  config: LoadedConfig['config'],
+  file: string,
+): Promise<readonly Check[]> {
+  const [{ checkTokens }, { listedTokens }, { withTokenRecords }] = await Promise.all([
+    import('../checks/access.ts'),
+    import('../token-book.ts'),
+    import('../token-records.ts'),
+  ]);
+  const tokens = await withTokenRecords(shell, file, listedTokens);
+  return checkTokens(config, tokens, shell.clock.wallNow());
 }
 
 async function serverChecks(
@@ -136,7 +152,15 @@ async function serverChecks(
 /** The lists of all servers together: do clients get every tool under its own name? */
 function withNames(host: HostForGateway, config: LoadedConfig['config']) {
   return async (checks: readonly Check[]): Promise<readonly Check[]> => {
-    const { checkNames } = await import('../checks/names.ts');
-    return [...checks, ...(await checkNames(host, config))];
+    const [{ checkNames }, { checkPatterns }, { knownThings, ownThings }] = await Promise.all([
+      import('../checks/names.ts'),
+      import('../checks/access.ts'),
+      import('../known-things.ts'),
+    ]);
+    const servers = Object.keys(config.mcpServers);
+    const { things, unknown } = await knownThings(host);
+    const all = { things: [...things, ...ownThings(config)], unknown };
+    const ofPatterns = checkPatterns(config, servers, all);
+    return [...checks, ...(await checkNames(host, config)), ...ofPatterns];
   };
 }

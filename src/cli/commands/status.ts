@@ -85,20 +85,21 @@ async function status(
 async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Promise<StatusView> {
   const { operations, file, isLive, loaded, unreachable } = target;
   const { steps } = shell;
+  const { accessNote } = await import('../access-note.ts');
+  const access = loaded === undefined ? undefined : await accessNote(shell, loaded);
   const { lookAtDisk } = await import('../../store/disk-check.ts');
   const history = await eventHistory(stateDir, realConfigPath(file));
   const now = shell.clock.wallNow();
   const status = await operations.status();
   // A problem that this command has found itself was told already.
   const notUsed = loaded === undefined ? undefined : notUsedText(status, now);
-  const warnings = notUsed === undefined ? [] : [notUsed];
-  if (isLive)
-    return { status, history, current: history, now, instanceState: 'running', warnings, steps };
+  const common = { warnings: notUsed === undefined ? [] : [notUsed], now, steps, access };
+  if (isLive) return { status, history, current: history, instanceState: 'running', ...common };
   const current = loaded === undefined ? history : withoutMended(history, loaded.config);
   // The host of this command has no disk; the disk that is checked is that of the state directory.
   const shown = withLastFailures({ ...status, disk: await lookAtDisk(stateDir) }, current);
   const instanceState = stateOf(unreachable);
-  return { status: shown, history, current, now, instanceState, unreachable, warnings, steps };
+  return { status: shown, history, current, instanceState, unreachable, ...common };
 }
 
 /** Of one that cannot be asked. */
@@ -130,11 +131,11 @@ const keptEvents = 200;
 
 /** The host of this command is not an instance that anybody could connect to. */
 function jsonText(view: StatusView, server: string | undefined): string {
-  const { status, history, instanceState } = view;
+  const { status, history, instanceState, access = null } = view;
   const none = { instance: null, startedBy: null, uptimeMs: null, pid: null, url: null };
   const more = { clients: null, differing: [], usedConfig: null };
   const isLive = instanceState === 'running';
-  const whole = { ...status, ...(isLive ? {} : { ...none, ...more }), instanceState };
+  const whole = { ...status, ...(isLive ? {} : { ...none, ...more }), instanceState, access };
   if (server === undefined) return printableJson(JSON.stringify(whole));
   const one = {
     ...whole,

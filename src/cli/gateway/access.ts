@@ -4,7 +4,9 @@ import { stateOfFiles } from '../../config/file-state.ts';
 import { isTokenRecord } from '../../downstream/http/access/token-record.ts';
 import { TokenUses } from '../../downstream/http/access/token-uses.ts';
 import { type OpenedTokens, openTokens } from '../../downstream/http/access/tokens.ts';
-import { ownTokenStore, ownTokensIn, tokenFolders } from '../token-records.ts';
+import { listedTokens } from '../token-book.ts';
+import { ownTokenStore, ownTokensIn, tokenFolders, withTokenRecords } from '../token-records.ts';
+import { assertMeantOpen, assertPrivateTokens } from './safe-start.ts';
 import type { Served } from './served.ts';
 import { TokenWatch } from './token-watch.ts';
 
@@ -14,11 +16,25 @@ export interface HttpAccess extends AsyncDisposable {
   follow(ended: (ids: ReadonlySet<string>) => void): Disposable;
 }
 
+/** Without authentication. Throws a Fault where that cannot be meant. */
+export async function assertOpenAccess({ loaded, invocation, host }: Served): Promise<void> {
+  const { shell } = invocation;
+  const { http } = loaded.config;
+  const now = host.clock.wallNow();
+  const listed =
+    loaded.file === null ? [] : await withTokenRecords(shell, loaded.file, listedTokens);
+  const tokens = listed
+    .filter(({ role, expiresAt }) => role !== null && (expiresAt === null || now < expiresAt))
+    .map(({ name }) => name);
+  assertMeantOpen({ ...http, tokens });
+}
+
 export async function openAccess({ host, loaded, invocation }: Served): Promise<HttpAccess> {
   const { shell } = invocation;
   const { clock, access } = host;
   const local = host.records('tokens', { durability: 'durable', shape: isTokenRecord });
   const folders = loaded.file === null ? undefined : await tokenFolders(shell, loaded.file);
+  await assertPrivateTokens(folders?.tokens ?? [], process.getuid?.());
   const store = folders && ownTokenStore(shell, folders);
   const records = store && ownTokensIn(store);
   const isOperator = (role: string | null) => access.roles.isOperator(role);

@@ -10,7 +10,7 @@ import { ownIdentity } from '../../host/identity.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { remark } from '../shell.ts';
-import { openAccess } from './access.ts';
+import { assertOpenAccess, openAccess } from './access.ts';
 import { drainAll } from './drain.ts';
 import { startControl } from './own-instance.ts';
 import type { Served } from './served.ts';
@@ -25,6 +25,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const { out, interrupt } = shell;
   const { clock } = host;
   const http = { ...config.http, listen: listen ?? config.http.listen };
+  if (http.auth === 'none') await assertOpenAccess(served);
   await using access = http.auth === 'none' ? undefined : await openAccess(served);
   const opened = access?.opened;
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));

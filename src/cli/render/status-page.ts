@@ -9,6 +9,7 @@ import { type Fault, faultTable } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { noiseTexts } from '../../observe/noise-text.ts';
+import type { AccessNote } from '../access-note.ts';
 import type { NextSteps } from '../next-step.ts';
 import { agoText, durationText } from './quantity.ts';
 import type { Style } from './style.ts';
@@ -30,6 +31,8 @@ export interface StatusView {
   /** Each in one line. */
   readonly warnings: readonly string[];
   readonly steps: NextSteps;
+  /** Undefined: the config cannot be read now. */
+  readonly access?: AccessNote | undefined;
 }
 
 /** Of the terminal; infinite where there is none. */
@@ -78,7 +81,9 @@ export function statusLines(view: StatusView, style: Style, size: Size): string[
     status.servers.length === 0
       ? ['', printableLine(steps(noServersText(status.config)))]
       : ['', ...serverTable(view, style, size)];
-  const notes = instanceNotes(status).flatMap((note) => warningLines(view, note, style, size));
+  const notes = [...instanceNotes(status), ...accessNotes(view.access)].flatMap((note) =>
+    warningLines(view, note, style, size),
+  );
   return [...headline(view, style, size), ...table, ...notes];
 }
 
@@ -91,6 +96,20 @@ function instanceNotes({ servers, differing = [] }: InstanceStatus): readonly st
       ? []
       : [`The state directory and the control socket are not hidden from: ${names} (SECURITY.md)`];
   return [...hidden, ...differing.map((window) => `${differenceText(window)}.`)];
+}
+
+/** Who besides the local user may do what. */
+function accessNotes(access: AccessNote | undefined): readonly string[] {
+  if (access === undefined) return [];
+  const { auth, roles, tokens } = access;
+  const whole = roles.filter(({ everything }) => everything).map(({ name }) => name);
+  return [
+    ...(auth === 'none'
+      ? ['http.auth is "none": over HTTP everyone on this machine is the local user.']
+      : []),
+    ...whole.map((name) => `The role ${name} may use everything, also what is added later.`),
+    ...(tokens > 0 ? [`${countText(tokens, 'token')} with a role; see: holdfast token list`] : []),
+  ];
 }
 
 /** One window of `connect` that has other variables than the instance. */

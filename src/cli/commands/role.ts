@@ -1,0 +1,108 @@
+// holdfast role: what a role of the config may use, and why not; without a name, the roles there are. The
+// lists of servers are those that are stored; nothing is started.
+
+import type { Command } from 'commander';
+import { nearestWord } from '../../config/nearest-word.ts';
+import type { Config } from '../../config/schema.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { printableLine } from '../../kernel/printable.ts';
+import { Roles } from '../../policy/roles/roles.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Invocation, Perform } from '../invocation.ts';
+import { type KnownThings, knownThings, ownThings, useOf } from '../known-things.ts';
+import { roleLines } from '../render/role-page.ts';
+import { wrappedTo } from '../render/width.ts';
+import { loadedConfig, withHostOf } from '../standalone.ts';
+
+const help = `
+Every tool, prompt, resource, template and skill whose list is known is shown, with the reason for each
+that the role may not use. No server is started: lists that were never read are named at the end.
+With --json: {"role", "everything", "operator", "things": [{"server", "list", "name", "allowed", "reason"}],
+"unknown": [{"server", "lists"}]}; "list" is tools, prompts, resources, resourceTemplates or skills, "reason" is
+null if it is allowed. Without a name: {"roles": [{"name", "everything", "operator", "allow", "deny"}]}.
+
+Examples:
+  holdfast role
+  holdfast role researcher`;
+
+export function addRole(program: Command, perform: Perform): void {
+  program
+    .command('role')
+    .summary('show what a role of the config may use, and why not')
+    .description('Show what a role of the config may use, and why not; without a name, the roles.')
+    .argument('[NAME]', 'a role')
+    .addHelpText('after', help)
+    .action((name: string | undefined, _: unknown, command: Command) =>
+      perform(command, (invocation) =>
+        name === undefined ? listRoles(invocation) : showRole(invocation, name),
+      ),
+    );
+}
+
+async function listRoles({ shell, configFile, isJson }: Invocation): Promise<number> {
+  const { config, file } = await loadedConfig(shell, configFile);
+  const { out } = shell;
+  const decided = new Roles(config);
+  const roles = Object.entries(config.roles).map(([name, { allow, deny, operator }]) => {
+    return { name, everything: decided.isEverything(name), operator, allow, deny };
+  });
+  if (isJson) out.json({ roles });
+  else if (roles.length === 0) {
+    for (const line of wrappedTo(out.columns, noRoles(file))) out.line(printableLine(line));
+  }
+  for (const { name, everything, operator, allow, deny } of isJson ? [] : roles) {
+    const facts = [
+      everything ? 'everything' : `${allow.length} allowed, ${deny.length} denied patterns`,
+      ...(operator ? ['operator'] : []),
+    ];
+    for (const line of wrappedTo(out.columns, `${name}: ${facts.join(' · ')}`)) out.line(line);
+  }
+  return exitCodes.ok;
+}
+
+async function showRole(invocation: Invocation, name: string): Promise<number> {
+  const { shell, configFile, isJson } = invocation;
+  const loaded = await loadedConfig(shell, configFile);
+  const { config, file } = loaded;
+  assertRole(config, file, name);
+  const known = await withHostOf(invocation, loaded, {}, ({ gatewayHost }) =>
+    knownThings(gatewayHost),
+  );
+  const page = pageOf(config, name, known);
+  const { out } = shell;
+  if (!isJson) {
+    for (const line of roleLines(page, out.style, out.columns)) out.line(shell.steps(line));
+    return exitCodes.ok;
+  }
+  const { role, isEverything, isOperator, unknown } = page;
+  const things = page.things.map((thing) => ({ ...thing, allowed: thing.reason === null }));
+  out.json({ role, everything: isEverything, operator: isOperator, things, unknown });
+  return exitCodes.ok;
+}
+
+function pageOf(config: Config, role: string, { things, unknown }: KnownThings) {
+  const roles = new Roles(config);
+  return {
+    role,
+    isEverything: roles.isEverything(role),
+    isOperator: roles.isOperator(role),
+    things: [...things, ...ownThings(config)].map((thing) => ({
+      ...thing,
+      reason: roles.denial(role, useOf(thing)) ?? null,
+    })),
+    unknown,
+  };
+}
+
+function assertRole({ roles }: Config, file: string | null, name: string): void {
+  const known = Object.keys(roles);
+  if (known.includes(name)) return;
+  const near = nearestWord(name, known);
+  const hint = near === undefined ? '' : `; did you mean '${near}'?`;
+  const all = known.length === 0 ? noRoles(file) : `the roles of ${file} are: ${known.join(', ')}`;
+  throw new Fault('not_found', `there is no role '${name}' in the config${hint}; ${all}`);
+}
+
+function noRoles(file: string | null): string {
+  return `${file} has no roles: only the local user has access; add one under "roles", such as "researcher": { "allow": ["docs/*"] }`;
+}

@@ -1,0 +1,69 @@
+// What a role may use, object by object, with the reason for each no.
+
+import type { ListKind } from '../../host/lists/listings.ts';
+import { printableLine } from '../../kernel/printable.ts';
+import type { UnknownLists } from '../known-things.ts';
+import type { Style } from './style.ts';
+import { wrappedTo } from './width.ts';
+
+export interface SeenThing {
+  readonly server: string;
+  readonly list: ListKind;
+  readonly name: string;
+  /** Why not; null if it is allowed. */
+  readonly reason: string | null;
+}
+
+export interface RolePage {
+  readonly role: string;
+  readonly isEverything: boolean;
+  readonly isOperator: boolean;
+  readonly things: readonly SeenThing[];
+  readonly unknown: readonly UnknownLists[];
+}
+
+const words: Readonly<Record<ListKind, string>> = {
+  tools: 'tool',
+  prompts: 'prompt',
+  resources: 'resource',
+  resourceTemplates: 'template',
+  skills: 'skill',
+};
+
+export function roleLines(page: RolePage, style: Style, columns: number): string[] {
+  const { role, things, unknown, isEverything, isOperator } = page;
+  const allowed = things.filter(({ reason }) => reason === null).length;
+  const facts = [
+    isEverything ? 'everything, also what comes later' : `${allowed} of ${things.length} allowed`,
+    ...(isOperator ? ['operator'] : []),
+  ];
+  const lines = wrappedTo(columns, `${role}: ${facts.join(' · ')}`);
+  for (const server of new Set(things.map((thing) => thing.server))) {
+    lines.push('', style('bold', printableLine(server)));
+    for (const thing of things) {
+      if (thing.server === server)
+        for (const line of thingLines(thing, style, columns)) lines.push(line);
+    }
+  }
+  if (unknown.length > 0) lines.push('');
+  for (const { server, lists } of unknown) {
+    const told = `${server}: not known yet: ${lists.map((list) => `${words[list]}s`).join(', ')}; a list is known once a client has asked for it, tools after: holdfast tools ${server}`;
+    for (const line of wrappedTo(columns, printableLine(told))) lines.push(style('dim', line));
+  }
+  return lines;
+}
+
+function thingLines({ list, name, reason }: SeenThing, style: Style, columns: number): string[] {
+  const isAllowed = reason === null;
+  const mark = isAllowed ? style('green', '✓') : style('red', '✗');
+  const indent = '    ';
+  const [first = '', ...rest] = wrappedTo(
+    columns - indent.length,
+    printableLine(`${words[list]} ${name}`),
+  );
+  const why = isAllowed ? [] : wrappedTo(columns - indent.length, printableLine(reason));
+  return [
+    `  ${mark} ${first}`,
+    ...[...rest, ...why.map((line) => style('dim', line))].map((line) => indent + line),
+  ];
+}

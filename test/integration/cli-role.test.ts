@@ -1,0 +1,87 @@
+// The command `holdfast role`, and what `status` and `doctor` say of roles and tokens.
+
+import { describe, expect, it } from 'vitest';
+import { faultyStdio } from '../support/faulty.ts';
+import { GatewayHome } from '../support/gateway-home.ts';
+
+const config = {
+  mcpServers: {
+    files: faultyStdio(),
+    other: {
+      command: process.execPath,
+      args: ['-e', 'process.stdin.resume()', 'other'],
+      startTimeoutMs: 1_000,
+    },
+  },
+  roles: {
+    reader: { allow: ['files/ech*', 'files/misspelt'], deny: [] },
+    all: { allow: ['*'] },
+  },
+  http: { auth: 'token' },
+};
+
+describe('holdfast role', () => {
+  it('shows each tool with the reason for each no, from stored lists, and starts nothing #command-line', async () => {
+    await using home = await GatewayHome.create(config);
+    const before = await home.run(['role', 'reader']);
+    expect(before.code, before.stderr).toBe(0);
+    expect(before.stdout).toContain('files: not known yet: tools');
+    expect((await home.run(['tools', 'files'])).code).toBe(0);
+    const { stdout } = await home.run(['role', 'reader', '--json']);
+    const { things, unknown, everything } = JSON.parse(stdout);
+    const tools = things.filter(({ server }: { server: string }) => server === 'files');
+    const named = (name: string) => tools.find((one: { name: string }) => one.name === name);
+    expect(named('echo')).toMatchObject({ allowed: true, reason: null });
+    const denied = tools.filter(({ allowed }: { allowed: boolean }) => !allowed);
+    expect(denied.length).toBeGreaterThan(0);
+    for (const { reason } of denied) expect(reason).toContain('no pattern in "allow"');
+    expect(unknown.map(({ server }: { server: string }) => server)).toContain('other');
+    expect(everything).toBe(false);
+    const status = JSON.parse((await home.run(['status', '--json'])).stdout);
+    expect(status.servers.map(({ pid }: { pid: number | null }) => pid)).toEqual([null, null]);
+  });
+
+  it('lists the roles, and says which are near an unknown one #command-line', async () => {
+    await using home = await GatewayHome.create(config);
+    const listed = await home.run(['role']);
+    expect(listed.stdout).toBe('reader: 2 allowed, 0 denied patterns\nall: everything\n');
+    const unknown = await home.run(['role', 'raeder']);
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain("did you mean 'reader'?");
+  });
+});
+
+describe('status and doctor', () => {
+  it('say which roles may use everything, which tokens there are, and what is wrong with them #command-line', async () => {
+    await using home = await GatewayHome.create(config);
+    await home.run(['token', 'add', '--role', 'all', '--name', 'lost']);
+    const { stdout } = await home.run(['status']);
+    expect(stdout).toContain('The role all may use everything');
+    expect(stdout).toContain('1 token with a role');
+    expect(JSON.parse((await home.run(['status', '--json'])).stdout).access).toEqual({
+      auth: 'token',
+      roles: [
+        { name: 'reader', everything: false },
+        { name: 'all', everything: true },
+      ],
+      tokens: 1,
+    });
+    await home.configure({
+      ...config,
+      roles: { reader: config.roles.reader },
+      http: { auth: 'none' },
+    });
+    const open = await home.run(['status']);
+    expect(open.stdout).toContain('http.auth is "none"');
+    const doctor = await home.run(['doctor', '--json']);
+    expect(doctor.code).toBe(1);
+    const { checks } = JSON.parse(doctor.stdout);
+    const texts = checks.map(({ kind, text }: { kind: string; text: string }) => `${kind} ${text}`);
+    expect(texts).toContain(
+      'note "files/misspelt" in "allow" of the role \'reader\' matches nothing that the servers have',
+    );
+    expect(texts).toContain(
+      "finding the token 'lost' may use nothing, because the config has no role 'all'",
+    );
+  });
+});

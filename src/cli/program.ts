@@ -4,6 +4,7 @@
 
 import { type Argument, Command, CommanderError } from 'commander';
 import { Fault } from '../kernel/fault.ts';
+import { addAudit } from './commands/audit.ts';
 import { addCall } from './commands/call.ts';
 import { addCheck } from './commands/check.ts';
 import { addConnect, addTrust } from './commands/connect.ts';
@@ -64,7 +65,7 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
   const commands = [
     ...[addServe, addConnect, addCall, addTools, addSearch, addStatus, addCheck],
     ...[addLogs, addReload, addStart, addStop, addShutdown],
-    ...[addRole, addTokenCommands, addTrust, addDoctor, addDemo],
+    ...[addRole, addTokenCommands, addAudit, addTrust, addDoctor, addDemo],
   ];
   for (const add of commands) add(program, perform);
   return program;

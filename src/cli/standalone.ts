@@ -7,6 +7,7 @@ import type { LoadedConfig } from '../config/loaded.ts';
 import type { HostForCommands } from '../host/command-face.ts';
 import type { OpenedHost } from '../host/create-host.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
+import { ownIdentity } from '../host/identity.ts';
 import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
 import { reportedAtOnce } from './command-failure.ts';
@@ -65,12 +66,14 @@ export async function openHost(
   options: CommandHostOptions,
 ): Promise<OpenedHost> {
   const { hostFrom } = await import('../host/create-host.ts');
+  const { trackClaims } = await import('../instance/track-claim.ts');
   const host = hostFrom(loaded, {
     env: shell.env,
     folder: shell.cwd,
     stateDir: options.gateway ? options.gateway.stateDir : await stateDirectoryFor(shell, options),
     database: options.gateway?.database ?? null,
     ...(options.gateway && { serving: options.gateway.serving }),
+    claimTrack: trackClaims(ownIdentity().version, () => shell.clock.wallNow()),
     startedBy: options.gateway?.startedBy ?? 'command',
     hasClients: options.gateway !== undefined,
     report: (line) => remark(shell, line),

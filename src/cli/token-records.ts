@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { realConfigPath } from '../config/config-path.ts';
 import { isTokenRecord } from '../downstream/http/access/token-record.ts';
 import { isTokenUse } from '../downstream/http/access/token-uses.ts';
-import { configFolder } from '../instance/place.ts';
+import { stateFolderOf } from '../config/state-folder.ts';
 import type { Records } from '../store/contract/records.ts';
 import { openFilesStore } from '../store/file-store.ts';
 import type { Store } from '../store/store.ts';
@@ -37,7 +37,7 @@ const collection = 'tokens';
 export async function tokenFolders(shell: Shell, configFile: string): Promise<TokenFolders> {
   const stateDir = await ownStateDirectory(shell);
   const shared = join(stateDir, 'store');
-  const own = join(configFolder(stateDir, realConfigPath(configFile) ?? configFile), 'store');
+  const own = join(stateFolderOf(stateDir, realConfigPath(configFile) ?? configFile), 'store');
   return { shared, own, tokens: [join(shared, collection), join(own, collection)] };
 }
 

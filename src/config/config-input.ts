@@ -57,8 +57,14 @@ export interface ConfigInput {
    */
   readonly store?: 'sqlite' | 'memory' | undefined;
   /**
-   * The file with the key of encrypted records; created when it is first needed. Without it:
-   * holdfast.key beside the config.
+   * `on`: who called what, and how it ended, is written to a log in the state directory that shows
+   * later changes (holdfast audit). `required`: a call also waits until it is written down, and is
+   * refused if that fails. Default: `"off"`.
+   */
+  readonly audit?: 'off' | 'on' | 'required' | undefined;
+  /**
+   * The file with the key of encrypted records and of the audit log; created when it is first
+   * needed. Without it: holdfast.key beside the config.
    */
   readonly keyFile?: string | undefined;
   /** The event log. */

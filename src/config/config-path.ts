@@ -3,6 +3,7 @@
 
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -15,6 +16,12 @@ export function realConfigPath(file: string | null): string | null {
     // Moved since it was read.
     return file;
   }
+}
+
+/** Where the key of a config is; null: it has no file, and names none. */
+export function keyFileOf(keyFile: string | undefined, config: string | null): string | null {
+  const real = realConfigPath(config);
+  return keyFile ?? (real === null ? null : join(dirname(real), 'holdfast.key'));
 }
 
 /** The user's home: from the environment, else from the system. */

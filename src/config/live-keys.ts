@@ -67,4 +67,5 @@ export const configKeys: Readonly<
   // The database is open.
   store: 'restart-host',
   keyFile: 'restart-host',
+  audit: 'restart-host',
 };

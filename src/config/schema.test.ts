@@ -34,6 +34,7 @@ describe('the config schema', () => {
     expect(configSchema.parse({})).toEqual({
       mcpServers: {},
       store: 'sqlite',
+      audit: 'off',
       roles: {},
       local: { role: null },
       drainMs: 10_000,

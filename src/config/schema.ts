@@ -116,12 +116,18 @@ export const configSchema = z.strictObject({
     .describe(
       '`sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database in the state directory. `memory`: it is lost when the gateway ends.',
     ),
+  audit: z
+    .enum(['off', 'on', 'required'])
+    .default('off')
+    .describe(
+      '`on`: who called what, and how it ended, is written to a log in the state directory that shows later changes (holdfast audit). `required`: a call also waits until it is written down, and is refused if that fails.',
+    ),
   keyFile: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'The file with the key of encrypted records; created when it is first needed. Without it: holdfast.key beside the config.',
+      'The file with the key of encrypted records and of the audit log; created when it is first needed. Without it: holdfast.key beside the config.',
     ),
   telemetry: z
     .strictObject({

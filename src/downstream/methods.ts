@@ -25,6 +25,7 @@ import {
 } from './refusals.ts';
 import { listen, subscribe, unsubscribe } from './subscriptions/watching.ts';
 import { listTasks, modernTaskRequest, sessionTaskRequest } from './tasks/task-requests.ts';
+import { noteUnknown } from './unknown-request.ts';
 import { callOwnTool } from './view/own-tools.ts';
 
 type Handler = (
@@ -171,7 +172,10 @@ async function callUnlisted(gateway: Gateway, incoming: Incoming, name: string):
   if (route) return gateway.relay.carry(incoming, route);
   const fault = gateway.view.of(incoming.principal).tools.unread(name, incoming);
   if (fault) gateway.ownAnswers.failToolCall(incoming, fault);
-  else gateway.ownAnswers.count(incoming, {}, () => incoming.error(unknownName('tool', incoming)));
+  else {
+    gateway.ownAnswers.count(incoming, {}, () => incoming.error(unknownName('tool', incoming)));
+    noteUnknown(gateway, incoming, 'tool', name);
+  }
 }
 
 async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
@@ -184,6 +188,7 @@ async function getPrompt(gateway: Gateway, incoming: Incoming): Promise<void> {
     if (fault) throw fault;
     incoming.error(unknownName('prompt', incoming));
   });
+  if (!fault) noteUnknown(gateway, incoming, 'prompt', name);
 }
 
 /** Skills and folders are named by their addresses, as resources are. */
@@ -198,7 +203,8 @@ async function readResource(
   const owner = await gateway.view.of(incoming.principal).resources.ownerOf(uri, incoming, asked);
   if (!owner) {
     const error = { ...invalidParams(`unknown resource ${uri}`), data: JSON.stringify({ uri }) };
-    return gateway.ownAnswers.count(incoming, {}, () => incoming.error(error));
+    gateway.ownAnswers.count(incoming, {}, () => incoming.error(error));
+    return noteUnknown(gateway, incoming, 'resource', uri);
   }
   gateway.relay.carry(incoming, {
     server: owner.server,
@@ -219,7 +225,10 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   const asked = { action: 'complete', method: 'completion/complete' } as const;
   if (nameSpan && name !== undefined) {
     const route = await gateway.view.of(incoming.principal).prompts.find(name, incoming, asked);
-    if (!route) return incoming.error(invalidParams(`unknown prompt ${name}`));
+    if (!route) {
+      incoming.error(invalidParams(`unknown prompt ${name}`));
+      return noteUnknown(gateway, incoming, 'prompt', name);
+    }
     const edits = [{ start: nameSpan.start, end: nameSpan.end, with: JSON.stringify(route.name) }];
     const { server } = route;
     return gateway.relay.carry(incoming, {
@@ -233,7 +242,10 @@ async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
   if (!uriSpan || uri === undefined)
     return incoming.error(invalidParams('ref needs a name or a uri'));
   const owner = await gateway.view.of(incoming.principal).resources.ownerOf(uri, incoming, asked);
-  if (!owner) return incoming.error(invalidParams(`unknown resource ${uri}`));
+  if (!owner) {
+    incoming.error(invalidParams(`unknown resource ${uri}`));
+    return noteUnknown(gateway, incoming, 'resource', uri);
+  }
   const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
   gateway.relay.carry(incoming, {
     server: owner.server,

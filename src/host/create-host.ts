@@ -4,12 +4,16 @@
 
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { nodeAuditDisk } from '../audit/audit-disk.ts';
+import { AuditTrail } from '../audit/audit-trail.ts';
+import { type ClaimTrack, openAuditLog } from '../audit/open-track.ts';
 import type { ConfigInput } from '../config/config-input.ts';
-import { realConfigPath } from '../config/config-path.ts';
+import { keyFileOf, realConfigPath } from '../config/config-path.ts';
 import { configFromObject, loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ServerConfig } from '../config/schema.ts';
+import { auditFolderOf } from '../config/state-folder.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
@@ -33,6 +37,7 @@ import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/start/environment.ts';
 import { createSpawner } from '../supervise/process/start/spawn.ts';
 import { LazyHttpClient } from '../upstream/http/lazy-http-client.ts';
+import type { HostAudit } from './call/call-audit.ts';
 import type { HostForCommands } from './command-face.ts';
 import type { HostForGateway } from './gateway-face.ts';
 import type { Host } from './host.ts';
@@ -85,6 +90,8 @@ export interface HostSurroundings {
   readonly stateDir: string | null;
   /** The file of the instance that this process is; null: it is none. */
   readonly database?: string | null;
+  /** How a process gets a track of the audit log for itself; absent: it has one that no other ever uses. */
+  readonly claimTrack?: ClaimTrack;
   /** Resolves when clients can come: what is not needed for that is left until then. */
   readonly serving?: Promise<unknown>;
   readonly startedBy: string;
@@ -125,6 +132,9 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     const subscription = events.subscribe((event) => log.append(withSpec(event, specOf)));
     scope.defer(() => subscription[Symbol.dispose]());
   }
+  const { audit } = loaded.config;
+  const audited =
+    audit === 'off' ? {} : { audit: openAudit(scope, audit, loaded, { ...around, instance }) };
   const http = scope.own(new LazyHttpClient());
   const spawner = scope.own(
     createSpawner({
@@ -136,6 +146,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     database === null ? {} : { keyed: durableKeys(store, loaded, report), spent: spentIn(store) };
   const core = new HostCore({
     ...kept,
+    ...audited,
     edges: { clock, random: Math.random, spawn: spawner.spawn, http, sourceEnv: env },
     config: loaded.config,
     configFile: loaded.file,
@@ -153,6 +164,43 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   });
   specOf = (server) => core.specOf(server);
   return core;
+}
+
+/** Nothing is opened before the first call. */
+function openAudit(
+  scope: Scope,
+  mode: HostAudit['mode'],
+  loaded: LoadedConfig,
+  around: HostSurroundings & { readonly instance: string },
+): HostAudit {
+  const { stateDir, report, claimTrack, startedBy, instance } = around;
+  const folder = stateDir && auditFolderOf(stateDir, realConfigPath(loaded.file));
+  const open = async () => {
+    if (folder === null) throw new Error('there is no state directory that can be used');
+    return await openAuditLog({
+      disk: nodeAuditDisk,
+      clock: systemClock,
+      folder,
+      key: () => auditKey(loaded),
+      claim: claimTrack ?? null,
+      process: { process: instance, pid: process.pid, program: ownIdentity().version, startedBy },
+      report,
+    });
+  };
+  const options = { clock: systemClock, open, folder: folder ?? '', report, process: instance };
+  return { mode, trail: scope.own(new AuditTrail(options)) };
+}
+
+/** With a key nobody can forge a line who has no key: it is never done without, where one can be had. */
+async function auditKey({ config, file }: LoadedConfig): Promise<Buffer | null> {
+  const keyFile = keyFileOf(config.keyFile, file);
+  if (keyFile === null) return null;
+  try {
+    return await keyFrom(keyFile);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${why}; set keyFile in the config`, { cause: error });
+  }
 }
 
 /** A failure belongs to what the server was then; the fingerprint belongs into the state directory only. */
@@ -204,9 +252,7 @@ function durableKeys(
   let answers: Promise<Records> | undefined;
   const open = async (): Promise<Records> => {
     try {
-      const secret = await keyFrom(
-        config.keyFile ?? join(dirname(realConfigPath(file) ?? '.'), 'holdfast.key'),
-      );
+      const secret = await keyFrom(keyFileOf(config.keyFile, file) ?? 'holdfast.key');
       return sealedRecords(store.records(name, { durability: 'durable' }), name, secret);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

@@ -8,6 +8,7 @@ import type { Traffic } from '../observe/traffic.ts';
 import type { Access } from '../policy/access.ts';
 import type { Records, RecordsOptions } from '../store/contract/records.ts';
 import type { Answer } from './call/answer.ts';
+import type { CallAudit } from './call/call-audit.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
 import type { StatusOptions } from './host.ts';
@@ -24,6 +25,8 @@ export interface HostForGateway {
   carry(request: CallRequest): Promise<Answer>;
   /** Notified of every request, including those that the gateway answers itself. */
   readonly observers: CallObservers;
+  /** Writes down what was refused before it reached the pipeline; null: nothing is written down. */
+  readonly audit: Pick<CallAudit, 'denied'> | null;
   /** The tasks that calls have begun, by their clients. */
   readonly tasks: BegunTasks;
   /** A client of the gateway has disconnected: what was kept only for it ends. */

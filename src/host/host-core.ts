@@ -22,6 +22,7 @@ import type { Lease } from '../supervise/leases.ts';
 import type { AppliedConfig } from './apply.ts';
 import type { Answer } from './call/answer.ts';
 import { carryCall } from './call/call.ts';
+import type { CallAudit } from './call/call-audit.ts';
 import { unknownTool } from './call/call-faults.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
@@ -122,6 +123,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   get observers(): CallObservers {
     return this.parts.observers;
+  }
+
+  get audit(): CallAudit | null {
+    return this.parts.audit;
   }
 
   get tasks(): BegunTasks {

@@ -8,6 +8,7 @@ import type { KeyedStore } from '../policy/idempotency.ts';
 import type { Records } from '../store/contract/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Identity } from '../upstream/negotiate.ts';
+import type { HostAudit } from './call/call-audit.ts';
 import type { ApplyOptions } from './host.ts';
 import type { Edges } from './servers/server-parts.ts';
 
@@ -21,6 +22,8 @@ export interface HostParts {
   readonly keyed?: KeyedStore;
   /** Where it is kept what was spent of the budgets of roles; absent: in memory. */
   readonly spent?: Records;
+  /** Where calls are written down; absent: nowhere. */
+  readonly audit?: HostAudit;
   readonly identity: Identity;
   readonly instance: string;
   readonly startedBy: string;

@@ -17,6 +17,7 @@ import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { RoleBudgets } from '../policy/role-budgets/role-budgets.ts';
 import { LiveConfig } from './apply.ts';
+import { CallAudit } from './call/call-audit.ts';
 import { CallEvents } from './call/call-events.ts';
 import { CallObservers } from './call/call-observer.ts';
 import type { CallParts } from './call/call-parts.ts';
@@ -46,6 +47,7 @@ export class PipelineParts implements CallParts {
   readonly flights = new Flights<Buffer>();
   readonly keys: IdempotencyKeys;
   readonly observers: CallObservers;
+  readonly audit: CallAudit | null;
   /** Every request, counted once. */
   readonly traffic: Traffic;
   readonly pool: IdlePool;
@@ -87,6 +89,9 @@ export class PipelineParts implements CallParts {
       [new CallTraffic(this.clock, this.traffic), new CallEvents(this.clock, events)],
       (error) => this.defects.caught('an observer of calls', error),
     );
+    this.audit = this.#auditOf(given);
+    // Which sees what the gateway answers itself.
+    if (this.audit) this.observers.add(this.audit);
     this.tasks = new BegunTasks(this.clock, (news) => this.news.task(news));
     this.pool = new IdlePool(config.maxIdle, () => this.registry.slots());
     this.places = new StartPlaces(this.clock, placesFor(given.processors ?? 1));
@@ -111,6 +116,17 @@ export class PipelineParts implements CallParts {
       },
     });
     this.live = new LiveConfig(given, this);
+  }
+
+  #auditOf({ audit, instance }: HostParts): CallAudit | null {
+    if (audit === undefined) return null;
+    const redact = (server: string | null, text: string) => {
+      const owner = server === null ? undefined : this.registry.get(server);
+      if (owner) return owner.redactor.text(text);
+      // Whose secret it could be is not known.
+      return this.registry.all().reduce((shown, one) => one.redactor.text(shown), text);
+    };
+    return new CallAudit({ ...audit, clock: this.clock, process: instance, redact });
   }
 
   #serverParts({ edges, events, identity, hasClients, store }: HostParts): ServerParts {

@@ -3,10 +3,11 @@
 
 import { serverRequest } from '../policy/access.ts';
 import type { Principal } from '../policy/principal.ts';
+import type { HostAudit } from './call/call-audit.ts';
 import type { HostParts } from './host-parts.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
 import type { Server } from './servers/server.ts';
-import type { HostStatus, ServerState, ServerStatus } from './status.ts';
+import type { AuditStatus, HostStatus, ServerState, ServerStatus } from './status.ts';
 
 export class StatusReading {
   /** What another part adds about a server besides its state: one line, or null. */
@@ -23,7 +24,7 @@ export class StatusReading {
 
   /** Of the servers that this principal may see. */
   all(principal: Principal): HostStatus {
-    const { identity, instance, startedBy, configFile, store } = this.#given;
+    const { identity, instance, startedBy, configFile, store, audit } = this.#given;
     const { access, cache, clock, defects, registry, traffic } = this.#parts;
     const mayKnow = ({ name }: { readonly name: string }) =>
       access.isAllowed(principal, serverRequest('status', name));
@@ -42,6 +43,7 @@ export class StatusReading {
       uptimeMs: Math.round(clock.now() - this.#startedAt),
       rollout: 'stable',
       disk: store.health(),
+      audit: auditStatus(audit),
       servers: [...running, ...off].sort((a, b) => (a.name < b.name ? -1 : 1)),
       cache: cache.stats(),
       calls: traffic.calls,
@@ -54,6 +56,11 @@ export class StatusReading {
     const moment = { now: clock.now(), wallNow: clock.wallNow() };
     return serverStatus(server, cache.entriesOf(server.name), moment, this.explain(server.name));
   }
+}
+
+function auditStatus(audit: HostAudit | undefined): AuditStatus {
+  if (audit === undefined) return { mode: 'off', problem: null, lost: 0, refused: 0 };
+  return { mode: audit.mode, ...audit.trail.health };
 }
 
 /** Monotonic and wall time of one moment, to show the one as the other. */

@@ -124,6 +124,18 @@ export interface ServerStatus {
   readonly stderr: readonly string[];
 }
 
+/** The audit log. */
+export interface AuditStatus {
+  /** As the config says. With `required` a call that cannot be written down is refused. */
+  readonly mode: 'off' | 'on' | 'required';
+  /** Why nothing can be written now, in one line; null: there is no problem. */
+  readonly problem: string | null;
+  /** Lines that could not be written and are missing in the log. */
+  readonly lost: number;
+  /** Calls that were refused because they could not be written down. */
+  readonly refused: number;
+}
+
 /** The state of the host and its servers. */
 export interface HostStatus {
   /** The version of Holdfast. */
@@ -140,6 +152,8 @@ export interface HostStatus {
   readonly rollout: 'stable';
   /** Whether what is kept on disk can be written. */
   readonly disk: StoreHealth;
+  /** Whether calls are written down. */
+  readonly audit: AuditStatus;
   /** The servers, in the order of their names. */
   readonly servers: readonly ServerStatus[];
   /** How the cache of results is used. */
@@ -171,11 +185,12 @@ export function knownStatus(
 /** The same for a principal that may not see how the servers are run. */
 export function disclosedStatus(status: HostStatus, principal: Principal): HostStatus {
   if (isOperator(principal)) return status;
-  const { disk, servers } = status;
+  const { disk, servers, audit } = status;
   return {
     ...status,
     config: null,
     disk: disk.ok ? disk : { ok: false, problem: "the gateway's disk is failing" },
+    audit: { ...audit, problem: audit.problem && "the gateway's disk is failing" },
     servers: servers.map((server) => openServerStatus(server, principal)),
   };
 }

@@ -2,8 +2,8 @@
 // config's real path, with the lock, the control socket and the database. The address of a Unix socket
 // is limited to about a hundred bytes, so that a long path uses the user's runtime directory instead.
 
-import { createHash } from 'node:crypto';
 import { isAbsolute, join } from 'node:path';
+import { digestOf, stateFolderOf } from '../config/state-folder.ts';
 import { Fault } from '../kernel/fault.ts';
 
 export interface InstancePlace {
@@ -23,16 +23,11 @@ export function instancePlace(
   config: string,
   env: Readonly<Record<string, string | undefined>>,
 ): InstancePlace {
-  const folder = configFolder(stateDir, config);
+  const folder = stateFolderOf(stateDir, config);
   const usual = join(folder, 'control.sock');
   const isShort = Buffer.byteLength(usual) <= maxSocketBytes;
   const socket = isShort ? usual : shortSocket(usual, env['XDG_RUNTIME_DIR']);
   return { config, folder, socket, database: join(folder, 'state.db') };
-}
-
-/** What belongs to this config, whether or not an instance can run; `config` is its real path. */
-export function configFolder(stateDir: string, config: string): string {
-  return join(stateDir, 'by-config', digestOf(config));
 }
 
 function shortSocket(usual: string, runtimeDir: string | undefined): string {
@@ -43,8 +38,4 @@ function shortSocket(usual: string, runtimeDir: string | undefined): string {
     'invalid_request',
     `${usual} is too long for a socket (${maxSocketBytes} bytes at most) and XDG_RUNTIME_DIR is not set to a shorter directory; set HOLDFAST_STATE to a shorter one`,
   );
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

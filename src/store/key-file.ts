@@ -25,6 +25,16 @@ export async function keyFrom(file: string): Promise<Buffer> {
   }
 }
 
+/** The key in this file; null if there is none. Throws an Error whose message says why it cannot be used. */
+export async function storedKey(file: string): Promise<Buffer | null> {
+  try {
+    return await existingKey(file);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return null;
+    throw asReason(file, error);
+  }
+}
+
 async function existingKey(file: string): Promise<Buffer> {
   const flaw = fileFlaw(await lstat(file), othersMay.readOrChange);
   if (flaw !== undefined) throw new Error(`it ${flaw}; needed is a file of this user, chmod 600`);

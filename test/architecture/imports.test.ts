@@ -20,6 +20,7 @@ const former = [
   'policy',
   'cache',
   'catalog',
+  'audit',
 ] as const;
 
 /** What each folder may import besides itself. */
@@ -34,6 +35,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   policy: ['kernel', 'store'],
   cache: ['kernel', 'store'],
   catalog: ['kernel', 'wire', 'policy'],
+  audit: ['kernel'],
   host: former,
   'host-tools': ['kernel', 'wire', 'observe', 'catalog', 'host'],
   downstream: ['kernel', 'wire', 'policy', 'store', 'catalog', 'upstream', 'host', 'host-tools'],

@@ -5,6 +5,7 @@ import { configFromObject } from '../../src/config/load.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
 import type { Reply, Session, Underway } from '../../src/downstream/contract.ts';
 import { Gateway } from '../../src/downstream/gateway.ts';
+import type { HostAudit } from '../../src/host/call/call-audit.ts';
 import { HostCore } from '../../src/host/host-core.ts';
 import type { HostParts } from '../../src/host/host-parts.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
@@ -27,6 +28,8 @@ export interface WorldOptions {
   readonly store?: MemoryStore;
   /** Where idempotency keys and the counts of budgets are kept; absent: in memory. */
   readonly kept?: Pick<HostParts, 'keyed' | 'spent'>;
+  /** Where calls are written down. */
+  readonly audit?: HostAudit;
   /** What every server does that the config does not name. */
   readonly undeclared?: Script;
 }
@@ -34,7 +37,7 @@ export interface WorldOptions {
 /** Scripts by the name of their server, in the order of the config. */
 export function newHost<Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
-  { config = {}, settings = {}, store, kept: keptParts, undeclared }: WorldOptions = {},
+  { config = {}, settings = {}, store, kept: keptParts, audit, undeclared }: WorldOptions = {},
 ) {
   const clock = new ManualClock();
   const names = Object.keys(scripts) as Name[];
@@ -58,6 +61,7 @@ export function newHost<Name extends string>(
     configFile: null,
     disabled: loaded.disabled,
     store: kept,
+    ...(audit && { audit }),
     identity,
     instance: 'test',
     startedBy: 'test',

@@ -15,7 +15,7 @@ const known: KnownThings = {
 };
 const servers = ['docs', 'files'];
 const role = (allow: string[], deny: string[] = []) => ({
-  roles: { r: { allow, deny, operator: false } },
+  roles: { r: { allow, deny, operator: false, budget: null } },
 });
 const texts = (allow: string[], deny?: string[]) =>
   checkPatterns(role(allow, deny), servers, known).map(({ kind, text }) => `${kind} ${text}`);

@@ -1,16 +1,17 @@
-// Checks of the running instance: do the windows that use it have the variables that its servers get, and does it
-// use the config file as it is now?
+// Checks of the running instance: do the windows that use it have the variables that its servers get, does it
+// use the config file as it is now, and can it write down the calls that it should?
 
+import type { AuditStatus } from '../../host/status.ts';
 import type { InstanceStatus } from '../../instance/operations.ts';
 import { differenceText } from '../render/status-page.ts';
 import { notUsed } from '../render/used-config.ts';
-import { type Check, finding, note } from './check.ts';
+import { type Check, finding, note, ok } from './check.ts';
 
 /** Nothing if no instance runs. `now` is wall time. */
 export function checkInstance(status: InstanceStatus | undefined, now: number): readonly Check[] {
   if (status === undefined) return [];
   const windows = (status.differing ?? []).map((one) => note('instance', differenceText(one)));
-  return [...fileChecks(status, now), ...windows];
+  return [...fileChecks(status, now), ...windows, ...checkAudit(status.audit)];
 }
 
 /** A file that cannot be used is a finding of its own. */
@@ -18,4 +19,13 @@ function fileChecks(status: InstanceStatus, now: number): readonly Check[] {
   const found = notUsed(status, now);
   if (found === undefined || status.usedConfig?.problem?.kind === 'invalid') return [];
   return [finding('instance', found.told, found.remedy)];
+}
+
+/** An instance of an older version says nothing of it. */
+function checkAudit(audit: AuditStatus | undefined): readonly Check[] {
+  if (audit === undefined || audit.mode === 'off') return [];
+  const { problem, lost, refused } = audit;
+  if (problem !== null) return [finding('audit', problem, 'see: holdfast status')];
+  const counts = `${lost} lines are missing in the audit log and ${refused} calls were refused, because it could not be written`;
+  return lost + refused > 0 ? [note('audit', counts)] : [ok('audit', 'calls are written down')];
 }

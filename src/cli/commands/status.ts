@@ -5,6 +5,7 @@
 
 import type { Command } from 'commander';
 import { realConfigPath } from '../../config/config-path.ts';
+import type { AuditStatus } from '../../host/status.ts';
 import type { Fault } from '../../kernel/fault.ts';
 import { printableJson, printableLine } from '../../kernel/printable.ts';
 import { eventHistory, type LoggedEvent } from '../event-history.ts';
@@ -113,18 +114,29 @@ function textOf({ shell, isJson }: Invocation, view: StatusView, server: string 
 }
 
 function page(view: StatusView, server: string | undefined, { out }: Shell): readonly string[] {
-  const { disk } = view.status;
+  const { disk, audit } = view.status;
   const lines =
     server === undefined
       ? statusLines(view, out.style, out)
       : serverPage(view, server, out.style, out);
   const trouble = disk.ok ? [] : ['', out.style('yellow', printableLine(disk.problem))];
+  const unwritten = auditTrouble(audit).map((text) => out.style('yellow', text));
   return [
     ...lines,
     ...view.warnings.flatMap((text) => warningLines(view, text, out.style, out)),
     ...trouble,
+    ...unwritten,
     ...limitsNote(view, out.style, out),
   ];
+}
+
+/** An instance of an older version says nothing of it. */
+function auditTrouble(audit: AuditStatus | undefined): readonly string[] {
+  if (audit === undefined) return [];
+  const { problem, lost, refused } = audit;
+  const counts = `${lost} lines are missing in the audit log, ${refused} calls were refused because they could not be written down`;
+  const said = [problem === null ? '' : printableLine(problem), lost + refused > 0 ? counts : ''];
+  return said.filter((text) => text !== '').flatMap((text) => ['', text]);
 }
 
 const keptEvents = 200;

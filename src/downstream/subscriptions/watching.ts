@@ -10,6 +10,7 @@ import { invalidParams, refuseRequest, textParam } from '../refusals.ts';
 import { lacksTasks } from '../tasks/task-requests.ts';
 import { declaresTasks } from '../tasks/task-results.ts';
 import { watchTasks } from '../tasks/task-watch.ts';
+import { noteUnknown } from '../unknown-request.ts';
 import { Listening, readWishes } from './listen.ts';
 
 /** Resources, and tasks, that one client may watch, in one session or in one request. */
@@ -28,7 +29,10 @@ export async function subscribe(
   try {
     assertRoom(session.watched.size < maxWatched, `${maxWatched} resources`);
     const watched = await watch(gateway, incoming, uri);
-    if (!watched) return incoming.error(invalidParams(`unknown resource ${uri}`));
+    if (!watched) {
+      incoming.error(invalidParams(`unknown resource ${uri}`));
+      return noteUnknown(gateway, incoming, 'resource', uri);
+    }
     const isFull = session.watched.size >= maxWatched;
     if (incoming.isOver || isFull || session.watched.has(uri)) watched.stop();
     else session.watched.set(uri, watched);

@@ -26,6 +26,7 @@ import { splice } from '../../wire/splice.ts';
 import type { Gateway, GatewaySettings } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
 import { faultError } from '../refusals.ts';
+import { noteUnknown } from '../unknown-request.ts';
 import type { ToolRoute } from './name-table.ts';
 
 /** What our own tools are counted under; no server has this name. */
@@ -169,7 +170,10 @@ function callNamed(gateway: Gateway, incoming: Incoming): void {
   const carry = (route: ToolRoute | undefined) => {
     const fault = route ? undefined : tools.unread(name, incoming);
     if (fault) return gateway.ownAnswers.failToolCall(incoming, fault);
-    if (!route) return refuse(incoming, `Unknown tool: ${name}`);
+    if (!route) {
+      refuse(incoming, `Unknown tool: ${name}`);
+      return noteUnknown(gateway, incoming, 'tool', name);
+    }
     const changes = { ...route.changes, name: JSON.stringify(route.name), arguments: args };
     gateway.relay.carry(incoming, { ...route, calledAs: name, args, changes });
   };

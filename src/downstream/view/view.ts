@@ -7,6 +7,7 @@ import { Cursors } from '../../catalog/cursors.ts';
 import { type Definition, readDefinitions } from '../../catalog/definitions.ts';
 import { type ListPart, listResult } from '../../catalog/merge.ts';
 import type { NameConflict } from '../../catalog/name-conflicts.ts';
+import type { Owner } from '../../catalog/naming.ts';
 import type { ServedTool } from '../../catalog/search.ts';
 import type { Caller } from '../../host/connections/caller.ts';
 import { classOf } from '../../host/connections/client-class.ts';
@@ -65,6 +66,11 @@ export class View implements Disposable {
   /** The names and addresses as this principal sees them. */
   of(principal: Principal): Scope {
     return this.#scopes.of(principal);
+  }
+
+  /** Whose tool or prompt this is, whoever may see it: never for a client. */
+  ownerOf(kind: 'tool' | 'prompt', exposed: string): Owner | undefined {
+    return this.#scopes.whole[`${kind}s`].names.resolve(exposed, () => true);
   }
 
   /**

@@ -23,6 +23,7 @@ import type { Server } from '../servers/server.ts';
 import type { StartPlaces } from '../servers/start-places.ts';
 import type { BegunTask, Place } from '../tasks/begun-task.ts';
 import type { BegunTasks } from '../tasks/begun-tasks.ts';
+import type { CallAudit } from './call-audit.ts';
 import type { CallObservers, ObservedCall } from './call-observer.ts';
 import type { Operation } from './operation.ts';
 
@@ -74,6 +75,8 @@ export class Call implements ObservedCall {
   generation: number | null = null;
   /** What it was charged to; undefined: nothing. */
   account: Account | undefined;
+  /** Joins its lines in the audit log; null: there are none. */
+  auditId: string | null = null;
   /** The outcome; `cached` as long as the server was not contacted for this call. */
   answer: 'ok' | 'is_error' | 'cached' = 'cached';
 
@@ -100,6 +103,8 @@ export interface CallParts {
   readonly keys: IdempotencyKeys;
   /** Told of every call. */
   readonly observers: CallObservers;
+  /** Null: calls are not written down. */
+  readonly audit: CallAudit | null;
   readonly pool: IdlePool;
   /** Told of what was thrown and is no fault. */
   readonly defects: Defects;

@@ -33,18 +33,24 @@ import { isWaiting } from './operation.ts';
 /** The server's answer, as it came. Throws a Fault, and nothing else. */
 export async function carryCall(parts: CallParts, request: CallRequest): Promise<Answer> {
   const call = new Call(request, parts.clock.now());
-  const { observers } = parts;
+  const { observers, audit } = parts;
   observers.began(call);
   try {
     authorize(parts, call);
     observers.stage(call, 'authorized');
+    // Before anything could be sent, and before anything stored is given out.
+    const written = audit?.begin(call);
+    if (written !== undefined) {
+      await written;
+      // What was decided before the wait may have changed.
+      authorize(parts, call);
+    }
     let server = usableServer(parts, call);
     const isKeyed = request.idempotencyKey !== undefined;
     while (!isKeyed) {
       const wait = roomFor(parts, call);
       if (wait === undefined) break;
       await wait;
-      // What was decided before the wait may have changed.
       authorize(parts, call);
       server = usableServer(parts, call);
     }
@@ -62,11 +68,13 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       counted = countBytes(parts, call, bytes);
     }
     if (counted !== undefined) await counted;
+    audit?.settled(call, call.answer, undefined);
     observers.ended(call, call.answer, undefined);
     return answer;
   } catch (thrown) {
     if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
     const fault = namedFault(faultFrom(thrown), call);
+    audit?.settled(call, fault.code, fault);
     observers.ended(call, fault.code, fault);
     throw fault;
   }

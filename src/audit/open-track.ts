@@ -1,0 +1,104 @@
+// Chooses the track that a process writes. Several processes of one config write at once (an instance, a
+// gateway on stdio, a command without an instance), and each needs a chain of its own: a process takes the
+// first track that nobody has, and the next process continues it. A track whose end cannot be read is left
+// as it is, for `verify` to report, and another one is used. At its start a process writes down where the
+// other tracks end, so that what is removed from them later is missed.
+
+import { join } from 'node:path';
+import type { Clock } from '../kernel/clock.ts';
+import { errnoOf } from '../kernel/errno.ts';
+import type { AuditDisk } from './audit-disk.ts';
+import { keyName } from './audit-line.ts';
+import type { StartRecord, TrackEnd } from './audit-record.ts';
+import type { AuditSink } from './audit-trail.ts';
+import { DamagedTrack, endOfTrack, Track } from './track.ts';
+import { tracksIn } from './track-files.ts';
+
+export interface TrackClaim {
+  release(): Promise<void>;
+}
+
+/** Makes the folder of a track this process's own; undefined if another process has it. */
+export type ClaimTrack = (folder: string) => Promise<TrackClaim | undefined>;
+
+export interface AuditLogOptions {
+  readonly disk: AuditDisk;
+  readonly clock: Clock;
+  readonly folder: string;
+  /** Null: the lines have no MAC. Throws if there should be a key, and it cannot be had. */
+  readonly key: () => Promise<Buffer | null>;
+  /** Null: the process has a track that no other one ever uses. */
+  readonly claim: ClaimTrack | null;
+  readonly process: Pick<StartRecord, 'process' | 'pid' | 'program' | 'startedBy'>;
+  /** One line for each track that cannot be continued. */
+  readonly report: (line: string) => void;
+  readonly maxFileBytes?: number;
+}
+
+/** More processes at once than anybody has. */
+const mostTracks = 64;
+
+export async function openAuditLog(options: AuditLogOptions): Promise<AuditSink> {
+  const key = await options.key();
+  for (const name of trackNames(options)) {
+    const claim = await claimed(options, name);
+    if (claim === undefined) continue;
+    try {
+      const track = await openTrack(options, name, key);
+      return {
+        append: (records, isSynced) => track.append(records, isSynced),
+        close: (last) => track.close(last).finally(() => claim.release()),
+      };
+    } catch (error) {
+      await claim.release();
+      if (!(error instanceof DamagedTrack)) throw error;
+      const told = `${error.message} does not end in a line of the audit log of this version, and is left as it is`;
+      options.report(`${told}; see: holdfast audit verify`);
+    }
+  }
+  throw new Error(`${mostTracks} processes write it already, or its files are damaged`);
+}
+
+function trackNames({ claim, process }: AuditLogOptions): readonly string[] {
+  if (claim === null) return [`own-${process.process}`];
+  return Array.from({ length: mostTracks }, (_, index) => String(index + 1));
+}
+
+async function claimed({ folder, claim }: AuditLogOptions, name: string) {
+  if (claim === null) return { release: async () => {} };
+  return await claim(join(folder, name));
+}
+
+async function openTrack(
+  { disk, clock, folder, process, maxFileBytes }: AuditLogOptions,
+  name: string,
+  key: Buffer | null,
+): Promise<Track> {
+  return await Track.open({
+    disk,
+    clock,
+    folder: join(folder, name),
+    key,
+    start: {
+      ...process,
+      key: key && keyName(key),
+      others: await endsOfOthers(disk, folder, name),
+    },
+    ...(maxFileBytes === undefined ? {} : { maxFileBytes }),
+  });
+}
+
+async function endsOfOthers(disk: AuditDisk, folder: string, own: string): Promise<TrackEnd[]> {
+  const ends: TrackEnd[] = [];
+  for (const track of await tracksIn(disk, folder)) {
+    if (track === own || ends.length === mostTracks) continue;
+    const end = await endOfTrack(disk, join(folder, track)).catch(ifUnreadable);
+    if (end) ends.push({ track, ...end });
+  }
+  return ends;
+}
+
+/** It is reported by `verify`. */
+function ifUnreadable(error: unknown): undefined {
+  if (errnoOf(error) === undefined) throw error;
+}

@@ -1,0 +1,52 @@
+// The audit log as text: one line for each call, and what `audit verify` has counted.
+
+import type { AuditEntry } from '../../audit/recent.ts';
+import type { VerifiedTrack } from '../../audit/verify.ts';
+import { printableLine } from '../../kernel/printable.ts';
+import { durationText, momentText } from './quantity.ts';
+import type { Style } from './style.ts';
+
+/** When, who, what, how it ended. */
+export function auditLine(entry: AuditEntry, now: number, style: Style): string {
+  const { at, principal, role, path, server, name, method, outcome, ms, reason } = entry;
+  const who = [principal, role && `(${role})`, path && `at ${path}`].filter(Boolean).join(' ');
+  const subject = [server, name ?? method].filter((part) => part !== null).join('/');
+  const end = outcome === null ? style('yellow', 'no end') : outcomeText(outcome, style);
+  const took = ms === null ? [] : [durationText(ms)];
+  const why = reason === null ? [] : [printableLine(reason)];
+  return [
+    style('dim', momentText(at, now)),
+    printableLine(who),
+    printableLine(subject),
+    end,
+    ...took,
+    ...why,
+  ].join('  ');
+}
+
+function outcomeText(outcome: string, style: Style): string {
+  const isGood = outcome === 'ok' || outcome === 'cached';
+  return style(isGood ? 'green' : 'red', printableLine(outcome));
+}
+
+export function countText(tracks: readonly VerifiedTrack[]): string {
+  const total = (count: (track: VerifiedTrack) => number) =>
+    tracks.reduce((sum, track) => sum + count(track), 0);
+  const lines = `${total(({ lines }) => lines)} lines in ${total(({ files }) => files)} files`;
+  const isKeyed = tracks.every((track) => track.isKeyed);
+  const how = isKeyed ? '' : '; without a key: that nobody has forged them cannot be shown';
+  return `${lines} of ${total(({ starts }) => starts)} processes are as they were written${how}`;
+}
+
+/** What is not wrong, but worth knowing. */
+export function trackNotes(track: VerifiedTrack): readonly string[] {
+  const { track: name, first, cuts, lost, unfinished, isOpen } = track;
+  const said = [
+    first > 1 ? `lines before ${first} are in files that are not here any more` : '',
+    cuts > 0 ? `${cuts} unfinished lines were cut off by the next start` : '',
+    lost > 0 ? `${lost} lines could not be written when the disk failed` : '',
+    unfinished > 0 ? `${unfinished} calls have no end: under way, or lost with their process` : '',
+    isOpen ? 'its last process has not ended it: it runs, was killed, or lines were removed' : '',
+  ];
+  return said.filter((text) => text !== '').map((text) => `track ${name}: ${text}`);
+}

@@ -1,0 +1,129 @@
+// Writes down who called what, in the audit log: a line before anything is asked of a server, one when
+// the call has ended, and one for a call that was not allowed. With `required` a call waits until its first
+// line is on the disk, and is refused if that cannot be done; with `on` nothing waits.
+
+import { type AuditedCall, boundedCall, boundedReason } from '../../audit/audit-record.ts';
+import { type AuditTrail, NotAudited } from '../../audit/audit-trail.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { Kind } from '../../policy/access.ts';
+import { cutOf, ownerOf, type Principal } from '../../policy/principal.ts';
+import type { CallObserver, CallOutcome, ObservedCall } from './call-observer.ts';
+import type { Call } from './call-parts.ts';
+
+/** Whether calls are written down, and whether they wait for that. */
+export type AuditMode = 'off' | 'on' | 'required';
+
+export interface HostAudit {
+  readonly mode: Exclude<AuditMode, 'off'>;
+  readonly trail: AuditTrail;
+}
+
+export interface CallAuditParts extends HostAudit {
+  readonly clock: Clock;
+  /** Of this process; no other one ever has it. */
+  readonly process: string;
+  /** Replaces known secrets in what somebody else has chosen. */
+  readonly redact: (server: string | null, text: string) => string;
+}
+
+/** What somebody asked for who may not see it. */
+export interface RefusedRequest {
+  readonly server: string | null;
+  readonly kind: Kind;
+  readonly name: string | null;
+  readonly method: string;
+}
+
+export class CallAudit implements CallObserver {
+  readonly #parts: CallAuditParts;
+  #nextId = 1;
+
+  constructor(parts: CallAuditParts) {
+    this.#parts = parts;
+  }
+
+  /** What the call has to wait for; undefined: nothing. Throws `unavailable` if it must not go on. */
+  begin(call: Call): Promise<void> | undefined {
+    const { mode, trail } = this.#parts;
+    const { principal, server, operation, about } = call.request;
+    const { method } = operation;
+    const asked = this.#asked(principal, { server, method, ...(about ?? operation) });
+    const id = this.#newId();
+    const record = { kind: 'begin', at: this.#at(call), id, ...asked } as const;
+    call.auditId = id;
+    if (mode === 'on') return trail.note(record) as undefined;
+    return trail.keep(record).catch((error: unknown) => {
+      if (!(error instanceof NotAudited)) throw error;
+      if (!error.isPending) call.auditId = null;
+      throw new Fault(
+        'unavailable',
+        `${error.message}; the call was not sent, because audit is "required" in the config`,
+        { server },
+      );
+    });
+  }
+
+  /** Of a call that went through the pipeline; one that was not allowed has not begun. */
+  settled(call: Call, outcome: CallOutcome, fault: Fault | undefined): void {
+    const { trail, clock } = this.#parts;
+    const { auditId: id } = call;
+    if (id === null) {
+      const { principal, server, operation, about } = call.request;
+      const { method } = operation;
+      if (outcome !== 'denied') return;
+      return this.denied(
+        principal,
+        { server, method, ...(about ?? operation) },
+        fault?.message ?? '',
+      );
+    }
+    const sent = call.attempts > 0 ? 'yes' : 'no';
+    const dispatched = fault ? fault.dispatched : sent;
+    const ms = Math.round(clock.now() - call.startedAt);
+    trail.note({ kind: 'end', at: clock.wallNow(), id, outcome, dispatched, ms });
+  }
+
+  denied(principal: Principal, request: RefusedRequest, why: string): void {
+    const { trail, clock } = this.#parts;
+    const asked = this.#asked(principal, request);
+    const reason = boundedReason(this.#parts.redact(request.server, why));
+    trail.note({ kind: 'denied', at: clock.wallNow(), id: this.#newId(), ...asked, reason });
+  }
+
+  /** Of the gateway's own tools: nothing is dispatched, and nothing waits. */
+  ended(call: ObservedCall, outcome: CallOutcome, _fault: Fault | undefined): void {
+    const { trail, clock } = this.#parts;
+    const { principal, server, operation } = call.request;
+    if (server !== null || operation.kind !== 'tool' || operation.name === null) return;
+    const asked = this.#asked(principal, { server, ...operation });
+    const id = this.#newId();
+    trail.note({ kind: 'begin', at: this.#at(call), id, ...asked });
+    const ms = Math.round(clock.now() - call.startedAt);
+    trail.note({ kind: 'end', at: clock.wallNow(), id, outcome, dispatched: 'no', ms });
+  }
+
+  #newId(): string {
+    return `${this.#parts.process}-${this.#nextId++}`;
+  }
+
+  /** Its beginning as wall time. */
+  #at({ startedAt }: ObservedCall): number {
+    const { clock } = this.#parts;
+    return Math.round(clock.wallNow() - (clock.now() - startedAt));
+  }
+
+  #asked(principal: Principal, { server, kind, name, method }: RefusedRequest): AuditedCall {
+    const { redact } = this.#parts;
+    const cut = cutOf(principal);
+    return boundedCall({
+      principal: ownerOf(principal).id,
+      role: principal.role,
+      path: cut ? `${cut.kind}/${cut.name}` : null,
+      server,
+      what: kind,
+      name: name && redact(server, name),
+      method,
+    });
+  }
+}

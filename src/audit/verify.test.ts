@@ -144,6 +144,17 @@ describe('verify', () => {
     ]);
   });
 
+  it('finds a genuine line of another track, with the same number, in the place of one #audit', async () => {
+    const disk = await someLog();
+    const file = (track: string) => `${auditFolder}/${track}/000000000000001.jsonl`;
+    const [own, other] = ['1', '2'].map((track) =>
+      linesOf(disk.files.get(file(track)) ?? Buffer.alloc(0)),
+    );
+    disk.files.set(file('1'), fileOf((own ?? []).with(1, other?.[1] ?? '')));
+    const { faults } = await verifyAudit(disk, auditFolder, auditKey);
+    expect(faults[0]).toMatchObject({ file: file('1'), line: 2 });
+  });
+
   it('finds a whole track that is gone #audit', async () => {
     const disk = await someLog();
     for (const path of [...disk.files.keys()]) if (path.includes('/1/')) disk.files.delete(path);

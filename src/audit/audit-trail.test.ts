@@ -57,18 +57,21 @@ describe('a record that is kept', () => {
     const { trail, disk, reports } = auditTrail();
     await trail.keep(beginRecord(1));
     disk.failing = 'ENOSPC';
-    disk.tornBytes = 40;
+    disk.tornBytes = 1_000_000;
     await expect(trail.keep(beginRecord(2))).rejects.toThrow(NotAudited);
+    disk.tornBytes = 40;
     await expect(trail.keep(beginRecord(3))).rejects.toThrow('free space');
     expect(trail.health).toMatchObject({ problem: expect.stringContaining('ENOSPC'), refused: 2 });
     disk.failing = undefined;
     await trail.keep(beginRecord(4));
+    await trail.keep(beginRecord(5));
     expect(trail.health).toEqual({ problem: null, lost: 0, refused: 2 });
     expect(reports).toHaveLength(2);
     await trail[Symbol.asyncDispose]();
     const [, , lost, last] = disk.records(`${auditFolder}/1`);
     expect(lost).toMatchObject({ kind: 'lost', records: 0, refused: 2 });
     expect(last).toMatchObject({ id: 'p1-4' });
+    expect(kindsIn(disk)).toEqual(['start', 'begin', 'lost', 'begin', 'begin', 'stop']);
     expect(await faultsOf(disk)).toEqual([]);
   });
 

@@ -155,6 +155,38 @@ describe('verify', () => {
     expect(faults[0]).toMatchObject({ file: file('1'), line: 2 });
   });
 
+  it.each([auditKey, null])('finds any change of the very last line #audit', async (key) => {
+    const whole = await someLog(key);
+    const last = [...whole.files.keys()].sort().at(-1) ?? '';
+    const bytes = whole.files.get(last) ?? Buffer.alloc(0);
+    for (let at = bytes.lastIndexOf('\n', -2) + 1; at < bytes.length; at += 1) {
+      const disk = copyOf(whole);
+      disk.files.set(last, changes['a changed byte']?.(bytes, [at, 0], '2') ?? bytes);
+      expect((await verifyAudit(disk, auditFolder, key)).faults).toHaveLength(1);
+    }
+  });
+
+  it('says that a line which is there twice was inserted', async () => {
+    const disk = await someLog();
+    const [first = ''] = [...disk.files.keys()].sort();
+    const lines = linesOf(disk.files.get(first) ?? Buffer.alloc(0));
+    disk.files.set(first, fileOf(lines.toSpliced(2, 0, lines[1] ?? '')));
+    const { faults } = await verifyAudit(disk, auditFolder, auditKey);
+    expect(faults).toEqual([
+      { file: first, line: 3, text: expect.stringContaining('inserted or moved') },
+    ]);
+  });
+
+  it('finds lines cut from the beginning of a file that was renamed to hide it #audit', async () => {
+    const disk = await someLog();
+    const [first = ''] = [...disk.files.keys()].sort();
+    const lines = linesOf(disk.files.get(first) ?? Buffer.alloc(0));
+    disk.files.delete(first);
+    disk.files.set(first.replace('1.jsonl', '2.jsonl'), fileOf(lines.slice(1)));
+    const { faults } = await verifyAudit(disk, auditFolder, auditKey);
+    expect(faults[0]?.text).toContain('a file begins with the line of a start');
+  });
+
   it('finds a whole track that is gone #audit', async () => {
     const disk = await someLog();
     for (const path of [...disk.files.keys()]) if (path.includes('/1/')) disk.files.delete(path);

@@ -5,9 +5,9 @@
 
 import { join } from 'node:path';
 import { realConfigPath } from '../config/config-path.ts';
+import { stateFolderOf } from '../config/state-folder.ts';
 import { isTokenRecord } from '../downstream/http/access/token-record.ts';
 import { isTokenUse } from '../downstream/http/access/token-uses.ts';
-import { stateFolderOf } from '../config/state-folder.ts';
 import type { Records } from '../store/contract/records.ts';
 import { openFilesStore } from '../store/file-store.ts';
 import type { Store } from '../store/store.ts';

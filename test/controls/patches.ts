@@ -1978,7 +1978,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: roleTests,
     promise: 'path-takes-away',
-    edits: [{ find: '`${owner.id}/${kind}/${name}`', replace: 'owner.id' }],
+    edits: [{ find: `\`\${owner.id}/\${kind}/\${name}\``, replace: 'owner.id' }],
   },
   {
     id: 'unbound-handle',
@@ -2037,6 +2037,6 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: roleTests,
     promise: 'roles-deny',
-    edits: [{ find: "`there is no role '${role}' in the config`", replace: 'undefined' }],
+    edits: [{ find: `\`there is no role '\${role}' in the config\``, replace: 'undefined' }],
   },
 ];

@@ -241,8 +241,12 @@ describe.each(everybody.map((role) => [role] as const))('the role %s', (role) =>
         clientInfo: { name: 'x', version: '1' },
       }),
     ];
-    const snapshots = ['health_snapshot', 'telemetry_snapshot'].map((name) =>
-      modern.call(`holdfast__${name}`, { detail: 'full' }),
+    for (const one of things.filter(({ kind }) => kind === 'tool')) {
+      world.localModern.call(exposed(one));
+    }
+    await settled();
+    const snapshots = ['health_snapshot', 'telemetry_snapshot'].flatMap((name) =>
+      [{}, { detail: 'full' }].map((args) => modern.call(`holdfast__${name}`, args)),
     );
     await settled();
     for (const text of greetings.map(heardIn)) {
@@ -258,6 +262,10 @@ describe.each(everybody.map((role) => [role] as const))('the role %s', (role) =>
       for (const server of serverNames) {
         cases += 1;
         if (!seesServer(rulesOf(role), server)) expect(text).not.toContain(server);
+      }
+      for (const one of things.filter(({ kind }) => kind === 'tool')) {
+        cases += 1;
+        if (!allowed.has(one.word)) expect(text).not.toContain(`${one.server}/${one.name}`);
       }
     }
   });

@@ -192,6 +192,51 @@ describe('changed roles', () => {
   });
 });
 
+const extension = 'io.modelcontextprotocol/tasks';
+const times = { createdAt: '', lastUpdatedAt: '', ttlMs: 60_000 };
+
+describe('a task whose tool its owner may not use any more', () => {
+  it('is not followed, and says nothing to a stream that followed it before #policy-at-once', async () => {
+    const task = { taskId: 't-1', status: 'working', ...times };
+    const script = {
+      era: 'modern' as const,
+      capabilities: { tools: {}, extensions: { [extension]: {} } },
+      tools: [tool('long')],
+      on: { 'tools/call': () => ({ resultType: 'task', ...task }) },
+    };
+    const before = { worker: { allow: ['s/*'] } };
+    const { modern, servers, host, config } = newGateway(
+      { s: script },
+      { settings: { roles: before } },
+    );
+    const principal = { id: 'token:w', role: 'worker' };
+    const peer = modern({ extensions: { [extension]: {} } }, { principal, key: principal.id });
+    const begun = peer.call('s__long');
+    await settled();
+    const taskIds = [String(begun.result['taskId'])];
+    const listening = peer.request('subscriptions/listen', { notifications: { taskIds } });
+    await settled();
+    const tell = async () => {
+      const { child } = servers.s;
+      const _meta = {
+        'io.modelcontextprotocol/subscriptionId': child.last('subscriptions/listen').id,
+      };
+      child.note('notifications/tasks', { ...task, _meta });
+      await settled();
+      return listening.messages.filter(({ method }) => method === 'notifications/tasks').length;
+    };
+    expect(await tell()).toBe(1);
+    const { mcpServers } = config;
+    const after = { worker: { allow: ['s/other'] } };
+    await host.apply({ mcpServers, roles: after, hostTools: false });
+    expect(await tell()).toBe(1);
+    const again = peer.request('subscriptions/listen', { notifications: { taskIds } });
+    await settled();
+    expect(again.messages[0]).toMatchObject({ params: { notifications: {} } });
+    expect(JSON.stringify(again.messages[0])).not.toContain('taskIds');
+  });
+});
+
 describe('a path that narrows', () => {
   it('of one server has its own names, and nothing of others #path-takes-away', async () => {
     const { names, ask } = await world({ hostTools: true });

@@ -73,7 +73,7 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
       const sources = {
         status: () => disclosedStatus(knownStatus(host.status({ principal }), mayKnow), principal),
         mayKnow,
-        workerRestarts: host.workerRestarts,
+        workerRestarts: restartsFor(gateway, principal, mayKnow),
         disclosed: <R extends FaultRecord>(record: R) => disclosedRecord(record, principal),
         traffic: host.traffic,
         isAccepting,
@@ -91,6 +91,17 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   else
     gateway.ownAnswers.count(incoming, { kind: 'tool', name }, () => look(gateway, incoming, name));
   return true;
+}
+
+/** Of the servers it may know of; of those that are gone nobody else is told. */
+function restartsFor(
+  { host }: Gateway,
+  principal: Principal,
+  mayKnow: (server: string, tool: string | null) => boolean,
+): number {
+  if (host.access.scopeOf(principal) === '') return host.workerRestarts;
+  const known = host.servers().filter(({ name }) => mayKnow(name, null));
+  return known.reduce((sum, { startsAgain }) => sum + startsAgain, 0);
 }
 
 /** Our own tools are authorized like all others, as those of the server `holdfast`. */

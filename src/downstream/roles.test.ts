@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
-import { text, tool } from '../../test/support/scripted-server.ts';
+import { type Heard, text, tool } from '../../test/support/scripted-server.ts';
 import { cutBy, localUser, type Principal } from '../policy/principal.ts';
 
 const reader: Principal = { id: 'token:reader', role: 'reader' };
@@ -266,6 +266,61 @@ describe('a path that narrows', () => {
     expect(await names('prompts/list', 'name', asPrompts)).toEqual(['open__p']);
     const unknown = cutBy(localUser, { kind: 'role', name: 'nobody' });
     expect(await names('tools/list', 'name', unknown)).toEqual([]);
+  });
+});
+
+describe('what is begun under one path', () => {
+  it('is unknown under another, and to another principal: cursors, tasks and states #path-takes-away', async () => {
+    const many = Array.from({ length: 1_100 }, (_, at) => tool(`t${at}`));
+    const task = { taskId: 't-1', status: 'working', ...times };
+    const script = {
+      era: 'modern' as const,
+      capabilities: { tools: {}, extensions: { [extension]: {} } },
+      tools: [...many, tool('long'), tool('ask')],
+      on: {
+        'tools/call': ({ params }: Heard) => {
+          if (params['name'] === 'long') return { resultType: 'task', ...task };
+          const inputRequests = { one: { method: 'roots/list' } };
+          if ('inputResponses' in params) return text('answered');
+          return { resultType: 'input_required', inputRequests, requestState: 'x' };
+        },
+        'tasks/get': () => ({ resultType: 'complete', ...task }),
+      },
+    };
+    const { modern } = newGateway(
+      { s: script },
+      { settings: { roles: { all: { allow: ['*'] } } } },
+    );
+    const owner = { id: 'token:a', role: 'all' };
+    const peers = [
+      owner,
+      cutBy(owner, { kind: 'server', name: 's' }),
+      cutBy(owner, { kind: 'role', name: 'all' }),
+      { id: 'token:b', role: 'all' },
+    ].map((principal) =>
+      modern({ roots: {}, extensions: { [extension]: {} } }, { principal, key: principal.id }),
+    );
+    const inputResponses = { one: { roots: [] } };
+    const name = (at: number, own: string) => (at === 1 ? own : `s__${own}`);
+    for (const [at, peer] of peers.entries()) {
+      const listed = peer.request('tools/list');
+      const begun = peer.call(name(at, 'long'));
+      const asked = peer.call(name(at, 'ask'));
+      await settled();
+      const cursor = String(listed.result['nextCursor']);
+      const taskId = String(begun.result['taskId']);
+      const requestState = String(asked.result['requestState']);
+      for (const [other, stranger] of peers.entries()) {
+        const replies = [
+          stranger.request('tools/list', { cursor }),
+          stranger.request('tasks/get', { taskId }),
+          stranger.call(name(other, 'ask'), {}, { requestState, inputResponses }),
+        ];
+        await settled();
+        const isRefused = replies.map(({ answered }) => answered.error !== undefined);
+        expect(isRefused, `${at} to ${other}`).toEqual(Array(3).fill(other !== at));
+      }
+    }
   });
 });
 

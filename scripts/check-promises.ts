@@ -12,6 +12,8 @@ const behaviours = [
   ...numbered('R', 1, 18),
   ...numbered('L', 1, 14),
   ...numbered('P', 1, 24),
+  ...numbered('B', 6, 8),
+  ...['XH5', 'XH6', 'C11', 'C14'],
 ];
 
 const promises = rows(promisesFile);

@@ -2,6 +2,7 @@
 // how clients authenticate, so every policy is at its default; a state folder of its
 // own, inside of the one given.
 
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,6 +38,18 @@ export function holdfastOnHttp(
   return { ...served(join(folder, auth), auth, build), name, dialect: 'modern' };
 }
 
+/** With a token whose role has these patterns. */
+export function holdfastWithRole(folder: string, allow: readonly string[]): HttpCommand {
+  const roles = { bench: { allow } };
+  const { config, env } = home(join(folder, 'role'), 'token', { roles });
+  const program = programOf(builtHere);
+  const words = [program, 'token', 'add', '--role', 'bench', '--json', '--config', config];
+  const made = spawnSync(process.execPath, words, { env: { ...process.env, ...env } });
+  const { token } = JSON.parse(made.stdout.toString()) as { token: string };
+  const args = [program, 'serve', '--config', config, '--listen', '127.0.0.1:0', '--json'];
+  return { args, env, prefix, token, name: 'holdfast, role', dialect: 'modern' };
+}
+
 /** The same for legacy clients: all calls belong to one session. */
 export function holdfastInSession(folder: string, build = builtHere): HttpCommand {
   const name = 'holdfast, session';
@@ -53,10 +66,11 @@ function served(folder: string, auth: 'none' | 'token', build: string) {
   return { args, env, prefix };
 }
 
-function home(folder: string, auth: 'none' | 'token') {
+function home(folder: string, auth: 'none' | 'token', more: object = {}) {
   const state = join(folder, 'state');
   mkdirSync(state, { recursive: true });
   const config = join(folder, 'holdfast.json');
-  writeFileSync(config, JSON.stringify({ mcpServers: { lean: leanServer }, http: { auth } }));
+  const servers = { mcpServers: { lean: leanServer } };
+  writeFileSync(config, JSON.stringify({ ...servers, http: { auth }, ...more }));
   return { config, env: { HOLDFAST_STATE: state } };
 }

@@ -21,6 +21,8 @@ export interface HttpCommand {
   readonly prefix?: string;
   /** Where it listens; without it, the first line of its stdout says so: { url, token? }. */
   readonly url?: string;
+  /** What to send if it announces none. */
+  readonly token?: string;
   readonly dialect: Dialect['kind'];
 }
 
@@ -42,7 +44,8 @@ export async function startOnHttp(
     const { url, token } = command.url
       ? { url: await listening(command.url), token: null }
       : await announced(child);
-    const authorization = token ? { authorization: `Bearer ${token}` } : {};
+    const secret = token ?? command.token;
+    const authorization = secret ? { authorization: `Bearer ${secret}` } : {};
     const dialect = command.dialect === 'modern' ? modern : await openSession(url);
     return {
       name,

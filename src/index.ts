@@ -4,15 +4,18 @@ export type { CacheStats } from './cache/cache.ts';
 export type { SearchHit, SearchOutcome } from './catalog/search.ts';
 export type { JsonObject } from './catalog/tool.ts';
 export type {
+  BudgetInput,
   CacheInput,
   CircuitInput,
   CommonServerInput,
   ConfigInput,
   HttpInput,
   LimitsInput,
+  LocalInput,
   RemoteLimitsInput,
   RemoteServerInput,
   RestartInput,
+  RoleInput,
   ServerInput,
   StdioServerInput,
   TelemetryInput,
@@ -52,6 +55,7 @@ export type {
   ToolsOptions,
 } from './host/host.ts';
 export type {
+  AuditStatus,
   HostStatus,
   ServerChild,
   ServerState,

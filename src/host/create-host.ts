@@ -18,6 +18,7 @@ import { ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { Scope } from '../kernel/scope.ts';
+import { readSecretFile } from '../kernel/secret-file.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import { openEventLog } from '../observe/event-log.ts';
 import { EventHub, type HostEvent } from '../observe/events.ts';
@@ -147,7 +148,14 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   const core = new HostCore({
     ...kept,
     ...audited,
-    edges: { clock, random: Math.random, spawn: spawner.spawn, http, sourceEnv: env },
+    edges: {
+      clock,
+      random: Math.random,
+      spawn: spawner.spawn,
+      http,
+      sourceEnv: env,
+      readSecret: readSecretFile,
+    },
     config: loaded.config,
     configFile: loaded.file,
     disabled: loaded.disabled,

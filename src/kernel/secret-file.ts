@@ -13,6 +13,9 @@ export type SecretFile =
   /** `cause` continues a sentence whose subject is the file. */
   | { readonly kind: 'unusable'; readonly cause: string };
 
+/** At most so many bytes of this file. */
+export type ReadSecret = (path: string, maxBytes: number) => Promise<SecretFile>;
+
 /** Throws only for a shortage of this process, such as too many open files. */
 export async function readSecretFile(path: string, maxBytes: number): Promise<SecretFile> {
   try {

@@ -5,7 +5,7 @@
 // is reported; it never costs the process.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isOperator, ownerOf, type Principal } from '../../policy/principal.ts';
+import { isOperator, type Principal } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { type Authentication, type Authenticator, credentialOf } from './access/authenticator.ts';
 import { ConnectionShares } from './access/connection-shares.ts';
@@ -31,25 +31,16 @@ export class FrontDoor {
   readonly #parts: FrontDoorParts;
   readonly #pending: PendingAuthentications;
   readonly #shares: ConnectionShares;
-  /** Requests with a credential, until they are answered; as many as connections have sent. */
-  readonly #admitted = new Map<ServerResponse, Principal>();
-  readonly #closed: (this: ServerResponse) => void;
 
   constructor(parts: FrontDoorParts) {
     this.#parts = parts;
     this.#pending = new PendingAuthentications(parts.edge);
     this.#shares = new ConnectionShares(parts.edge.limits.connections);
-    const admitted = this.#admitted;
-    this.#closed = function closed() {
-      admitted.delete(this);
-    };
   }
 
   /** The access of these principals has ended, by id: so do their requests and streams. */
   endAccess(ids: ReadonlySet<string>): void {
-    for (const [res, principal] of [...this.#admitted]) {
-      if (ids.has(ownerOf(principal).id)) res.destroy();
-    }
+    this.#shares.endAccess(ids);
   }
 
   handle(req: IncomingMessage, res: ServerResponse): void {
@@ -142,8 +133,6 @@ export class FrontDoor {
     }
     const narrowed = route.principalFor(principal, req.url ?? '');
     if (narrowed === undefined) return answerPlainly(res, 404, notFound);
-    this.#admitted.set(res, narrowed);
-    res.on('close', this.#closed);
     this.#serve(route, entry, narrowed, req, res);
   }
 

@@ -9,7 +9,7 @@ import { secretsIn } from '../../config/secrets.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Secret } from '../../kernel/redactor.ts';
-import { readSecretFile, type SecretFile } from '../../kernel/secret-file.ts';
+import type { ReadSecret, SecretFile } from '../../kernel/secret-file.ts';
 import { shortageOf } from '../../kernel/shortage.ts';
 import { Turns } from '../../kernel/turns.ts';
 import type { Spawn } from '../../supervise/child.ts';
@@ -22,6 +22,7 @@ export interface LateParts {
   readonly server: string;
   readonly clock: Clock;
   readonly spawn: Spawn;
+  readonly readSecret?: ReadSecret | undefined;
   /** Ends the start, and with it the commands. */
   readonly signal: AbortSignal;
 }
@@ -133,9 +134,10 @@ class Reading {
   }
 
   async #file(path: string, label: string): Promise<Buffer> {
-    const { clock, server } = this.#parts;
+    const { clock, server, readSecret } = this.#parts;
+    if (readSecret === undefined) throw this.#fault(`the file ${path}, for ${label}, is not here`);
     const outcome: { read?: SecretFile } = {};
-    const work = readSecretFile(path, secretLimits.bytes).then((read) => {
+    const work = readSecret(path, secretLimits.bytes).then((read) => {
       outcome.read = read;
     });
     try {

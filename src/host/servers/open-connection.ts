@@ -84,7 +84,8 @@ async function open(
 ): Promise<Connection> {
   const { config, name, facts: eras } = server;
   const { clock, identity } = parts;
-  const late = { server: name, clock, spawn: parts.spawn, signal };
+  const { spawn, readSecret } = parts;
+  const late = { server: name, clock, spawn, readSecret, signal };
   const { startTimeoutMs } = config;
   const { frameBytes } = config.limits;
   const { capabilities } = aim.clients;

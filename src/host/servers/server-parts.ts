@@ -2,6 +2,7 @@
 // listeners.
 
 import type { Clock, Random } from '../../kernel/clock.ts';
+import type { ReadSecret } from '../../kernel/secret-file.ts';
 import type { EventHub } from '../../observe/events.ts';
 import type { ServerOutputs } from '../../observe/server-output.ts';
 import type { Records } from '../../store/contract/records.ts';
@@ -24,6 +25,8 @@ export interface Edges {
   readonly http: HttpClient;
   /** The environment that processes inherit from; it is needed to find their secrets. */
   readonly sourceEnv?: Environment;
+  /** Reads a file that holds a secret; absent where there is no disk. */
+  readonly readSecret?: ReadSecret;
 }
 
 export interface ServerParts extends Edges {

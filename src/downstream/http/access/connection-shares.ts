@@ -1,6 +1,7 @@
 // Which principal uses which connection, so that no principal can have all connections: a remote one may
 // have three quarters of them. A connection belongs to the principal of the latest request on it; open
-// streams and requests under way hold theirs. The local user has no such limit.
+// streams and requests under way hold theirs. The local user has no such limit. When the access of a principal
+// ends, its connections are closed.
 
 import type { Socket } from 'node:net';
 import { OwnerCounts } from '../../../kernel/owner-counts.ts';
@@ -14,8 +15,8 @@ export function shareOf(places: number): number {
 export class ConnectionShares {
   readonly #share: number;
   readonly #counts = new OwnerCounts();
-  /** Until the socket is closed. */
-  readonly #owners = new WeakMap<Socket, string>();
+  /** By connection, until it is closed: a note for each request would outlive the request. */
+  readonly #owners = new Map<Socket, string>();
 
   constructor(connections: number) {
     this.#share = shareOf(connections);
@@ -39,8 +40,14 @@ export class ConnectionShares {
     return true;
   }
 
+  /** Closes the connections whose latest request was theirs, with whatever runs on them. */
+  endAccess(ids: ReadonlySet<string>): void {
+    for (const [socket, owner] of [...this.#owners]) if (ids.has(owner)) socket.destroy();
+  }
+
   #closed(socket: Socket): void {
     const owner = this.#owners.get(socket);
+    this.#owners.delete(socket);
     if (owner !== undefined) this.#counts.remove(owner);
   }
 }

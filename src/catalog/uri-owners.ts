@@ -232,6 +232,11 @@ export class UriOwners {
     return { server, uri };
   }
 
+  /** Whether there is no other server. */
+  isOnly(server: string): boolean {
+    return this.#holdings.length === 1 && this.#holdings[0]?.server === server;
+  }
+
   /**
    * For a URI that no server claims: the server that was alone when it may have been returned, if
    * it still exists.

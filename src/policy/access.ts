@@ -129,12 +129,13 @@ export class Access {
    */
   scopeOf(principal: Principal): string {
     const cut = cutOf(principal);
-    const path = cut === undefined ? '' : `${cut.kind} ${cut.name}`;
+    const path = cut === undefined ? '' : `by ${cut.kind} ${cut.name}`;
     if (this.#guard !== null) return `id ${principal.id}`;
     if (isLocalUser(principal) && this.#roles.localRole === null) return path;
     const role = this.roleOf(principal);
     if (this.#roles.isEverything(role)) return path;
-    return role === null ? 'nothing' : `role ${role} ${path}`;
+    const scope = this.#roles.scopeOf(role) ?? 'nothing';
+    return path === '' ? scope : `${scope} ${path}`;
   }
 
   may(principal: Principal, request: AccessRequest): Verdict {

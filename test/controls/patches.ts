@@ -1740,8 +1740,8 @@ export const patches: readonly Patch[] = [
     rules: ['roles-deny', 'hidden-has-no-influence'],
     edits: [
       {
-        find: `return role === null ? 'nothing' : \`role \${role} \${path}\`;`,
-        replace: `return role === null ? 'nothing' : path;`,
+        find: `return path === '' ? scope : \`\${scope} \${path}\`;`,
+        replace: 'void scope; return path;',
       },
     ],
   },

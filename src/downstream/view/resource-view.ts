@@ -163,8 +163,7 @@ export class ResourceView {
    * none.
    */
   exposedAnswer(server: string, answer: Answer): Answer {
-    const servers = this.#sight.servers();
-    if (servers.length === 1 && servers[0]?.name === server) return answer;
+    if (this.#owners.isOnly(server)) return answer;
     const { frame, result, object } = answer;
     for (const uri of collectUris(frame, object ?? result)) this.#owners.returned(server, uri);
     if (!this.#owners.hasRewrites(server)) return answer;

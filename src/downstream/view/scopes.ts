@@ -15,6 +15,8 @@ export class Scopes {
   /** By the access's name of the scope, the least recently used first; at most `maxScopes`. */
   readonly #scopes = new Map<string, Scope>();
   #version: number;
+  /** The latest that was asked for: most requests come from few. */
+  #latest: { readonly name: string; readonly scope: Scope } | undefined;
 
   constructor(parts: ScopeParts) {
     this.#parts = parts;
@@ -27,14 +29,21 @@ export class Scopes {
     const { access } = this.#host;
     const name = access.scopeOf(principal);
     if (name === '') return this.whole;
-    if (access.version !== this.#version) this.#scopes.clear();
-    this.#version = access.version;
+    if (access.version !== this.#version) this.#forgetAll(access.version);
+    if (this.#latest?.name === name) return this.#latest.scope;
     const known = this.#scopes.get(name);
     if (known) this.#scopes.delete(name);
     const scope = known ?? scopeFor(this.#parts, principal, this.whole);
     this.#scopes.set(name, scope);
+    this.#latest = { name, scope };
     if (this.#scopes.size > maxScopes) this.#forgetOldest();
     return scope;
+  }
+
+  #forgetAll(version: number): void {
+    this.#version = version;
+    this.#latest = undefined;
+    this.#scopes.clear();
   }
 
   #forgetOldest(): void {

@@ -15,6 +15,8 @@ export const patternKinds: readonly PatternKind[] = ['tool', 'prompt', 'resource
 export class Pattern {
   /** As it is in the config. */
   readonly text: string;
+  /** The only server at which it can match; undefined if there may be several. */
+  readonly onlyServer: string | undefined;
   /** Undefined: everything. */
   readonly #kind: PatternKind | undefined;
   readonly #server: Glob | undefined;
@@ -25,6 +27,8 @@ export class Pattern {
     this.text = text;
     const { kind, rest } = partsOf(text);
     const slash = rest.indexOf('/');
+    const named = slash < 0 ? rest.split(flatSeparator, 1)[0] : rest.slice(0, slash);
+    this.onlyServer = named?.includes('*') ? undefined : named;
     this.#kind = text === '*' ? undefined : kind;
     this.#server = slash < 0 ? undefined : new Glob(rest.slice(0, slash));
     this.#name = new Glob(rest.slice(slash + 1));

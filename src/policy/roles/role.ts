@@ -5,7 +5,8 @@
 
 import type { AccessRequest } from '../access.ts';
 import type { BudgetRules } from '../role-budgets/budget-rules.ts';
-import { Pattern, type PatternKind, patternKinds } from './pattern.ts';
+import { type Pattern, type PatternKind, patternKinds } from './pattern.ts';
+import { PatternList } from './pattern-list.ts';
 import { searchToolNames } from './search-tools.ts';
 
 /** As it is in the config. */
@@ -22,17 +23,20 @@ export type RoleDenial = string | undefined;
 
 export class Role {
   readonly isOperator: boolean;
+  /** Names the scope of its principals: see `Access.scopeOf`. */
+  readonly scope: string;
   /** It has all tools, prompts and resources of every server, those that come later included. */
   readonly isEverything: boolean;
   readonly #name: string;
-  readonly #allow: readonly Pattern[];
-  readonly #deny: readonly Pattern[];
+  readonly #allow: PatternList;
+  readonly #deny: PatternList;
 
   constructor(name: string, { allow, deny, operator }: RoleRules) {
     this.#name = name;
-    this.#allow = allow.map((text) => new Pattern(text));
-    this.#deny = deny.map((text) => new Pattern(text));
+    this.#allow = new PatternList(allow);
+    this.#deny = new PatternList(deny);
     this.isOperator = operator;
+    this.scope = `role ${name}`;
     this.isEverything = allow.includes('*') && deny.length === 0;
   }
 
@@ -50,11 +54,12 @@ export class Role {
   }
 
   #named(kind: PatternKind, server: string, name: string): RoleDenial {
-    const against = this.#deny.find((pattern) => pattern.matches(kind, server, name));
+    const isMatch = (pattern: Pattern) => pattern.matches(kind, server, name);
+    const against = this.#deny.find(server, isMatch);
     if (against) return this.#denies(against);
-    if (this.#allow.length > 0 && isSearchTool(kind, server, name)) return undefined;
-    const isAllowed = this.#allow.some((pattern) => pattern.matches(kind, server, name));
-    return isAllowed ? undefined : `no pattern in "allow" of the role '${this.#name}' matches it`;
+    if (this.#allow.find(server, isMatch)) return undefined;
+    const isSearched = !this.#allow.isEmpty && isSearchTool(kind, server, name);
+    return isSearched ? undefined : `no pattern in "allow" of the role '${this.#name}' matches it`;
   }
 
   #ofServer(
@@ -81,16 +86,16 @@ export class Role {
   /** `of`: only what it has of this kind counts. */
   #unseen(server: string, of?: PatternKind): RoleDenial {
     const isSeen = (kind: PatternKind) =>
-      this.#allow.some((pattern) => pattern.touches(kind, server)) &&
-      !this.#deny.some((pattern) => pattern.covers(kind, server));
+      this.#allow.find(server, (pattern) => pattern.touches(kind, server)) !== undefined &&
+      !this.#deny.find(server, (pattern) => pattern.covers(kind, server));
     if (of === undefined ? patternKinds.some(isSeen) : isSeen(of)) return undefined;
     return `the role '${this.#name}' allows nothing of this server`;
   }
 
   #incomplete(server: string): RoleDenial {
     const isWhole = (kind: PatternKind) =>
-      this.#allow.some((pattern) => pattern.covers(kind, server)) &&
-      !this.#deny.some((pattern) => pattern.touches(kind, server));
+      this.#allow.find(server, (pattern) => pattern.covers(kind, server)) !== undefined &&
+      !this.#deny.find(server, (pattern) => pattern.touches(kind, server));
     if (patternKinds.every(isWhole)) return undefined;
     return 'a method that MCP does not define needs all tools, prompts and resources of the server';
   }

@@ -47,6 +47,11 @@ export class Roles {
     return this.#of(role)?.isEverything ?? false;
   }
 
+  /** The same for all that may do the same; undefined for a role that may do nothing. */
+  scopeOf(role: string | null): string | undefined {
+    return this.#of(role)?.scope;
+  }
+
   #of(role: string | null): Role | undefined {
     return role === null ? undefined : this.#roles.get(role);
   }

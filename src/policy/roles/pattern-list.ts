@@ -4,7 +4,7 @@
 import { Pattern } from './pattern.ts';
 
 export class PatternList {
-  /** By the server that they name; as many as the config has. */
+  /** By the server that they name; at most one entry for each pattern. */
   readonly #byServer = new Map<string, Pattern[]>();
   /** Those that can match at several servers. */
   readonly #others: readonly Pattern[];

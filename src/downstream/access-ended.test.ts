@@ -48,6 +48,27 @@ describe('when the access of a principal ends', () => {
     expect(open()).toBe(before - 2);
   });
 
+  it('its running calls and streams end, whichever connection they are on #revoked', async () => {
+    const script: Script = { tools: [tool('t')], on: { 'tools/call': () => undefined } };
+    const { gateway, host, modern, servers } = newGateway({ s: script });
+    host.setGuard(() => ({ allow: true }));
+    const begin = (principal: typeof ann) => {
+      const peer = modern({}, { principal, key: principal.id });
+      const notifications = { toolsListChanged: true };
+      const listening = peer.request('subscriptions/listen', { notifications });
+      return { listening, call: peer.call('s__t') };
+    };
+    const [anns, bobs] = [begin(ann), begin(bob)];
+    await settled();
+    const before = gateway.kept;
+    gateway.accessEnded(new Set(['token:ann']));
+    await settled();
+    expect(gateway.kept).toMatchObject({ requests: (before['requests'] ?? 0) / 2 });
+    expect(servers.s.heard('notifications/cancelled')).toHaveLength(1);
+    expect(anns.call.answers).toEqual([]);
+    expect(bobs.listening.answers).toEqual([]);
+  });
+
   it('and it is the local user, its windows go on #revoked', async () => {
     const { gateway, parked } = world();
     await parked(localUser, 'stdio');

@@ -10,7 +10,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { RingMap } from '../kernel/ring-map.ts';
 import { serverRequest } from '../policy/access.ts';
-import { type Cut, cutBy, type Principal } from '../policy/principal.ts';
+import { type Cut, cutBy, ownerOf, type Principal } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
 import { envelopeKeys } from '../wire/eras.ts';
@@ -228,6 +228,15 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   }
 
   accessEnded(ids: ReadonlySet<string>): void {
+    // Over HTTP the id of a principal is the key of its client; a window of the local user has another one.
+    const isTheirs = ({ principal, client }: Incoming) =>
+      client.key === principal.id && ids.has(ownerOf(principal).id);
+    for (const listening of [...this.#listenings]) {
+      if (isTheirs(listening.incoming)) listening.incoming.cancel();
+    }
+    for (const incoming of [...this.#requests.values()]) {
+      if (isTheirs(incoming)) incoming.cancel();
+    }
     this.#clients.endAccess(ids);
     this.#parking.endAccess(ids);
   }

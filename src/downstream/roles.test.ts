@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { type Heard, text, tool } from '../../test/support/scripted-server.ts';
+import type { ConfigInput } from '../config/config-input.ts';
 import { cutBy, localUser, type Principal } from '../policy/principal.ts';
 
 const reader: Principal = { id: 'token:reader', role: 'reader' };
@@ -234,6 +235,30 @@ describe('a task whose tool its owner may not use any more', () => {
     await settled();
     expect(again.messages[0]).toMatchObject({ params: { notifications: {} } });
     expect(JSON.stringify(again.messages[0])).not.toContain('taskIds');
+  });
+});
+
+describe('a server that was removed', () => {
+  it('is not there, and nothing is said of those that are #roles-deny', async () => {
+    const task = { taskId: 't-1', status: 'working', ...times };
+    const script = {
+      era: 'modern' as const,
+      capabilities: { tools: {}, extensions: { [extension]: {} } },
+      tools: [tool('long')],
+      on: { 'tools/call': () => ({ resultType: 'task', ...task }) },
+    };
+    const settings = { roles: { worker: { allow: ['s/*'] } } };
+    const { modern, host, config } = newGateway({ s: script, payroll: {} }, { settings });
+    const principal = { id: 'token:w', role: 'worker' };
+    const peer = modern({ extensions: { [extension]: {} } }, { principal, key: principal.id });
+    const begun = peer.call('s__long');
+    await settled();
+    const { payroll } = config.mcpServers;
+    await host.apply({ mcpServers: { payroll }, ...settings, hostTools: false } as ConfigInput);
+    const gone = peer.request('tasks/get', { taskId: String(begun.result['taskId']) });
+    await settled();
+    expect(gone.answered.error).toBeDefined();
+    expect(gone.answers.join()).not.toMatch(/payroll|holdfast.json/);
   });
 });
 

@@ -130,7 +130,7 @@ export class Access {
   scopeOf(principal: Principal): string {
     const cut = cutOf(principal);
     const path = cut === undefined ? '' : `by ${cut.kind} ${cut.name}`;
-    if (this.#guard !== null) return `id ${principal.id}`;
+    if (this.#guard !== null) return `id ${principal.id} ${principal.role ?? ''}`;
     if (isLocalUser(principal) && this.#roles.localRole === null) return path;
     const role = this.roleOf(principal);
     if (this.#roles.isEverything(role)) return path;

@@ -25,9 +25,7 @@ export function disclosedFault(fault: Fault, principal: Principal): Fault {
  * The detail of these codes consists of the caller's own words, or of the server's answer to it.
  */
 const openCodes: ReadonlySet<FaultCode> = new Set([
-  'not_found',
   'invalid_request',
-  'denied',
   'budget_exceeded',
   'conflict',
   'rpc_error',
@@ -45,6 +43,10 @@ function openDetail(record: FaultRecord): string {
   const when =
     retryAfterMs === undefined ? '' : `; retry after ${Math.ceil(retryAfterMs / 1_000)} s`;
   switch (code) {
+    // Alike, whatever the reason: names of other servers, of roles and patterns are not told.
+    case 'not_found':
+    case 'denied':
+      return 'there is no such thing here';
     case 'overloaded':
       return `${who} has no capacity for this now: a limit of calls, subscriptions or memory is reached${when}`;
     case 'start_timeout':

@@ -35,6 +35,9 @@ export interface RefusedRequest {
   readonly method: string;
 }
 
+/** Far more than a line has, so that no part of a secret at its end is shown. */
+const longestName = 4_096;
+
 export class CallAudit implements CallObserver {
   readonly #parts: CallAuditParts;
   #nextId = 1;
@@ -122,7 +125,8 @@ export class CallAudit implements CallObserver {
       path: cut ? `${cut.kind}/${cut.name}` : null,
       server,
       what: kind,
-      name: name && redact(server, name),
+      // Cut first: a name from outside may have megabytes, and each secret is looked for in all of it.
+      name: name && redact(server, name.slice(0, longestName)),
       method,
     });
   }

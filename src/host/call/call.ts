@@ -8,7 +8,7 @@ import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
 import type { AccessRequest } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
-import { isLocalUser, ownerOf } from '../../policy/principal.ts';
+import { isLocalUser, isOperator, ownerOf } from '../../policy/principal.ts';
 import { booleanOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
@@ -85,9 +85,22 @@ function authorize(parts: CallParts, { request }: Call): void {
   parts.access.authorize(principal, accessRequestOf(request));
 }
 
+/** A name that leads nowhere: only an operator is told what there is instead, and why. */
+function foundFor(parts: CallParts, { server, principal }: CallRequest): Server {
+  try {
+    return parts.find(server);
+  } catch (thrown) {
+    const isHere = !(thrown instanceof Fault) || !absentCodes.has(thrown.code);
+    if (isHere || isOperator(principal)) throw thrown;
+    throw new Fault('not_found', `there is no server '${server}'`, { server });
+  }
+}
+
+const absentCodes: ReadonlySet<string> = new Set(['not_found', 'invalid_request']);
+
 /** The server, if its caller may use it for this. */
 function usableServer(parts: CallParts, call: Call): Server {
-  const server = parts.find(call.request.server);
+  const server = foundFor(parts, call.request);
   refuseHidden(server, call);
   // Before a stored answer could be given to somebody who cannot use the server.
   const refusal = server.slots.refusalOf(call.request.caller);

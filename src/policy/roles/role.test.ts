@@ -105,6 +105,38 @@ describe('a role', () => {
     expect(tool('other', 'search_tools')).toBe(false);
   });
 
+  it.each([
+    'file:///public/../private/key',
+    'file:///public/%2e%2e/private/key',
+    'file:///public/%2E./private',
+    'file:///public/./a',
+    'file:///public/..',
+    'file:///%70ublic/a',
+    'file:///public%2fa',
+    'file:///public/a%5cb',
+    'file:///public/a\\..\\b',
+    'FILE:///public/a',
+    'mem:..',
+  ])(
+    'does not decide by a pattern about %s, which can be read in several ways #roles-deny',
+    (uri) => {
+      expect(role(['resource:docs/*']).resource('docs', uri)).toBe(false);
+      expect(role(['*'], ['resource:docs/file:///private/*']).resource('docs', uri)).toBe(false);
+      expect(role(['*']).resource('docs', uri)).toBe(true);
+    },
+  );
+
+  it.each([
+    'file:///public/a..b',
+    'file:///public/.hidden',
+    'x://a/b%20c',
+    'x://a?b=%C3%A9',
+    'docs:a/{+path}',
+    'file:///a/...',
+  ])('decides about %s, which can be read in one way only', (uri) =>
+    expect(role(['resource:docs/*']).resource('docs', uri)).toBe(true),
+  );
+
   it.each(['constructor', '__proto__', 'toString'])('takes the name %s for a name', (name) => {
     const { tool, may } = role(['docs/search']);
     expect(tool(name, name)).toBe(false);

@@ -5,6 +5,7 @@
 
 import type { AccessRequest } from '../access.ts';
 import type { BudgetRules } from '../role-budgets/budget-rules.ts';
+import { isAmbiguousAddress } from './ambiguous-address.ts';
 import { type Pattern, type PatternKind, patternKinds } from './pattern.ts';
 import { PatternList } from './pattern-list.ts';
 import { searchToolNames } from './search-tools.ts';
@@ -54,6 +55,9 @@ export class Role {
   }
 
   #named(kind: PatternKind, server: string, name: string): RoleDenial {
+    if (kind === 'resource' && !this.isEverything && isAmbiguousAddress(name)) {
+      return 'its address can be read in several ways: with "..", needless escapes or capital letters in its scheme';
+    }
     const isMatch = (pattern: Pattern) => pattern.matches(kind, server, name);
     const against = this.#deny.find(server, isMatch);
     if (against) return this.#denies(against);

@@ -109,6 +109,31 @@ describe('a record that is noted', () => {
     expect(kindsIn(disk)).toEqual(['start', 'end', 'end']);
   });
 
+  it('while a slow write is under way is written after it, and so are all that follow #audit', async () => {
+    const { trail, disk, clock } = auditTrail();
+    let release = () => {};
+    disk.held = new Promise((resolve) => {
+      release = resolve;
+    });
+    trail.note(end(1));
+    clock.advance(20);
+    await settled();
+    trail.note(end(2));
+    clock.advance(20);
+    await settled();
+    release();
+    disk.held = undefined;
+    await settled();
+    for (const number of [3, 4]) {
+      clock.advance(20);
+      await settled();
+      trail.note(end(number));
+    }
+    clock.advance(20);
+    await settled();
+    expect(kindsIn(disk)).toEqual(['start', 'end', 'end', 'end', 'end']);
+  });
+
   it('is dropped when too many wait, and the log says how many are missing #audit #no-growth', async () => {
     const { trail, disk, clock } = auditTrail({ maxWaiting: 10 });
     disk.failing = 'ENOSPC';

@@ -120,7 +120,12 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   #wakeIn(ms: number): Disposable {
-    return this.#options.clock.after(ms, () => this.#work(), true);
+    const wake = () => {
+      // What is written just now is followed by what has come meanwhile, and sets the next time.
+      this.#timer = undefined;
+      this.#work();
+    };
+    return this.#options.clock.after(ms, wake, true);
   }
 
   #work(): void {

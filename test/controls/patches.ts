@@ -2039,4 +2039,19 @@ export const patches: readonly Patch[] = [
     promise: 'roles-deny',
     edits: [{ find: `\`there is no role '\${role}' in the config\``, replace: 'undefined' }],
   },
+  {
+    id: 'audit-stops',
+    breaks: 'A line that comes while a slow write is under way is the last one that is written.',
+    file: 'src/audit/audit-trail.ts',
+    foundBy: 'tests',
+    tests: ['src/audit/audit-trail.test.ts'],
+    promise: 'audit',
+    edits: [
+      {
+        find: `this.#timer = undefined;
+      this.#work();`,
+        replace: 'this.#work();',
+      },
+    ],
+  },
 ];

@@ -19,7 +19,7 @@ import { withTokenRecords } from '../token-records.ts';
 
 const help = `
 A token lets a program use this gateway over HTTP, as far as its role allows ("roles" in the config).
-It belongs to this config, and is valid as soon as it is made; a running gateway notices it by itself.
+It belongs to this config. A running gateway notices it by itself, within half a second.
 The token of the local user, which the first start has made, is valid for every config and has no role.
 
 Examples:

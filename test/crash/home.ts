@@ -136,7 +136,7 @@ export class Life implements Disposable {
     child.on('exit', () => living.delete(child));
   }
 
-  /** What it prints when it listens; undefined if it ended before. Throws if it does neither. */
+  /** What it prints when it listens; undefined if it refused, or ended before. Throws if it does neither. */
   async listening(): Promise<Listening | undefined> {
     let bound: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
@@ -150,7 +150,9 @@ export class Life implements Disposable {
     }
     const { stdout } = this.process;
     const end = stdout.indexOf('\n');
-    return end === -1 ? undefined : (JSON.parse(stdout.slice(0, end)) as Listening);
+    if (end === -1) return undefined;
+    const line: object = JSON.parse(stdout.slice(0, end));
+    return 'url' in line ? (line as Listening) : undefined;
   }
 
   /** A client that holds this token. */

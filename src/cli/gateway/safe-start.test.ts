@@ -1,7 +1,10 @@
 // Who may own and read the files of tokens; what a front without authentication may have.
 
-import { describe, expect, it } from 'vitest';
-import { assertMeantOpen, openness } from './safe-start.ts';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { assertMeantOpen, assertPrivateTokens, openness } from './safe-start.ts';
 
 describe('the files of tokens', () => {
   it.each([
@@ -15,6 +18,16 @@ describe('the files of tokens', () => {
     [0o100600, 0, 'owner'],
   ])('with mode %o of user %i are open by their %s #secure-start', (mode, uid, problem) => {
     expect(openness({ mode, uid }, 1)).toBe(problem);
+  });
+
+  it('are looked at one by one; a folder in the place of one is none #secure-start', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tokens-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const uid = process.getuid?.() ?? -1;
+    mkdirSync(join(folder, 'one.record', 'inside'), { recursive: true, mode: 0o755 });
+    await assertPrivateTokens([folder, join(folder, 'none')], uid);
+    writeFileSync(join(folder, 'two.record'), '', { mode: 0o644 });
+    await expect(assertPrivateTokens([folder], uid)).rejects.toThrow(/two\.record is open/);
   });
 });
 

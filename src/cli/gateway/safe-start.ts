@@ -49,7 +49,10 @@ export interface FileFacts {
   readonly mode: number;
 }
 
-/** Throws a Fault if other users can read or change what is in these folders; folders that are not there are fine. */
+/**
+ * Throws a Fault if other users can read or change what is in these folders; folders that are not there
+ * are fine, and so is whatever is no file in place of a record: it is no token, and the store reports it.
+ */
 export async function assertPrivateTokens(
   folders: readonly string[],
   ownUid: number | undefined,
@@ -58,7 +61,8 @@ export async function assertPrivateTokens(
   for (const folder of folders) {
     for (const path of [folder, ...(await recordsIn(folder))]) {
       const facts = await stat(path).catch(unlessGone);
-      const problem = facts && openness(facts, ownUid);
+      if (facts === undefined || (path !== folder && !facts.isFile())) continue;
+      const problem = openness(facts, ownUid);
       if (problem !== undefined) throw refusal(openText(path, folder, problem));
     }
   }

@@ -20,6 +20,7 @@ import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
 import { ClientNews } from './client-news.ts';
 import { passOn } from './clients/client-notifications.ts';
+import { Hearing } from './clients/hearing.ts';
 import { LegacySession } from './clients/legacy-session.ts';
 import { ModernClients } from './clients/modern-clients.ts';
 import {
@@ -42,9 +43,11 @@ import { Parking } from './relay/parking.ts';
 import { Relay } from './relay/relay.ts';
 import { Seal } from './relay/seal.ts';
 import type { Listening } from './subscriptions/listen.ts';
+import { mayWatch } from './subscriptions/watching.ts';
 import { TaskHandles } from './tasks/task-handles.ts';
 import { knownTasks, tellOfTask } from './tasks/task-news.ts';
 import { TaskResults } from './tasks/task-results.ts';
+import { mayFollow } from './tasks/task-watch.ts';
 import { ownServer } from './view/own-tools.ts';
 import { listsOfThoseCome, listsOfThoseGone, type TouchedList } from './view/touched-lists.ts';
 import { View } from './view/view.ts';
@@ -75,6 +78,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   readonly handles: TaskHandles;
   readonly seal = new Seal();
   readonly clock: Clock;
+  readonly #hearing: Hearing;
   readonly #parking: Parking;
   /** Until they are closed; their transports allow only so many. */
   readonly #sessions = new Set<LegacySession>();
@@ -97,10 +101,12 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     this.settings = { ...settings };
     this.clock = clock;
     const { seal } = this;
+    this.#hearing = new Hearing(host);
     this.#parking = new Parking(clock, seal, (error) => this.caught(error));
     this.#clients = new ModernClients({
       clock,
       parking: this.#parking,
+      hearing: this.#hearing,
       isAwaited: (key) => host.tasks.ofClient(key).some(({ isOver }) => !isOver),
       gone: (key) => {
         host.clientGone(key).catch((error: unknown) => this.caught(error));
@@ -119,6 +125,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       tasks: new TaskResults(this.handles, host.tasks),
       exposed: ({ principal }, server, answer) =>
         this.view.of(principal).resources.exposedAnswer(server, answer),
+      isHeard: (incoming) => this.#hearing.ofCall(incoming),
       caught: (error) => this.caught(error),
     });
     const { view } = this;
@@ -131,7 +138,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       updated: (server, message, audience) => this.#news.updated(server, message, audience),
       serversChanged: (change) => this.#serversChanged(change),
       settingsChanged: (config) => this.#settingsChanged(config),
-      policyChanged: () => this.#news.policyChanged(),
+      policyChanged: () => this.#policyChanged(),
       task: (news) => tellOfTask(this, news, this.#sessions, this.#listenings),
     });
   }
@@ -148,6 +155,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       settled: () => this.#draining?.settled(),
       closed: (own) => this.#closed(own),
       caught: (error) => this.caught(error),
+      mayHear: (server, message, caller, own) => this.#hearing.may(own, server, message, caller),
       tasks: (server, own) => knownTasks(this, server, own.key),
       firstQuestion,
       folder,
@@ -291,6 +299,22 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     Promise.resolve(this.view.recalled())
       .then(() => tell(listsOfThoseCome(change)))
       .catch((error: unknown) => this.caught(error));
+  }
+
+  /** What is hidden from a client now is silent: it asks nothing, and is not watched for that client. */
+  #policyChanged(): void {
+    this.#parking.policyChanged((call) => this.#hearing.ofCall(call));
+    for (const session of this.#sessions) {
+      session.policyChanged((watched) => mayWatch(this, session.principal, watched));
+    }
+    for (const listening of this.#listenings) {
+      const { principal } = listening.incoming;
+      listening.policyChanged({
+        watch: (watched) => mayWatch(this, principal, watched),
+        follow: (watch) => mayFollow(this, principal, watch),
+      });
+    }
+    this.#news.policyChanged();
   }
 
   #settingsChanged({ surface, hostTools, listWaitMs }: LiveSettings): void {

@@ -4,6 +4,7 @@
 
 import type { Caller, CallRoots, Client } from '../host/connections/caller.ts';
 import { CancelSignal } from '../kernel/cancel-signal.ts';
+import type { AccessRequest } from '../policy/access.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { ClientCancel } from '../wire/client-cancel.ts';
 import type { Era } from '../wire/eras.ts';
@@ -42,6 +43,9 @@ export class Incoming implements Caller, Underway {
   readonly id: string;
   /** Whether it may have been sent to a server. The code that sends it sets this. */
   isCarried = false;
+  /** What it asks of which server, and the version of the policy that applied when it was sent. */
+  about: AccessRequest | undefined;
+  allowedAt = 0;
   /** We are shutting down, and do not wait for it any longer. */
   isDismissed = false;
   /** It came when no new work was accepted any more. */

@@ -231,6 +231,7 @@ describe('a task whose tool its owner may not use any more', () => {
     const after = { worker: { allow: ['s/other'] } };
     await host.apply({ mcpServers, roles: after, hostTools: false });
     expect(await tell()).toBe(1);
+    expect(servers.s.child.heardAs('notifications/cancelled')).toHaveLength(1);
     const again = peer.request('subscriptions/listen', { notifications: { taskIds } });
     await settled();
     expect(again.messages[0]).toMatchObject({ params: { notifications: {} } });

@@ -18,6 +18,10 @@ interface Pending {
   /** The server's own, as it wrote it. */
   readonly progressToken: Buffer | undefined;
   readonly settle: (answer: ClientAnswer) => void;
+  /** Whether its server may still ask. */
+  readonly mayHear: () => boolean;
+  /** Tells the client that no answer is needed. */
+  readonly withdraw: () => void;
 }
 
 /** Pending requests of one client; further ones are refused. */
@@ -35,7 +39,12 @@ export class AskedClient {
     this.#nextId = firstId;
   }
 
-  ask(question: Question, capabilities: ClientCapabilities): Promise<ClientAnswer> {
+  /** `mayHear` says, at any time until it is answered, whether the server may ask this. */
+  ask(
+    question: Question,
+    capabilities: ClientCapabilities,
+    mayHear: () => boolean,
+  ): Promise<ClientAnswer> {
     const { bytes, params: span, method = '', paramsObject, meta } = question.message;
     const params = span ? oneLine(bytes.subarray(span.start, span.end)) : undefined;
     const isFull = (this.#pending?.size ?? 0) >= maxPending;
@@ -43,15 +52,16 @@ export class AskedClient {
       return Promise.resolve(cannotBeAsked(method));
     }
     const token = paramsObject && meta?.find('progressToken');
-    if (!token || !params || !span) return this.#request(method, params, question, undefined);
+    const asked = { question, mayHear };
+    if (!token || !params || !span) return this.#request(method, params, asked, undefined);
     const place = { start: token.start - span.start, end: token.end - span.start };
-    return this.#request(method, params, question, place);
+    return this.#request(method, params, asked, place);
   }
 
   #request(
     method: string,
     params: Buffer | undefined,
-    question: Question,
+    { question, mayHear }: Pick<Pending, 'question' | 'mayHear'>,
     token: Span | undefined,
   ): Promise<ClientAnswer> {
     const id = this.#nextId++;
@@ -63,6 +73,7 @@ export class AskedClient {
     return new Promise((resolve) => {
       const withdraw = () => {
         pending.delete(id);
+        withdrawn.removeEventListener('abort', withdraw);
         const gone = `{"requestId":${id},"reason":"the server no longer needs an answer"}`;
         this.#say(notificationFrame('notifications/cancelled', gone), caller);
         resolve(cannotBeAsked(method));
@@ -72,7 +83,7 @@ export class AskedClient {
         withdrawn.removeEventListener('abort', withdraw);
         resolve(answer);
       };
-      pending.set(id, { question, progressToken, settle });
+      pending.set(id, { question, mayHear, progressToken, settle, withdraw });
       withdrawn.addEventListener('abort', withdraw);
       const isUrl = method === 'elicitation/create' && elicitationMode(own) === 'url';
       const sent = isUrl && own ? withElicitationId(own) : own;
@@ -97,6 +108,13 @@ export class AskedClient {
     if (!span || !pending?.progressToken) return;
     const edit = { start: span.start, end: span.end, with: pending.progressToken };
     pending.question.tellServer(scanMessage(splice(bytes, [edit])));
+  }
+
+  /** What may not be asked any more is withdrawn: the client is told, and the server gets an error. */
+  policyChanged(): void {
+    for (const { mayHear, withdraw } of [...(this.#pending?.values() ?? [])]) {
+      if (!mayHear()) withdraw();
+    }
   }
 
   /** The client has disconnected. */

@@ -27,6 +27,7 @@ function newSession(
         settled: () => {},
         caught: (error) => caught.push(error),
         closed: (own) => closed.push(own),
+        mayHear: () => true,
         tasks: () => ({ handleOf: () => undefined, idOf: () => undefined }),
       });
       return session;
@@ -294,7 +295,7 @@ describe('a session that is closed', () => {
     const stop = () => {
       stopped += 1;
     };
-    session.watched.set('file:///a', { server: 's', stop });
+    session.watched.set('file:///a', { server: 's', uri: 'x://a', stop });
     const reply = peer.request('tools/call');
     const answer = session.ask(question('sampling/createMessage'));
     const heard = peer.heard.length;
@@ -315,7 +316,7 @@ describe('a session that is closed', () => {
 describe('a watched address', () => {
   it('matches itself and what is below it', () => {
     const session = new LegacySession('k', localUser, { send: () => {} }, {} as never);
-    session.watched.set('file:///dir', { server: 's', stop: () => {} });
+    session.watched.set('file:///dir', { server: 's', uri: 'x://a', stop: () => {} });
     expect(watches(session, 'file:///dir')).toBe(true);
     expect(watches(session, 'file:///dir/a')).toBe(true);
     expect(watches(session, 'file:///other')).toBe(false);

@@ -39,6 +39,13 @@ export interface SessionHost {
   closed(session: LegacySession): void;
   /** An unexpected error. */
   caught(error: unknown): void;
+  /** Whether something that a server says may reach its client. */
+  mayHear(
+    server: string,
+    message: Message,
+    caller: Caller | undefined,
+    session: LegacySession,
+  ): boolean;
   /** How ids of the server's tasks become this client's handles, and back. */
   tasks(server: string, session: LegacySession): KnownTasks;
 }
@@ -46,6 +53,8 @@ export interface SessionHost {
 /** A resource that is watched at a server. */
 export interface Watched {
   readonly server: string;
+  /** As the server knows it. */
+  readonly uri: string;
   readonly stop: () => void;
 }
 
@@ -217,16 +226,23 @@ export class LegacySession implements Session, Client {
   // --- what the client is asked ------------------------------------------------------------
 
   ask(question: Question): Promise<ClientAnswer> {
-    if (this.#isClosed || this.#isSilent) {
+    const { server, message: own, caller } = question;
+    const mayHear = () => this.#mayHear(server, own, caller);
+    if (this.#isClosed || this.#isSilent || !mayHear()) {
       return Promise.resolve(cannotBeAsked(question.message.method ?? ''));
     }
     const { handleOf, idOf } = this.#host.tasks(question.server, this);
     const message = asTheClientKnowsIt(question.message, handleOf);
-    const asking = this.#asked.ask({ ...question, message }, this.#capabilities);
+    const asking = this.#asked.ask({ ...question, message }, this.#capabilities, mayHear);
     return asking.then(({ kind, json }) => ({ kind, json: asTheServerKnowsIt(json, idOf) }));
   }
 
+  #mayHear(server: string, message: Message, caller: Caller | undefined): boolean {
+    return this.#host.mayHear(server, message, caller, this);
+  }
+
   tell(server: string, message: Message, caller: Caller | undefined): void {
+    if (!this.#mayHear(server, message, caller)) return;
     if (message.method === 'notifications/message' && !this.#hears(message)) return;
     const { handleOf } = this.#host.tasks(server, this);
     this.say(carriedFrame(asTheClientKnowsIt(message, handleOf)), caller);
@@ -243,12 +259,22 @@ export class LegacySession implements Session, Client {
     else this.send(frame);
   }
 
+  /** Who may hear what has changed: what is hidden now asks nothing, and is not watched. */
+  policyChanged(isWatchAllowed: (watched: Watched) => boolean): void {
+    this.#asked.policyChanged();
+    this.#stopWatching((watched) => !isWatchAllowed(watched));
+  }
+
   /** Nothing more comes from this server. */
   serverGone(name: string): void {
-    for (const [uri, { server, stop }] of this.watched) {
-      if (server !== name) continue;
+    this.#stopWatching(({ server }) => server === name);
+  }
+
+  #stopWatching(isOver: (watched: Watched) => boolean): void {
+    for (const [uri, watched] of this.watched) {
+      if (!isOver(watched)) continue;
       this.watched.delete(uri);
-      stop();
+      watched.stop();
     }
   }
 

@@ -15,6 +15,13 @@ import { asTheClientKnowsIt } from '../tasks/related-task.ts';
 import { cannotBeAsked } from './asked-client.ts';
 import { CallRootsQuestions } from './call-roots.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
+import type { Hearing } from './hearing.ts';
+
+export interface ModernClientParts {
+  readonly clock: Clock;
+  readonly parking: Parking;
+  readonly hearing: Pick<Hearing, 'may'>;
+}
 
 /** What may stand in `inputRequests`. */
 const embeddable: ReadonlySet<string> = new Set([
@@ -34,12 +41,12 @@ export class ModernClient implements Client {
   underWay = 0;
   isGone = false;
   readonly #parking: Parking;
+  readonly #hearing: Pick<Hearing, 'may'>;
   readonly #roots: CallRootsQuestions;
 
   constructor(
     key: string,
-    clock: Clock,
-    parking: Parking,
+    { clock, parking, hearing }: ModernClientParts,
     endsIdle: boolean,
     folder?: ClientFolder,
   ) {
@@ -47,6 +54,7 @@ export class ModernClient implements Client {
     this.folder = folder;
     this.#roots = new CallRootsQuestions(clock, (question) => this.ask(question));
     this.#parking = parking;
+    this.#hearing = hearing;
     this.endsIdle = endsIdle;
   }
 
@@ -62,15 +70,24 @@ export class ModernClient implements Client {
     const { caller, message } = question;
     const { method = '', params, bytes } = message;
     const embedded = params && bytes.subarray(params.start, params.end);
-    const isPossible = caller instanceof Incoming && mayBeAsked(caller) && embeddable.has(method);
+    const isPossible =
+      caller instanceof Incoming &&
+      mayBeAsked(caller) &&
+      embeddable.has(method) &&
+      this.#mayHear(question.server, message, caller);
     if (!isPossible || !capabilitiesOf(caller).allows(method, embedded)) {
       return Promise.resolve(cannotBeAsked(method));
     }
     return this.#parking.ask(caller, question);
   }
 
-  tell(_server: string, message: Message, caller: Caller | undefined): void {
-    if (!(caller instanceof Incoming)) return;
+  #mayHear(server: string, message: Message, caller: Incoming): boolean {
+    const { key } = this;
+    return this.#hearing.may({ key, principal: caller.principal }, server, message, caller);
+  }
+
+  tell(server: string, message: Message, caller: Caller | undefined): void {
+    if (!(caller instanceof Incoming) || !this.#mayHear(server, message, caller)) return;
     if (message.method === 'notifications/message' && !hears(caller, message)) return;
     // It follows no task of a legacy server: messages about one belong to its call.
     caller.send(carriedFrame(asTheClientKnowsIt(message, () => undefined)));

@@ -4,18 +4,14 @@
 // beyond the bound, the one that is idle for longest counts as gone at once.
 
 import type { ClientFolder } from '../../host/connections/client-folder.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { ownerIdIn } from '../../policy/principal.ts';
-import type { Parking } from '../relay/parking.ts';
-import { ModernClient } from './modern-client.ts';
+import { ModernClient, type ModernClientParts } from './modern-client.ts';
 
 const maxClients = 256;
 /** As long as a legacy session without requests; at most twice as long, because of how it is looked at. */
 export const clientIdleMs = 1_800_000;
 
-export interface ModernClientsParts {
-  readonly clock: Clock;
-  readonly parking: Parking;
+export interface ModernClientsParts extends ModernClientParts {
   /**
    * Whether something is running for this client between its requests, such as a task. Then it
    * stays.
@@ -72,8 +68,7 @@ export class ModernClients implements Disposable {
 
   #add(key: string, endsIdle: boolean, folder: ClientFolder | undefined): ModernClient {
     if (this.#clients.size >= maxClients) this.#forgetOldest();
-    const { clock, parking } = this.#parts;
-    const client = new ModernClient(key, clock, parking, endsIdle, folder);
+    const client = new ModernClient(key, this.#parts, endsIdle, folder);
     this.#clients.set(key, client);
     if (endsIdle) this.#lookLater();
     return client;

@@ -63,7 +63,8 @@ export class ParkedCall {
   readonly fingerprint: string;
   /** Its idempotency key, if it has one. */
   readonly key: unknown;
-  readonly #caller: Incoming;
+  /** The request that began it. */
+  readonly caller: Incoming;
   readonly #clock: Clock;
   readonly #seal: Seal;
   readonly #caught: (error: unknown) => void;
@@ -81,7 +82,7 @@ export class ParkedCall {
   #expiry: Disposable | undefined;
 
   constructor(caller: Incoming, edges: ParkedCallEdges, forget: () => void) {
-    this.#caller = caller;
+    this.caller = caller;
     this.#current = caller;
     this.#clock = edges.clock;
     this.#seal = edges.seal;
@@ -142,7 +143,7 @@ export class ParkedCall {
       ({ key, method, params }) =>
         `${JSON.stringify(key)}:{"method":${JSON.stringify(method)},"params":${params.toString('utf8')}}`,
     );
-    const principal = this.#caller.principal.id;
+    const principal = this.caller.principal.id;
     const state = this.#seal.close({ parked: this.id, round, principal } satisfies ParkedState);
     const result =
       `{"resultType":"input_required","inputRequests":{${requests.join(',')}},` +
@@ -161,7 +162,9 @@ export class ParkedCall {
       this.#expiry?.[Symbol.dispose]();
       this.#shown = [];
       this.#current = incoming;
-      this.#caller.continuedBy(incoming);
+      incoming.about = this.caller.about;
+      incoming.allowedAt = this.caller.allowedAt;
+      this.caller.continuedBy(incoming);
       for (const give of answers) give();
       if (this.#asked.length > 0) this.#present();
     }
@@ -170,11 +173,16 @@ export class ParkedCall {
 
   /** The key of its client. */
   get client(): string {
-    return this.#caller.client.key;
+    return this.caller.client.key;
   }
 
   get principal(): string {
-    return this.#caller.principal.id;
+    return this.caller.principal.id;
+  }
+
+  /** Its client has a question, and is expected with the answer. */
+  get isAsking(): boolean {
+    return this.#shown.length > 0;
   }
 
   /** Gives the same questions to another request for the same call. False if there are none. */
@@ -256,9 +264,9 @@ export class ParkedCall {
     this.#expiry?.[Symbol.dispose]();
     this.#forget();
     // Requests that wait at the shutdown get the outcome of the call.
-    if (this.#current.isDismissed) this.#caller.isDismissed = true;
+    if (this.#current.isDismissed) this.caller.isDismissed = true;
     else this.#current.cancel();
-    this.#caller.cancelSignal.abort(reason);
+    this.caller.cancelSignal.abort(reason);
     this.#refuse('the client has not answered');
   }
 

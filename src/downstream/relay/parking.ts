@@ -99,6 +99,13 @@ export class Parking {
     }
   }
 
+  /** Gives up the calls whose clients are asked what they may not hear any more. */
+  policyChanged(isHeard: (call: Incoming) => boolean): void {
+    for (const call of [...this.#byId.values()]) {
+      if (call.isAsking && !isHeard(call.caller)) call.giveUp();
+    }
+  }
+
   close(): void {
     for (const call of this.#byId.values()) call.giveUp();
   }

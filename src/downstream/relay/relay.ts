@@ -5,6 +5,7 @@
 // server asks in the middle is parked (see parking).
 
 import type { Answer } from '../../host/call/answer.ts';
+import { accessRequestOf } from '../../host/call/call.ts';
 import { RpcAnswer } from '../../host/call/call-faults.ts';
 import type { AccessSubject } from '../../host/call/call-parts.ts';
 import type { Operation } from '../../host/call/operation.ts';
@@ -49,6 +50,8 @@ export interface RelayParts {
   readonly tasks: TaskResults;
   /** A result as the client may see it: addresses that two servers claim are rewritten. */
   readonly exposed: (incoming: Incoming, server: string, answer: Answer) => Answer;
+  /** Whether what comes before the answer of this request, or asks in its place, may be heard. */
+  readonly isHeard: (incoming: Incoming) => boolean;
   /** An unexpected error while the answer was forwarded. */
   readonly caught: (error: unknown) => void;
 }
@@ -134,7 +137,11 @@ export class Relay {
       about: to.about,
       signal: cancelSignal,
       caller: incoming,
-      onProgress: incoming.progressToken && ((params: Buffer) => incoming.progressed(params)),
+      onProgress:
+        incoming.progressToken &&
+        ((params: Buffer) => {
+          if (this.#parts.isHeard(incoming)) incoming.progressed(params);
+        }),
       isContinued: rounds > 0,
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
       slot: to.slot,
@@ -155,6 +162,8 @@ export class Relay {
       parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
     };
     incoming.isCarried = true;
+    incoming.about = accessRequestOf(request);
+    incoming.allowedAt = host.access.version;
     host
       .carry(request)
       .then(answered, failed)
@@ -195,6 +204,7 @@ export class Relay {
     if (incoming.isOver) return this.#parts.tasks.abandoned(incoming, answer, sent);
     const { method = '' } = incoming.message;
     if (asksForInput(answer)) {
+      if (!this.#parts.isHeard(incoming)) return this.#deliverFault(incoming, to, hiddenFault(to));
       return incoming.result(this.#withSealedState(incoming, to, answer));
     }
     const named = this.#parts.tasks.shown(incoming, to, answer, sent);
@@ -220,7 +230,8 @@ export class Relay {
     if (incoming.isOver) return;
     if (fault.cause instanceof RpcAnswer) {
       if (incoming.isModern && fault.record.rpc?.code === rpcCodes.urlElicitationRequired) {
-        return this.#elicitByAddress(incoming, to, fault);
+        if (this.#parts.isHeard(incoming)) return this.#elicitByAddress(incoming, to, fault);
+        return this.#deliverFault(incoming, to, hiddenFault(to));
       }
       return incoming.carriedError(
         fault.cause.error,
@@ -275,6 +286,11 @@ export class Relay {
       this.#deliverFault(incoming, to, incoming.isDismissed ? drainedFault(cause) : cause);
     }
   }
+}
+
+/** A question to somebody who may not use this any more: it could not be answered. */
+function hiddenFault({ server }: Destination): Fault {
+  return new Fault('denied', 'hidden since it was sent', { server, dispatched: 'yes' });
 }
 
 function operationFor(

@@ -11,8 +11,9 @@ import { notificationFrame } from '../../wire/frames.ts';
 import { type MemberChanges, memberEdits } from '../../wire/member-edits.ts';
 import { objectAt } from '../../wire/parts.ts';
 import { splice } from '../../wire/splice.ts';
+import type { Watched } from '../clients/legacy-session.ts';
 import type { Incoming } from '../incoming.ts';
-import type { WatchedTask } from '../tasks/task-watch.ts';
+import type { TaskWatch } from '../tasks/task-watch.ts';
 import { isWithin } from './watched-address.ts';
 
 export interface Wishes {
@@ -42,18 +43,34 @@ function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
 }
 
+/** A resource that is watched for it. */
+export interface ListenedResource {
+  /** Its address, as the client knows it. */
+  readonly as: string;
+  readonly watched: Watched;
+}
+
+/** What is watched at servers for one request that listens. */
+export interface Watches {
+  readonly resources: readonly ListenedResource[];
+  readonly tasks: readonly TaskWatch[];
+}
+
 export class Listening {
   readonly incoming: Incoming;
   readonly wishes: Wishes;
   /** The mark of every message on it. */
   readonly #mark: string;
 
-  readonly #tasks: readonly WatchedTask[];
+  /** What is watched at servers for it; no more than was granted. */
+  #resources: readonly ListenedResource[];
+  #tasks: readonly TaskWatch[];
 
-  constructor(incoming: Incoming, wishes: Wishes, tasks: readonly WatchedTask[] = []) {
+  constructor(incoming: Incoming, wishes: Wishes, watches: Watches) {
     this.incoming = incoming;
     this.wishes = wishes;
-    this.#tasks = tasks;
+    this.#resources = watches.resources;
+    this.#tasks = watches.tasks;
     this.#mark = `{${JSON.stringify(envelopeKeys.subscriptionId)}:${incoming.id}}`;
   }
 
@@ -77,7 +94,7 @@ export class Listening {
 
   /** `params` is an object as the server wrote it, with the address as the client knows it. */
   updated(uri: string, params: Buffer): void {
-    const isWatched = this.wishes.resourceSubscriptions.some((watched) => isWithin(uri, watched));
+    const isWatched = this.#resources.some(({ as }) => isWithin(uri, as));
     const object = objectAt(params, { start: 0, end: params.length });
     if (!isWatched || !object) return;
     const marked = splice(params, memberEdits(object, { _meta: this.#mark }));
@@ -86,10 +103,29 @@ export class Listening {
 
   /** `shown` writes the server's message with the client's own handle and mark. */
   task(from: Connection, taskId: string, shown: (own: MemberChanges) => Buffer): void {
-    const task = this.#tasks.find((one) => one.connection === from && one.taskId === taskId);
+    const task = this.#tasks
+      .flatMap(({ granted }) => granted)
+      .find((one) => one.connection === from && one.taskId === taskId);
     if (!task) return;
     const params = shown({ taskId: JSON.stringify(task.handle), _meta: this.#mark });
     this.incoming.send(notificationFrame('notifications/tasks', params));
+  }
+
+  /** Who may see what has changed: what may not be watched any more is given up at its server. */
+  policyChanged(may: {
+    readonly watch: (watched: Watched) => boolean;
+    readonly follow: (watch: TaskWatch) => boolean;
+  }): void {
+    const [resources, tasks] = [this.#resources, this.#tasks];
+    this.#resources = resources.filter((one) => may.watch(one.watched));
+    this.#tasks = tasks.filter((one) => may.follow(one));
+    for (const one of resources) if (!this.#resources.includes(one)) one.watched.stop();
+    for (const one of tasks) if (!this.#tasks.includes(one)) one.stop();
+  }
+
+  /** Nobody listens any more. */
+  stop(): void {
+    this.policyChanged({ watch: () => false, follow: () => false });
   }
 
   /** We are shutting down: the client is told that this is the end, and may listen elsewhere. */

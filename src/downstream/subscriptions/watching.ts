@@ -3,6 +3,7 @@
 // resource, on the connection that the client's calls use, and both end with the client.
 
 import { Fault } from '../../kernel/fault.ts';
+import type { Principal } from '../../policy/principal.ts';
 import type { LegacySession, Watched } from '../clients/legacy-session.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
@@ -11,7 +12,7 @@ import { lacksTasks } from '../tasks/task-requests.ts';
 import { declaresTasks } from '../tasks/task-results.ts';
 import { watchTasks } from '../tasks/task-watch.ts';
 import { noteUnknown } from '../unknown-request.ts';
-import { Listening, readWishes } from './listen.ts';
+import { type ListenedResource, Listening, readWishes } from './listen.ts';
 
 /** Resources, and tasks, that one client may watch, in one session or in one request. */
 export const maxWatched = 1_000;
@@ -60,8 +61,29 @@ async function watch(
   const asked = { action: 'subscribe', method: incoming.message.method ?? null } as const;
   const owner = await gateway.view.of(incoming.principal).resources.ownerOf(uri, incoming, asked);
   if (!owner) return undefined;
-  const { server } = owner;
-  return { server, stop: await gateway.host.find(server).slots.watch(incoming, owner.uri) };
+  const { server, uri: own } = owner;
+  const stop = await gateway.host.find(server).slots.watch(incoming, own);
+  const watched = { server, uri: own, stop };
+  if (mayWatch(gateway, incoming.principal, watched)) return watched;
+  // Hidden while the server was asked.
+  stop();
+  return undefined;
+}
+
+/** Whether a principal may hear of changes of this resource. */
+export function mayWatch(
+  { host }: Pick<Gateway, 'host'>,
+  principal: Principal,
+  { server, uri }: Pick<Watched, 'server' | 'uri'>,
+): boolean {
+  const request = {
+    action: 'subscribe',
+    server,
+    kind: 'resource',
+    name: uri,
+    method: null,
+  } as const;
+  return host.access.isAllowed(principal, request);
 }
 
 /** The request stays open until its client closes it, or we shut down. */
@@ -73,28 +95,25 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   assertRoom(wishes.resourceSubscriptions.length <= maxWatched, `${maxWatched} resources`);
   assertRoom(wishes.taskIds.length <= maxWatched, `${maxWatched} tasks`);
   if (wishes.taskIds.length > 0 && !declaresTasks(incoming)) return incoming.error(lacksTasks());
-  const stops: (() => void)[] = [];
-  const granted: string[] = [];
+  const resources: ListenedResource[] = [];
   const watching = wishes.resourceSubscriptions.map(async (uri) => {
     // What cannot be watched is not granted; the acknowledgement says so.
     const watched = await watch(gateway, incoming, uri).catch(() => undefined);
-    if (!watched) return;
-    stops.push(watched.stop);
-    granted.push(uri);
+    if (watched) resources.push({ as: uri, watched });
   });
   const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
-  stops.push(tasks.stop);
-  const end = () => {
-    for (const stop of stops) stop();
-  };
-  if (incoming.isOver) return end();
+  // What came first may have been hidden while others were asked.
+  const isSeen = ({ watched }: ListenedResource) => mayWatch(gateway, incoming.principal, watched);
+  for (const one of resources) if (!isSeen(one)) one.watched.stop();
+  const seen = resources.filter(isSeen);
+  const taskIds = tasks.flatMap(({ granted }) => granted).map(({ handle }) => handle);
+  const shown = { ...wishes, resourceSubscriptions: seen.map(({ as }) => as), taskIds };
+  const listening = new Listening(incoming, shown, { resources: seen, tasks });
+  if (incoming.isOver) return listening.stop();
   // Others may have come first while the servers were asked.
-  if (!hasRoom()) end();
+  if (!hasRoom()) listening.stop();
   assertRoom(hasRoom(), `${maxListenings} streams`);
-  const taskIds = tasks.granted.map(({ handle }) => handle);
-  const shown = { ...wishes, resourceSubscriptions: granted, taskIds };
-  const listening = new Listening(incoming, shown, tasks.granted);
-  gateway.listening(listening, end);
+  gateway.listening(listening, () => listening.stop());
   listening.acknowledge();
 }
 

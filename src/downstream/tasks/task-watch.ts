@@ -6,6 +6,8 @@
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
+import type { AccessRequest } from '../../policy/access.ts';
+import type { Principal } from '../../policy/principal.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
@@ -13,6 +15,8 @@ import type { TaskAddress } from './task-handles.ts';
 
 interface WishedTask extends TaskAddress {
   readonly handle: string;
+  /** The tool whose call became the task; null: not known. */
+  readonly tool: string | null;
 }
 
 export interface WatchedTask extends WishedTask {
@@ -29,44 +33,50 @@ export async function watchTasks(
   gateway: Gateway,
   incoming: Incoming,
   handles: readonly string[],
-): Promise<TaskWatch> {
+): Promise<readonly TaskWatch[]> {
   const byPlace = new Map<ConnectionSlot, WishedTask[]>();
   for (const handle of new Set(handles)) {
     const owner = gateway.handles.ownerOf(handle, incoming.principal);
-    const slot = owner && slotOf(gateway, incoming, owner);
-    if (slot) byPlace.set(slot, [...(byPlace.get(slot) ?? []), { ...owner, handle }]);
+    const place = owner && placeOf(gateway, incoming, owner);
+    if (!place) continue;
+    const { slot, tool } = place;
+    byPlace.set(slot, [...(byPlace.get(slot) ?? []), { ...owner, handle, tool }]);
   }
   const watching = [...byPlace].map(async ([slot, tasks]) => {
     // What cannot be watched is not granted; the client can still ask.
     const watch = await watchAt(incoming, slot, tasks).catch(() => undefined);
-    return watch ?? [];
+    if (watch && mayFollow(gateway, incoming.principal, watch)) return watch;
+    watch?.stop();
+    return [];
   });
-  const watched = (await Promise.all(watching)).flat();
-  return {
-    granted: watched.flatMap(({ granted }) => granted),
-    stop: () => {
-      for (const { stop } of watched) stop();
-    },
-  };
+  return (await Promise.all(watching)).flat();
+}
+
+/** Whether a principal may hear of any of these tasks. */
+export function mayFollow(
+  { host }: Gateway,
+  principal: Principal,
+  { granted }: Pick<TaskWatch, 'granted'>,
+): boolean {
+  return granted.some((task) => host.access.isAllowed(principal, followRequest(task)));
+}
+
+function followRequest({ server, tool }: Pick<WishedTask, 'server' | 'tool'>): AccessRequest {
+  return { action: 'task', server, kind: 'tool', name: tool, method: 'subscriptions/listen' };
 }
 
 /** Where the task lives; where the client's calls go if that is not known. Undefined if it may not ask. */
-function slotOf(
+function placeOf(
   { host }: Gateway,
   incoming: Incoming,
   owner: TaskAddress,
-): ConnectionSlot | undefined {
+): { readonly slot: ConnectionSlot; readonly tool: string | null } | undefined {
   const { server: name, taskId } = owner;
   try {
     const begun = host.tasks.find(name, taskId, incoming);
-    host.access.authorize(incoming.principal, {
-      action: 'task',
-      server: name,
-      kind: 'tool',
-      name: begun?.tool ?? null,
-      method: 'subscriptions/listen',
-    });
-    return begun?.place.slot ?? host.find(name).slots.for(incoming);
+    const tool = begun?.tool ?? null;
+    host.access.authorize(incoming.principal, followRequest({ server: name, tool }));
+    return { slot: begun?.place.slot ?? host.find(name).slots.for(incoming), tool };
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;

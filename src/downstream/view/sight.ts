@@ -19,31 +19,48 @@ export interface Sight {
 export function wholeSight(host: HostForGateway): Sight {
   return {
     servers: () => host.servers(),
-    keys: ({ offerings }, kind) => offerings.definitions(kind)?.map(({ key }) => key),
+    keys: keysOf,
   };
 }
 
 export function sightOf(host: HostForGateway, principal: Principal): Sight {
-  const whole = wholeSight(host);
+  return {
+    servers: () => host.servers().filter((server) => isServerSeen(host, principal, server)),
+    keys: (server, kind) => seenKeys(host, principal, server, kind),
+  };
+}
+
+/** Whether it may see the server, or anything in its lists. */
+export function seesServer(host: HostForGateway, principal: Principal, name: string): boolean {
+  const server = host.known(name);
+  return server
+    ? isServerSeen(host, principal, server)
+    : host.access.isAllowed(principal, serverRequest('list', name));
+}
+
+function isServerSeen(host: HostForGateway, principal: Principal, server: Server): boolean {
+  return (
+    host.access.isAllowed(principal, serverRequest('list', server.name)) ||
+    listKinds.some((kind) => (seenKeys(host, principal, server, kind)?.length ?? 0) > 0)
+  );
+}
+
+function seenKeys(
+  host: HostForGateway,
+  principal: Principal,
+  server: Server,
+  kind: ListKind,
+): readonly string[] | undefined {
   const { access } = host;
   // A guard may hide something from lists and still allow its use.
-  const isSeen = (server: string, kind: ListKind, name: string) =>
-    access.isAllowed(principal, listed(server, kind, name)) ||
-    access.isAllowed(principal, { ...listed(server, kind, name), ...uses[kind] });
-  const keys = (server: Server, kind: ListKind) =>
-    whole.keys(server, kind)?.filter((key) => isSeen(server.name, kind, key));
-  const hasSeen = (server: Server) =>
-    listKinds.some((kind) => (keys(server, kind)?.length ?? 0) > 0);
-  return {
-    servers: () =>
-      host
-        .servers()
-        .filter(
-          (server) =>
-            access.isAllowed(principal, serverRequest('list', server.name)) || hasSeen(server),
-        ),
-    keys,
-  };
+  const isSeen = (name: string) =>
+    access.isAllowed(principal, listed(server.name, kind, name)) ||
+    access.isAllowed(principal, { ...listed(server.name, kind, name), ...uses[kind] });
+  return keysOf(server, kind)?.filter(isSeen);
+}
+
+function keysOf({ offerings }: Server, kind: ListKind): readonly string[] | undefined {
+  return offerings.definitions(kind)?.map(({ key }) => key);
 }
 
 /** What a guard or role decides on by name. */

@@ -109,7 +109,11 @@ function usableServer(parts: CallParts, call: Call): Server {
 }
 
 /** What the guard decides about: the tool, prompt or resource itself, or else the method. */
-function accessRequestOf({ server, operation, about }: CallRequest): AccessRequest {
+export function accessRequestOf({
+  server,
+  operation,
+  about,
+}: Pick<CallRequest, 'server' | 'operation' | 'about'>): AccessRequest {
   const { method } = operation;
   const { action } = accessOf(method);
   const { kind, name } = about ?? operation;

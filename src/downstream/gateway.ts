@@ -134,6 +134,8 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     this.#subscription = host.news.subscribe({
       listChanged: (server, kind, change) => {
         if (view.changed(server, kind, change)) this.#news.listChanged(kind, server);
+        else if (change === 'first') this.#news.listKnown(kind);
+        else this.#news.listRead(kind, server);
       },
       updated: (server, message, audience) => this.#news.updated(server, message, audience),
       serversChanged: (change) => this.#serversChanged(change),
@@ -166,7 +168,10 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   /** At once, unless stored data about the servers is still being read. */
   #greeting(sender: Caller): string | Promise<string> {
-    const written = () => legacyGreeting(this.host, this.identity, sender);
+    const written = () => {
+      if (sender.client instanceof LegacySession) this.#news.began(sender.client);
+      return legacyGreeting(this.host, this.identity, sender);
+    };
     return this.view.recalled()?.then(written) ?? written();
   }
 
@@ -280,6 +285,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   listening(listening: Listening, ended: () => void): void {
     this.#listenings.add(listening);
+    this.#news.began(listening);
     listening.incoming.cancelSignal.addEventListener('abort', () => {
       this.#listenings.delete(listening);
       ended();

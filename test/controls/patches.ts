@@ -36,6 +36,8 @@ export function rulesOf({ promise, rules = [promise] }: Patch): readonly string[
 
 /** Where a check of the roles is missed. */
 const roleTests = [
+  'src/downstream/own-view-changed.test.ts',
+  'src/downstream/hidden-later.test.ts',
   'src/downstream/roles-table.test.ts',
   'src/downstream/roles.test.ts',
   'src/downstream/method-access.test.ts',
@@ -1809,17 +1811,16 @@ export const patches: readonly Patch[] = [
   },
   {
     id: 'role-list-changed',
-    breaks: 'Clients hear that the list of a server has changed that they may not see.',
+    breaks: 'Clients hear that a list has changed of which they see what they saw before.',
     file: 'src/downstream/client-news.ts',
     foundBy: 'tests',
     tests: roleTests,
-    promise: 'roles-deny',
-    rules: ['roles-deny', 'guard'],
+    promise: 'own-view',
+    rules: ['own-view', 'guard'],
     edits: [
       {
-        find: 'servers === null || requests.some((request) => access.isAllowed(principal, request));',
-        replace:
-          'servers === null || (requests.length > 0 && access !== undefined && principal !== undefined);',
+        find: 'return now !== before;',
+        replace: "return now !== '' || now !== before;",
       },
     ],
   },
@@ -2051,6 +2052,81 @@ export const patches: readonly Patch[] = [
         find: `this.#timer = undefined;
       this.#work();`,
         replace: 'this.#work();',
+      },
+    ],
+  },
+  {
+    id: 'own-view-unread',
+    breaks: 'A client with a role is not told of a change that its server has only announced.',
+    file: 'src/downstream/client-news.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'own-view',
+    edits: [
+      {
+        find: 'this.#parts.view.readAgain(list, server, callerOf(told));',
+        replace: 'void server;',
+      },
+    ],
+  },
+  {
+    id: 'hidden-speaks',
+    breaks: 'A server that was hidden from a client still speaks to it and asks it.',
+    file: 'src/downstream/clients/hearing.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: "if (access.scopeOf(principal) === '') return true;",
+        replace: 'if (access) return true;',
+      },
+    ],
+  },
+  {
+    id: 'hidden-call-speaks',
+    breaks:
+      'A call of a tool that was hidden meanwhile goes on with its progress and its questions.',
+    file: 'src/downstream/clients/hearing.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'hidden-is-silent',
+    edits: [{ find: 'allowedAt === access.version ||', replace: 'allowedAt <= access.version ||' }],
+  },
+  {
+    id: 'hidden-still-asks',
+    breaks: 'What a client is being asked is not withdrawn when its server is hidden.',
+    file: 'src/downstream/clients/asked-client.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'hidden-is-silent',
+    edits: [{ find: 'if (!mayHear()) withdraw();', replace: 'void [mayHear, withdraw];' }],
+  },
+  {
+    id: 'hidden-parked',
+    breaks: 'A call waits for the answer to a question that its client may not hear any more.',
+    file: 'src/downstream/relay/parking.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'if (call.isAsking && !isHeard(call.caller)) call.giveUp();',
+        replace: 'void [call, isHeard];',
+      },
+    ],
+  },
+  {
+    id: 'hidden-watched',
+    breaks: 'A resource stays watched at its server for a client that may not see it any more.',
+    file: 'src/downstream/subscriptions/watching.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'return host.access.isAllowed(principal, request);',
+        replace: 'void [host, principal]; return request.server === server;',
       },
     ],
   },

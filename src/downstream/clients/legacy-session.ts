@@ -199,6 +199,11 @@ export class LegacySession implements Session, Client {
     else greeting.then(answer, failed).catch((error: unknown) => this.#host.caught(error));
   }
 
+  /** On whose behalf something is looked up between its requests. */
+  get caller(): Caller {
+    return this.#sender();
+  }
+
   #sender() {
     const { principal, logLevel } = this;
     const capabilities = this.#capabilities.modernText;

@@ -156,6 +156,14 @@ export class KnownLists {
     }
   }
 
+  /** The list is said to have changed: it is read again if its server runs, and nobody waits for it. */
+  readAgain(server: Server, kind: ListKind, caller: Caller): void {
+    const { slots } = server;
+    const isFresh = server.catalogueFor(caller).lists.isFresh(kind);
+    if (isFresh || !slots.isConnected || slots.refusalOf(caller) !== undefined) return;
+    if (isAskedNow(server, kind, caller)) this.#reading(server, kind, caller);
+  }
+
   /**
    * For an unknown name: asks the servers whose list is not known, and those it points to, if its
    * caller may and they may have such a list.

@@ -29,6 +29,7 @@ import { legacyDefinition } from './legacy-definitions.ts';
 import { ownDefinitions } from './own-tools.ts';
 import type { Scope } from './scope.ts';
 import { Scopes } from './scopes.ts';
+import { kindsOf, SeenLists, type SeenPart, type ToldList } from './seen-lists.ts';
 import { namedKinds } from './sight.ts';
 
 /** No server can have it. */
@@ -51,6 +52,7 @@ export class View implements Disposable {
   readonly #cursors = new Cursors(randomBytes(32));
   /** By kind, version of the policy, era, scope, client (if it has lists of its own) and class; at most `maxComposed`, until a list changes or for `composedMs`. */
   readonly #composed = new Map<string, Buffer>();
+  readonly #seen = new SeenLists();
   #forgetting: Disposable | undefined;
 
   constructor(host: HostForGateway, clock: Clock, settings: GatewaySettings) {
@@ -83,7 +85,7 @@ export class View implements Disposable {
 
   #recalled(): void {
     // A list may have been composed while it was read.
-    this.#composed.clear();
+    this.#outdated();
     for (const { tools, prompts, resources } of this.#scopes.all()) {
       for (const { name } of this.#host.servers()) resources.changed(name);
       tools.changed();
@@ -93,7 +95,7 @@ export class View implements Disposable {
 
   /** A server's list is new or has changed. True if clients have to be notified. */
   changed(server: string, kind: ListKind, change: ListChange): boolean {
-    this.#composed.clear();
+    this.#outdated();
     for (const { tools, prompts, resources } of this.#scopes.all()) {
       if (kind === 'tools') tools.changed();
       else if (kind === 'prompts') prompts.changed();
@@ -110,9 +112,14 @@ export class View implements Disposable {
     return this.#host.get(server)?.offerings.definitions(kind)?.length === 0;
   }
 
+  #outdated(): void {
+    this.#composed.clear();
+    this.#seen.changed();
+  }
+
   /** Servers were added, removed, replaced or reordered. */
   serversChanged(change: ServersChange): void {
-    this.#composed.clear();
+    this.#outdated();
     for (const { resources } of this.#scopes.all()) resources.serversChanged();
     this.#known.serversChanged(change);
     for (const { tools, prompts } of this.#scopes.all()) {
@@ -123,7 +130,7 @@ export class View implements Disposable {
 
   /** The settings have changed. */
   settingsChanged(): void {
-    this.#composed.clear();
+    this.#outdated();
     this.#known.listWaitMs = this.#settings.listWaitMs;
     for (const { tools } of this.#scopes.all()) tools.changed();
   }
@@ -163,6 +170,46 @@ export class View implements Disposable {
     return composed;
   }
 
+  /** The same text as long as a client sees the same in this list; empty: it sees everything. */
+  seen(list: ToldList, client: Caller): string {
+    const { principal, capabilities } = client;
+    const { access } = this.#host;
+    const scope = access.scopeOf(principal);
+    if (scope === '') return '';
+    const whose = [this.#ownerOfLists(client), classOf(capabilities).key];
+    const key = JSON.stringify([list, access.version, scope, ...whose]);
+    return this.#seen.digest(key, () =>
+      kindsOf(list).map((kind) => [kind, this.#seenParts(kind, client)] as const),
+    );
+  }
+
+  #seenParts(kind: ListKind, client: Caller): readonly SeenPart[] {
+    const { principal } = client;
+    const visible = this.#isSearched(kind, principal) ? [] : this.#visible(principal, kind);
+    const parts = visible.map((server) => {
+      const listed = server.catalogueFor(client).definitions(kind) ?? [];
+      const entries = this.#allowed(server, listed, kind, principal).map(
+        (one) => [this.#exposedKey(kind, server.name, one.key, principal), one] as const,
+      );
+      return { server: server.name, entries };
+    });
+    if (kind !== 'tools') return parts;
+    const own = this.#ownPart(principal).definitions.map((one) => [one.key, one] as const);
+    return [...parts, { server: ownName, entries: own }];
+  }
+
+  /** A server has reported a change: its list is read again for clients like this one; nobody waits for it. */
+  readAgain(list: ToldList, name: string, client: Caller): void {
+    const server = this.#host.get(name);
+    if (!server) return;
+    for (const kind of kindsOf(list)) {
+      const isSeen = this.#visible(client.principal, kind).includes(server);
+      if (isSeen && !this.#isSearched(kind, client.principal)) {
+        this.#known.readAgain(server, kind, client);
+      }
+    }
+  }
+
   /** Whether it may have more than one page. */
   #isPaged(kind: ListKind, client: Incoming): boolean {
     const counts = this.#host
@@ -172,7 +219,7 @@ export class View implements Disposable {
   }
 
   /** The client, if what some server lists is for it alone; or its folder, if it is for that. */
-  #ownerOfLists(client: Incoming): string {
+  #ownerOfLists(client: Caller): string {
     const aims = this.#host.servers().map(({ slots }) => slots.aimOf(client));
     if (aims.some(({ owner }) => owner !== undefined)) return client.client.key;
     return aims.find(({ folder }) => folder !== undefined)?.folder ?? '';

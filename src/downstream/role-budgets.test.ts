@@ -8,6 +8,7 @@ import type { ConfigInput, RoleInput } from '../config/config-input.ts';
 import type { Fault } from '../kernel/fault.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { cutBy, localUser, type Principal } from '../policy/principal.ts';
+import { Account } from '../policy/role-budgets/account.ts';
 import { isStoredCount } from '../policy/role-budgets/account-book.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 
@@ -132,26 +133,8 @@ describe('the budget of a role', () => {
   });
 
   it('is charged once for a call whose client is asked for more, and not for what follows a task', async () => {
-    let count = 0;
-    const elicitation = {
-      method: 'elicitation/create',
-      params: { mode: 'form', message: '?', requestedSchema: { type: 'object', properties: {} } },
-    };
-    const answer = () =>
-      ++count === 1
-        ? { resultType: 'input_required', inputRequests: { a: elicitation }, requestState: 's' }
-        : { resultType: 'complete', content: [] };
-    const asking = { era: 'modern', tools: [tool('put')], on: { 'tools/call': answer } } as const;
-    const { legacy, host, servers } = newGateway(
-      { s: asking },
-      { settings: { roles: rolesWith({ calls: 1 }) } },
-    );
-    const client = legacy({ elicitation: {} }, ann);
-    const reply = client.request('tools/call', { name: 's__put', arguments: {} });
-    await settled();
-    client.answer(1, { action: 'cancel' });
-    await settled();
-    expect([endOf(reply), servers.s.heard('tools/call').length]).toEqual(['ok', 2]);
+    const { roundsOf, host } = askingWorld({ calls: 1 });
+    expect(await roundsOf(0)).toEqual(['ok', 2]);
     const carry = (method: string) =>
       host
         .carry({
@@ -177,6 +160,37 @@ describe('the budget of a role', () => {
       spent({ limit: 'bytes', dispatched: 'no' }),
     ]);
     expect(ran()).toBe(2);
+  });
+
+  it('counts the bytes of every round of a call whose client is asked for more #budgets-kept', async () => {
+    const { roundsOf } = askingWorld({ bytes: 400 });
+    // A question of about 200 bytes fits; the result of the last round does not.
+    expect(await roundsOf(300)).toEqual([spent({ limit: 'bytes', dispatched: 'yes' }), 2]);
+    const roomy = askingWorld({ bytes: 4_000 });
+    expect(await roomy.roundsOf(300)).toEqual(['ok', 2]);
+    const { calls, bytes } = spentIn(roomy.host);
+    expect([calls, bytes > 500]).toEqual([1, true]);
+  });
+
+  it('counts the bytes of what a task gives, which is no further call #budgets-kept', async () => {
+    const { host, servers } = await world({ calls: 1, bytes: 100 });
+    servers.s.script = {
+      ...scripts.s,
+      on: { ...scripts.s.on, 'tasks/result': () => text('x'.repeat(60)) },
+    };
+    const carry = () =>
+      host
+        .carry({
+          principal: ann,
+          server: 's',
+          operation: { method: 'tasks/result', kind: 'other', name: 't', args: '{}' },
+          about: { kind: 'tool', name: 'put' },
+        })
+        .then(
+          () => 'ok',
+          (thrown: Fault) => [thrown.code, thrown.dispatched],
+        );
+    expect([await carry(), await carry()]).toEqual(['ok', ['budget_exceeded', 'yes']]);
   });
 
   it('of a minute says when to try again', async () => {
@@ -235,6 +249,38 @@ describe('the budget of a role', () => {
   });
 });
 
+/** A modern server that asks a legacy client once, and then answers with so many characters. */
+function askingWorld(budget: BudgetInput) {
+  let [count, length] = [0, 0];
+  const elicitation = {
+    method: 'elicitation/create',
+    params: { mode: 'form', message: '?', requestedSchema: { type: 'object', properties: {} } },
+  };
+  const answer = () =>
+    ++count === 1
+      ? { resultType: 'input_required', inputRequests: { a: elicitation }, requestState: 's' }
+      : { resultType: 'complete', ...text('x'.repeat(length)) };
+  const asking = { era: 'modern', tools: [tool('put')], on: { 'tools/call': answer } } as const;
+  const gateway = newGateway({ s: asking }, { settings: { roles: rolesWith(budget) } });
+  const roundsOf = async (resultLength: number) => {
+    length = resultLength;
+    const client = gateway.legacy({ elicitation: {} }, ann);
+    const reply = client.request('tools/call', { name: 's__put', arguments: {} });
+    await settled();
+    client.answer(1, { action: 'cancel' });
+    await settled();
+    return [endOf(reply), gateway.servers.s.heard('tools/call').length];
+  };
+  return { ...gateway, roundsOf };
+}
+
+/** What is counted for ann. */
+function spentIn({ parts }: ReturnType<typeof newGateway>['host']) {
+  const account = parts.roleBudgets.accountOf(ann, 'r', undefined);
+  if (!(account instanceof Account)) throw new Error('there is no count');
+  return account.spent;
+}
+
 /** What outlives a host, as the database does. */
 function keptIn(clock: ManualClock): Pick<WorldOptions, 'kept'> {
   const store = new MemoryStore({ clock });
@@ -272,6 +318,37 @@ describe('a retry with the same idempotency key', () => {
     expect(await call('s__put', ann, key('one'))).toBe('ok');
     expect(await call('s__put', ann, key('two'))).toEqual(spent());
     expect(ran()).toBe(1);
+  });
+
+  it('does not get uncounted what arrived after its caller had gone #budgets-kept', async () => {
+    const { legacy, servers, done, call, host } = await world({ bytes: 1_000 });
+    servers.s.script = { ...scripts.s, on: { 'tools/call': () => undefined } };
+    const client = legacy({}, ann);
+    const put = { name: 's__put', arguments: {}, _meta: key('one') };
+    const left = client.request('tools/call', put, 'left');
+    await done(undefined);
+    client.note('notifications/cancelled', { requestId: 'left' });
+    await done(undefined);
+    const { child } = servers.s;
+    child.answer(child.last('tools/call'), text('x'.repeat(900)));
+    await done(undefined);
+    const { bytes } = spentIn(host);
+    expect([left.answers, bytes > 900]).toEqual([[], true]);
+    expect(await call('s__put', ann, key('one'))).toBe('ok');
+    expect(spentIn(host)).toEqual({ calls: 1, bytes });
+  });
+
+  it('does not get what exceeded the bytes after its caller had gone #budgets-kept', async () => {
+    const { legacy, servers, done, call } = await world({ bytes: 100 });
+    servers.s.script = { ...scripts.s, on: { 'tools/call': () => undefined } };
+    const client = legacy({}, ann);
+    client.request('tools/call', { name: 's__put', arguments: {}, _meta: key('one') }, 'left');
+    await done(undefined);
+    client.note('notifications/cancelled', { requestId: 'left' });
+    const { child } = servers.s;
+    child.answer(child.last('tools/call'), text('x'.repeat(900)));
+    await done(undefined);
+    expect(await call('s__put', ann, key('one'))).toEqual(spent({ limit: 'bytes' }));
   });
 
   it('does not get a result that exceeded the bytes', async () => {

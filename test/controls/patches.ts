@@ -477,6 +477,30 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'while (!isKeyed) {', replace: 'while (true) {' }],
   },
   {
+    id: 'role-bytes-of-who-left',
+    breaks:
+      'The bytes of a result under an idempotency key are counted by its caller, and by nobody if that has gone.',
+    file: 'src/host/call/charge.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    promise: 'budgets-kept',
+    edits: [{ find: 'await countBytes(parts, call, result.length);', replace: 'await undefined;' }],
+  },
+  {
+    id: 'role-free-last-round',
+    breaks: 'What a further round of a call receives is not counted.',
+    file: 'src/host/call/charge.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    promise: 'budgets-kept',
+    edits: [
+      {
+        find: 'if (role === null || !actions',
+        replace: 'if (role === null || request.isContinued || !actions',
+      },
+    ],
+  },
+  {
     id: 'spent-forgotten',
     breaks: 'What was spent before a restart is read and not used.',
     file: 'src/policy/role-budgets/account-book.ts',

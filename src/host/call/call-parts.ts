@@ -5,6 +5,7 @@ import type { ResponseCache } from '../../cache/cache.ts';
 import type { Flights } from '../../cache/coalesce.ts';
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Fault } from '../../kernel/fault.ts';
 import type { Defects } from '../../observe/defects.ts';
 import type { Access, Kind } from '../../policy/access.ts';
 import type { Budgets } from '../../policy/budget.ts';
@@ -54,7 +55,7 @@ export interface CallRequest {
   readonly task?: BegunTask | undefined;
   /** Called at every dispatch with the connection and the progress token. */
   readonly sentTo?: ((place: Place, token: number) => void) | undefined;
-  /** It continues a call of its client that has been charged. */
+  /** It continues a call of its client that has been charged: no further call, but its bytes count. */
   readonly isContinued?: boolean;
   /** Tasks of which era its caller can follow; any other is followed for it (task-wait). */
   readonly takesTask?: Era | undefined;
@@ -75,6 +76,8 @@ export class Call implements ObservedCall {
   generation: number | null = null;
   /** What it was charged to; undefined: nothing. */
   account: Account | undefined;
+  /** Of a call with an idempotency key: why its result must not be given out. */
+  withheld: Fault | undefined;
   /** Joins its lines in the audit log; null: there are none. */
   auditId: string | null = null;
   /** The outcome; `cached` as long as the server was not contacted for this call. */

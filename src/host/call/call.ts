@@ -26,7 +26,7 @@ import {
 } from './call-faults.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
-import { chargedOnce, countBytes, roomFor } from './charge.ts';
+import { assertPaid, chargedOnce, countBytes, roomFor } from './charge.ts';
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
 
@@ -65,7 +65,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     try {
       parts.budgets.chargeBytes(bytes);
     } finally {
-      counted = countBytes(parts, call, bytes);
+      counted = isKeyed ? assertPaid(parts, call) : countBytes(parts, call, bytes);
     }
     if (counted !== undefined) await counted;
     audit?.settled(call, call.answer, undefined);
@@ -130,8 +130,8 @@ function refuseHidden(server: Server, { request }: Call): void {
 function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): Promise<Answer> {
   const { principal, signal } = call.request;
   const run = (callOff: Signal) =>
-    chargedOnce(parts, call, () => carry(parts, server, call, callOff, undefined)).then(
-      resultBytes,
+    chargedOnce(parts, call, () =>
+      carry(parts, server, call, callOff, undefined).then(resultBytes),
     );
   const caller = { signal, hasLeft: () => call.hasLeft };
   const { caller: by } = call.request;

@@ -128,13 +128,14 @@ export const patches: readonly Patch[] = [
     id: 'unguarded-call',
     breaks:
       'A tool that a caller may not see is left out of the list, but a call asks only about its server.',
-    file: 'src/host/call/call.ts',
+    file: 'src/host/call/decision.ts',
     foundBy: 'simulation',
     promise: 'guard',
     edits: [
       {
-        find: 'parts.access.authorize(principal, accessRequestOf(request));',
-        replace: 'parts.access.authorize(principal, { ...accessRequestOf(request), name: null });',
+        find: 'access.authorize(request.principal, accessRequestOf(request));',
+        replace:
+          'access.authorize(request.principal, { ...accessRequestOf(request), name: null });',
       },
     ],
   },
@@ -613,7 +614,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/method-access.test.ts'],
     promise: 'guard',
-    edits: [{ find: 'about: toolOf(begun),', replace: '' }],
+    edits: [{ find: `about: { kind: 'tool', name: tool },`, replace: '' }],
   },
   {
     id: 'resumed-hold',
@@ -1913,7 +1914,13 @@ export const patches: readonly Patch[] = [
     tests: roleTests,
     promise: 'roles-deny',
     rules: ['roles-deny', 'guard', 'policy-at-once'],
-    edits: [{ find: 'host.access.authorize(incoming.principal, {', replace: 'void ({' }],
+    edits: [
+      { find: 'host.access.authorize(incoming.principal, watchRequest(owner));', replace: '' },
+      {
+        find: 'host.access.isAllowed(principal, watchRequest(task))',
+        replace: 'task !== undefined',
+      },
+    ],
   },
   {
     id: 'role-task-news',
@@ -1929,6 +1936,55 @@ export const patches: readonly Patch[] = [
         replace: '[gateway, principal, request].length > 0;',
       },
     ],
+  },
+  {
+    id: 'role-any-task',
+    breaks: 'A task is decided by any tool of its server once its connection has ended.',
+    file: 'src/downstream/tasks/task-requests.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/taken-away.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: `about: { kind: 'tool', name: tool },`,
+        replace: `about: { kind: 'tool', name: begun?.tool ?? null },`,
+      },
+    ],
+  },
+  {
+    id: 'role-any-task-watched',
+    breaks: 'What a task says is decided by any tool of its server once its connection has ended.',
+    file: 'src/downstream/tasks/task-news.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/taken-away.test.ts'],
+    promise: 'policy-at-once',
+    edits: [{ find: 'principal, watched.tool)', replace: 'principal, task?.tool ?? null)' }],
+  },
+  {
+    id: 'role-decided-once',
+    breaks:
+      'A call is decided when it begins, and sent after any wait without being decided again.',
+    file: 'src/host/call/attempts.ts',
+    foundBy: 'tests',
+    tests: ['src/host/call/decided-again.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: `        decideAgain(this.#parts, this.#call);
+        this.#call.offered`,
+        replace: '        this.#call.offered',
+      },
+    ],
+  },
+  {
+    id: 'role-kept-answer',
+    breaks:
+      'What is kept with an idempotency key is given to who waited and may not have it any more.',
+    file: 'src/host/call/decision.ts',
+    foundBy: 'tests',
+    tests: ['src/host/call/decided-again.test.ts'],
+    promise: 'policy-at-once',
+    edits: [{ find: 'if (call.attempts > 0) return;', replace: 'if (call.attempts >= 0) return;' }],
   },
   {
     id: 'role-notifications',
@@ -1947,15 +2003,15 @@ export const patches: readonly Patch[] = [
   {
     id: 'role-calls',
     breaks: 'The pipeline carries calls without asking.',
-    file: 'src/host/call/call.ts',
+    file: 'src/host/call/decision.ts',
     foundBy: 'tests',
     tests: roleTests,
     promise: 'guard',
     rules: ['roles-deny', 'guard'],
     edits: [
       {
-        find: 'parts.access.authorize(principal, accessRequestOf(request));',
-        replace: 'void [principal, accessRequestOf];',
+        find: 'access.authorize(request.principal, accessRequestOf(request));',
+        replace: 'void [access, accessRequestOf];',
       },
     ],
   },
@@ -2018,8 +2074,8 @@ export const patches: readonly Patch[] = [
         replace: `const text = this.#seal.names.read(['task', ''], handle); void principal;`,
       },
       {
-        find: `return this.#seal.names.hide(['task', principal.id], JSON.stringify([server, taskId]));`,
-        replace: `void principal; return this.#seal.names.hide(['task', ''], JSON.stringify([server, taskId]));`,
+        find: `return this.#seal.names.hide(['task', principal.id], JSON.stringify([server, taskId, tool]));`,
+        replace: `void principal; return this.#seal.names.hide(['task', ''], JSON.stringify([server, taskId, tool]));`,
       },
     ],
   },

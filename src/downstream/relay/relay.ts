@@ -5,9 +5,9 @@
 // server asks in the middle is parked (see parking).
 
 import type { Answer } from '../../host/call/answer.ts';
-import { accessRequestOf } from '../../host/call/call.ts';
 import { RpcAnswer } from '../../host/call/call-faults.ts';
 import type { AccessSubject } from '../../host/call/call-parts.ts';
+import { accessRequestOf } from '../../host/call/decision.ts';
 import type { Operation } from '../../host/call/operation.ts';
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';

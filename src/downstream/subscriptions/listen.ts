@@ -13,7 +13,7 @@ import { objectAt } from '../../wire/parts.ts';
 import { splice } from '../../wire/splice.ts';
 import type { Watched } from '../clients/legacy-session.ts';
 import type { Incoming } from '../incoming.ts';
-import type { TaskWatch } from '../tasks/task-watch.ts';
+import type { TaskWatch, WatchedTask } from '../tasks/task-watch.ts';
 import { isWithin } from './watched-address.ts';
 
 export interface Wishes {
@@ -101,13 +101,16 @@ export class Listening {
     this.incoming.send(notificationFrame('notifications/resources/updated', marked));
   }
 
-  /** `shown` writes the server's message with the client's own handle and mark. */
-  task(from: Connection, taskId: string, shown: (own: MemberChanges) => Buffer): void {
-    const task = this.#tasks
+  /** The task of this connection, if it is watched here. */
+  watchedTask(from: Connection, taskId: string): WatchedTask | undefined {
+    return this.#tasks
       .flatMap(({ granted }) => granted)
       .find((one) => one.connection === from && one.taskId === taskId);
-    if (!task) return;
-    const params = shown({ taskId: JSON.stringify(task.handle), _meta: this.#mark });
+  }
+
+  /** `shown` writes the server's message with the client's own handle and mark. */
+  task({ handle }: WatchedTask, shown: (own: MemberChanges) => Buffer): void {
+    const params = shown({ taskId: JSON.stringify(handle), _meta: this.#mark });
     this.incoming.send(notificationFrame('notifications/tasks', params));
   }
 

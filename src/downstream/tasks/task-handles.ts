@@ -1,8 +1,9 @@
 // Handles of tasks. A server's task id is a bearer handle that was given to us; a client gets its
 // own for it, which it cannot read, which is bound to its owner, and the same every time, because clients
-// compare handles. A modern handle stands for the server and its id and belongs to the principal; one of
+// compare handles. A modern handle stands for the server, its id and the tool that began the task, and belongs
+// to the principal: who may use a task is decided by its tool, also when nothing else is known of it. One of
 // 2025-11-25 stands for a task that was begun here and belongs to the session that began it. Another
-// client's handle, or an invented one, is not accepted.
+// client's handle, an invented one, or one that names no tool is not accepted.
 
 import type { BegunTask } from '../../host/tasks/begun-task.ts';
 import type { BegunTasks } from '../../host/tasks/begun-tasks.ts';
@@ -13,6 +14,8 @@ import type { Seal } from '../relay/seal.ts';
 export interface TaskAddress {
   readonly server: string;
   readonly taskId: string;
+  /** The tool whose call became the task. */
+  readonly tool: string;
 }
 
 export class TaskHandles {
@@ -24,15 +27,15 @@ export class TaskHandles {
 
   // --- modern ------------------------------------------------------------------------------
 
-  handleOf({ server, taskId }: TaskAddress, principal: Principal): string {
-    return this.#seal.names.hide(['task', principal.id], JSON.stringify([server, taskId]));
+  handleOf({ server, taskId, tool }: TaskAddress, principal: Principal): string {
+    return this.#seal.names.hide(['task', principal.id], JSON.stringify([server, taskId, tool]));
   }
 
   ownerOf(handle: string, principal: Principal): TaskAddress | undefined {
     const text = this.#seal.names.read(['task', principal.id], handle);
     if (text === undefined) return undefined;
-    const [server, taskId] = JSON.parse(text) as [string, string];
-    return { server, taskId };
+    const [server, taskId, tool] = JSON.parse(text) as [string, string, string | undefined];
+    return tool === undefined ? undefined : { server, taskId, tool };
   }
 
   // --- of 2025-11-25 -----------------------------------------------------------------------

@@ -30,16 +30,19 @@ export function tellOfTask(
     }));
     return oneLine(splice(bytes.subarray(start, end), edits));
   };
-  const name = task?.tool ?? null;
-  const request = { action: 'task', server, kind: 'tool', name, method: null } as const;
-  const mayHear = (principal: Principal) => gateway.host.access.isAllowed(principal, request);
+  const mayHear = (principal: Principal, name: string | null) => {
+    const request = { action: 'task', server, kind: 'tool', name, method: null } as const;
+    return gateway.host.access.isAllowed(principal, request);
+  };
   if (method === 'notifications/tasks') {
     for (const listening of listenings) {
-      if (mayHear(listening.incoming.principal)) listening.task(from, taskId, shown);
+      const watched = listening.watchedTask(from, taskId);
+      if (watched === undefined) continue;
+      if (mayHear(listening.incoming.principal, watched.tool)) listening.task(watched, shown);
     }
     return;
   }
-  if (task?.era !== 'legacy' || !mayHear(task.principal)) return;
+  if (task?.era !== 'legacy' || !mayHear(task.principal, task.tool)) return;
   const { progressToken = '0' } = task;
   const own =
     method === 'notifications/progress'

@@ -47,13 +47,15 @@ export function modernTaskRequest(gateway: Gateway, incoming: Incoming): void {
   const { handles, host } = gateway;
   const owner = handle === undefined ? undefined : handles.ownerOf(handle, incoming.principal);
   if (!owner) return incoming.error(invalidParams('unknown task'));
-  const { server, taskId } = owner;
+  const { server, taskId, tool } = owner;
   const begun = host.tasks.find(server, taskId, incoming);
+  // Its server uses the id again, for a call of another tool.
+  if (begun && begun.tool !== tool) return incoming.error(invalidParams('unknown task'));
   gateway.relay.carry(incoming, {
     server,
     kind: 'other',
     name: taskId,
-    about: toolOf(begun),
+    about: { kind: 'tool', name: tool },
     changes: { taskId: JSON.stringify(taskId) },
     // Another process of the same server may know nothing of it.
     slot: begun?.place.slot,
@@ -86,8 +88,8 @@ export function sessionTaskRequest(gateway: Gateway, incoming: Incoming): void {
 }
 
 /** A client that may call a tool may follow the tasks of its calls. */
-function toolOf(task: BegunTask | undefined): AccessSubject {
-  return { kind: 'tool', name: task?.tool ?? null };
+function toolOf({ tool }: BegunTask): AccessSubject {
+  return { kind: 'tool', name: tool };
 }
 
 function waitingFor({ asking }: BegunTask): number {

@@ -128,14 +128,15 @@ export class TaskResults {
 
   #renamed(
     { isModern, principal }: Incoming,
-    { server }: Destination,
+    { server, kind, name, about }: Destination,
     answer: Answer,
     { object, taskId }: DescribedTask,
     task: BegunTask | undefined,
   ): Answer {
+    const tool = (kind === 'tool' ? name : about?.name) ?? '';
     const handle =
       isModern || !task
-        ? this.#handles.handleOf({ server, taskId }, principal)
+        ? this.#handles.handleOf({ server, taskId, tool }, principal)
         : this.#handles.sessionHandle(task);
     return withText(answer, object.find('taskId'), handle);
   }

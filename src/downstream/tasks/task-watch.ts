@@ -15,8 +15,6 @@ import type { TaskAddress } from './task-handles.ts';
 
 interface WishedTask extends TaskAddress {
   readonly handle: string;
-  /** The tool whose call became the task; null: not known. */
-  readonly tool: string | null;
 }
 
 export interface WatchedTask extends WishedTask {
@@ -37,17 +35,13 @@ export async function watchTasks(
   const byPlace = new Map<ConnectionSlot, WishedTask[]>();
   for (const handle of new Set(handles)) {
     const owner = gateway.handles.ownerOf(handle, incoming.principal);
-    const place = owner && placeOf(gateway, incoming, owner);
-    if (!place) continue;
-    const { slot, tool } = place;
-    byPlace.set(slot, [...(byPlace.get(slot) ?? []), { ...owner, handle, tool }]);
+    const slot = owner && slotOf(gateway, incoming, owner);
+    if (slot) byPlace.set(slot, [...(byPlace.get(slot) ?? []), { ...owner, handle }]);
   }
   const watching = [...byPlace].map(async ([slot, tasks]) => {
     // What cannot be watched is not granted; the client can still ask.
-    const watch = await watchAt(incoming, slot, tasks).catch(() => undefined);
-    if (watch && mayFollow(gateway, incoming.principal, watch)) return watch;
-    watch?.stop();
-    return [];
+    const watch = await watchAt(gateway, incoming, slot, tasks).catch(() => undefined);
+    return watch ?? [];
   });
   return (await Promise.all(watching)).flat();
 }
@@ -61,22 +55,23 @@ export function mayFollow(
   return granted.some((task) => host.access.isAllowed(principal, followRequest(task)));
 }
 
-function followRequest({ server, tool }: Pick<WishedTask, 'server' | 'tool'>): AccessRequest {
-  return { action: 'task', server, kind: 'tool', name: tool, method: 'subscriptions/listen' };
+function followRequest({ server, tool: name }: TaskAddress): AccessRequest {
+  return { action: 'task', server, kind: 'tool', name, method: 'subscriptions/listen' };
 }
 
 /** Where the task lives; where the client's calls go if that is not known. Undefined if it may not ask. */
-function placeOf(
+function slotOf(
   { host }: Gateway,
   incoming: Incoming,
   owner: TaskAddress,
-): { readonly slot: ConnectionSlot; readonly tool: string | null } | undefined {
-  const { server: name, taskId } = owner;
+): ConnectionSlot | undefined {
+  const { server: name, taskId, tool } = owner;
   try {
     const begun = host.tasks.find(name, taskId, incoming);
-    const tool = begun?.tool ?? null;
-    host.access.authorize(incoming.principal, followRequest({ server: name, tool }));
-    return { slot: begun?.place.slot ?? host.find(name).slots.for(incoming), tool };
+    // Its server uses the id again, for a call of another tool.
+    if (begun && begun.tool !== tool) return undefined;
+    host.access.authorize(incoming.principal, followRequest(owner));
+    return begun?.place.slot ?? host.find(name).slots.for(incoming);
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;
@@ -84,15 +79,20 @@ function placeOf(
 }
 
 async function watchAt(
+  { host }: Gateway,
   incoming: Incoming,
   { supervisor }: ConnectionSlot,
-  tasks: readonly WishedTask[],
+  wished: readonly WishedTask[],
 ): Promise<TaskWatch> {
-  const server = tasks[0]?.server ?? '';
+  const server = wished[0]?.server ?? '';
   supervisor.leases.hold();
   try {
     const connection = supervisor.connection ?? (await supervisor.acquire());
     if (connection.era !== 'modern') throw new Fault('not_found', 'unknown task', { server });
+    // What was decided before the wait may have changed.
+    const { principal } = incoming;
+    const tasks = wished.filter((task) => host.access.isAllowed(principal, followRequest(task)));
+    if (tasks.length === 0) throw new Fault('not_found', 'unknown task', { server });
     const taskIds = JSON.stringify(tasks.map(({ taskId }) => taskId));
     const listening = connection.request(
       'subscriptions/listen',

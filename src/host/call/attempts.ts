@@ -26,6 +26,7 @@ import {
   unknownTool,
 } from './call-faults.ts';
 import type { Call, CallParts } from './call-parts.ts';
+import { decideAgain } from './decision.ts';
 import { Interruption } from './interruption.ts';
 import { isSafeMethod, subjectOf } from './operation.ts';
 import { requestOptions, requestParams } from './outgoing.ts';
@@ -88,6 +89,7 @@ export class Attempts implements DeadlineListener {
         }
         if (this.#call.replays > 0) this.#refuseIfChanged(this.#call.offered, offered);
         this.#refuseForeignTask(connection);
+        decideAgain(this.#parts, this.#call);
         this.#call.offered = offered;
         try {
           const message = await this.#dispatch(connection, offered);
@@ -188,6 +190,8 @@ export class Attempts implements DeadlineListener {
 
   /** If clients were given other places while the call waited in this one, it goes on waiting in another. */
   async #connection(): Promise<Connection> {
+    // Nothing is started for who may not use it any more.
+    decideAgain(this.#parts, this.#call);
     try {
       return await this.#unlessTaken(this.#slot.supervisor.acquire());
     } catch (thrown) {

@@ -74,6 +74,8 @@ export class Call implements ObservedCall {
   /** The latest time that it was sent. */
   exchange: Exchange | undefined;
   generation: number | null = null;
+  /** The version of the policy by which it is allowed; undefined: it is not. */
+  decidedBy: number | undefined;
   /** What it was charged to; undefined: nothing. */
   account: Account | undefined;
   /** Of a call with an idempotency key: why its result must not be given out. */

@@ -6,8 +6,6 @@
 
 import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
-import type { AccessRequest } from '../../policy/access.ts';
-import { accessOf } from '../../policy/method-access.ts';
 import { isLocalUser, isOperator, ownerOf } from '../../policy/principal.ts';
 import { booleanOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
@@ -27,6 +25,7 @@ import {
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
 import { assertPaid, chargedOnce, countBytes, roomFor } from './charge.ts';
+import { decide, decideAgain, decideOnAnswer, faultToTell } from './decision.ts';
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
 
@@ -36,14 +35,13 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
   const { observers, audit } = parts;
   observers.began(call);
   try {
-    authorize(parts, call);
+    decide(parts, call);
     observers.stage(call, 'authorized');
     // Before anything could be sent, and before anything stored is given out.
     const written = audit?.begin(call);
     if (written !== undefined) {
       await written;
-      // What was decided before the wait may have changed.
-      authorize(parts, call);
+      decideAgain(parts, call);
     }
     let server = usableServer(parts, call);
     const isKeyed = request.idempotencyKey !== undefined;
@@ -51,7 +49,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       const wait = roomFor(parts, call);
       if (wait === undefined) break;
       await wait;
-      authorize(parts, call);
+      decideAgain(parts, call);
       server = usableServer(parts, call);
     }
     parts.budgets.charge();
@@ -68,21 +66,17 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       counted = isKeyed ? assertPaid(parts, call) : countBytes(parts, call, bytes);
     }
     if (counted !== undefined) await counted;
+    decideOnAnswer(parts, call, isKeyed ? 'yes' : 'no');
     audit?.settled(call, call.answer, undefined);
     observers.ended(call, call.answer, undefined);
     return answer;
   } catch (thrown) {
     if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
-    const fault = namedFault(faultFrom(thrown), call);
+    const fault = namedFault(faultToTell(parts, call, faultFrom(thrown)), call);
     audit?.settled(call, fault.code, fault);
     observers.ended(call, fault.code, fault);
     throw fault;
   }
-}
-
-function authorize(parts: CallParts, { request }: Call): void {
-  const { principal } = request;
-  parts.access.authorize(principal, accessRequestOf(request));
 }
 
 /** A name that leads nowhere: only an operator is told what there is instead, and why. */
@@ -106,18 +100,6 @@ function usableServer(parts: CallParts, call: Call): Server {
   const refusal = server.slots.refusalOf(call.request.caller);
   if (refusal) throw refusal;
   return server;
-}
-
-/** What the guard decides about: the tool, prompt or resource itself, or else the method. */
-export function accessRequestOf({
-  server,
-  operation,
-  about,
-}: Pick<CallRequest, 'server' | 'operation' | 'about'>): AccessRequest {
-  const { method } = operation;
-  const { action } = accessOf(method);
-  const { kind, name } = about ?? operation;
-  return { action, server, kind, name: kind === 'other' ? (name ?? method) : name, method };
 }
 
 function refuseHidden(server: Server, { request }: Call): void {

@@ -49,8 +49,11 @@ export interface AuditHealth {
   readonly refused: number;
 }
 
+/** A record, or how it is found out when it is written. */
+export type Noted = AuditRecord | (() => AuditRecord);
+
 interface Entry {
-  readonly record: AuditRecord;
+  readonly record: Noted;
   /** Of a record that somebody waits for. */
   readonly settle?: (error: NotAudited | undefined) => void;
 }
@@ -85,7 +88,7 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   /** Written soon. */
-  note(record: AuditRecord): void {
+  note(record: Noted): void {
     if (this.#closing !== undefined) return;
     this.#waiting.push({ record });
     this.#dropOldest();
@@ -154,7 +157,7 @@ export class AuditTrail implements AsyncDisposable {
       try {
         this.#sink ??= await this.#options.open();
         const isSynced = batch.some(({ settle }) => settle !== undefined);
-        await this.#sink.append([...admission, ...batch.map((one) => one.record)], isSynced);
+        await this.#sink.append([...admission, ...batch.map(recordOf)], isSynced);
       } catch (error) {
         this.#failed(batch, error);
         return;
@@ -245,4 +248,8 @@ export class AuditTrail implements AsyncDisposable {
       this.#options.report(this.#reason(error));
     }
   }
+}
+
+function recordOf({ record }: Entry): AuditRecord {
+  return typeof record === 'function' ? record() : record;
 }

@@ -267,11 +267,13 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   narrowed(principal: Principal, cut: Cut): Principal | undefined {
     const narrow = cutBy(principal, cut);
     const { access } = this.host;
-    // The same work for a server that is hidden and for one that does not exist.
-    const isSeen = this.host
-      .servers()
-      .map(({ name }) => access.isAllowed(narrow, serverRequest('list', name)));
-    return isSeen.includes(true) ? narrow : undefined;
+    const requests = this.host.servers().map(({ name }) => serverRequest('list', name));
+    // What the principal itself may not see is left out first, and all of the rest is asked about: a server that is
+    // hidden takes as long as one that does not exist.
+    const seen = requests.filter((request) => access.isAllowed(principal, request));
+    return seen.filter((request) => access.isAllowed(narrow, request)).length > 0
+      ? narrow
+      : undefined;
   }
 
   // --- what clients are told ---------------------------------------------------------------

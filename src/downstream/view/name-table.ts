@@ -158,11 +158,12 @@ export class NameTable {
   unread(exposed: string, caller: Caller): Fault | undefined {
     const { host, kind, mode } = this.#parts;
     const { principal } = caller;
-    // Without prefixes it can belong to any server.
+    // All are asked about first: the prefix of a hidden server must not take longer than any other text.
     const server = host
       .servers()
-      .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
       .filter(({ name }) => host.access.isAllowed(principal, kindRequest('list', name, kind)))
+      // Without prefixes it can belong to any server.
+      .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
       .find(({ offerings }) => {
         return offerings.definitions(lists[kind]) === undefined && offerings.mayHave(lists[kind]);
       });

@@ -35,6 +35,11 @@ export interface RefusedRequest {
   readonly method: string;
 }
 
+export interface Refusal {
+  readonly request: RefusedRequest;
+  readonly why: string;
+}
+
 /** Far more than a line has, so that no part of a secret at its end is shown. */
 const longestName = 4_096;
 
@@ -75,11 +80,10 @@ export class CallAudit implements CallObserver {
       const { principal, server, operation, about } = call.request;
       const { method } = operation;
       if (outcome !== 'denied') return;
-      return this.denied(
-        principal,
-        { server, method, ...(about ?? operation) },
-        fault?.message ?? '',
-      );
+      const { kind, name } = about ?? operation;
+      const request = { server, method, kind, name };
+      const why = fault?.message ?? '';
+      return this.denied(principal, () => ({ request, why }));
     }
     const sent = call.attempts > 0 ? 'yes' : 'no';
     const dispatched = fault ? fault.dispatched : sent;
@@ -87,11 +91,19 @@ export class CallAudit implements CallObserver {
     trail.note({ kind: 'end', at: clock.wallNow(), id, outcome, dispatched, ms });
   }
 
-  denied(principal: Principal, request: RefusedRequest, why: string): void {
-    const { trail, clock } = this.#parts;
-    const asked = this.#asked(principal, request);
-    const reason = boundedReason(this.#parts.redact(request.server, why));
-    trail.note({ kind: 'denied', at: clock.wallNow(), id: this.#newId(), ...asked, reason });
+  /**
+   * What was asked for, and why it was refused, is found out when the line is written: until then the same is done whether it
+   * is hidden or does not exist, and no answer of this moment takes longer for it.
+   */
+  denied(principal: Principal, refusal: () => Refusal): void {
+    const { trail, clock, redact } = this.#parts;
+    const [at, id] = [clock.wallNow(), this.#newId()];
+    trail.note(() => {
+      const { request, why } = refusal();
+      const asked = this.#asked(principal, request);
+      const reason = boundedReason(redact(request.server, why));
+      return { kind: 'denied', at, id, ...asked, reason };
+    });
   }
 
   /** Of the gateway's own tools: nothing is dispatched, and nothing waits. */

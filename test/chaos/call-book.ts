@@ -5,6 +5,7 @@ import type { Era } from './dialects.ts';
 import { ability, requestFrame } from './dialects.ts';
 import { type AnswerSeen, type History, monotonicMs } from './history.ts';
 import type { Order } from './order.ts';
+import type { Identity } from './principals/identity.ts';
 import { digestOf, type Message, seenIn } from './seen.ts';
 import type { Tally } from './tally.ts';
 
@@ -28,16 +29,24 @@ export class CallBook {
   readonly #history: History;
   readonly #tally: Tally;
   readonly #era: Era;
+  readonly #identity: Identity | undefined;
   readonly #open = new Map<number, Entry>();
   /** Of all calls ever, because an answer may come a second time or too late. */
   readonly #nonces = new Map<number, string>();
   #lastId = 0;
 
-  constructor(history: History, tally: Tally, era: Era, capabilities: object = {}) {
+  constructor(
+    history: History,
+    tally: Tally,
+    era: Era,
+    capabilities: object = {},
+    identity?: Identity,
+  ) {
     this.#ability = era === 'modern' ? ability(capabilities) : {};
     this.#history = history;
     this.#tally = tally;
     this.#era = era;
+    this.#identity = identity;
   }
 
   get openCount(): number {
@@ -49,15 +58,17 @@ export class CallBook {
     const id = this.#lastId;
     const { server, tool, args, fault, key } = order;
     // With a key it is the same call each time it is said.
-    const nonce = key ?? `${this.#history.client}-${id}`;
+    const nonce = this.#nonceOf(id, key);
     // Named after the call, so that the answer tells whose it is.
     const keyed = tool === 'add' || tool === 'append' || tool === 'set' ? { key: nonce } : {};
     const ordered = fault === undefined ? {} : { fault: fault.fault };
     // What may be kept is said alike by all: there the nonce stands beside the arguments.
-    const isAlike = tool === 'roots';
+    const isAlike = tool === 'roots' || order.isAlike === true;
+    const whom = this.#identity === undefined ? {} : { 'test/for': this.#identity.who.mark };
     const said = isAlike ? args : { ...args, ...keyed, nonce, ...ordered };
-    const params = { name: `${server}__${tool}`, arguments: said };
+    const params = { name: this.nameOf(order), arguments: said };
     const meta = {
+      ...whom,
       ...(isAlike ? { 'test/nonce': nonce } : {}),
       ...(key === undefined ? {} : { 'holdfast/idempotencyKey': key }),
     };
@@ -69,9 +80,14 @@ export class CallBook {
     this.#open.set(id, { call, begunMs: monotonicMs(), settle });
     this.#nonces.set(id, nonce);
     const sent = { id, nonce, server, tool, bytes, argumentBytes };
-    this.#history.call(key === undefined ? sent : { ...sent, key });
+    this.#history.call(key === undefined ? sent : { ...sent, key: nonce });
     this.#tally.called(nonce, order);
     return call;
+  }
+
+  /** How its client names the tool. */
+  nameOf({ server, tool }: Order): string {
+    return this.#identity?.nameOf(server, tool) ?? `${server}__${tool}`;
   }
 
   /** A message that came, if it is an answer. */
@@ -136,6 +152,12 @@ export class CallBook {
 
   end(): void {
     this.#history.end();
+  }
+
+  /** The same for the same key, but a key means nothing to another principal or on another path. */
+  #nonceOf(id: number, key: string | undefined): string {
+    if (key === undefined) return `${this.#history.client}-${id}`;
+    return this.#identity === undefined ? key : `${this.#identity.who.mark} ${key}`;
   }
 
   #close(entry: Entry, seen?: AnswerSeen): void {

@@ -48,6 +48,29 @@ describe('eight seconds of chaos', () => {
     expect(figure('wrong dispatched (3): maybe, but it never left our queue')).toBe(0);
   });
 
+  it('tell no principal anything that was made for another, or by what it may not use #own-answers-only #path-takes-away', () => {
+    expect(figure('roles: marks of principals read')).toBeGreaterThan(0);
+    expect(figure('roles: marks of tools read')).toBeGreaterThan(0);
+    expect(
+      figure('foreign bytes: told to a principal, made for another or by what it may not use'),
+    ).toBe(0);
+  });
+
+  it('run no call that its role did not allow, and refuse none that it did #roles-deny #policy-at-once', () => {
+    expect(figure('roles: calls that were not allowed')).toBeGreaterThan(0);
+    expect(figure('roles: calls that were allowed, with a result')).toBeGreaterThan(0);
+    expect(figure('roles: editions of the config')).toBeGreaterThan(2);
+    expect(figure('denied calls that ran')).toBe(0);
+    expect(figure('calls that were refused though allowed all the time')).toBe(0);
+  });
+
+  it('leave a revoked token nothing after a second: no call, no stream #revoked', () => {
+    expect(figure('roles: tokens revoked')).toBeGreaterThan(0);
+    expect(figure('roles: streams that stayed open')).toBeGreaterThan(0);
+    expect(figure('roles: calls with a token that was revoked')).toBeGreaterThan(0);
+    expect(figure('calls and streams of a token a second after its revocation')).toBe(0);
+  });
+
   it('run each key once and answer it as before, also over kills of the instance #idempotency-key', () => {
     expect(figure('runs of one idempotency key beyond the first')).toBe(0);
     expect(figure('keys that were not answered as before')).toBe(0);

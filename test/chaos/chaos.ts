@@ -115,7 +115,12 @@ async function run(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
     const verdict = await judge(folder);
     const defects = defectsIn(folder);
     const own = figuresOf({ seconds, tally, before, after, orphans, defects });
-    const said = [fleet.gateway.complaints, complaints(home), fleet.instances.complaints]
+    const said = [
+      fleet.gateway.complaints,
+      fleet.guarded.gateway.complaints,
+      complaints(home),
+      fleet.instances.complaints,
+    ]
       .join('\n')
       .split('\n');
     const isNews = newsOf(fleet.servers.map(({ name }) => name));

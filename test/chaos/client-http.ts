@@ -13,8 +13,9 @@ import {
   notificationFrame,
   requestFrame,
 } from './dialects.ts';
-import type { AnswerSeen, History } from './history.ts';
+import { type AnswerSeen, type History, monotonicMs } from './history.ts';
 import type { Order } from './order.ts';
+import { type Identity, MarkReader } from './principals/identity.ts';
 import { OwnRoots } from './roots.ts';
 import type { Message } from './seen.ts';
 import type { Tally } from './tally.ts';
@@ -26,6 +27,8 @@ export interface HttpClientOptions {
   readonly tally: Tally;
   /** What it says that it can do; with `roots`, it has some of its own. */
   readonly capabilities?: object;
+  /** With a token of its own: then its streams and all that it is told are noted. */
+  readonly identity?: Identity;
   /** Resolves when it answers, if it is asked for them; at once if this is not given. */
   readonly rootsReady?: () => Promise<unknown>;
 }
@@ -43,18 +46,22 @@ export class HttpClient implements Client {
   readonly #book: CallBook;
   readonly #capabilities: object;
   readonly #roots: OwnRoots | undefined;
+  readonly #identity: Identity | undefined;
+  readonly #marks: MarkReader | undefined;
   readonly #requests = new Set<ClientRequest>();
   #agent = new Agent({ keepAlive: true });
   #session: string | undefined;
 
   constructor(options: HttpClientOptions) {
-    const { url, era, history, tally, capabilities = {} } = options;
+    const { url, era, history, tally, capabilities = {}, identity } = options;
     const { rootsReady = async () => {} } = options;
     this.#url = url;
     this.#era = era;
     this.#tally = tally;
     this.#capabilities = capabilities;
-    this.#book = new CallBook(history, tally, era, capabilities);
+    this.#identity = identity;
+    this.#marks = identity === undefined ? undefined : new MarkReader(history, identity);
+    this.#book = new CallBook(history, tally, era, capabilities, identity);
     // In the modern era it would be asked in its calls, and only by a server that it calls.
     const send = (frame: string) => this.#reply(frame);
     const hasRoots = era === 'legacy' && 'roots' in capabilities;
@@ -67,20 +74,24 @@ export class HttpClient implements Client {
   }
 
   async open(): Promise<void> {
-    if (this.#era === 'modern') return;
+    if (this.#era === 'modern') {
+      if (this.#marks !== undefined) this.#subscribe();
+      return;
+    }
     const params = { ...helloParams, capabilities: this.#capabilities };
     const body = requestFrame('legacy', 0, 'initialize', params);
-    const response = await this.#ask({ headers: legacyHeaders(), body });
+    const response = await this.#ask({ headers: this.#headers('initialize'), body });
     this.#session = String(response.headers['mcp-session-id']);
     await this.#tell('notifications/initialized');
     this.#listen();
   }
 
   async call(order: Order): Promise<AnswerSeen | undefined> {
+    const since = monotonicMs();
     const call = this.#book.begin(order);
-    const headers = this.#headers('tools/call', `${order.server}__${order.tool}`);
+    const headers = this.#headers('tools/call', this.#book.nameOf(order));
     const sent = this.#send({ headers, body: call.frame }, (response) =>
-      this.#read(response, call),
+      this.#read(response, call, since),
     );
     sent.on('error', () => this.#book.cut([call]));
     const { cancelAfterMs } = order;
@@ -94,8 +105,9 @@ export class HttpClient implements Client {
 
   async list(): Promise<void> {
     const body = requestFrame(this.#era, 'list', 'tools/list');
+    const since = monotonicMs();
     // Whoever vanishes meanwhile does not get it.
-    await this.#ask({ headers: this.#headers('tools/list'), body }).catch(() => {});
+    await this.#ask({ headers: this.#headers('tools/list'), body }, since).catch(() => {});
   }
 
   async vanish(): Promise<void> {
@@ -108,7 +120,7 @@ export class HttpClient implements Client {
   async leave(boundMs: number): Promise<void> {
     await within(boundMs, Promise.all(this.#book.openCalls.map(({ settled }) => settled)));
     if (this.#session !== undefined) {
-      await this.#ask({ method: 'DELETE', headers: legacyHeaders(this.#session) });
+      await this.#ask({ method: 'DELETE', headers: this.#headers('') });
     }
     this.#book.end();
     this.#breakOff();
@@ -122,14 +134,31 @@ export class HttpClient implements Client {
   /** Messages that belong to no request; an answer that strays there is seen, too. */
   #listen(): void {
     const { accept: _any, ...headers } = this.#headers('');
-    const sent = this.#send(
-      { method: 'GET', headers: { ...headers, accept: 'text/event-stream' } },
-      (response) => readMessages(response, (message) => this.#heard(message)),
-    );
+    const asked = { method: 'GET', headers: { ...headers, accept: 'text/event-stream' } };
+    this.#keepOpen(asked);
+  }
+
+  /** The same in the modern era, where somebody notes how long it stays open. */
+  #subscribe(): void {
+    const notifications = { toolsListChanged: true };
+    const body = requestFrame('modern', 'listen', 'subscriptions/listen', { notifications });
+    this.#keepOpen({ headers: this.#headers('subscriptions/listen'), body });
+  }
+
+  #keepOpen(asked: Sent): void {
+    const stream = this.#marks?.stream();
+    const sent = this.#send(asked, (response) => {
+      if (response.statusCode === 200) stream?.open();
+      readMessages(
+        response,
+        (message) => this.#strayed(message),
+        () => stream?.closed(),
+      );
+    });
     sent.on('error', () => {}); // it is open for strays only
   }
 
-  #read(response: IncomingMessage, call: OpenCall): void {
+  #read(response: IncomingMessage, call: OpenCall, since: number): void {
     const { readAfterMs } = call.order;
     if (readAfterMs !== undefined) {
       response.pause();
@@ -139,7 +168,7 @@ export class HttpClient implements Client {
     const { statusCode = 0 } = response;
     readMessages(
       response,
-      (message) => this.#heard(message),
+      (message) => this.#heard(message, since),
       () => {
         if (statusCode >= 400 && this.#book.isOpen(call)) this.#book.refused(call);
         else this.#book.cut([call]);
@@ -147,7 +176,15 @@ export class HttpClient implements Client {
     );
   }
 
-  #heard(message: Message): void {
+  /** On a stream that nobody's call opened. */
+  #strayed(message: Message): void {
+    this.#heard(message, monotonicMs() - strayMs);
+  }
+
+  #heard(message: Message, since: number): void {
+    this.#marks?.read(message, since);
+    // A refusal of the whole request, or the answer to the request that opened a stream.
+    if (this.#identity !== undefined && typeof message.id !== 'number') return;
     this.#roots?.heard(message);
     this.#book.heard(message);
   }
@@ -159,19 +196,21 @@ export class HttpClient implements Client {
   }
 
   #headers(method: string, name?: string): Record<string, string> {
-    return this.#era === 'modern' ? modernHeaders(method, name) : legacyHeaders(this.#session);
+    const own = this.#era === 'modern' ? modernHeaders(method, name) : legacyHeaders(this.#session);
+    return { ...own, ...this.#identity?.headers };
   }
 
   async #tell(method: string, params: object = {}): Promise<void> {
     await this.#ask({ headers: this.#headers(method), body: notificationFrame(method, params) });
   }
 
-  /** The response, when all of it has come. */
-  #ask(options: Sent): Promise<IncomingMessage> {
+  /** The response, when all of it has come; what it says is looked at for marks alone. */
+  #ask(options: Sent, since = monotonicMs()): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const sent = this.#send(options, (response) => {
         response.on('end', () => resolve(response)).on('error', reject);
-        response.resume();
+        if (this.#marks === undefined) response.resume();
+        else readMessages(response, (message) => this.#marks?.read(message, since));
       });
       sent.on('error', reject);
     });
@@ -184,6 +223,9 @@ export class HttpClient implements Client {
     return sent.end(body);
   }
 }
+
+/** A message on a standing stream was made no longer ago. */
+const strayMs = 1000;
 
 /** Every message of a response, whether it comes alone or in a stream of events. */
 function readMessages(

@@ -8,9 +8,11 @@ import { join } from 'node:path';
 import type { Dice } from '../support/dice.ts';
 import { pathWithoutUnshare } from '../support/path-without-unshare.ts';
 import { configOf, configure, Gateway, type GatewayHome } from './gateway.ts';
+import { monotonicMs } from './history.ts';
 import { Instances } from './instances/instances.ts';
 import { ConfigFile } from './live-config/config-file.ts';
 import { pipeBytes } from './pipe.ts';
+import { GuardedGateway } from './principals/guarded-gateway.ts';
 import {
   editedServers,
   entryOf,
@@ -18,6 +20,7 @@ import {
   lateServers,
   ownRootedServer,
   ownServers,
+  principalServers,
   rootedServers,
   type ServerSpec,
   sharedServers,
@@ -54,6 +57,8 @@ const stdioClients = [
 export class Fleet {
   readonly home: GatewayHome;
   readonly gateway: Gateway;
+  /** The one that asks for tokens. */
+  readonly guarded: GuardedGateway;
   readonly webServers: readonly WebServer[];
   readonly own: readonly Own[];
   readonly instances: Instances;
@@ -70,6 +75,7 @@ export class Fleet {
   private constructor(
     home: GatewayHome,
     gateway: Gateway,
+    guarded: GuardedGateway,
     webServers: readonly WebServer[],
     own: readonly Own[],
     instances: Instances,
@@ -77,6 +83,7 @@ export class Fleet {
   ) {
     this.home = home;
     this.gateway = gateway;
+    this.guarded = guarded;
     this.webServers = webServers;
     this.own = own;
     this.instances = instances;
@@ -87,6 +94,7 @@ export class Fleet {
       ...lateServers,
       ...editedServers,
       ...windowServers,
+      ...principalServers,
       ...own.flatMap(({ servers, rooted }) => [...servers, rooted]),
     ];
   }
@@ -111,22 +119,34 @@ export class Fleet {
       drainMs: 1000,
     });
     const shared = [...sharedServers, ...rootedServers, ...lateServers, ...editedServers];
-    const remote = shared.filter(({ transport }) => transport !== 'stdio');
+    const atAddress = [...shared, ...principalServers];
+    const remote = atAddress.filter(({ transport }) => transport !== 'stdio');
     const webServers = await Promise.all(
       remote.map((spec) => WebServer.start(spec, home.folder, dice.of(spec.name))),
     );
     const servers = entries(home, shared, webServers);
     const configFile = configure(home, 'shared', servers);
     const config = new ConfigFile(configFile, configOf(servers));
+    const closeServers = () => Promise.all(webServers.map((server) => server.close()));
     const gateway = await Gateway.start(home, configFile).catch(async (error: unknown) => {
-      await Promise.all(webServers.map((server) => server.close()));
+      await closeServers();
       throw error;
     });
+    const ofPrincipals = entries(home, principalServers, webServers);
+    const guarded = await GuardedGateway.start({ ...home, runtime }, ofPrincipals).catch(
+      async (error: unknown) => {
+        await gateway.stop();
+        await closeServers();
+        throw error;
+      },
+    );
     const instances = new Instances(ofWindows, windowsFile);
-    const fleet = new Fleet(home, gateway, webServers, own, instances, config);
+    const fleet = new Fleet(home, gateway, guarded, webServers, own, instances, config);
     const facts = {
       servers: fleet.servers.map(factsOf),
       pipeBytes: await pipeBytes(),
+      // Servers note the time of day.
+      wallOffsetMs: Date.now() - monotonicMs(),
       seed,
       build: home.build,
     };
@@ -169,10 +189,12 @@ export class Fleet {
     this.orphans.push(orphan);
   };
 
-  /** Ends the gateway, then the servers at addresses. */
+  /** Ends the gateways, then the servers at addresses. */
   async close(): Promise<void> {
-    const code = await this.gateway.stop();
-    if (code !== 0 && !this.#isClosed) this.report(`the gateway ended with ${code}, not with 0`);
+    for (const gateway of [this.gateway, this.guarded.gateway]) {
+      const code = await gateway.stop();
+      if (code !== 0 && !this.#isClosed) this.report(`a gateway ended with ${code}, not with 0`);
+    }
     this.#isClosed = true;
     await this.instances.close();
     await Promise.all(this.webServers.map((server) => server.close()));

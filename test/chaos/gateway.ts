@@ -81,6 +81,21 @@ export function startCommand(home: GatewayHome, words: readonly string[]): Child
   }
 }
 
+/** The same, for what it prints; a command that does not end with 0 has no result. */
+export async function printed(home: GatewayHome, words: readonly string[]): Promise<string> {
+  const child = command(home, [], words, ['ignore', 'pipe', 'pipe']);
+  const said = { stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    said.stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said.stderr += text;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${said.stderr}`);
+  return said.stdout;
+}
+
 const complaintsFile = ({ folder }: GatewayHome) => join(folder, 'stderr-stdio.txt');
 
 /** What gateways of stdio clients have complained of. */

@@ -33,6 +33,13 @@ export interface CallSent {
   readonly key?: string;
 }
 
+/** A client of a principal that has a role. */
+export interface Who {
+  readonly token: string;
+  readonly path: { readonly kind: 'server' | 'role'; readonly name: string } | null;
+  readonly mark: string;
+}
+
 const flushAt = 200;
 
 export class History {
@@ -68,6 +75,21 @@ export class History {
   /** The client was asked for its roots, and its answer has arrived. */
   told(): void {
     this.#write('told', {});
+  }
+
+  /** Whose client this is: the token, the path that narrows it, and the mark of what is made for it. */
+  who(who: Who): void {
+    this.#write('who', who);
+  }
+
+  /** Marks in a message that came; `since`: not before this time was it asked for. */
+  marks(since: number, marks: readonly string[]): void {
+    this.#write('marks', { since, marks });
+  }
+
+  /** A stream that stays open until the gateway ends it, or this client leaves. */
+  stream(number: number, state: 'open' | 'closed'): void {
+    this.#write('stream', { number, state });
   }
 
   cancel(id: number, nonce: string): void {

@@ -35,6 +35,8 @@ export interface ServerSpec {
   readonly edited?: 'not noticed' | 'goes and comes';
   /** Is it behind an instance that ends and is followed by another one? */
   readonly hasInstances?: boolean;
+  /** Do its tools and results say whose they are? */
+  readonly isMarked?: boolean;
   /** Does it stay when its stdin ends, with a child in a session of its own? */
   readonly isStubborn?: boolean;
 }
@@ -147,6 +149,18 @@ export const windowServers: readonly ServerSpec[] = [
   { ...plain, name: 'wstays', weight: 2, faultShare: 0.02, isStubborn: true },
 ].map((spec) => ({ ...spec, hasInstances: true }));
 
+/** Behind the gateway of principals with roles: whose they are stands in everything that they say. */
+export const principalServers: readonly ServerSpec[] = [
+  { ...plain, name: 'rdocs', faultShare: 0.03 },
+  { ...plain, name: 'rfiles', era: 'legacy' as const, isTrusted: false, faultShare: 0.03 },
+  { ...plain, name: 'rweb', transport: 'http' as const, concurrency: 32, faultShare: 0.03 },
+].map((spec) => ({ ...spec, isMarked: true }));
+
+/** How the fixture says whose work something is. */
+export function markOf({ name, isMarked = false }: ServerSpec) {
+  return isMarked ? { mark: name } : {};
+}
+
 /** How the fixture asks for roots. */
 export function rootsOf({ isRooted = false, asksInCalls = false }: ServerSpec) {
   return { roots: isRooted && !asksInCalls, rootsInCalls: isRooted && asksInCalls };
@@ -177,7 +191,7 @@ export function entryOf(spec: ServerSpec, folder: string, url: string | undefine
   const faults = spec.isStubborn === true ? stubborn : [];
   return {
     ...(isProcess
-      ? faultyStdio({ ...filesOf(folder, spec), era, faults, ...rootsOf(spec) })
+      ? faultyStdio({ ...filesOf(folder, spec), era, faults, ...rootsOf(spec), ...markOf(spec) })
       : { type: transport, url }),
     // Said of servers at addresses too: by default they are left alone for up to five minutes.
     restart: { max: restarts, windowMs: 600_000, minDelayMs: 20, maxDelayMs: 300 },
@@ -209,6 +223,11 @@ function hiddenOf({ name }: ServerSpec): readonly string[] {
 /** The tools of the fixture that are called. */
 export const toolNames = ['echo', 'get', 'set', 'add', 'append', 'slow', 'roots'] as const;
 
+/** Is it there for some, or at some times, only? */
+function mayGo({ edited, isMarked }: ServerSpec): boolean {
+  return edited === 'goes and comes' || isMarked === true;
+}
+
 /** What the checker has to know of it. */
 export function factsOf(spec: ServerSpec): object {
   const { name, transport, concurrency, queue, isTrusted, isRooted = false } = spec;
@@ -219,6 +238,7 @@ export function factsOf(spec: ServerSpec): object {
     add: { isSafe: false },
     append: { isSafe: false },
     slow: { isSafe: false },
+    ...(spec.isMarked === true ? { cached: { isSafe: isTrusted, isKept: isTrusted } } : {}),
     ...(isRooted ? { roots: { isSafe: isTrusted, isKept: isTrusted, tellsRoots: true } } : {}),
   };
   return {
@@ -228,9 +248,9 @@ export function factsOf(spec: ServerSpec): object {
     queue,
     tools,
     // Clients of both eras and of several classes are in front of those that are shared.
-    hasSeveral: sharedServers.includes(spec) || isRooted,
+    hasSeveral: sharedServers.includes(spec) || isRooted || spec.isMarked === true,
     hasInstances: spec.hasInstances === true,
     isSteady: spec.edited === 'not noticed',
-    mayBeUnknown: spec.edited === 'goes and comes' ? Object.keys(tools) : hiddenOf(spec),
+    mayBeUnknown: mayGo(spec) ? Object.keys(tools) : hiddenOf(spec),
   };
 }

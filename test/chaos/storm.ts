@@ -11,6 +11,7 @@ import { nextCalls } from './instances/next-calls.ts';
 import { Lane } from './lane.ts';
 import { lateVisits } from './late-visits.ts';
 import { ConfigEdits } from './live-config/config-edits.ts';
+import { Principals } from './principals/principals.ts';
 import type { Tally } from './tally.ts';
 import { visits } from './visits.ts';
 
@@ -52,6 +53,7 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
     harm.run(),
     ends.run(),
     new ConfigEdits({ name, fleet, dice: dice.of(`${name}-edits`), tally, isOver }).run(),
+    new Principals({ name, fleet, dice: dice.of(`${name}-principals`), tally, isOver }).run(),
     ...clients.windows.flatMap((row) =>
       [1, 2].map((at) => special(row, `${row.name}-keys-${at}`).repeatKeys()),
     ),

@@ -12,7 +12,7 @@ import type { Dice } from '../support/dice.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { pauseMs } from './client.ts';
 import { monotonicMs } from './history.ts';
-import { filesOf, rootsOf, type ServerSpec } from './servers.ts';
+import { filesOf, markOf, rootsOf, type ServerSpec } from './servers.ts';
 
 export class WebServer {
   readonly #spec: ServerSpec;
@@ -84,7 +84,12 @@ export class WebServer {
   async #listen(): Promise<{ readonly exited: Promise<unknown> }> {
     const { era } = this.#spec;
     const files = filesOf(this.#folder, this.#spec);
-    const { command, args } = faultyStdio({ ...files, era, ...rootsOf(this.#spec) });
+    const { command, args } = faultyStdio({
+      ...files,
+      era,
+      ...rootsOf(this.#spec),
+      ...markOf(this.#spec),
+    });
     const options = ['--http', String(this.#port), '--until-eof'];
     const child = spawn(command, [...args, ...options], { stdio: ['pipe', 'pipe', 'ignore'] });
     this.#child = child;

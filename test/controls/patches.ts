@@ -2210,4 +2210,47 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'private-result-of-anybody',
+    breaks: 'A result that is private to one principal is cached for all of them.',
+    file: 'src/host/call/cached-results.ts',
+    foundBy: 'chaos',
+    promise: 'own-answers-only',
+    rules: ['foreignBytes'],
+    edits: [
+      { find: 'principal.id, args, canonical, audience', replace: '"", args, canonical, audience' },
+    ],
+  },
+  {
+    id: 'deny-forgotten',
+    breaks: 'What a role denies may be called, because it is allowed as well.',
+    file: 'src/policy/roles/role.ts',
+    foundBy: 'chaos',
+    promise: 'roles-deny',
+    rules: ['deniedRan'],
+    edits: [
+      {
+        find: 'const against = this.#deny.find(server, isMatch);',
+        replace: 'const against = void 0;',
+      },
+    ],
+  },
+  {
+    id: 'remembered-token',
+    breaks: 'A token that was verified once stays valid after it was revoked.',
+    file: 'src/downstream/http/access/token-table.ts',
+    foundBy: 'chaos',
+    promise: 'revoked',
+    rules: ['afterRevocation'],
+    edits: [{ find: 'this.#remembered.length = 0;', replace: '' }],
+  },
+  {
+    id: 'stream-after-revocation',
+    breaks: 'A token that is revoked is refused, but its open streams stay.',
+    file: 'src/downstream/http/listener.ts',
+    foundBy: 'chaos',
+    promise: 'revoked',
+    rules: ['afterRevocation'],
+    edits: [{ find: 'this.#door.endAccess(ids);', replace: '' }],
+  },
 ];

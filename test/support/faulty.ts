@@ -22,6 +22,8 @@ export interface FaultyOptions {
   readonly starts?: string;
   readonly children?: string;
   readonly state?: string;
+  /** Stands in the descriptions of its tools and in their results. */
+  readonly mark?: string;
   /** Whether HTTP answers are JSON, events, or events only when something comes before the answer. */
   readonly respond?: 'auto' | 'json' | 'sse';
   readonly legacyVersion?: string;
@@ -106,6 +108,7 @@ function flagsOf(options: FaultyOptions): string[] {
     '--starts': options.starts,
     '--children': options.children,
     '--state': options.state,
+    '--mark': options.mark,
     '--respond': options.respond,
     '--legacy-version': options.legacyVersion,
     '--list-ttl': options.listTtlMs,

@@ -2,11 +2,14 @@
 // record is read here once, from whatever came; what is not as the contract says is a violation of the
 // rule `record`, and the call is judged by the rest.
 
+import type { Who } from './access-book.ts';
 import { isObject, type JsonObject } from './json-lines.ts';
 
 export interface Call {
   readonly client: string;
   readonly gateway: string;
+  /** Of a client with a token. */
+  readonly who: Who | undefined;
   /** The id as JSON text, so that 1 and "1" are two. */
   readonly id: string;
   readonly nonce: string;
@@ -20,6 +23,8 @@ export interface Call {
   readonly answers: Answer[];
   /** For a call without an answer. `open`: it is owed. `cut`: it is owed, and can never come. */
   fate: 'open' | 'cancelled' | 'gone' | 'cut';
+  /** When it was no longer open. */
+  turnedAt?: number;
 }
 
 export interface Answer {

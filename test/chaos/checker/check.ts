@@ -6,6 +6,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Report } from '../../proof/report.ts';
+import { AccessBook } from './access-book.ts';
 import { judgeAnswers } from './answer-rules.ts';
 import type { Call } from './call.ts';
 import { judgeArrival, judgeRepetition, judgeUnasked, KeyRule } from './effect-rules.ts';
@@ -15,6 +16,7 @@ import { InstanceRule } from './instance-rules.ts';
 import { judgeKeptAnswers } from './kept-answer-rules.ts';
 import { LedgerBook, NOTHING } from './ledger-book.ts';
 import { PipeEvidence } from './pipe-evidence.ts';
+import { PrincipalRule } from './principal-rules.ts';
 import { judgeRecord } from './record-rules.ts';
 import { RootsRule } from './roots-rules.ts';
 import { SocketHints } from './socket-hints.ts';
@@ -41,6 +43,7 @@ class Check {
   readonly #keys: KeyRule;
   readonly #roots: RootsRule;
   readonly #steady: SteadyRule;
+  readonly #principals: PrincipalRule;
   readonly #nonces = new Set<string>();
   readonly #keyed = new Map<string, { call: Call; isEnded: boolean }[]>();
 
@@ -49,7 +52,7 @@ class Check {
     this.#facts = facts;
     this.#verdict = verdict;
     for (const name of ['clients', 'calls']) verdict.adds(name, 0);
-    this.#ledger = new LedgerBook(directory, verdict);
+    this.#ledger = new LedgerBook(directory, verdict, facts.wallOffsetMs);
     this.#pipes = new PipeEvidence(facts, verdict);
     this.#sockets = new SocketHints(verdict);
     this.#windows = new WindowEvidence(directory, facts, verdict);
@@ -57,6 +60,7 @@ class Check {
     this.#keys = new KeyRule(facts);
     this.#roots = new RootsRule(facts, verdict);
     this.#steady = new SteadyRule(verdict);
+    this.#principals = new PrincipalRule(new AccessBook(directory, verdict), verdict);
   }
 
   run(): void {
@@ -65,7 +69,8 @@ class Check {
     for (const group of this.#keyed.values()) {
       const calls = group.map(({ call }) => call);
       for (const { call, isEnded } of group) this.#judge(call, isEnded, calls);
-      judgeKeptAnswers(calls, this.#verdict);
+      const asked = calls.filter((call) => !this.#principals.isDenied(call));
+      judgeKeptAnswers(asked, this.#verdict);
     }
     if (this.#nonces.size === 0) this.#verdict.violates('evidence', 'no client made a call');
     this.#roots.judgeCoverage();
@@ -78,7 +83,8 @@ class Check {
   }
 
   #history(file: string): void {
-    const { calls, isEnded, roots } = readHistory(file, this.#facts, this.#verdict);
+    const { calls, isEnded, roots, holding } = readHistory(file, this.#facts, this.#verdict);
+    if (holding !== undefined) this.#principals.holding(holding);
     this.#verdict.adds('clients');
     for (const call of calls) {
       this.#count(call);
@@ -110,7 +116,10 @@ class Check {
       const finding = `${call.place}: facts.json does not know ${call.server}/${call.tool}`;
       return this.#verdict.violates('evidence', finding);
     }
-    judgeAnswers(call, server, isEnded, trace, this.#verdict);
+    if (!this.#principals.isExcused(call)) {
+      judgeAnswers(call, server, isEnded, trace, this.#verdict);
+    }
+    this.#principals.take(call, trace, group);
     judgeArrival(call, trace, this.#verdict);
     this.#steady.take(call, server, trace);
     if (call === group[0]) judgeRepetition(call, server, trace, this.#verdict);

@@ -32,6 +32,8 @@ export interface ServerFacts {
 export interface Facts {
   readonly servers: ReadonlyMap<string, ServerFacts>;
   readonly pipeBytes: number;
+  /** The time of day minus the clock of the histories. */
+  readonly wallOffsetMs: number;
   /** The gateway process that a client talks to; generations are counted in each of its own. */
   readonly gatewayOf: (client: string) => string;
 }
@@ -40,7 +42,7 @@ export interface Facts {
 export function readFacts(directory: string, verdict: Verdict): Facts | undefined {
   const whole = parsed(join(directory, 'facts.json'), verdict);
   if (whole === undefined) return undefined;
-  const { servers, pipeBytes, clients } = whole;
+  const { servers, pipeBytes, clients, wallOffsetMs } = whole;
   if (!Array.isArray(servers) || servers.length === 0 || !isCount(pipeBytes)) {
     verdict.violates('evidence', 'facts.json has no servers, or no pipeBytes');
     return undefined;
@@ -49,6 +51,7 @@ export function readFacts(directory: string, verdict: Verdict): Facts | undefine
   return {
     servers: new Map(known.flatMap((server) => (server ? [[server.name, server]] : []))),
     pipeBytes,
+    wallOffsetMs: Number(wallOffsetMs ?? 0),
     gatewayOf: (client) => gatewayOf(clients, client),
   };
 }

@@ -4,9 +4,11 @@
 // the evidence, not a loss.
 
 import { basename } from 'node:path';
+import type { Who } from './access-book.ts';
 import { type Answer, type Call, faultRecord } from './call.ts';
 import type { Facts } from './facts.ts';
 import { type JsonObject, jsonLines } from './json-lines.ts';
+import type { Holding, Stream, Told } from './principal-rules.ts';
 import type { ClientRoots } from './roots-rules.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -17,6 +19,8 @@ export interface History {
   readonly calls: readonly Call[];
   readonly isEnded: boolean;
   readonly roots: ClientRoots;
+  /** Of a client with a token. */
+  readonly holding: Holding | undefined;
 }
 
 export function readHistory(file: string, facts: Facts, verdict: Verdict): History {
@@ -26,7 +30,8 @@ export function readHistory(file: string, facts: Facts, verdict: Verdict): Histo
     else reader.take(line.value, line.number);
   }
   if (!reader.isEnded) verdict.violates('evidence', `${basename(file)} does not end with "end"`);
-  return { calls: reader.calls, isEnded: reader.isEnded, roots: reader.roots };
+  const { calls, isEnded, roots, holding } = reader;
+  return { calls, isEnded, roots, holding };
 }
 
 class HistoryReader {
@@ -38,6 +43,10 @@ class HistoryReader {
   #gateway: string;
   readonly #verdict: Verdict;
   readonly #byId = new Map<string, Call>();
+  readonly #told: Told[] = [];
+  readonly #streams = new Map<unknown, Stream>();
+  #who: Who | undefined;
+  #lastAt = 0;
 
   constructor(file: string, facts: Facts, verdict: Verdict) {
     this.#file = file;
@@ -49,6 +58,7 @@ class HistoryReader {
   take(line: JsonObject, number: number): void {
     if (typeof line['t'] !== 'number') return this.gap(number, 'has no time');
     if (this.isEnded && line['event'] !== 'answer') this.gap(number, 'comes after the end');
+    this.#lastAt = line['t'];
     switch (line['event']) {
       case 'begin':
         if (this.calls.length > 0) this.gap(number, 'comes after the first call');
@@ -64,16 +74,32 @@ class HistoryReader {
         this.roots.toldAt ??= line['t'];
         return;
       case 'cancel':
-        return this.#turn([line['id']], 'cancelled', number);
+        return this.#turn([line['id']], 'cancelled', number, line['t']);
       case 'gone':
       case 'cut':
-        return this.#turn(line['ids'], line['event'], number);
+        return this.#turn(line['ids'], line['event'], number, line['t']);
+      case 'who':
+        this.#who = whoIn(line);
+        return;
+      case 'marks':
+        return this.#marks(line, number, line['t']);
+      case 'stream':
+        return this.#stream(line, number, line['t']);
       case 'end':
         this.isEnded = true;
         return;
       default:
         return this.gap(number, `has an event that is not known: ${JSON.stringify(line['event'])}`);
     }
+  }
+
+  /** What a client with a token was told; a stream that nobody closed was open to the end. */
+  get holding(): Holding | undefined {
+    if (this.#who === undefined) return undefined;
+    const streams = [...this.#streams.values()].map(({ closedAt, place }) => {
+      return { closedAt: Math.min(closedAt, this.#lastAt), place };
+    });
+    return { client: this.#client, who: this.#who, told: this.#told, streams };
   }
 
   gap(number: number, what: string): void {
@@ -90,6 +116,7 @@ class HistoryReader {
     const call: Call = {
       client: this.#client,
       gateway: this.#gateway,
+      who: this.#who,
       id,
       nonce,
       server,
@@ -122,6 +149,21 @@ class HistoryReader {
     else this.#unasked(line['id'], answer);
   }
 
+  #marks({ since, marks }: JsonObject, number: number, at: number): void {
+    if (!Array.isArray(marks)) return this.gap(number, 'has no marks');
+    const from = Number(since);
+    this.#told.push({ marks: marks.map(String), from, to: at, place: this.#place(number) });
+  }
+
+  #stream({ number: which, state }: JsonObject, number: number, at: number): void {
+    const stream = this.#streams.get(which);
+    const place = this.#place(number);
+    if (stream !== undefined) stream.closedAt = at;
+    else if (state === 'open') {
+      this.#streams.set(which, { closedAt: Number.POSITIVE_INFINITY, place });
+    }
+  }
+
   #roots(uris: unknown, number: number): void {
     if (!Array.isArray(uris)) return this.gap(number, 'names no roots');
     if (this.calls.length > 0) this.gap(number, 'comes after the first call');
@@ -141,16 +183,20 @@ class HistoryReader {
     }
   }
 
-  #turn(ids: unknown, fate: 'cancelled' | 'gone' | 'cut', number: number): void {
+  #turn(ids: unknown, fate: 'cancelled' | 'gone' | 'cut', number: number, at: number): void {
     if (!Array.isArray(ids)) return this.gap(number, 'names no ids');
     for (const id of ids) {
       const call = this.#byId.get(JSON.stringify(id));
       if (call === undefined) this.gap(number, `names an id never asked: ${JSON.stringify(id)}`);
-      else if (call.fate === 'open') call.fate = fate;
+      else if (call.fate === 'open') Object.assign(call, { fate, turnedAt: at });
     }
   }
 
   #place(number: number): string {
     return `${this.#file}:${number}`;
   }
+}
+
+function whoIn({ token, path, mark }: JsonObject): Who {
+  return { token: String(token), path: path as Who['path'], mark: String(mark) };
 }

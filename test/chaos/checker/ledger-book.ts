@@ -23,6 +23,8 @@ export interface Receipt {
   readonly tool: unknown;
   /** The process, where it can be told from its other generations. */
   readonly run: string | undefined;
+  /** By the clock of the histories. */
+  readonly at: number;
 }
 
 export const NOTHING: Trace = { receipts: [], begun: 0, done: 0, lines: [], isAsked: true };
@@ -32,9 +34,11 @@ const LINES_KEPT = 8;
 export class LedgerBook {
   readonly traces = new Map<string, Trace>();
   readonly #verdict: Verdict;
+  readonly #wallOffsetMs: number;
 
-  constructor(directory: string, verdict: Verdict) {
+  constructor(directory: string, verdict: Verdict, wallOffsetMs = 0) {
     this.#verdict = verdict;
+    this.#wallOffsetMs = wallOffsetMs;
     const files = readdirSync(directory).filter((name) => /^ledger(-.+)?\.jsonl$/.test(name));
     if (files.length === 0) verdict.violates('evidence', 'there is no ledger');
     for (const name of files.sort()) this.#read(directory, name);
@@ -67,7 +71,8 @@ export class LedgerBook {
     else {
       const server = typeof line['server'] === 'string' ? line['server'] : ofFile;
       const byPid = pids.has(pid) ? `${server} pid ${pid}` : undefined;
-      trace.receipts.push({ server, tool, run: typeof run === 'string' ? run : byPid });
+      const at = Number(line['at']) - this.#wallOffsetMs;
+      trace.receipts.push({ server, tool, run: typeof run === 'string' ? run : byPid, at });
     }
   }
 

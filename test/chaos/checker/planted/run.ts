@@ -49,6 +49,17 @@ export const EDITED_FACTS = {
   ],
 };
 
+/** With two more, behind a gateway of principals: their tools are unknown to those who may not use them. */
+export const GUARDED_FACTS = {
+  ...FACTS,
+  wallOffsetMs: 0,
+  servers: [
+    ...FACTS.servers,
+    { ...FACTS.servers[0], name: 'docs', mayBeUnknown: ['add', 'echo'] },
+    { ...FACTS.servers[0], name: 'files', mayBeUnknown: ['add', 'echo'] },
+  ],
+};
+
 export class PlantedRun {
   facts: Members = FACTS;
   /** By the name of the file: its lines. A file that is deleted here is not written. */
@@ -111,7 +122,7 @@ export class PlantedRun {
     const { server, tool } = this.#of(nonce);
     const { run = `${server}-1`, at = server, ...rest } = more;
     for (const phase of phases.split(' ')) {
-      this.line(`ledger-${at}.jsonl`, { at: 0, pid: 2, run, tool, nonce, phase, ...rest });
+      this.line(`ledger-${at}.jsonl`, { at: this.now, pid: 2, run, tool, nonce, phase, ...rest });
     }
     return this;
   }
@@ -129,6 +140,15 @@ export class PlantedRun {
   /** The driver begins to end an instance, or has seen it gone. */
   instance(event: 'ending' | 'ended'): this {
     return this.line('instances.jsonl', { t: this.#tick(), event, way: 'SIGKILL' });
+  }
+
+  /** The roles of the config are changed: by role, the tools. */
+  roles(phase: 'writing' | 'in use', roles: Members): this {
+    return this.line('access.jsonl', { t: this.#tick(), event: 'roles', phase, roles });
+  }
+
+  token(phase: 'added' | 'revoking' | 'revoked' | 'over', token: string, role = ''): this {
+    return this.line('access.jsonl', { t: this.#tick(), event: 'token', phase, token, role });
   }
 
   history(client: string, members: Members): this {
@@ -164,6 +184,11 @@ export class PlantedRun {
       const isOpen = name.startsWith('history-') && !lines.at(-1)?.includes('"event":"end"');
       if (isOpen) lines.push(JSON.stringify({ t: this.#tick(), event: 'end' }));
     }
+  }
+
+  /** Of the last call with this nonce. */
+  idOf(nonce: string): unknown {
+    return this.#of(nonce).id;
   }
 
   #of(nonce: string) {

@@ -48,6 +48,7 @@ const reasons: Readonly<Record<string, string>> = {
   'test/interop/restart-proof.ts': load,
   'test/interop/clients/drive.mjs': killer,
   'test/integration/live-config-storm.test.ts': load,
+  'test/integration/role-storm.test.ts': load,
   'test/integration/cli-logs.test.ts': program,
   'test/simulation/main.ts': sample,
   'test/integration/limits.test.ts': 'hands the timers of the product on, and counts them',

@@ -1,14 +1,14 @@
 // A thousand principals, each with a token of its own, that come over HTTP and never come back. The
 // real front and the real gateway, on a clock that the test moves, in front of scripted servers.
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clientIdleMs } from '../../src/downstream/clients/modern-clients.ts';
 import type { Authentication, Credential } from '../../src/downstream/http/access/authenticator.ts';
-import { startHttp } from '../../src/downstream/http/listener.ts';
 import { newGateway } from '../support/fake-gateway.ts';
 import { LeanSocket, leanPost } from '../support/gateway-lean-socket.ts';
 import { legacyHeaders, modernBody, modernHeaders } from '../support/http-front.ts';
 import { settled } from '../support/manual-clock.ts';
+import { principalsFront } from '../support/principals-front.ts';
 import { text, tool } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
 
@@ -26,22 +26,11 @@ const authenticator = {
 
 async function world() {
   const config = { own: { isolation: 'client' } };
-  const { gateway, host, clock } = newGateway({ shared: echo, own: echo }, { config });
+  const made = newGateway({ shared: echo, own: echo }, { config });
+  const { gateway, host, clock } = made;
   host.setGuard(() => ({ allow: true }));
-  const http = await startHttp({
-    front: gateway,
-    clock,
-    authenticator,
-    config: { listen: '127.0.0.1:0', auth: 'token', allowedHosts: [], allowedOrigins: [] },
-    identity: { name: 'holdfast', version: '0' },
-    report: () => {},
-  });
-  onTestFinished(async () => {
-    await http.close();
-    await gateway[Symbol.asyncDispose]();
-    await host.close();
-  });
-  return { gateway, host, clock, port: http.address.port };
+  const { port } = await principalsFront(made, { authenticator });
+  return { gateway, host, clock, port };
 }
 
 const rpc = (method: string, params: object, id = 1) =>

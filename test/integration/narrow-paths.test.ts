@@ -1,13 +1,9 @@
 // The paths that narrow, over real HTTP: `/mcp/s/SERVER` and `/mcp/r/ROLE`. What is begun under one path is
 // unknown under another, and a path that leaves nothing does not exist.
 
-import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Authentication, Credential } from '../../src/downstream/http/access/authenticator.ts';
-import { startHttp } from '../../src/downstream/http/listener.ts';
-import { localUser } from '../../src/policy/principal.ts';
+import { describe, expect, it } from 'vitest';
 import { newGateway } from '../support/fake-gateway.ts';
-import { legacyHeaders, modernBody, modernHeaders } from '../support/http-front.ts';
-import { settled } from '../support/manual-clock.ts';
+import { principalsFront } from '../support/principals-front.ts';
 import { text, tool } from '../support/scripted-server.ts';
 
 const scripts = {
@@ -16,67 +12,16 @@ const scripts = {
 };
 const roles = { reader: { allow: ['docs/*'] }, both: { allow: ['docs/*', 'files/*'] } };
 
-/** The token is the role; `local` is the local user. */
-const authenticator = {
-  authenticate({ token }: Credential): Authentication {
-    if (token === 'local') return { principal: localUser };
-    return { principal: { id: `token:${token}`, role: token ?? null } };
-  },
-};
-
 async function world() {
-  const { gateway, host, clock } = newGateway(scripts, { settings: { roles } });
-  const http = await startHttp({
-    front: gateway,
-    clock,
-    authenticator,
-    config: { listen: '127.0.0.1:0', auth: 'token', allowedHosts: [], allowedOrigins: [] },
-    identity: { name: 'holdfast', version: '0' },
-    report: () => {},
-  });
-  onTestFinished(async () => {
-    await http.close();
-    await gateway[Symbol.asyncDispose]();
-    await host.close();
-  });
-  const at = (path: string, token: string, init: RequestInit) =>
-    fetch(new URL(path, http.url), {
-      ...init,
-      headers: { ...init.headers, authorization: `Bearer ${token}` },
-    });
-  const modern = async (path: string, token: string, method: string, params: { name?: string }) => {
-    const body = JSON.stringify(modernBody(method, params));
-    const headers = modernHeaders(method, params.name);
-    const response = await at(path, token, { method: 'POST', body, headers });
-    await settled();
-    return { status: response.status, body: await response.text() };
-  };
+  const front = await principalsFront(newGateway(scripts, { settings: { roles } }));
   const tools = async (path: string, token: string) => {
-    const { status, body } = await modern(path, token, 'tools/list', {});
+    const { status, body } = await front.modern(path, token, 'tools/list', {});
     if (status !== 200) return status;
     const { result } = JSON.parse(body) as { result: { tools: { name: string }[] } };
     return result.tools.map(({ name }) => name);
   };
-  const legacy = async (path: string, token: string, frame: object, session?: string) => {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...frame });
-    const response = await at(path, token, {
-      method: 'POST',
-      body,
-      headers: legacyHeaders(session),
-    });
-    return { status: response.status, session: response.headers.get('mcp-session-id') ?? '' };
-  };
-  return { modern, tools, legacy };
+  return { ...front, tools };
 }
-
-const initialize = {
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'c', version: '1' },
-  },
-};
 
 describe('a path that narrows', () => {
   it('shows one server under its own names #path-takes-away', async () => {
@@ -112,14 +57,14 @@ describe('a path that narrows', () => {
   });
 
   it('has sessions of its own #path-takes-away', async () => {
-    const { legacy } = await world();
-    const { session } = await legacy('/mcp/s/docs', 'both', initialize);
+    const { legacy, initialize } = await world();
+    const { session } = await initialize('/mcp/s/docs', 'both');
     const list = { method: 'tools/list', params: {} };
     expect((await legacy('/mcp/s/docs', 'both', list, session)).status).toBe(200);
     expect((await legacy('/mcp', 'both', list, session)).status).toBe(404);
     expect((await legacy('/mcp/s/files', 'both', list, session)).status).toBe(404);
     expect((await legacy('/mcp/r/both', 'both', list, session)).status).toBe(404);
-    const whole = await legacy('/mcp', 'both', initialize);
+    const whole = await initialize('/mcp', 'both');
     expect((await legacy('/mcp/s/docs', 'both', list, whole.session)).status).toBe(404);
   });
 });

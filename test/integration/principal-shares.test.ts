@@ -1,11 +1,11 @@
 // A principal that opens sessions, streams and connections until it is refused, over real HTTP: it is refused
 // with 429, by whichever path it comes, and another principal finds room.
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Authentication, Credential } from '../../src/downstream/http/access/authenticator.ts';
-import { startHttp } from '../../src/downstream/http/listener.ts';
 import { newGateway } from '../support/fake-gateway.ts';
 import { legacyHeaders, modernBody, modernHeaders } from '../support/http-front.ts';
+import { principalsFront } from '../support/principals-front.ts';
 import { text, tool } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
 
@@ -20,51 +20,22 @@ const authenticator = {
 };
 
 async function world(limits: { sessions?: number; connections?: number }) {
-  const { gateway, host, clock } = newGateway(scripts, { settings: { roles } });
-  const http = await startHttp({
-    front: gateway,
-    clock,
-    authenticator,
-    config: { listen: '127.0.0.1:0', auth: 'token', allowedHosts: [], allowedOrigins: [] },
-    identity: { name: 'holdfast', version: '0' },
-    report: () => {},
-    limits,
-  });
-  const over = new AbortController();
-  onTestFinished(async () => {
-    over.abort();
-    await http.close();
-    await gateway[Symbol.asyncDispose]();
-    await host.close();
-  });
-  const at = (path: string, token: string, init: RequestInit) =>
-    fetch(new URL(path, http.url), {
-      signal: over.signal,
-      ...init,
-      headers: { ...init.headers, authorization: `Bearer ${token}` },
-    });
+  const made = newGateway(scripts, { settings: { roles } });
+  const { at, signal: over, initialize } = await principalsFront(made, { authenticator, limits });
   /** A modern stream that stays open; its status. */
-  const listen = async (path: string, token: string, signal = over.signal) => {
+  const listen = async (path: string, token: string, signal = over) => {
     const notifications = { toolsListChanged: true };
     const body = JSON.stringify(modernBody('subscriptions/listen', { notifications }));
     const headers = modernHeaders('subscriptions/listen');
     const { status } = await at(path, token, { method: 'POST', body, headers, signal });
     return status;
   };
-  const initialize = async (path: string, token: string) => {
-    const clientInfo = { name: 'c', version: '1' };
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
-    const response = await at(path, token, { method: 'POST', body, headers: legacyHeaders() });
-    await response.text();
-    return { status: response.status, session: response.headers.get('mcp-session-id') ?? '' };
-  };
   /** The stream of a session, which keeps it in use. */
   const watch = async (path: string, token: string, session: string) => {
     const headers = { ...legacyHeaders(session), accept: 'text/event-stream' };
     return (await at(path, token, { method: 'GET', headers })).status;
   };
-  const sse = async (token: string, signal = over.signal) => {
+  const sse = async (token: string, signal = over) => {
     const headers = { accept: 'text/event-stream' };
     return (await at('/sse', token, { method: 'GET', headers, signal })).status;
   };

@@ -18,7 +18,11 @@ export type Door =
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
     }
-  | { readonly kind: 'http'; readonly url: string };
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
 
 export interface Gateway extends AsyncDisposable {
   readonly url: string;

@@ -9,7 +9,7 @@ const KEYED = { server: 'far', key: 'k' };
 /** The answer of a window whose instance has ended: nobody knows which server had the call. */
 function lost(run: PlantedRun, nonce: string, more: object = {}): PlantedRun {
   return run.fault(nonce, 'outcome_unknown', 'maybe', {
-    ...{ server: '', attempts: 0, generation: undefined },
+    ...{ server: 'holdfast', attempts: 0, generation: undefined },
     ...more,
   });
 }

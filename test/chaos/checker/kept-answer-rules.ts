@@ -31,6 +31,6 @@ export function judgeKeptAnswers(calls: readonly Call[], verdict: Verdict): void
 
 function isForgotten({ kind, fault }: Answer): boolean {
   if (kind === 'result' || fault?.dispatched === 'no') return false;
-  const isLostOnTheWay = fault?.code === 'outcome_unknown' && fault.server === '';
+  const isLostOnTheWay = fault?.code === 'outcome_unknown' && fault.server === 'holdfast';
   return !isLostOnTheWay;
 }

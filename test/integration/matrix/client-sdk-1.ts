@@ -69,7 +69,10 @@ export async function connectSdk1(door: Door): Promise<MatrixClient> {
 }
 
 function transportTo(door: Door) {
-  if (door.kind === 'http') return new StreamableHTTPClientTransport(new URL(door.url));
+  if (door.kind === 'http') {
+    const requestInit = { headers: { ...door.headers } };
+    return new StreamableHTTPClientTransport(new URL(door.url), { requestInit });
+  }
   const { command, args, env } = door;
   return new StdioClientTransport({ command, args: [...args], env: { ...env } });
 }

@@ -83,7 +83,10 @@ export async function connectSdk2(door: Door, era: Era): Promise<MatrixClient> {
 }
 
 function transportTo(door: Door) {
-  if (door.kind === 'http') return new StreamableHTTPClientTransport(new URL(door.url));
+  if (door.kind === 'http') {
+    const requestInit = { headers: { ...door.headers } };
+    return new StreamableHTTPClientTransport(new URL(door.url), { requestInit });
+  }
   const { command, args, env } = door;
   return new StdioClientTransport({ command, args: [...args], env: { ...env } });
 }

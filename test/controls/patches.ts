@@ -1227,7 +1227,7 @@ export const patches: readonly Patch[] = [
     edits: [
       {
         find: `    // A list may have been composed while it was read.
-    this.#composed.clear();`,
+    this.#outdated();`,
         replace: '',
       },
     ],
@@ -1737,8 +1737,8 @@ export const patches: readonly Patch[] = [
     promise: 'hidden-has-no-influence',
     edits: [
       {
-        find: 'whole.keys(server, kind)?.filter((key) => isSeen(server.name, kind, key));',
-        replace: 'isSeen && whole.keys(server, kind);',
+        find: 'return keysOf(server, kind)?.filter(isSeen);',
+        replace: 'return isSeen && keysOf(server, kind);',
       },
     ],
   },
@@ -1752,8 +1752,8 @@ export const patches: readonly Patch[] = [
     rules: ['roles-deny', 'hidden-has-no-influence'],
     edits: [
       {
-        find: `access.isAllowed(principal, serverRequest('list', server.name)) || hasSeen(server),`,
-        replace: `access.isAllowed(principal, serverRequest('list', server.name)) || hasSeen(server) || true,`,
+        find: 'host.servers().filter((server) => isServerSeen(host, principal, server)),',
+        replace: 'host.servers().filter((server) => isServerSeen(host, principal, server) || true),',
       },
     ],
   },
@@ -1915,10 +1915,10 @@ export const patches: readonly Patch[] = [
     promise: 'roles-deny',
     rules: ['roles-deny', 'guard', 'policy-at-once'],
     edits: [
-      { find: 'host.access.authorize(incoming.principal, watchRequest(owner));', replace: '' },
+      { find: 'host.access.authorize(incoming.principal, followRequest(owner));', replace: '' },
       {
-        find: 'host.access.isAllowed(principal, watchRequest(task))',
-        replace: 'task !== undefined',
+        find: 'wished.filter((task) => host.access.isAllowed(principal, followRequest(task)))',
+        replace: 'wished.filter((task) => task !== undefined)',
       },
     ],
   },

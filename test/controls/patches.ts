@@ -1927,9 +1927,8 @@ export const patches: readonly Patch[] = [
     breaks: 'What a task says reaches who may not use its tool any more.',
     file: 'src/downstream/tasks/task-news.ts',
     foundBy: 'tests',
-    tests: roleTests,
-    promise: 'roles-deny',
-    rules: ['roles-deny', 'guard', 'policy-at-once'],
+    tests: ['src/downstream/tasks/session-tasks.test.ts'],
+    promise: 'policy-at-once',
     edits: [
       {
         find: 'gateway.host.access.isAllowed(principal, request);',

@@ -386,6 +386,26 @@ describe('what a server says of a task', () => {
     expect(other.messages).toEqual([]);
   });
 
+  it('is not heard by an owner that may not use its tool any more #policy-at-once', async () => {
+    const roles = { worker: { allow: ['a/*'] } };
+    const { legacy, servers, host, config, clock } = newGateway(
+      { a: taskServer() },
+      { settings: { roles } },
+    );
+    const peer = legacy({}, { id: 'token:w', role: 'worker' });
+    await begun(peer);
+    const heard = async () => {
+      const { child } = servers.a;
+      child.note('notifications/tasks/status', { taskId: 'task-1', status: 'working', ...times });
+      await clock.advanceAsync(100);
+      return peer.messages.filter(({ method }) => method === 'notifications/tasks/status').length;
+    };
+    expect(await heard()).toBe(1);
+    const { mcpServers } = config;
+    await host.apply({ mcpServers, roles: { worker: { allow: ['a/only'] } }, hostTools: false });
+    expect(await heard()).toBe(1);
+  });
+
   it('is asked of its owner, though others use the same connection', async () => {
     const { legacy, servers } = newGateway({ a: taskServer() });
     const [peer, other] = [legacy({ elicitation: {} }), legacy({ elicitation: {} })];

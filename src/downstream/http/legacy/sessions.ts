@@ -21,6 +21,14 @@ export type FoundSession = HttpSession | 'unavailable' | undefined;
 
 const maxEnded = 4_096;
 
+/** One request that waits for the store. */
+interface Asking {
+  /** The id of the one whose credential it came with. */
+  readonly owner: string;
+  /** That one's access has ended meanwhile. */
+  isBarred: boolean;
+}
+
 /** How often a session that is used is stored again in its idle time. */
 const refreshes = 8;
 
@@ -37,8 +45,10 @@ export class Sessions implements SessionTable {
   readonly #searches = new Map<string, ReturnType<KeptSessions['find']>>();
   /** Ids of sessions that have ended, in case the store still has them; at most `maxEnded`. */
   readonly #ended = new Set<string>();
-  /** Whose access has ended while the store was asked; until it is not asked any more. */
-  readonly #barred = new Set<string>();
+  /** The requests that wait for the store; each until it is answered. */
+  readonly #asking = new Set<Asking>();
+  /** Whose access has ended, until the store has forgotten their sessions. */
+  readonly #ending = new Set<string>();
   #timer: Disposable | undefined;
   #isClosed = false;
 
@@ -86,13 +96,18 @@ export class Sessions implements SessionTable {
   }
 
   async #search(kept: KeptSessions, id: string, principal: Principal): Promise<FoundSession> {
+    const owner = ownerOf(principal).id;
+    if (this.#ending.has(owner)) return undefined;
     const asked = `${principal.id}\n${principal.role}\n${id}`;
     const search = this.#searches.get(asked) ?? kept.find(id, principal);
     this.#searches.set(asked, search);
-    const former = await search.finally(() => this.#searches.delete(asked));
-    const isBarred = this.#barred.has(ownerOf(principal).id);
-    if (this.#searches.size === 0) this.#barred.clear();
-    if (isBarred) return undefined;
+    const asking = { owner, isBarred: false };
+    this.#asking.add(asking);
+    const former = await search.finally(() => {
+      this.#searches.delete(asked);
+      this.#asking.delete(asking);
+    });
+    if (asking.isBarred) return undefined;
     const session = this.#sessions.get(id);
     // Another request may have begun it again, or ended it, or the front may be closed, meanwhile.
     if (session) return isSamePrincipal(session.principal, principal) ? session : undefined;
@@ -145,11 +160,18 @@ export class Sessions implements SessionTable {
 
   /** The access of these principals has ended, by id: so do their sessions, stored ones included. */
   endAccess(ids: ReadonlySet<string>): void {
-    if (this.#searches.size > 0) for (const id of ids) this.#barred.add(id);
+    for (const asking of this.#asking) if (ids.has(asking.owner)) asking.isBarred = true;
     for (const session of [...this.#sessions.values()]) {
       if (ids.has(ownerOf(session.principal).id)) this.drop(session);
     }
-    this.#kept?.forgetOf(ids).catch((error: unknown) => this.#edge.front.caught(error));
+    if (this.#kept === undefined) return;
+    for (const id of ids) this.#ending.add(id);
+    this.#kept
+      .forgetOf(ids)
+      .finally(() => {
+        for (const id of ids) this.#ending.delete(id);
+      })
+      .catch((error: unknown) => this.#edge.front.caught(error));
   }
 
   #close(session: HttpSession): void {

@@ -2,7 +2,7 @@
 // stored catalogues, or read in this process. Nothing is started.
 
 import type { Config } from '../config/schema.ts';
-import { ownServer } from '../downstream/view/own-tools.ts';
+import { ownServer } from '../downstream/view/host-tool-sources.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
 import { type ListKind, listKinds } from '../host/lists/listings.ts';
 import { hostToolNames } from '../host-tools/host-tools.ts';

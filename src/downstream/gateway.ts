@@ -48,7 +48,7 @@ import { TaskHandles } from './tasks/task-handles.ts';
 import { knownTasks, tellOfTask } from './tasks/task-news.ts';
 import { TaskResults } from './tasks/task-results.ts';
 import { mayFollow } from './tasks/task-watch.ts';
-import { ownServer } from './view/own-tools.ts';
+import { ownServer } from './view/host-tool-sources.ts';
 import { listsOfThoseCome, listsOfThoseGone, type TouchedList } from './view/touched-lists.ts';
 import { View } from './view/view.ts';
 
@@ -265,8 +265,9 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   }
 
   narrowed(principal: Principal, cut: Cut): Principal | undefined {
-    const narrow = cutBy(principal, cut);
     const { access } = this.host;
+    const mayOperate = () => cut.kind === 'server' || access.roles.isOperator(cut.name);
+    const narrow = cutBy(principal, cut, mayOperate);
     const requests = this.host.servers().map(({ name }) => serverRequest('list', name));
     // What the principal itself may not see is left out first, and all of the rest is asked about: a server that is
     // hidden takes as long as one that does not exist.

@@ -5,7 +5,7 @@
 // rollout; the servers' own generations are in the full record. What the caller may not see must be
 // removed from the status before it is passed in.
 
-import type { HostStatus, ServerState, ServerStatus } from '../host/status.ts';
+import type { ServerState, ShownServer, ShownStatus } from '../host/status.ts';
 import type { FaultCode } from '../kernel/fault.ts';
 import { printableLine } from '../kernel/printable.ts';
 import { noiseTexts } from '../observe/noise-text.ts';
@@ -45,7 +45,7 @@ export interface Health {
 /** The same with the last fault's whole record, and all other details. */
 export interface FullHealth extends Health {
   readonly lastFault: TimedFault | null;
-  readonly status: HostStatus;
+  readonly status: ShownStatus;
 }
 
 export interface Instance {
@@ -55,7 +55,7 @@ export interface Instance {
 }
 
 export function healthSnapshot(
-  status: HostStatus,
+  status: ShownStatus,
   { isAccepting, generation }: Instance,
   lastOfTraffic: TimedFault | null,
 ): FullHealth {
@@ -98,14 +98,19 @@ export function healthLines(health: FullHealth, wallNow: number): string[] {
     `version=${version} up=${ageText(uptimeMs)} config=${config === null ? 'none' : nameWord(config)} ` +
       (disk.ok ? 'disk=ok' : `disk=failing: ${printableLine(disk.problem)}`),
     `calls=${calls.total} ok=${calls.ok} is_error=${calls.isError} fault=${calls.faults} replay=${calls.replays}`,
-    `cache_hits=${cache.hits} cache_misses=${cache.misses} cache_entries=${cache.entries} cache_bytes=${cache.bytes}`,
+    ...(cache === undefined ? [] : [cacheLine(cache)]),
     ...(status.servers.length === 0 ? [] : ['servers:']),
     ...status.servers.map((server) => serverLine(server, wallNow)),
   ];
 }
 
-function serverLine(server: ServerStatus, wallNow: number): string {
-  const { name, state, generation, pid, tools, inFlight, queued, restarts, nextAttemptAt } = server;
+function cacheLine({ hits, misses, entries, bytes }: NonNullable<ShownStatus['cache']>): string {
+  return `cache_hits=${hits} cache_misses=${misses} cache_entries=${entries} cache_bytes=${bytes}`;
+}
+
+function serverLine(server: ShownServer, wallNow: number): string {
+  const { name, state, generation, pid, tools, restarts, nextAttemptAt } = server;
+  const { inFlight = 0, queued = 0 } = server;
   const words = [
     name,
     state,
@@ -133,7 +138,7 @@ export function faultWords({ code, server, tool, at }: FaultMark, wallNow: numbe
   return words.join(' ');
 }
 
-function countsOf(servers: readonly ServerStatus[]): ServerCounts {
+function countsOf(servers: readonly ShownServer[]): ServerCounts {
   const counts = Object.fromEntries(shownStates.map((state) => [state, 0])) as Record<
     (typeof shownStates)[number],
     number
@@ -147,7 +152,7 @@ function countsOf(servers: readonly ServerStatus[]): ServerCounts {
  * the servers were removed, or the caller may not see them.
  */
 function lastFaultOf(
-  servers: readonly ServerStatus[],
+  servers: readonly ShownServer[],
   lastOfTraffic: TimedFault | null,
 ): TimedFault | null {
   const isKnown = (name: string) => name === '' || servers.some((server) => server.name === name);

@@ -3,10 +3,10 @@
 // server is contacted, and nothing is thrown. The gateway decides under which names they are
 // listed.
 
-import type { HostStatus } from '../host/status.ts';
+import type { ShownStatus } from '../host/status.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { faultFrom } from '../kernel/fault.ts';
-import type { TimedFault, Traffic } from '../observe/traffic.ts';
+import type { MayKnow, TimedFault, TrafficSnapshot } from '../observe/traffic.ts';
 import { conciseHealth, healthLine, healthLines, healthSnapshot } from './health.ts';
 import { quoted } from './line-words.ts';
 import { argumentMembers, given, type Invalid, invalid } from './own-arguments.ts';
@@ -24,10 +24,11 @@ export type HostToolName = (typeof hostToolNames)[number];
 
 export interface HostToolSources {
   /** With the servers that the caller may see, reduced to what it may see. */
-  readonly status: () => HostStatus;
+  readonly status: () => ShownStatus;
   /** A fault as the caller may see it. */
   readonly disclosed: (record: TimedFault) => TimedFault;
-  readonly traffic: Traffic;
+  /** Of those calls that it may know of. */
+  readonly traffic: TrafficSource;
   /**
    * Whether the caller may see its tools and their faults by name. Null asks for the server as a
    * whole.
@@ -39,6 +40,12 @@ export interface HostToolSources {
   /** Of the instance: 1 at its first start, one more after each rollout. */
   readonly generation: number;
   readonly clock: Clock;
+}
+
+/** Counters, as far as the caller may see them. */
+export interface TrafficSource {
+  snapshot(mayKnow: MayKnow): TrafficSnapshot;
+  readonly lastFault: TimedFault | null;
 }
 
 export type HostToolOutcome =

@@ -3,7 +3,7 @@
 // never decrease. A start after an idle stop is such a restart too; `recentFailures` is the number
 // of processes or connections that failed lately, within each server's own restart window.
 
-import type { HostStatus } from '../host/status.ts';
+import type { ShownStatus } from '../host/status.ts';
 import { printableLine } from '../kernel/printable.ts';
 import type {
   Endings,
@@ -47,7 +47,7 @@ const shownMethods = 6;
 
 export function telemetrySnapshot(
   traffic: TrafficSnapshot,
-  { servers }: Pick<HostStatus, 'servers'>,
+  { servers }: Pick<ShownStatus, 'servers'>,
   { workerRestarts, hostRollouts }: Pick<Totals, 'workerRestarts' | 'hostRollouts'>,
 ): FullTelemetry {
   const { latency, methods, lastFault, ...counts } = traffic;

@@ -6,6 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Access } from '../policy/access.ts';
+import type { Principal } from '../policy/principal.ts';
 import type { Records, RecordsOptions } from '../store/contract/records.ts';
 import type { Answer } from './call/answer.ts';
 import type { CallAudit } from './call/call-audit.ts';
@@ -54,6 +55,8 @@ export interface HostForGateway {
   readonly clock: Clock;
   /** Every request, counted once. */
   readonly traffic: Traffic;
+  /** The same of one principal alone, which is not the local user. */
+  trafficOf(principal: Principal): Traffic;
   status(options?: StatusOptions): HostStatus;
   /** Starts of servers beyond their first; never decreases. */
   readonly workerRestarts: number;

@@ -16,7 +16,7 @@ import type { OutputPage } from '../observe/server-output.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import { type Access, type Guard, serverRequest } from '../policy/access.ts';
 import type { BudgetLimits } from '../policy/budget.ts';
-import { localUser } from '../policy/principal.ts';
+import { localUser, type Principal } from '../policy/principal.ts';
 import type { Records, RecordsOptions } from '../store/contract/records.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { AppliedConfig } from './apply.ts';
@@ -288,6 +288,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   get traffic(): Traffic {
     return this.parts.traffic;
+  }
+
+  trafficOf({ id }: Principal): Traffic {
+    return this.parts.ownTraffic.of(id);
   }
 
   get clock(): Clock {

@@ -11,6 +11,7 @@ import { Fault } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
 import { ServerOutputs } from '../observe/server-output.ts';
 import { Traffic } from '../observe/traffic.ts';
+import { TrafficByPrincipal } from '../observe/traffic-by-principal.ts';
 import { Access } from '../policy/access.ts';
 import { Budgets } from '../policy/budget.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
@@ -50,6 +51,7 @@ export class PipelineParts implements CallParts {
   readonly audit: CallAudit | null;
   /** Every request, counted once. */
   readonly traffic: Traffic;
+  readonly ownTraffic: TrafficByPrincipal;
   readonly pool: IdlePool;
   readonly places: StartPlaces;
   /** The stored lists of servers. */
@@ -85,8 +87,12 @@ export class PipelineParts implements CallParts {
     // A store that refuses reports that itself.
     this.keys = new IdempotencyKeys(keyed, () => {});
     this.traffic = new Traffic(this.clock);
+    this.ownTraffic = new TrafficByPrincipal(this.clock);
     this.observers = new CallObservers(
-      [new CallTraffic(this.clock, this.traffic), new CallEvents(this.clock, events)],
+      [
+        new CallTraffic(this.clock, this.traffic, this.ownTraffic),
+        new CallEvents(this.clock, events),
+      ],
       (error) => this.defects.caught('an observer of calls', error),
     );
     this.audit = this.#auditOf(given);
@@ -110,6 +116,7 @@ export class PipelineParts implements CallParts {
       news: this.news,
       ended: (name) => {
         this.traffic.serverGone(name);
+        this.ownTraffic.serverGone(name);
         this.defects.forget(name);
         // One that was replaced goes on under its name.
         if (this.registry.get(name) === undefined) this.outputs.forget(name);

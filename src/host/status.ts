@@ -6,7 +6,7 @@ import type { FaultRecord } from '../kernel/fault.ts';
 import type { NoiseCounts } from '../observe/noise-text.ts';
 import type { CallCounts } from '../observe/traffic.ts';
 import { disclosedRecord } from '../policy/disclosure.ts';
-import { isOperator, type Principal } from '../policy/principal.ts';
+import { isOperatorOf, type Principal } from '../policy/principal.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
 
@@ -164,42 +164,59 @@ export interface HostStatus {
   readonly internalErrors: number;
 }
 
-/**
- * The same for a principal that may not see every server, or every tool that had the last fault.
- */
-export function knownStatus(
+/** What counts the work of others: somebody who is no operator is not told. */
+type OfOthers = 'inFlight' | 'queued' | 'cacheEntries';
+
+/** A server as somebody is shown it. */
+export type ShownServer = Omit<ServerStatus, OfOthers> & Partial<Pick<ServerStatus, OfOthers>>;
+
+/** The state as somebody is shown it; only who sees everything has all of it. */
+export type ShownStatus = Omit<HostStatus, 'servers' | 'cache' | 'internalErrors' | 'audit'> &
+  Partial<Pick<HostStatus, 'cache' | 'internalErrors'>> & {
+    readonly servers: readonly ShownServer[];
+    readonly audit: Pick<AuditStatus, 'mode' | 'problem'> & Partial<AuditStatus>;
+  };
+
+/** What a principal that does not see everything may know. */
+export interface Known {
+  readonly mayKnow: (server: string, tool: string | null) => boolean;
+  /** How many tools of this server it sees; null: they were not read. */
+  readonly tools: (server: string) => number | null;
+  readonly calls: CallCounts;
+}
+
+/** The same for a principal that may not see every server and tool, or not how the servers are run. */
+export function shownStatus(
   status: HostStatus,
-  mayKnow: (server: string, tool: string | null) => boolean,
-): HostStatus {
+  principal: Principal,
+  { mayKnow, tools, calls }: Known,
+): ShownStatus {
+  const { cache: _cache, internalErrors: _errors, audit, disk, ...rest } = status;
+  const { mode, problem } = audit;
+  const isOperator = isOperatorOf(principal, '');
+  const failing = "the gateway's disk is failing";
   const servers = status.servers.filter(({ name }) => mayKnow(name, null));
   return {
-    ...status,
+    ...rest,
+    config: isOperator ? rest.config : null,
+    disk: disk.ok || isOperator ? disk : { ok: false, problem: failing },
+    audit: isOperator ? audit : { mode, problem: problem && failing },
+    calls,
     servers: servers.map((server) => {
       const { name, lastFault } = server;
       const isHidden = lastFault?.tool !== undefined && !mayKnow(name, lastFault.tool);
-      return isHidden ? { ...server, lastFault: null } : server;
+      const known = { ...server, tools: tools(name), lastFault: isHidden ? null : lastFault };
+      return isOperatorOf(principal, name) ? known : openServerStatus(known, principal);
     }),
   };
 }
 
-/** The same for a principal that may not see how the servers are run. */
-export function disclosedStatus(status: HostStatus, principal: Principal): HostStatus {
-  if (isOperator(principal)) return status;
-  const { disk, servers, audit } = status;
-  return {
-    ...status,
-    config: null,
-    disk: disk.ok ? disk : { ok: false, problem: "the gateway's disk is failing" },
-    audit: { ...audit, problem: audit.problem && "the gateway's disk is failing" },
-    servers: servers.map((server) => openServerStatus(server, principal)),
-  };
-}
-
-function openServerStatus(server: ServerStatus, principal: Principal): ServerStatus {
-  const { cause, lastFault } = server;
+function openServerStatus(server: ServerStatus, principal: Principal): ShownServer {
+  const { inFlight: _inFlight, queued: _queued, cacheEntries: _entries, ...rest } = server;
+  const { cause, lastFault } = rest;
   const told = lastFault && disclosedRecord(lastFault, principal);
   return {
-    ...server,
+    ...rest,
     cause: cause === null ? null : (told?.detail ?? 'only the operator can see the cause'),
     pid: null,
     children: [],

@@ -48,6 +48,12 @@ export interface TrafficSnapshot extends Endings {
   readonly lastFault: TimedFault | null;
 }
 
+/** The part of it that somebody may see; how much is under way is known only of all together. */
+export interface CutTraffic {
+  readonly snapshot: Omit<TrafficSnapshot, 'inFlight'>;
+  readonly calls: CallCounts;
+}
+
 /** How calls of servers ended: in a result, in a tool's own error (`isError`), or in a fault. */
 export interface CallCounts {
   /** All calls that have ended. */
@@ -65,7 +71,7 @@ export interface CallCounts {
 /** The counter for everything beyond the bounds, and for what a caller assigns to it. */
 export const otherOperations = 'other';
 
-const maxOperations = 1_000;
+const manyOperations = 1_000;
 const maxKeyLength = 256;
 
 /** The name of an operation for fault injection, the log and telemetry: the method, or the tool. */
@@ -90,7 +96,8 @@ export type MayKnow = (server: string, tool: string) => boolean;
 
 export class Traffic {
   readonly #clock: Clock;
-  /** By operation key; at most `maxOperations`, those of tools until their server is removed. */
+  readonly #maxOperations: number;
+  /** By operation key; at most `#maxOperations`, those of tools until their server is removed. */
   readonly #operations = new Map<string, Counters>();
   readonly #other = new Counters();
   readonly #all = new Counters();
@@ -99,8 +106,9 @@ export class Traffic {
   #begun = 0;
   #lastFault: TimedFault | null = null;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, maxOperations = manyOperations) {
     this.#clock = clock;
+    this.#maxOperations = maxOperations;
   }
 
   /** A message was received; nothing about it is known yet. */
@@ -150,8 +158,24 @@ export class Traffic {
 
   /** Of the requests that were calls of servers; for `status`. */
   get calls(): CallCounts {
-    const { requests: total, successes, errorResults: isError, retries: replays } = this.#calls;
-    return { total, ok: successes - isError, isError, faults: total - successes, replays };
+    return this.#calls.calls();
+  }
+
+  /** Of the tools that the caller may see, and of nothing else. */
+  cutTo(mayKnow: MayKnow, isServer: (name: string) => boolean): CutTraffic {
+    const [all, calls] = [new Counters(), new Counters()];
+    const methods = [...this.#operations].flatMap(([method, counters]): MethodTraffic[] => {
+      const named = toolOf(method);
+      if (!named || !mayKnow(named.server, named.tool)) return [];
+      all.add(counters);
+      if (isServer(named.server)) calls.add(counters);
+      return [{ method, ...counters.endings(), generation: counters.generation }];
+    });
+    const { lastFault } = this;
+    const isKnown = lastFault?.tool !== undefined && mayKnow(lastFault.server, lastFault.tool);
+    const fault = isKnown ? lastFault : null;
+    const snapshot = { ...all.endings(), methods: methods.sort(byHeat), lastFault: fault };
+    return { snapshot, calls: calls.calls() };
   }
 
   /** Its tools are counted with the others from now on; no sum decreases. */
@@ -194,7 +218,8 @@ export class Traffic {
   #of(operation: string): Counters {
     const known = this.#operations.get(operation);
     if (known !== undefined) return known;
-    const isBeyond = this.#operations.size >= maxOperations || operation.length > maxKeyLength;
+    const isBeyond =
+      this.#operations.size >= this.#maxOperations || operation.length > maxKeyLength;
     if (isBeyond || operation === otherOperations) return this.#other;
     const counters = new Counters();
     this.#operations.set(operation, counters);
@@ -231,6 +256,7 @@ class Counters {
   /** It is not known which of the two ended last, so the longer one is reported. */
   add(counters: Counters): void {
     this.requests += counters.requests;
+    this.errorResults += counters.errorResults;
     this.successes += counters.successes;
     this.responseErrors += counters.responseErrors;
     this.transportFaults += counters.transportFaults;
@@ -239,6 +265,11 @@ class Counters {
     this.totalMs = Math.min(this.totalMs + counters.totalMs, longestMs);
     this.maxMs = Math.max(this.maxMs, counters.maxMs);
     this.lastMs = Math.max(this.lastMs, counters.lastMs);
+  }
+
+  calls(): CallCounts {
+    const { requests: total, successes, errorResults: isError, retries: replays } = this;
+    return { total, ok: successes - isError, isError, faults: total - successes, replays };
   }
 
   endings(): Endings {

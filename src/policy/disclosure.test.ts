@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault, type FaultCode, faultTable } from '../kernel/fault.ts';
 import { disclosedFault, disclosedRecord } from './disclosure.ts';
-import { localUser } from './principal.ts';
+import { cutBy, localUser, verifiedPrincipal } from './principal.ts';
 
 const stranger = { id: 'token:x', role: 'reader' };
 const secret = "the command '/opt/secret/run' exited with code 1: Error: no key";
@@ -14,6 +14,26 @@ describe('what a principal sees of a fault', () => {
     expect(disclosedFault(fault, localUser)).toBe(fault);
     expect(disclosedRecord(fault.record, localUser)).toBe(fault.record);
     expect(disclosedRecord(fault.record, { ...localUser })).not.toHaveProperty('stderr');
+  });
+
+  it('behind a path that narrows is an operator’s only of what the path leaves #path-takes-away', () => {
+    const { record } = faultOf('unavailable');
+    const operator = verifiedPrincipal('token:o', 'ops', () => true);
+    for (const owner of [localUser, operator]) {
+      const files = cutBy(owner, { kind: 'server', name: 'files' });
+      expect(disclosedRecord(record, files)).toBe(record);
+      for (const server of ['other', '']) {
+        const { detail } = disclosedRecord({ ...record, server }, files);
+        expect(detail).not.toContain('secret');
+      }
+      const role = { kind: 'role', name: 'reader' } as const;
+      expect(disclosedRecord(record, cutBy(owner, role))).not.toHaveProperty('stderr');
+      const ofOperators = cutBy(owner, role, () => true);
+      expect(disclosedRecord(record, ofOperators)).toBe(record);
+      expect(disclosedRecord({ ...record, server: '' }, ofOperators)).not.toHaveProperty('stderr');
+    }
+    const none = cutBy(stranger, { kind: 'server', name: 'files' }, () => true);
+    expect(disclosedRecord(record, none)).not.toHaveProperty('stderr');
   });
 
   it.each(Object.keys(faultTable) as FaultCode[])(

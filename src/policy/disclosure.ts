@@ -5,17 +5,17 @@
 // code is added to the list of open codes.
 
 import { Fault, type FaultCode, type FaultRecord } from '../kernel/fault.ts';
-import { isOperator, type Principal } from './principal.ts';
+import { isOperatorOf, type Principal } from './principal.ts';
 
 /** The record as this principal may see it. */
 export function disclosedRecord<R extends FaultRecord>(record: R, principal: Principal): R {
-  if (isOperator(principal)) return record;
+  if (isOperatorOf(principal, record.server)) return record;
   const { stderr: _, ...rest } = record;
   return { ...rest, detail: openDetail(record) } as R;
 }
 
 export function disclosedFault(fault: Fault, principal: Principal): Fault {
-  if (isOperator(principal)) return fault;
+  if (isOperatorOf(principal, fault.record.server)) return fault;
   const { code, detail, ...facts } = disclosedRecord(fault.record, principal);
   // The server's own answer is included: it is meant for the caller.
   return new Fault(code, detail, facts, code === 'rpc_error' ? fault.cause : undefined);

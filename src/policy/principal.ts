@@ -25,6 +25,8 @@ interface Verified {
   readonly isLocal?: boolean;
   readonly isOperator?: () => boolean;
   readonly cut?: Cut;
+  /** Whether the path leaves the rights of an operator. */
+  readonly mayOperate?: () => boolean;
   readonly owner?: Principal;
 }
 
@@ -69,10 +71,18 @@ export function isLocalUser(principal: Principal): boolean {
   return VerifiedPrincipal.factsOf(principal).isLocal === true;
 }
 
-/** Whether its role makes it an operator; the local user is one. */
+/** Whether its role makes it an operator, of what it sees; the local user is one. A path can take that away. */
 export function isOperator(principal: Principal): boolean {
-  const { isLocal, isOperator } = VerifiedPrincipal.factsOf(principal);
-  return isLocal === true || isOperator?.() === true;
+  const { isLocal, isOperator, mayOperate } = VerifiedPrincipal.factsOf(principal);
+  return (isLocal === true || isOperator?.() === true) && (mayOperate?.() ?? true);
+}
+
+/** The same of one server; empty: of the instance as a whole, which is beyond every path that narrows. */
+export function isOperatorOf(principal: Principal, server: string): boolean {
+  const cut = cutOf(principal);
+  if (cut === undefined) return isOperator(principal);
+  const isLeft = cut.kind === 'server' ? server === cut.name : server !== '';
+  return isLeft && isOperator(principal);
 }
 
 export function cutOf(principal: Principal): Cut | undefined {
@@ -90,10 +100,11 @@ export function ownerIdIn(id: string): string {
   return slash < 0 ? id : id.slice(0, slash);
 }
 
-/** The same principal with less. */
-export function cutBy(owner: Principal, cut: Cut): Principal {
+/** The same principal with less; `mayOperate` says whether an operator stays one behind this path. */
+export function cutBy(owner: Principal, cut: Cut, mayOperate?: () => boolean): Principal {
   const { kind, name } = cut;
-  const facts = { ...VerifiedPrincipal.factsOf(owner), cut, owner };
+  const left = mayOperate ?? (() => kind === 'server');
+  const facts = { ...VerifiedPrincipal.factsOf(owner), cut, owner, mayOperate: left };
   // No credential's id has a slash.
   return new VerifiedPrincipal(`${owner.id}/${kind}/${name}`, owner.role, facts);
 }

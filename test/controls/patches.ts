@@ -2252,4 +2252,72 @@ export const patches: readonly Patch[] = [
     rules: ['afterRevocation'],
     edits: [{ find: 'this.#door.endAccess(ids);', replace: '' }],
   },
+  {
+    id: 'numbers-of-others',
+    breaks: 'Somebody who is no operator is told how many calls others have made.',
+    file: 'src/downstream/view/host-tool-sources.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'own-numbers',
+    rules: ['own-numbers', 'path-takes-away'],
+    edits: [
+      {
+        find: 'if (!isOperator(principal)) return host.trafficOf(principal);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'number-of-hidden-tools',
+    breaks: 'The number of the tools of a server counts those that are hidden.',
+    file: 'src/downstream/view/host-tool-sources.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'own-numbers',
+    rules: ['own-numbers', 'path-takes-away'],
+    edits: [
+      {
+        find: 'return [...offered.keys()].filter((tool) => mayKnow(server, tool)).length;',
+        replace: 'void mayKnow; return offered.size;',
+      },
+    ],
+  },
+  {
+    id: 'operator-behind-path',
+    breaks: 'An operator stays one behind the path of a role that is none.',
+    file: 'src/downstream/gateway.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'path-takes-away',
+    edits: [
+      {
+        find: "cut.kind === 'server' || access.roles.isOperator(cut.name);",
+        replace: "cut.kind === 'server' || access.roles !== undefined;",
+      },
+    ],
+  },
+  {
+    id: 'operator-beyond-path',
+    breaks: 'Behind the path of one server an operator is told the details of others.',
+    file: 'src/policy/principal.ts',
+    foundBy: 'tests',
+    tests: ['src/policy/disclosure.test.ts'],
+    promise: 'path-takes-away',
+    edits: [
+      {
+        find: "cut.kind === 'server' ? server === cut.name : server !== ''",
+        replace: "cut.kind === 'server' || server !== ''",
+      },
+    ],
+  },
+  {
+    id: 'revoked-begins-again',
+    breaks:
+      'A stored session begins again for the second of the requests that look for it when its token is revoked.',
+    file: 'src/downstream/http/legacy/sessions.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/http/legacy/revoked-sessions.test.ts'],
+    promise: 'revoked',
+    edits: [{ find: 'if (asking.isBarred) return undefined;', replace: '' }],
+  },
 ];

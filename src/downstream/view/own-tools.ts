@@ -2,7 +2,6 @@
 // through which all others are reached. They are answered here and go to no server, except what
 // call_tool calls, which is processed like every call, with the caller's own bytes.
 
-import { disclosedStatus, knownStatus } from '../../host/status.ts';
 import { readCallTool } from '../../host-tools/call-tool.ts';
 import { callHostTool, hostToolDefinition, hostToolNames } from '../../host-tools/host-tools.ts';
 import { describedTool, searchResult } from '../../host-tools/search-results.ts';
@@ -14,9 +13,7 @@ import {
   searchSurfaceDefinitions,
   searchSurfaceNames,
 } from '../../host-tools/search-surface.ts';
-import { Fault, type FaultRecord, faultFrom } from '../../kernel/fault.ts';
-import type { AccessRequest } from '../../policy/access.ts';
-import { disclosedRecord } from '../../policy/disclosure.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
 import type { Principal } from '../../policy/principal.ts';
 import { valueOf as parsed } from '../../wire/decode.ts';
 import { rpcCodes } from '../../wire/eras.ts';
@@ -27,10 +24,9 @@ import type { Gateway, GatewaySettings } from '../gateway.ts';
 import type { Incoming } from '../incoming.ts';
 import { faultError } from '../refusals.ts';
 import { noteUnknown } from '../unknown-request.ts';
+import { hostToolSources, ownServer } from './host-tool-sources.ts';
 import type { ToolRoute } from './name-table.ts';
 
-/** What our own tools are counted under; no server has this name. */
-export const ownServer = 'holdfast';
 const hostToolPrefix = `${ownServer}__`;
 const hostTools = new Map(hostToolNames.map((name) => [`${hostToolPrefix}${name}`, name]));
 
@@ -66,20 +62,7 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   if (!isOwn || !mayCallOwn(gateway, incoming.principal, hostTool ?? name)) return false;
   if (hostTool) {
     gateway.ownAnswers.count(incoming, { kind: 'tool', name: hostTool }, () => {
-      const { host, isAccepting, clock } = gateway;
-      const { principal } = incoming;
-      const mayKnow = (server: string, tool: string | null) =>
-        server === ownServer || host.access.isAllowed(principal, stateOf(server, tool));
-      const sources = {
-        status: () => disclosedStatus(knownStatus(host.status({ principal }), mayKnow), principal),
-        mayKnow,
-        workerRestarts: restartsFor(gateway, principal, mayKnow),
-        disclosed: <R extends FaultRecord>(record: R) => disclosedRecord(record, principal),
-        traffic: host.traffic,
-        isAccepting,
-        generation: 1,
-        clock,
-      };
+      const sources = hostToolSources(gateway, incoming.principal);
       const outcome = callHostTool(hostTool, argumentsOf(incoming), sources);
       if (outcome.kind === 'invalid') refuse(incoming, outcome.message);
       else answer(incoming, outcome.result);
@@ -93,26 +76,10 @@ export function callOwnTool(gateway: Gateway, incoming: Incoming, name: string):
   return true;
 }
 
-/** Of the servers it may know of; of those that are gone nobody else is told. */
-function restartsFor(
-  { host }: Gateway,
-  principal: Principal,
-  mayKnow: (server: string, tool: string | null) => boolean,
-): number {
-  if (host.access.scopeOf(principal) === '') return host.workerRestarts;
-  const known = host.servers().filter(({ name }) => mayKnow(name, null));
-  return known.reduce((sum, { startsAgain }) => sum + startsAgain, 0);
-}
-
 /** Our own tools are authorized like all others, as those of the server `holdfast`. */
 function mayCallOwn({ host }: Gateway, principal: Principal, name: string): boolean {
   const request = { action: 'call', server: ownServer, kind: 'tool', name } as const;
   return host.access.isAllowed(principal, { ...request, method: 'tools/call' });
-}
-
-function stateOf(server: string, name: string | null): AccessRequest {
-  const kind = name === null ? 'server' : 'tool';
-  return { action: 'status', server, kind, name, method: 'tools/call' };
 }
 
 function argumentsOf({ message }: Incoming): unknown {

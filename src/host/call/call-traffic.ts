@@ -1,10 +1,13 @@
 // Counts every request in one place (observe/traffic.ts), by tool or else by method. The keys of
-// tools are computed once and looked up by server and tool, so a call allocates no string.
+// tools are computed once and looked up by server and tool, so a call allocates no string. What others than the
+// local user do is counted once more, for each of them.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Fault } from '../../kernel/fault.ts';
 import { operationKey, otherOperations, type Traffic } from '../../observe/traffic.ts';
+import type { TrafficByPrincipal } from '../../observe/traffic-by-principal.ts';
 import { methodAccess } from '../../policy/method-access.ts';
+import { localUser } from '../../policy/principal.ts';
 import type { CallObserver, CallOutcome, CallStage, ObservedCall } from './call-observer.ts';
 
 /** Beyond that keys are created for each call; Traffic counts them together then. */
@@ -17,17 +20,27 @@ export class CallTraffic implements CallObserver {
   readonly #keys = new Map<string, Map<string, string>>();
   #keyCount = 0;
 
-  constructor(clock: Clock, traffic: Traffic) {
+  readonly #own: TrafficByPrincipal;
+
+  constructor(clock: Clock, traffic: Traffic, own: TrafficByPrincipal) {
     this.#clock = clock;
     this.#traffic = traffic;
+    this.#own = own;
   }
 
-  began(): void {
-    this.#traffic.began();
+  /** Where it is counted. */
+  #counted({ request: { principal } }: ObservedCall): readonly Traffic[] {
+    return principal === localUser ? [this.#traffic] : [this.#traffic, this.#own.of(principal.id)];
+  }
+
+  began(call: ObservedCall): void {
+    for (const traffic of this.#counted(call)) traffic.began();
   }
 
   stage(call: ObservedCall, stage: CallStage): void {
-    if (stage === 'replayed') this.#traffic.retried(this.#keyOf(call));
+    if (stage !== 'replayed') return;
+    const key = this.#keyOf(call);
+    for (const traffic of this.#counted(call)) traffic.retried(key);
   }
 
   ended(call: ObservedCall, outcome: CallOutcome, fault: Fault | undefined): void {
@@ -35,10 +48,10 @@ export class CallTraffic implements CallObserver {
     const key = this.#keyOf(call);
     const latencyMs = this.#clock.now() - startedAt;
     const by = request.server === null ? 'gateway' : 'server';
-    if (fault) this.#traffic.failed(key, fault, latencyMs, by);
-    else {
-      const end = outcome === 'is_error' ? outcome : 'ok';
-      this.#traffic.ended(key, end, latencyMs, by, generation);
+    const end = outcome === 'is_error' ? outcome : 'ok';
+    for (const traffic of this.#counted(call)) {
+      if (fault) traffic.failed(key, fault, latencyMs, by);
+      else traffic.ended(key, end, latencyMs, by, generation);
     }
   }
 

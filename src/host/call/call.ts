@@ -6,7 +6,7 @@
 
 import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
-import { isLocalUser, isOperator, ownerOf } from '../../policy/principal.ts';
+import { isLocalUser, isOperatorOf, ownerOf } from '../../policy/principal.ts';
 import { booleanOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
@@ -85,7 +85,7 @@ function foundFor(parts: CallParts, { server, principal }: CallRequest): Server 
     return parts.find(server);
   } catch (thrown) {
     const isHere = !(thrown instanceof Fault) || !absentCodes.has(thrown.code);
-    if (isHere || isOperator(principal)) throw thrown;
+    if (isHere || isOperatorOf(principal, '')) throw thrown;
     throw new Fault('not_found', `there is no server '${server}'`, { server });
   }
 }

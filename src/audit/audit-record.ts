@@ -43,6 +43,8 @@ export interface DeniedRecord extends AuditedCall {
   readonly id: string;
   /** Why; the caller does not get to see it. */
   readonly reason: string;
+  /** So many more of the same, since the line that says so first; absent: this one. */
+  readonly count?: number;
 }
 
 /** The last line of another track, as a process has found it when it began. */

@@ -11,6 +11,7 @@ import {
 } from '../../test/support/audit-log.ts';
 import type { FakeAuditDisk } from '../../test/support/fake-audit-disk.ts';
 import { settled } from '../../test/support/manual-clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { NotAudited } from './audit-trail.ts';
 import { verifyAudit } from './verify.ts';
 
@@ -90,6 +91,51 @@ describe('a record that is kept', () => {
     await trail.keep(beginRecord(2));
     expect(trail.health).toMatchObject({ refused: 1 });
     expect(kindsIn(disk)).toEqual(['start', 'begin', 'lost', 'begin']);
+  });
+});
+
+describe('a disk that hangs', () => {
+  it('holds up a bounded number of records: further ones are refused at once #audit #no-growth', async () => {
+    const { trail, disk, clock, reports } = auditTrail({ maxWaiting: 10 });
+    let release = () => {};
+    disk.held = new Promise((resolve) => {
+      release = resolve;
+    });
+    const ends: unknown[] = [];
+    const keep = (number: number) => {
+      const kept = trail.keep(beginRecord(number)).then(() => 'kept');
+      kept
+        .catch((error: unknown) => error)
+        .then((end) => ends.push(end))
+        .catch(ignored);
+    };
+    // The first is being written, ten wait.
+    for (let number = 1; number <= 11; number += 1) keep(number);
+    await settled();
+    expect(ends).toEqual([]);
+    keep(12);
+    await settled();
+    expect(ends).toEqual([expect.objectContaining({ isFull: true, isPending: false })]);
+    expect(reports).toEqual([expect.stringContaining('10 lines wait for the disk')]);
+    // Nobody waits for them any more, but they still have their places.
+    clock.advance(10_000);
+    await settled();
+    expect(ends).toHaveLength(12);
+    keep(13);
+    await settled();
+    expect(ends.at(-1)).toMatchObject({ isFull: true });
+    expect(trail.health).toMatchObject({
+      refused: 13,
+      problem: expect.stringContaining('10 lines'),
+    });
+    release();
+    disk.held = undefined;
+    await settled();
+    await trail.keep(beginRecord(14));
+    expect(trail.health).toEqual({ problem: null, lost: 0, refused: 13 });
+    const told = disk.records(`${auditFolder}/1`).filter(({ kind }) => kind === 'lost');
+    expect(told.reduce((sum, { refused }) => sum + Number(refused), 0)).toBe(13);
+    expect(await faultsOf(disk)).toEqual([]);
   });
 });
 

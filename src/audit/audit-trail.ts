@@ -8,7 +8,8 @@ import { type Clock, within } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { remedyFor } from '../kernel/disk-remedy.ts';
 import { errnoOf } from '../kernel/errno.ts';
-import type { AuditRecord, LostRecord } from './audit-record.ts';
+import type { AuditRecord, DeniedRecord, LostRecord } from './audit-record.ts';
+import { Denials } from './denials.ts';
 
 /** Where the records go. */
 export interface AuditSink {
@@ -20,10 +21,13 @@ export interface AuditSink {
 export class NotAudited extends Error {
   /** Nobody waits for it any more, but it may still be written. */
   readonly isPending: boolean;
+  /** Too many wait already, because the disk does not take them. */
+  readonly isFull: boolean;
 
-  constructor(message: string, isPending = false) {
+  constructor(message: string, { isPending = false, isFull = false } = {}) {
     super(message);
     this.isPending = isPending;
+    this.isFull = isFull;
   }
 }
 
@@ -36,7 +40,7 @@ export interface AuditTrailOptions {
   /** One line for each problem that begins or ends. */
   readonly report: (line: string) => void;
   readonly process: string;
-  /** How many records may wait while the disk fails. */
+  /** How many records may wait while the disk fails or hangs: so many that are noted, and so many that are kept. */
   readonly maxWaiting?: number;
 }
 
@@ -49,11 +53,8 @@ export interface AuditHealth {
   readonly refused: number;
 }
 
-/** A record, or how it is found out when it is written. */
-export type Noted = AuditRecord | (() => AuditRecord);
-
 interface Entry {
-  readonly record: Noted;
+  readonly record: AuditRecord;
   /** Of a record that somebody waits for. */
   readonly settle?: (error: NotAudited | undefined) => void;
 }
@@ -67,7 +68,13 @@ const keepMs = 10_000;
 export class AuditTrail implements AsyncDisposable {
   readonly #options: AuditTrailOptions;
   readonly #maxWaiting: number;
+  readonly #denials: Denials;
+  /** At most `maxBatch`, for `gatherMs`. */
+  #denied: (() => DeniedRecord)[] = [];
+  #deniedTimer: Disposable | undefined;
   #waiting: Entry[] = [];
+  /** Of those, the ones that are to be kept; also when nobody waits for them any more. */
+  #toKeep = 0;
   #sink: AuditSink | undefined;
   #working: Promise<void> | undefined;
   #timer: Disposable | undefined;
@@ -81,6 +88,7 @@ export class AuditTrail implements AsyncDisposable {
   constructor(options: AuditTrailOptions) {
     this.#options = options;
     this.#maxWaiting = options.maxWaiting ?? 10_000;
+    this.#denials = new Denials({ clock: options.clock, write: (record) => this.note(record) });
   }
 
   get health(): AuditHealth {
@@ -88,17 +96,37 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   /** Written soon. */
-  note(record: Noted): void {
+  note(record: AuditRecord): void {
     if (this.#closing !== undefined) return;
     this.#waiting.push({ record });
     this.#dropOldest();
     this.#timer ??= this.#wakeIn(this.#pauseMs);
   }
 
+  /**
+   * Written soon, and those of one principal with a limit: further ones are counted (denials.ts). The record is made
+   * later than now, so that no answer of this moment takes longer for it.
+   */
+  noteDenied(record: () => DeniedRecord): void {
+    if (this.#closing !== undefined) return;
+    this.#denied.push(record);
+    if (this.#denied.length >= maxBatch) this.#takeDenied();
+    else this.#deniedTimer ??= this.#options.clock.after(gatherMs, () => this.#takeDenied(), true);
+  }
+
+  #takeDenied(): void {
+    this.#deniedTimer?.[Symbol.dispose]();
+    this.#deniedTimer = undefined;
+    const denied = this.#denied;
+    this.#denied = [];
+    for (const record of denied) this.#denials.add(record());
+  }
+
   /** Resolves when it is on the disk. Rejects with `NotAudited` if that cannot be done. */
   keep(record: AuditRecord): Promise<void> {
     if (this.#closing !== undefined)
       return Promise.reject(new NotAudited('the audit log is closed'));
+    if (this.#toKeep >= this.#maxWaiting) return this.#refuseFull();
     return new Promise<void>((resolve, reject) => {
       let isOver = false;
       const settle = (error: NotAudited | undefined) => {
@@ -111,11 +139,27 @@ export class AuditTrail implements AsyncDisposable {
         reject(error);
       };
       const late = this.#options.clock.after(keepMs, () =>
-        settle(new NotAudited(this.#slow(), true)),
+        settle(new NotAudited(this.#slow(), { isPending: true })),
       );
       this.#waiting.push({ record, settle });
+      this.#toKeep += 1;
       this.#work();
     });
+  }
+
+  #refuseFull(): Promise<never> {
+    const { folder } = this.#options;
+    const why = `${this.#toKeep} lines wait for the disk of the audit log ${folder}, which is the limit: check the disk`;
+    this.#refused += 1;
+    this.#untold.refused += 1;
+    this.#troubled(why);
+    return Promise.reject(new NotAudited(why, { isFull: true }));
+  }
+
+  #troubled(why: string): void {
+    const isNew = this.#problem === null;
+    this.#problem ??= why;
+    if (isNew) this.#options.report(why);
   }
 
   #slow(): string {
@@ -153,11 +197,12 @@ export class AuditTrail implements AsyncDisposable {
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, maxBatch);
+      this.#toKeep -= batch.filter(({ settle }) => settle !== undefined).length;
       const admission = this.#admission();
       try {
         this.#sink ??= await this.#options.open();
         const isSynced = batch.some(({ settle }) => settle !== undefined);
-        await this.#sink.append([...admission, ...batch.map(recordOf)], isSynced);
+        await this.#sink.append([...admission, ...batch.map(({ record }) => record)], isSynced);
       } catch (error) {
         this.#failed(batch, error);
         return;
@@ -204,16 +249,15 @@ export class AuditTrail implements AsyncDisposable {
     return `the audit log ${folder} cannot be written: ${words}`;
   }
 
-  /** Calls that wait for their record are not dropped: they are as many as there are calls under way. */
+  /** Records that are to be kept are not dropped: no more are taken than there is room for. */
   #dropOldest(): void {
-    while (this.#waiting.length > this.#maxWaiting) {
+    while (this.#waiting.length - this.#toKeep > this.#maxWaiting) {
       const at = this.#waiting.findIndex(({ settle }) => settle === undefined);
       if (at < 0) return;
       this.#waiting.splice(at, 1);
       this.#lost += 1;
       this.#untold.records += 1;
-      if (this.#problem === null) this.#options.report(this.#slow());
-      this.#problem ??= this.#slow();
+      this.#troubled(this.#slow());
     }
   }
 
@@ -224,6 +268,10 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closing === undefined) {
+      this.#takeDenied();
+      this.#denials.flush();
+    }
     // A disk that hangs does not hold up the end.
     this.#closing ??= within(this.#options.clock, keepMs, this.#end());
     return this.#closing;
@@ -248,8 +296,4 @@ export class AuditTrail implements AsyncDisposable {
       this.#options.report(this.#reason(error));
     }
   }
-}
-
-function recordOf({ record }: Entry): AuditRecord {
-  return typeof record === 'function' ? record() : record;
 }

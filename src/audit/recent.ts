@@ -18,6 +18,8 @@ export interface AuditEntry extends AuditedCall {
   readonly ms: number | null;
   /** Why it was denied; null: it was not. */
   readonly reason: string | null;
+  /** How often, if the line stands for several denials; else 1. */
+  readonly count: number;
 }
 
 export interface RecentOptions {
@@ -96,6 +98,7 @@ function entriesIn(lines: readonly Members[], ends: Map<string, Members>): reado
       dispatched: isDenied ? 'no' : textIn(end, 'dispatched'),
       ms: numberIn(end, 'ms'),
       reason: textIn(line, 'reason'),
+      count: numberIn(line, 'count') ?? 1,
     };
   });
 }
@@ -108,7 +111,7 @@ function textIn(
   return typeof value === 'string' ? value : null;
 }
 
-function numberIn(members: Members, name: 'at' | 'ms'): number | null {
+function numberIn(members: Members, name: 'at' | 'ms' | 'count'): number | null {
   const value = members[name];
   return typeof value === 'number' ? value : null;
 }

@@ -2,11 +2,17 @@
 // was denied, of which the caller hears nothing; and nothing of what was said in a call.
 
 import { describe, expect, it } from 'vitest';
-import { auditFolder, auditKey, auditTrail } from '../../test/support/audit-log.ts';
+import {
+  auditFolder,
+  auditKey,
+  auditTrail,
+  type LogOptions,
+} from '../../test/support/audit-log.ts';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
 import { text, tool } from '../../test/support/scripted-server.ts';
 import { verifyAudit } from '../audit/verify.ts';
-import type { HostAudit } from '../host/call/call-audit.ts';
+import { CallAudit, type HostAudit } from '../host/call/call-audit.ts';
 import { cutBy, localUser, type Principal } from '../policy/principal.ts';
 
 const reader: Principal = { id: 'token:reader', role: 'reader' };
@@ -27,8 +33,8 @@ const scripts = {
 };
 const roles = { reader: { allow: ['open/*'], deny: ['open/secret'] } };
 
-async function world(mode: HostAudit['mode'], settings: object = {}) {
-  const { trail, disk, clock: diskClock } = auditTrail();
+async function world(mode: HostAudit['mode'], settings: object = {}, log: LogOptions = {}) {
+  const { trail, disk, clock: diskClock } = auditTrail(log);
   const config = { open: { env: { TOKEN: secret } } };
   const gateway = newGateway(scripts, {
     audit: { mode, trail },
@@ -113,6 +119,40 @@ describe('a call', () => {
     expect((await ask('tools/call', { name: 'open__echo' })).result).toEqual(
       text('payload-of-result'),
     );
+  });
+
+  it('that must be written down is refused at once when too many wait for a disk that hangs #audit #no-growth', async () => {
+    const { ask, servers, disk, host } = await world('required', {}, { maxWaiting: 5 });
+    disk.held = new Promise(() => {});
+    for (let number = 1; number <= 6; number += 1) {
+      expect((await ask('tools/call', { name: 'open__echo' })).answers).toEqual([]);
+    }
+    const told = async (principal: Principal) => {
+      const { result } = await ask('tools/call', { name: 'open__echo' }, principal);
+      return (result['_meta'] as Record<string, { detail: string }>)['holdfast/fault'];
+    };
+    const typed = { code: 'overloaded', dispatched: 'no', retryable: true };
+    const local = await told(localUser);
+    expect(local).toMatchObject(typed);
+    expect(local?.detail).toContain('5 lines wait for the disk of the audit log /state/audit');
+    const remote = await told(reader);
+    expect(remote).toMatchObject(typed);
+    expect(remote?.detail).not.toMatch(/audit|disk/);
+    expect(servers.open.heard('tools/call')).toHaveLength(0);
+    expect(host.status().audit).toMatchObject({ refused: 2 });
+  });
+
+  it('names the role that decides, that of the local user, too #audit', async () => {
+    const { ask, lines } = await world('on', { local: { role: 'reader' } });
+    await ask('tools/call', { name: 'open__echo' }, localUser);
+    await ask('tools/call', { name: 'open__secret' }, localUser);
+    await ask('tools/call', { name: 'open__echo' });
+    const found = await lines();
+    expect(found.filter(({ kind }) => kind !== 'end')).toMatchObject([
+      { kind: 'begin', principal: 'local', role: 'reader' },
+      { kind: 'denied', principal: 'local', role: 'reader' },
+      { kind: 'begin', principal: 'token:reader', role: 'reader' },
+    ]);
   });
 
   it('goes on when the disk is full and it need not be written down #audit', async () => {
@@ -200,6 +240,22 @@ describe('a request that is denied', () => {
     expect(await lines()).toContainEqual(expect.objectContaining({ kind: 'denied', what, method }));
   });
 
+  it('a thousand times costs few lines, and the number is in them #audit #no-growth', async () => {
+    const { gateway, legacy, lines } = await world('on');
+    const client = legacy({}, reader);
+    for (let number = 1; number <= 500; number += 1) {
+      client.request('tools/call', { name: 'open__secret' });
+      client.request('tools/call', { name: `hidden__${number}` });
+    }
+    await settled();
+    expect(gateway.host.status().internalErrors).toBe(0);
+    const found = await lines();
+    expect(found.length).toBeLessThanOrEqual(22);
+    expect(found.every(({ kind }) => kind === 'denied')).toBe(true);
+    expect(found.reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(1_000);
+    expect(found).toContainEqual(expect.objectContaining({ name: 'secret', count: 499 }));
+  });
+
   it('inside the pipeline is written down, too #audit', async () => {
     const { host, lines } = await world('on');
     const operation = { method: 'tools/call', kind: 'tool', name: 'secret', args: '{}' } as const;
@@ -223,5 +279,26 @@ describe('what others have chosen', () => {
     expect(bytes).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
     expect(bytes).not.toContain(secret);
     expect(String(withSecret?.['name'])).toContain('nothing__');
+  });
+});
+
+describe('a name of megabytes', () => {
+  it('is cut before secrets are looked for in it, and before it is formatted #audit', async () => {
+    const { trail, disk } = auditTrail();
+    const looked: number[] = [];
+    const redact = (_server: string | null, said: string) => {
+      looked.push(said.length);
+      return said;
+    };
+    const parts = { mode: 'on' as const, trail, clock: manualClock(), process: 'p1' };
+    const audit = new CallAudit({ ...parts, redact, roleOf: ({ role }) => role });
+    const name = 'x'.repeat(8 * 1_048_576);
+    const request = { server: null, kind: 'tool', name, method: name } as const;
+    audit.denied(reader, () => ({ request, why: `there is no ${name}` }));
+    await trail[Symbol.asyncDispose]();
+    expect(looked).toHaveLength(2);
+    expect(Math.max(...looked)).toBeLessThanOrEqual(4_096);
+    const [line] = disk.records(`${auditFolder}/1`).filter(({ kind }) => kind === 'denied');
+    expect(JSON.stringify(line).length).toBeLessThan(2_048);
   });
 });

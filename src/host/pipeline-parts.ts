@@ -16,6 +16,7 @@ import { Access } from '../policy/access.ts';
 import { Budgets } from '../policy/budget.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
+import type { Principal } from '../policy/principal.ts';
 import { RoleBudgets } from '../policy/role-budgets/role-budgets.ts';
 import { LiveConfig } from './apply.ts';
 import { CallAudit } from './call/call-audit.ts';
@@ -133,7 +134,8 @@ export class PipelineParts implements CallParts {
       // Whose secret it could be is not known.
       return this.registry.all().reduce((shown, one) => one.redactor.text(shown), text);
     };
-    return new CallAudit({ ...audit, clock: this.clock, process: instance, redact });
+    const roleOf = (principal: Principal) => this.access.roleOf(principal);
+    return new CallAudit({ ...audit, clock: this.clock, process: instance, redact, roleOf });
   }
 
   #serverParts({ edges, events, identity, hasClients, store }: HostParts): ServerParts {

@@ -8,11 +8,12 @@ import type { Style } from './style.ts';
 
 /** When, who, what, how it ended. */
 export function auditLine(entry: AuditEntry, now: number, style: Style): string {
-  const { at, principal, role, path, server, name, method, outcome, ms, reason } = entry;
+  const { at, principal, role, path, server, name, method, outcome, ms, reason, count } = entry;
   const who = [principal, role && `(${role})`, path && `at ${path}`].filter(Boolean).join(' ');
   const subject = [server, name ?? method].filter((part) => part !== null).join('/');
   const end = outcome === null ? style('yellow', 'no end') : outcomeText(outcome, style);
   const took = ms === null ? [] : [durationText(ms)];
+  const times = count === 1 ? [] : [`${count} times`];
   const why = reason === null ? [] : [printableLine(reason)];
   return [
     style('dim', momentText(at, now)),
@@ -20,6 +21,7 @@ export function auditLine(entry: AuditEntry, now: number, style: Style): string 
     printableLine(subject),
     end,
     ...took,
+    ...times,
     ...why,
   ].join('  ');
 }

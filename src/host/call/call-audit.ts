@@ -23,6 +23,8 @@ export interface CallAuditParts extends HostAudit {
   readonly clock: Clock;
   /** Of this process; no other one ever has it. */
   readonly process: string;
+  /** The role that decides; that of the local user, too. */
+  readonly roleOf: (principal: Principal) => string | null;
   /** Replaces known secrets in what somebody else has chosen. */
   readonly redact: (server: string | null, text: string) => string;
 }
@@ -41,7 +43,7 @@ export interface Refusal {
 }
 
 /** Far more than a line has, so that no part of a secret at its end is shown. */
-const longestName = 4_096;
+const longestText = 4_096;
 
 export class CallAudit implements CallObserver {
   readonly #parts: CallAuditParts;
@@ -65,7 +67,7 @@ export class CallAudit implements CallObserver {
       if (!(error instanceof NotAudited)) throw error;
       if (!error.isPending) call.auditId = null;
       throw new Fault(
-        'unavailable',
+        error.isFull ? 'overloaded' : 'unavailable',
         `${error.message}; the call was not sent, because audit is "required" in the config`,
         { server },
       );
@@ -96,12 +98,12 @@ export class CallAudit implements CallObserver {
    * is hidden or does not exist, and no answer of this moment takes longer for it.
    */
   denied(principal: Principal, refusal: () => Refusal): void {
-    const { trail, clock, redact } = this.#parts;
+    const { trail, clock } = this.#parts;
     const [at, id] = [clock.wallNow(), this.#newId()];
-    trail.note(() => {
+    trail.noteDenied(() => {
       const { request, why } = refusal();
       const asked = this.#asked(principal, request);
-      const reason = boundedReason(redact(request.server, why));
+      const reason = boundedReason(this.#redacted(request.server, why));
       return { kind: 'denied', at, id, ...asked, reason };
     });
   }
@@ -128,17 +130,21 @@ export class CallAudit implements CallObserver {
     return Math.round(clock.wallNow() - (clock.now() - startedAt));
   }
 
+  /** Cut first: a name from outside may have megabytes, and each secret is looked for in all of it. */
+  #redacted(server: string | null, text: string): string {
+    return this.#parts.redact(server, text.slice(0, longestText));
+  }
+
   #asked(principal: Principal, { server, kind, name, method }: RefusedRequest): AuditedCall {
-    const { redact } = this.#parts;
+    const { roleOf } = this.#parts;
     const cut = cutOf(principal);
     return boundedCall({
       principal: ownerOf(principal).id,
-      role: principal.role,
+      role: roleOf(principal),
       path: cut ? `${cut.kind}/${cut.name}` : null,
       server,
       what: kind,
-      // Cut first: a name from outside may have megabytes, and each secret is looked for in all of it.
-      name: name && redact(server, name.slice(0, longestName)),
+      name: name && this.#redacted(server, name),
       method,
     });
   }

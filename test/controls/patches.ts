@@ -508,7 +508,18 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/role-budgets.test.ts', 'src/policy/role-budgets/account.test.ts'],
     promise: 'budgets-kept',
-    edits: [{ find: 'stored?.mark === mark ? stored : undefined', replace: 'undefined' }],
+    edits: [{ find: 'stored?.mark === mark ? stored : nothingSpent', replace: 'nothingSpent' }],
+  },
+  {
+    id: 'role-spent-never-read',
+    breaks: 'A count that began while the store could not be read is never read again.',
+    file: 'src/policy/role-budgets/account-book.ts',
+    foundBy: 'tests',
+    tests: ['src/policy/role-budgets/account.test.ts'],
+    promise: 'budgets-kept',
+    edits: [
+      { find: 'if (!this.#isLoaded && this.#isDue) this.#load().catch(ignored);', replace: '' },
+    ],
   },
   {
     id: 'recorded-behind',

@@ -1,14 +1,15 @@
 // What has been spent of the budgets of roles, by role and principal, in memory and, if there is a place
 // for it, in durable records. The records are read once, when the first count is needed. A record belongs
 // to the limits it was counted under: with other limits the count begins at zero. If the records cannot be
-// read, counts live in memory for as long as that is so, and nothing that is stored is written over.
+// read, counts begin at zero in memory, nothing that is stored is written over, and calls try again to read
+// them, at most once a second and without waiting. Then what was spent before is added to each count.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { Account } from './account.ts';
-import type { MarkedRules, Spent } from './budget-rules.ts';
+import { type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
 
 export interface AccountBookParts {
   readonly clock: Clock;
@@ -42,16 +43,19 @@ function isCount(value: unknown): boolean {
 
 /** Beyond this many principals the count that was recorded longest ago is forgotten. */
 export const maxAccounts = 65_536;
+/** How long after a failed attempt the records are read again. */
+export const readAgainMs = 1_000;
 
 export class AccountBook {
   readonly #parts: AccountBookParts;
   readonly #max: number;
   /** What is recorded, by role and owner, the oldest first; at most `maxAccounts`. */
   readonly #counts = new Map<string, StoredCount>();
-  /** Those in use, by role and owner; at most `maxAccounts`. */
+  /** Those in use, by role and owner; at most `maxAccounts`, also while nothing can be read. */
   readonly #accounts = new Map<string, Account>();
+  #failedAt = Number.NEGATIVE_INFINITY;
   #isLoaded: boolean;
-  #loading: Promise<boolean> | undefined;
+  #loading: Promise<void> | undefined;
 
   constructor(parts: AccountBookParts) {
     this.#parts = parts;
@@ -63,12 +67,20 @@ export class AccountBook {
   of(holder: Holder, budget: MarkedRules): Account | Promise<Account> {
     const key = keyOf(holder);
     const account = this.#accounts.get(key);
-    if (account !== undefined && account.mark === budget.mark) return account;
-    if (this.#isLoaded) return this.#open(key, holder, budget, true);
-    return this.#load().then((isLoaded) => {
+    if (account !== undefined && account.mark === budget.mark) {
+      if (!this.#isLoaded && this.#isDue) this.#load().catch(ignored);
+      return account;
+    }
+    if (this.#isLoaded || !this.#isDue) return this.#open(key, holder, budget);
+    return this.#load().then(() => {
       const opened = this.#accounts.get(key);
-      return opened?.mark === budget.mark ? opened : this.#open(key, holder, budget, isLoaded);
+      return opened?.mark === budget.mark ? opened : this.#open(key, holder, budget);
     });
+  }
+
+  /** Whether the records may be read now: one attempt at a time, and not again at once. */
+  get #isDue(): boolean {
+    return this.#loading !== undefined || this.#parts.clock.now() - this.#failedAt >= readAgainMs;
   }
 
   /** All that are in use. */
@@ -83,27 +95,29 @@ export class AccountBook {
     await Promise.all(accounts.map((account) => account.close()));
   }
 
-  #open(key: string, { role }: Holder, budget: MarkedRules, isKnown: boolean): Account {
-    const { rules, mark } = budget;
+  #open(key: string, { role }: Holder, budget: MarkedRules): Account {
     const former = this.#accounts.get(key);
     // In this order: what is recorded for the one before comes before what is recorded for this one.
     former?.close().catch(ignored);
-    const stored = this.#counts.get(key);
-    const found = stored?.mark === mark ? stored : undefined;
-    const isEndless = rules.calls === null && rules.bytes === null;
-    const hasRecord = this.#parts.records !== undefined && isKnown && !isEndless;
-    const record = (spent: Spent) => this.#record(key, { mark, ...spent });
-    const account = new Account({
-      clock: this.#parts.clock,
-      role,
-      budget,
-      ...(found && { spent: found }),
-      record: hasRecord ? record : undefined,
-    });
+    const spent = this.#storedOf(key, budget.mark);
+    const record = this.#isLoaded ? this.#recordOf(key, budget) : undefined;
+    const account = new Account({ clock: this.#parts.clock, role, budget, spent, record });
     if (this.#accounts.size >= this.#max) this.#closeOldest();
     this.#accounts.delete(key);
     this.#accounts.set(key, account);
     return account;
+  }
+
+  #storedOf(key: string, mark: string): Spent {
+    const stored = this.#counts.get(key);
+    return stored?.mark === mark ? stored : nothingSpent;
+  }
+
+  /** Undefined if there is nothing to record, or no place for it. */
+  #recordOf(key: string, { rules, mark }: MarkedRules) {
+    const isEndless = rules.calls === null && rules.bytes === null;
+    if (this.#parts.records === undefined || isEndless) return undefined;
+    return (spent: Spent) => this.#record(key, { mark, ...spent });
   }
 
   async #record(key: string, count: StoredCount): Promise<void> {
@@ -133,24 +147,28 @@ export class AccountBook {
     account.close().catch(ignored);
   }
 
-  /** Whether it is known what was spent before; if not, the next count that is needed tries again. */
-  #load(): Promise<boolean> {
+  /** Finds out what was spent before; if that fails, a later call tries again. */
+  #load(): Promise<void> {
     this.#loading ??= this.#read().finally(() => {
       this.#loading = undefined;
     });
     return this.#loading;
   }
 
-  async #read(): Promise<boolean> {
+  async #read(): Promise<void> {
     try {
       for (const { key, value } of (await this.#parts.records?.entries()) ?? []) {
         if (isStoredCount(value)) this.#counts.set(key, value);
       }
       this.#isLoaded = true;
     } catch (error) {
+      this.#failedAt = this.#parts.clock.now();
       if (!(error instanceof Fault)) this.#parts.caught(error);
+      return;
     }
-    return this.#isLoaded;
+    for (const [key, account] of this.#accounts) {
+      account.found(this.#storedOf(key, account.mark), this.#recordOf(key, account));
+    }
   }
 }
 

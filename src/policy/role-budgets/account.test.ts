@@ -8,7 +8,7 @@ import { Fault } from '../../kernel/fault.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { Account, blockOf } from './account.ts';
-import { AccountBook, isStoredCount } from './account-book.ts';
+import { AccountBook, isStoredCount, readAgainMs } from './account-book.ts';
 import { type BudgetRules, markOf, type Spent } from './budget-rules.ts';
 
 function budgetOf(limits: Partial<BudgetRules>) {
@@ -197,6 +197,48 @@ describe('the counts of all principals', () => {
     expect([blind.isKept, blind.spent.calls]).toEqual([false, 1]);
     records.entries = entries;
     expect((await next().of(ann, budget)).spent.calls).toBe(9);
+  });
+
+  it('that began while nothing could be read are read later, without a call that waits #budgets-kept', async () => {
+    const { book, next, records, clock } = newBook();
+    const budget = budgetOf({ calls: 10 });
+    for (let count = 0; count < 6; count++) await callOn(await book.of(ann, budget));
+    await book.close();
+    const entries = records.entries.bind(records);
+    let reads = 0;
+    records.entries = () => {
+      reads += 1;
+      return Promise.reject(new StoreError('unreadable', 'the disk fails'));
+    };
+    const later = next();
+    for (let count = 0; count < 3; count++) await callOn(await later.of(ann, budget));
+    await callOn(await later.of({ ...ann, owner: 'token:bob' }, budget));
+    expect(reads).toBe(1);
+    records.entries = entries;
+    // Not again at once, whoever asks.
+    expect(later.of(ann, budget)).toMatchObject({ spent: { calls: 3 } });
+    clock.advance(readAgainMs);
+    const same = later.of(ann, budget);
+    expect(same).toMatchObject({ spent: { calls: 3 }, isKept: false });
+    await settled();
+    expect(later.of(ann, budget)).toBe(same);
+    expect(same).toMatchObject({ spent: { calls: 9 }, isKept: true });
+    await callOn(await later.of(ann, budget));
+    expect(await ending(callOn(await later.of(ann, budget)))).toBe('budget_exceeded');
+    await settled();
+    const afterKill = next();
+    expect((await afterKill.of(ann, budget)).spent.calls).toBe(10);
+    expect((await afterKill.of({ ...ann, owner: 'token:bob' }, budget)).spent.calls).toBe(2);
+  });
+
+  it('are bounded while nothing can be read, too #no-growth', async () => {
+    const { book, records, clock } = newBook({ maxAccounts: 3 });
+    records.entries = () => Promise.reject(new StoreError('unreadable', 'the disk fails'));
+    for (let owner = 0; owner < 50; owner++) {
+      await callOn(await book.of({ role: 'r', owner: `${owner}` }, budgetOf({ calls: 5 })));
+      clock.advance(readAgainMs);
+      expect([...book.all()].length).toBeLessThanOrEqual(3);
+    }
   });
 
   it('are bounded: the one recorded longest ago is forgotten', async () => {

@@ -32,7 +32,7 @@ export class Account {
   readonly mark: string;
   readonly rules: BudgetRules;
   readonly #role: string;
-  readonly #record: AccountParts['record'];
+  #record: AccountParts['record'];
   readonly #max: Spent;
   readonly #block: Spent;
   readonly #maxPerMinute: number;
@@ -58,10 +58,26 @@ export class Account {
     this.#minute = new MinuteWindow(clock, this.#maxPerMinute);
     this.#calls = spent.calls;
     this.#bytes = spent.bytes;
-    this.#reserved = {
-      calls: record === undefined || rules.calls === null ? none : spent.calls,
-      bytes: record === undefined || rules.bytes === null ? none : spent.bytes,
+    this.#reserved = this.#unreserved();
+  }
+
+  /** Nothing more than what is spent is recorded; without a record all is free. */
+  #unreserved(): Spent {
+    const { calls, bytes } = this.rules;
+    const isKept = this.#record !== undefined;
+    return {
+      calls: isKept && calls !== null ? this.#calls : none,
+      bytes: isKept && bytes !== null ? this.#bytes : none,
     };
+  }
+
+  /** It began before it was known what was spent earlier: that is added, and all is recorded from now on. */
+  found(earlier: Spent, record: AccountParts['record']): void {
+    this.#calls += earlier.calls;
+    this.#bytes += earlier.bytes;
+    this.#record = record;
+    this.#reserved = this.#unreserved();
+    if (record !== undefined) this.#reserve().catch(ignored);
   }
 
   get spent(): Spent {

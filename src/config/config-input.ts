@@ -276,8 +276,8 @@ export interface RoleInput {
   /** What may not be used, although `allow` matches it; the same patterns. Default: `[]`. */
   readonly deny?: readonly string[] | undefined;
   /**
-   * May see the state, stderr and logs of the servers that it may use, and start, stop and reload
-   * them. Default: `false`.
+   * May see the commands, stderr and details of failures of the servers that it may use; as the
+   * role of the local user (`local.role`) it may stop and restart them, too. Default: `false`.
    */
   readonly operator?: boolean | undefined;
   /**

@@ -55,7 +55,7 @@ export const roleSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'May see the state, stderr and logs of the servers that it may use, and start, stop and reload them.',
+      'May see the commands, stderr and details of failures of the servers that it may use; as the role of the local user (`local.role`) it may stop and restart them, too.',
     ),
   budget: budgetSchema
     .nullable()

@@ -148,10 +148,11 @@ describe('a call', () => {
     await ask('tools/call', { name: 'open__secret' }, localUser);
     await ask('tools/call', { name: 'open__echo' });
     const found = await lines();
+    // A denial is written a moment later.
     expect(found.filter(({ kind }) => kind !== 'end')).toMatchObject([
       { kind: 'begin', principal: 'local', role: 'reader' },
-      { kind: 'denied', principal: 'local', role: 'reader' },
       { kind: 'begin', principal: 'token:reader', role: 'reader' },
+      { kind: 'denied', principal: 'local', role: 'reader' },
     ]);
   });
 

@@ -193,6 +193,25 @@ describe('changed roles', () => {
   });
 });
 
+describe('a guard beside roles', () => {
+  it('shows to the same id under another role what that role allows #roles-deny #guard', async () => {
+    const { host, names } = await world();
+    host.setGuard(() => ({ allow: true }));
+    const asPrompts: Principal = { id: reader.id, role: 'prompts' };
+    for (const _time of [1, 2]) {
+      expect(await names('tools/list', 'name')).toEqual(['open__echo', 'open__hidden__own']);
+      expect(await names('tools/list', 'name', asPrompts)).toEqual([]);
+      expect(await names('prompts/list', 'name', asPrompts)).toEqual(['open__p']);
+    }
+    const alone = cutBy(reader, { kind: 'server', name: 'hidden' });
+    expect(await names('tools/list', 'name', alone)).toEqual([]);
+    host.setGuard((_who, _server, name) =>
+      name === 'echo' ? { allow: false, reason: 'no' } : { allow: true },
+    );
+    expect(await names('tools/list', 'name')).toEqual(['open__hidden__own']);
+  });
+});
+
 const extension = 'io.modelcontextprotocol/tasks';
 const times = { createdAt: '', lastUpdatedAt: '', ttlMs: 60_000 };
 

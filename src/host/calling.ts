@@ -4,6 +4,7 @@
 import { durationFrom } from '../kernel/duration.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import { disclosedFault } from '../policy/disclosure.ts';
+import { givenPrincipal } from '../policy/given-principal.ts';
 import { localUser } from '../policy/principal.ts';
 import { resultBytes } from './call/answer.ts';
 import { argumentsFromText, argumentsFromValue } from './call/arguments.ts';
@@ -55,7 +56,7 @@ export class Calling {
         'the command is empty; give it as a list: [program, ...args]',
       );
     }
-    const { principal = localUser } = options;
+    const principal = givenPrincipal(options.principal);
     if (principal !== localUser) {
       throw new Fault('denied', 'a command is run for the local user only; declare a server');
     }
@@ -70,7 +71,8 @@ export class Calling {
     args: string | Buffer,
     options: CallOptions,
   ): Promise<Buffer> {
-    const { principal = localUser, onProgress, signal, timeoutMs, idempotencyKey } = options;
+    const { onProgress, signal, timeoutMs, idempotencyKey } = options;
+    const principal = givenPrincipal(options.principal);
     return carryCall(this.#parts, {
       principal,
       server,

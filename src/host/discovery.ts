@@ -9,7 +9,8 @@ import { durationFrom } from '../kernel/duration.ts';
 import { type FaultRecord, faultFrom } from '../kernel/fault.ts';
 import { type AccessRequest, serverRequest } from '../policy/access.ts';
 import { disclosedFault, disclosedRecord } from '../policy/disclosure.ts';
-import { localUser, type Principal } from '../policy/principal.ts';
+import { givenPrincipal } from '../policy/given-principal.ts';
+import type { Principal } from '../policy/principal.ts';
 import type { CallParts } from './call/call-parts.ts';
 import { bareClass } from './connections/client-class.ts';
 import { freshen } from './lists/list-reading.ts';
@@ -77,7 +78,8 @@ export async function toolDefinitions(
   name: string,
   options: { readonly principal?: Principal | undefined; readonly kept?: boolean | undefined },
 ): Promise<readonly ToolDefinition[]> {
-  const { principal = localUser, kept = false } = options;
+  const { kept = false } = options;
+  const principal = givenPrincipal(options.principal);
   parts.access.authorize(principal, serverRequest('list', name));
   const server = parts.find(name);
   const reading = kept

@@ -16,6 +16,7 @@ import type { OutputPage } from '../observe/server-output.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import { type Access, type Guard, serverRequest } from '../policy/access.ts';
 import type { BudgetLimits } from '../policy/budget.ts';
+import { givenPrincipal } from '../policy/given-principal.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
 import type { Records, RecordsOptions } from '../store/contract/records.ts';
 import type { Lease } from '../supervise/leases.ts';
@@ -209,14 +210,14 @@ export class HostCore implements HostForCommands, HostForGateway {
     return await toolDefinitions(this.parts, name, options);
   }
 
-  discover(options: DiscoverOptions = {}): Promise<readonly Discovered[]> {
-    const { principal = localUser } = options;
-    return discoverAll(this.parts, this.parts.registry.byName(), principal, options);
+  async discover(options: DiscoverOptions = {}): Promise<readonly Discovered[]> {
+    const principal = givenPrincipal(options.principal);
+    return await discoverAll(this.parts, this.parts.registry.byName(), principal, options);
   }
 
-  search(words: string, options: SearchOptions = {}): Promise<Searched> {
-    const { principal = localUser } = options;
-    return searchAll(this.parts, this.parts.registry.byName(), principal, words, options);
+  async search(words: string, options: SearchOptions = {}): Promise<Searched> {
+    const principal = givenPrincipal(options.principal);
+    return await searchAll(this.parts, this.parts.registry.byName(), principal, words, options);
   }
 
   async unknownTool(name: string, tool: string): Promise<Fault> {
@@ -250,8 +251,8 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   // --- what state it is in -----------------------------------------------------------------
 
-  status({ principal = localUser }: StatusOptions = {}): HostStatus {
-    return this.#status.all(principal);
+  status({ principal }: StatusOptions = {}): HostStatus {
+    return this.#status.all(givenPrincipal(principal));
   }
 
   output(server: string, place: number): OutputPage {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../kernel/fault.ts';
 import { Access, type AccessRequest, type Guard, serverRequest } from './access.ts';
-import { localUser, type Principal } from './principal.ts';
+import { cutBy, localUser, type Principal } from './principal.ts';
 
 const researcher: Principal = { id: 'token:r', role: 'researcher' };
 const denyAll: Guard = () => ({ allow: false, reason: 'closed for the night' });
@@ -30,6 +30,23 @@ function denial(guard: Guard | null, principal: Principal, request = push): Faul
   throw new Error('it was allowed');
 }
 
+describe('the scope of a principal', () => {
+  it('is its own under a guard, by id, path and role: a guard may tell all of them apart #guard', () => {
+    const access = accessOf(() => ({ allow: true }));
+    const ann = { id: 'token:ann', role: 'a' };
+    const cut = cutBy(ann, { kind: 'server', name: 's' });
+    const others = [
+      { ...ann, role: 'b' },
+      { ...ann, role: null },
+      { ...ann, id: 'token:bob' },
+      cut,
+    ];
+    const scopes = [ann, ...others].map((one) => access.scopeOf(one));
+    expect(new Set(scopes).size).toBe(scopes.length);
+    expect(access.scopeOf({ ...ann })).toBe(access.scopeOf(ann));
+  });
+});
+
 describe('authorize', () => {
   it('lets the local user do everything when there is no guard', () => {
     expect(accessOf(null).authorize(localUser, push)).toBeUndefined();
@@ -42,15 +59,15 @@ describe('authorize', () => {
     expect(denial(null, { ...localUser, role: 'researcher' }).code).toBe('denied');
   });
 
-  it('names the action, the tool, the allowlist and the reason of the guard', () => {
+  it('names the action, the tool and the reason of the guard', () => {
     const fault = denial(denyAll, researcher);
-    expect(fault.message).toBe("call of 'git/push' denied by allowlist: closed for the night");
+    expect(fault.message).toBe("call of 'git/push' is not allowed: closed for the night");
     expect(fault.record).toMatchObject({ server: 'git', tool: 'push', dispatched: 'no' });
   });
 
   it('names the server alone when no tool is asked for', () => {
     const fault = denial(denyAll, localUser, spawn);
-    expect(fault.message).toBe("spawn of 'git' denied by allowlist: closed for the night");
+    expect(fault.message).toBe("spawn of 'git' is not allowed: closed for the night");
     expect(fault.record).not.toHaveProperty('tool');
   });
 

@@ -19,7 +19,7 @@ export type Verdict =
   | {
       /** It may not be done. */
       readonly allow: false;
-      /** The reason, in one line; the caller sees it. */
+      /** The reason, in one line: for the local user, operators and the audit log. Others are told that there is no such thing. */
       readonly reason: string;
     };
 
@@ -235,7 +235,7 @@ interface Denial {
 
 function deniedFault({ action, server, kind, name }: AccessRequest, denial: Denial): Fault {
   const what = name === null ? server : `${server}/${name}`;
-  const detail = `${action} of '${what}' denied by allowlist: ${denial.reason}`;
+  const detail = `${action} of '${what}' is not allowed: ${denial.reason}`;
   const facts = kind === 'tool' && name !== null ? { server, tool: name } : { server };
   return new Fault('denied', detail, facts, denial.cause);
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../test/support/manual-clock.ts';
 import { Fault, type FaultCode, faultTable } from '../kernel/fault.ts';
 import { disclosedFault, disclosedRecord } from './disclosure.ts';
 import { cutBy, localUser, verifiedPrincipal } from './principal.ts';
+import { Account } from './role-budgets/account.ts';
 
 const stranger = { id: 'token:x', role: 'reader' };
 const secret = "the command '/opt/secret/run' exited with code 1: Error: no key";
@@ -60,6 +62,50 @@ describe('what a principal sees of a fault', () => {
     const { detail } = disclosedFault(faultOf(code), stranger).record;
     expect(detail).not.toMatch(/secret|no key|command/);
     expect(detail.length).toBeGreaterThan(20);
+  });
+
+  it.each([
+    ['not_found', "server 'files' has no tool 'x'; there are payroll and secrets"],
+    [
+      'denied',
+      `call of 'files/x' is not allowed: "files/*" in "deny" of the role 'staff' matches it`,
+    ],
+  ] as const)('says of %s only that there is no such thing here #roles-deny', (code, words) => {
+    const fault = new Fault(code, words, { server: 'files' });
+    expect(disclosedFault(fault, stranger).message).toBe('there is no such thing here');
+    expect(disclosedFault(fault, localUser).message).toBe(words);
+  });
+
+  it('does not name the role whose budget is spent, nor the config, but what to do', () => {
+    const budget = {
+      rules: { calls: 1, perMinute: 1, bytes: 9, per: 'principal' },
+      mark: '',
+    } as const;
+    const told = (spend: (account: Account) => void) => {
+      const clock = manualClock();
+      const account = new Account({ clock, role: 'staff', budget });
+      try {
+        spend(account);
+        void account.room();
+      } catch (fault) {
+        return [stranger, localUser].map((one) => disclosedFault(fault as Fault, one).message);
+      }
+      return [];
+    };
+    const [calls, full] = told((account) => {
+      account.count();
+    });
+    expect(calls).toBe('the budget of 1 calls is spent; ask whoever runs this gateway for more');
+    expect(full).toContain('roles.staff.budget');
+    expect(told((account) => account.countBytes(10))[0]).toBe(
+      'the budget of 9 bytes is spent; ask whoever runs this gateway for more',
+    );
+    const perMinute = new Fault('budget_exceeded', 'x', {
+      ...{ limit: 'perMinute', limitValue: 60, retryAfterMs: 2_500, retryable: true },
+    });
+    expect(disclosedFault(perMinute, stranger).message).toBe(
+      'the budget of 60 calls per minute is spent; retry after 3 s',
+    );
   });
 
   it('keeps what helps to go on', () => {

@@ -26,7 +26,6 @@ export function disclosedFault(fault: Fault, principal: Principal): Fault {
  */
 const openCodes: ReadonlySet<FaultCode> = new Set([
   'invalid_request',
-  'budget_exceeded',
   'conflict',
   'rpc_error',
   'draining',
@@ -47,6 +46,9 @@ function openDetail(record: FaultRecord): string {
     case 'not_found':
     case 'denied':
       return 'there is no such thing here';
+    // Neither the name of the role nor the key of the config: its reader can change neither.
+    case 'budget_exceeded':
+      return `the budget${limitText(record)} is spent${when || '; ask whoever runs this gateway for more'}`;
     case 'overloaded':
       return `${who} has no capacity for this now: a limit of calls, subscriptions or memory is reached${when}`;
     case 'start_timeout':
@@ -66,4 +68,9 @@ function openDetail(record: FaultRecord): string {
     default:
       return `${who} cannot be started or reached${when}`;
   }
+}
+
+function limitText({ limit, limitValue }: FaultRecord): string {
+  if (limit === undefined || limitValue === undefined) return '';
+  return ` of ${limitValue} ${limit === 'perMinute' ? 'calls per minute' : limit}`;
 }

@@ -89,6 +89,17 @@ describe('an authenticator that answers later', () => {
     expect(authenticator.questions).toEqual([]);
   });
 
+  it.each(['jwt:a/server/files', 'jwt:a/b', 'local', ''])(
+    'that finds a principal with the id %j has failed: nobody gets in #late-principal',
+    async (id) => {
+      const { gate, authenticator } = await guarded();
+      const answer = gate.ask(call);
+      (await authenticator.question(1)).answer({ principal: { id, role: null } });
+      expect((await answer).status).toBe(503);
+      expect(gate.front.asked).toEqual([]);
+    },
+  );
+
   it('may refuse with a challenge of its own', async () => {
     const { gate, authenticator } = await guarded();
     const answer = gate.ask(call);

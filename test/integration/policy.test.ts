@@ -121,7 +121,7 @@ describe('the guard', () => {
       for (const name of ['other', 'nowhere']) {
         const fault = await faultOf(host.call(name, 'echo', { text: 'x' }));
         expect(fault.code).toBe('denied');
-        expect(fault.message).toMatch(/denied by allowlist: not yours/);
+        expect(fault.message).toMatch(/is not allowed: not yours/);
       }
       expect(readStarts(folder.file('starts'))).toHaveLength(0);
       await host.call('box', 'echo', { text: 'x' });

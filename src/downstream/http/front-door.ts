@@ -5,6 +5,8 @@
 // is reported; it never costs the process.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Fault } from '../../kernel/fault.ts';
+import { principalProblem } from '../../policy/given-principal.ts';
 import { isOperator, type Principal } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { type Authentication, type Authenticator, credentialOf } from './access/authenticator.ts';
@@ -125,11 +127,13 @@ export class FrontDoor {
       const { status, message, wwwAuthenticate } = challenge;
       return refuseHttp(res, status, message, ['WWW-Authenticate', wwwAuthenticate]);
     }
+    const problem = principalProblem(principal);
+    if (problem !== undefined) return this.#notAuthenticated(res, new Fault('internal', problem));
     if (!this.#shares.admits(req.socket, principal)) {
       return refuseHttp(res, 429, tooManyConnections, lastOfMany);
     }
     if (entry.access === 'operator' && !isOperator(principal)) {
-      return refuseHttp(res, 403, 'Forbidden: only an operator may use this');
+      return refuseHttp(res, 403, operatorsOnly);
     }
     const narrowed = route.principalFor(principal, req.url ?? '');
     if (narrowed === undefined) return answerPlainly(res, 404, notFound);
@@ -184,6 +188,9 @@ const retryLater = ['Retry-After', '5'];
 const lastOfMany = ['Connection', 'close', ...retryLater];
 const tooManyConnections =
   'Too Many Requests: this principal has as many connections as one may have; close others first';
+/** For somebody who cannot edit the config. */
+const operatorsOnly =
+  'Forbidden: the role of this credential is no operator of this gateway; ask whoever runs it';
 const tooManyWait =
   'Service Unavailable: too many requests wait for their credential to be checked';
 const notFound = {

@@ -80,7 +80,7 @@ export class Role {
       case 'events':
       case 'reload':
       case 'stop':
-        if (!this.isOperator) return `the role '${this.#name}' is not an operator`;
+        if (!this.isOperator) return `it needs "operator": true in the role '${this.#name}'`;
         return this.#unseen(server);
       default:
         return 'no role may do this';

@@ -1,5 +1,5 @@
 // Checks every request before it is interpreted, in this order. Can its head be read in only one
-// way? Is it for us (Host, Origin)? Is there such a route, with this method? Who makes the request,
+// way? Is it for us (Host, Origin, Sec-Fetch-Site)? Is there such a route, with this method? Who makes the request,
 // and may they use the route? Then the body is read, and the handler of the route is called.
 // routes.ts has the routes; nothing here knows one by name. An internal error costs one request and
 // is reported; it never costs the process.
@@ -69,7 +69,7 @@ export class FrontDoor {
   /** Refuses a head that is ambiguous or not for us; answers preflight requests. */
   #isAnsweredByHead(req: IncomingMessage, res: ServerResponse): boolean {
     const { hosts, edge } = this.#parts;
-    const { host, origin } = req.headers;
+    const { host, origin, 'sec-fetch-site': site } = req.headers;
     const { headers } = edge.limits;
     if (req.rawHeaders.length > 2 * headers) {
       const message = `Request Header Fields Too Large: a request may have ${headers} headers`;
@@ -82,7 +82,9 @@ export class FrontDoor {
       return true;
     }
     const problem =
-      hosts.hostProblem(host, req.socket.localAddress) ?? hosts.originProblem(origin, host);
+      hosts.hostProblem(host, req.socket.localAddress) ??
+      hosts.originProblem(origin, host) ??
+      hosts.siteProblem(site, origin);
     if (problem !== undefined) {
       refuseHttp(res, 403, `Forbidden: ${problem}`);
       return true;

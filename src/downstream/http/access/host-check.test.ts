@@ -131,3 +131,23 @@ describe('the Origin of a request', () => {
     expect(checker.isListed('http://localhost')).toBe(false);
   });
 });
+
+describe('the Sec-Fetch-Site of a request', () => {
+  const mayLoad = (site: string | undefined, origin?: string) =>
+    check().siteProblem(site, origin) === undefined;
+
+  it.each([undefined, 'none', 'same-origin'])('may be absent or our own: %s', (site) => {
+    expect(mayLoad(site)).toBe(true);
+  });
+
+  it.each(['cross-site', 'same-site', '', 'none, cross-site', 'Cross-Site'])(
+    'may not be %j, which says that a page of somebody else loads it #http-edge',
+    (site) => {
+      expect(mayLoad(site)).toBe(false);
+    },
+  );
+
+  it('says nothing where there is an Origin, which is judged by itself', () => {
+    expect(mayLoad('cross-site', 'https://app.example.com')).toBe(true);
+  });
+});

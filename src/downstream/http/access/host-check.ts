@@ -1,9 +1,10 @@
-// Checks the Host and Origin of a request. A page on the web can make a browser send requests to
+// Checks where a request comes from: Host, Origin and Sec-Fetch-Site. A page on the web can make a browser send requests to
 // this machine by giving its own name our address (DNS rebinding). Such a request still has the
 // page's name as its Host, and the page as its Origin: so the Host must be ours, and an Origin,
 // which only browsers send, must be our own or listed in the config. Another port of this machine
-// is another origin: a program there is not ours. Loopback has many spellings; only those that
-// clients use are accepted. This is the first check of every request, on every route.
+// is another origin: a program there is not ours. What a page merely loads (an image, a script, a
+// link) has no Origin, but the browser says that it is for another site. Loopback has many spellings; only
+// those that clients use are accepted. This is the first check of every request, on every route.
 
 import { isIP } from 'node:net';
 
@@ -20,6 +21,8 @@ export interface HostRules {
 const hostHeader = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/;
 /** This machine, as its clients write it. */
 const plainLoopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
+/** A page of our own, and nobody: the user, or a program. */
+const ownSites: ReadonlySet<string> = new Set(['same-origin', 'none']);
 const originHeader = /^https?:\/\/([^/?#@\s]+)$/;
 
 /** Accepted hosts are remembered, so that each is parsed only once. */
@@ -58,6 +61,12 @@ export class HostCheck {
     const isOwn = page !== undefined && plainLoopback.has(page.name) && page.port === here?.port;
     if (isOwn) return undefined;
     return `pages of the origin "${origin}" may not use this server: an origin other than this server's own must be listed in "http.allowedOrigins"`;
+  }
+
+  /** What is wrong with the Sec-Fetch-Site of a request without an Origin, if something is. */
+  siteProblem(site: string | undefined, origin: string | undefined): string | undefined {
+    if (site === undefined || origin !== undefined || ownSites.has(site)) return undefined;
+    return `a page of another site may not load this (Sec-Fetch-Site: ${site})`;
   }
 
   /** Whether the operator has listed this origin. Only those may read responses in a browser. */

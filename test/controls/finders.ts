@@ -1,4 +1,4 @@
-// Those who look for a planted bug: the commands `simulate` and `chaos` in a small size, and unit tests.
+// Those who look for a planted bug: the commands `simulate`, `chaos` and `strangers` in a small size, and unit tests.
 // Each is given a build, or a copy of the source, and the rules that have to speak, and says which rules
 // were broken; which bug there is, if any, it does not know.
 
@@ -30,12 +30,17 @@ export interface Wanted {
   readonly signal?: AbortSignal | undefined;
 }
 
-const most = { seeds: 400, minutes: 3, chaosSeconds: 20, chaosSeed: 12 };
+const most = {
+  ...{ seeds: 400, minutes: 3 },
+  ...{ chaosSeconds: 20, chaosSeed: 12 },
+  ...{ requests: 3_000, names: 1_000, strangersSeed: 12 },
+};
 
 /** At most so much is looked at: a bug that takes more is not found. */
 export const sizes: Readonly<Record<FinderName, string>> = {
   simulation: `${most.seeds} seeds`,
   chaos: `one run of ${most.chaosSeconds} s`,
+  strangers: `${most.requests} requests and ${most.names} names`,
   tests: 'its test files',
 };
 
@@ -45,6 +50,7 @@ export function search(finder: FinderName, build: string, wanted: Wanted): Promi
 
 const finders: Readonly<Record<FinderName, (build: string, wanted: Wanted) => Promise<Search>>> = {
   simulation: simulated,
+  strangers: estranged,
   tests: tested,
   async chaos(build, { signal }) {
     const { chaosSeconds, chaosSeed } = most;
@@ -53,6 +59,17 @@ const finders: Readonly<Record<FinderName, (build: string, wanted: Wanted) => Pr
     return { findings: findingsIn(report), extent: `${figureOf(report, 'calls')} calls` };
   },
 };
+
+/** Its rules are its parts; without a rule all of them. */
+async function estranged(build: string, { rules, signal }: Wanted): Promise<Search> {
+  const { requests, names, strangersSeed } = most;
+  const command = ['--import', './test/proof/built.mjs', 'test/strangers/main.ts'];
+  const size = ['--requests', `${requests}`, '--names', `${names}`, '--seed', `${strangersSeed}`];
+  const parts = rules.flatMap((rule) => ['--only', rule]);
+  const report = await reported([...command, ...size, ...parts], { HOLDFAST_BUILD: build }, signal);
+  const extent = rules.length === 0 ? 'all parts' : `its part ${rules.join(' and ')}`;
+  return { findings: findingsIn(report), extent };
+}
 
 /** Each promise that stands in the title of a test which fails is a rule that has spoken. */
 async function tested(source: string, { tests = [], signal }: Wanted): Promise<Search> {
@@ -164,10 +181,10 @@ function findingsIn({ figures, findings }: Report): readonly Finding[] {
   }));
 }
 
-/** The simulation writes `seed 1, RULE at ...`, the chaos `[RULE] ...`. */
+/** The simulation writes `seed 1, RULE at ...`, the others `[RULE] ...`. */
 function ruleIn(words: string): string {
-  const [, simulation, chaos] = /^(?:seed \d+, ([\w-]+) at |\[([\w-]+)\])/.exec(words) ?? [];
-  return simulation ?? chaos ?? '';
+  const [, simulation, other] = /^(?:seed \d+, ([\w-]+) at |\[([\w-]+)\])/.exec(words) ?? [];
+  return simulation ?? other ?? '';
 }
 
 function figureOf({ figures }: Report, name: string): number {

@@ -11,7 +11,7 @@ import { type Patch, patches } from './patches.ts';
 const help = `npm run controls -- [--only ID]... [--list] [--json FILE]
 
 Plants ${patches.length} bugs in copies of dist/ or src/ and checks that each is found: by the simulation in ${sizes.simulation},
-by the chaos in ${sizes.chaos}, or by unit tests. Exit code 1 if one is not found.
+by the chaos in ${sizes.chaos}, by the strangers in ${sizes.strangers}, or by unit tests. Exit code 1 if one is not found.
   --only ID     this one only; may be repeated
   --list        list the bugs and run nothing
   --keep        keep the copies with the bugs, for inspection

@@ -2366,4 +2366,142 @@ export const patches: readonly Patch[] = [
     promise: 'revoked',
     edits: [{ find: 'if (asking.isBarred) return undefined;', replace: '' }],
   },
+  {
+    id: 'method-runs-command',
+    breaks: 'A method that was left from a trial runs the command that its parameters name.',
+    file: 'src/downstream/methods.ts',
+    foundBy: 'strangers',
+    promise: 'no-foreign-start',
+    rules: ['starts'],
+    edits: [
+      {
+        find: 'const server = gateway.view.onlyServer(incoming.principal);',
+        replace: `const { command, args } = JSON.parse(incoming.message.bytes.toString()).params ?? {};
+  if (method === "servers/test" && command) gateway.host.callCommand([].concat(command, args ?? []), "ping", {}, {}).catch(() => {});
+  const server = gateway.view.onlyServer(incoming.principal);`,
+      },
+    ],
+  },
+  {
+    id: 'any-origin',
+    breaks: 'The Origin of a request is not looked at.',
+    file: 'src/downstream/http/front-door.ts',
+    foundBy: 'strangers',
+    promise: 'http-edge',
+    rules: ['pages'],
+    edits: [{ find: ' ?? hosts.originProblem(origin, host)', replace: '' }],
+  },
+  {
+    id: 'any-site',
+    breaks: 'What a page of another site loads without an Origin is served.',
+    file: 'src/downstream/http/front-door.ts',
+    foundBy: 'strangers',
+    promise: 'http-edge',
+    rules: ['pages'],
+    edits: [{ find: ' ?? hosts.siteProblem(site, origin)', replace: '' }],
+  },
+  {
+    id: 'host-that-begins-as-ours',
+    breaks: 'A Host that begins with the name of this machine is taken for it.',
+    file: 'src/downstream/http/access/host-check.ts',
+    foundBy: 'strangers',
+    promise: 'http-edge',
+    rules: ['pages'],
+    edits: [
+      {
+        find: 'if (plainLoopback.has(name) || this.#hosts.has(host)',
+        replace:
+          'if ([...plainLoopback].some((own) => name.startsWith(own)) || this.#hosts.has(host)',
+      },
+    ],
+  },
+  {
+    id: 'type-after-body',
+    breaks: 'A body of another type than JSON is refused only when all of it has been read.',
+    file: 'src/downstream/http/json-body.ts',
+    foundBy: 'strangers',
+    promise: 'http-edge',
+    rules: ['pages'],
+    edits: [
+      {
+        find: 'return refuseHttp(res, 415, message);',
+        replace: 'return void req.once("end", () => refuseHttp(res, 415, message)).resume();',
+      },
+    ],
+  },
+  {
+    id: 'hidden-looked-up',
+    breaks:
+      'Of a name that is not found it is looked up whether it is hidden, before it is answered.',
+    file: 'src/downstream/methods.ts',
+    foundBy: 'strangers',
+    promise: 'same-work',
+    rules: ['timing'],
+    edits: [
+      {
+        find: 'const fault = gateway.view.of(incoming.principal).tools.unread(name, incoming);',
+        replace: `const owner = gateway.view.ownerOf("tool", name);
+  if (owner) gateway.host.get(owner.server)?.offerings.definitions("tools")?.map(({ key }) => \`\${owner.server}__\${key}\`).sort();
+  const fault = gateway.view.of(incoming.principal).tools.unread(name, incoming);`,
+      },
+    ],
+  },
+  {
+    id: 'path-asks-hidden',
+    breaks: 'The path of a hidden server takes more decisions than one of no server.',
+    file: 'src/downstream/gateway.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/equal-work.test.ts'],
+    promise: 'same-work',
+    edits: [
+      {
+        find: 'const seen = requests.filter((request) => access.isAllowed(principal, request));',
+        replace: 'const seen = requests;',
+      },
+    ],
+  },
+  {
+    id: 'prefix-asks-hidden',
+    breaks: 'The prefix of a hidden server takes a decision more than any other text.',
+    file: 'src/downstream/view/name-table.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/equal-work.test.ts'],
+    promise: 'same-work',
+    edits: [
+      {
+        find: `.servers()
+      .filter(({ name }) => host.access.isAllowed(`,
+        replace: `.servers()
+      .filter(({ name }) => mode !== 'prefix' || exposed.startsWith(prefixOf(name)))
+      .filter(({ name }) => host.access.isAllowed(`,
+      },
+    ],
+  },
+  {
+    id: 'roles-that-are-there',
+    breaks: 'A role that the config has takes longer than one that it does not have.',
+    file: 'src/policy/roles/roles.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/equal-work.test.ts'],
+    promise: 'same-work',
+    edits: [
+      { find: '(rules ?? nobody).denial(request)', replace: 'rules?.denial(request); void nobody' },
+    ],
+  },
+  {
+    id: 'denied-at-once',
+    breaks: 'Why a name is denied is found out before the next request is read.',
+    file: 'src/host/call/call-audit.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/equal-work.test.ts'],
+    promise: 'same-work',
+    edits: [
+      {
+        find: `trail.note(() => {
+      const { request, why } = refusal();`,
+        replace: `const { request, why } = refusal();
+    trail.note(() => {`,
+      },
+    ],
+  },
 ];

@@ -1,6 +1,6 @@
 // A copy of the build with a bug planted in it. What the copy consists of depends on who looks for
-// the bug: the simulation runs the modules that tsc wrote, the chaos the bundle of the command line,
-// and unit tests the source.
+// the bug: the simulation runs the modules that tsc wrote, the chaos and the strangers the bundle of the
+// command line, and unit tests the source.
 // A patch that does not fit any more fails here by its name, so that none of them can rot.
 
 import {

@@ -21,6 +21,7 @@ const runner = 'test/proof/options-runner.ts';
 const programs = [
   ['bench', 'bench/run.ts'],
   ['slowclients', 'test/slow-clients/main.ts'],
+  ['strangers', 'test/strangers/main.ts'],
   ['load', 'test/load/main.ts'],
   ['interop', 'test/interop/main.ts'],
   ['crashtest', 'test/crash/main.ts'],
@@ -38,6 +39,7 @@ describe.concurrent.each(programs)('npm run %s', (name, file) => {
   const wrong: Readonly<Record<string, readonly (readonly string[])[]>> = {
     bench: [['nothing'], ['--rounds', 'many'], ['builds'], ['--base', '/nowhere'], ['--nonsense']],
     slowclients: [['--clients', 'many'], ['extra'], ['--nonsense']],
+    strangers: [['--requests', 'many'], ['--only', 'nothing'], ['extra'], ['--nonsense']],
     load: [['--responses', 'many'], ['extra'], ['--nonsense']],
     crashtest: [['--kills', 'many'], ['--build', '/nowhere'], ['extra']],
     proof: [['--size', 'huge'], ['--only', 'nothing'], ['--nonsense']],

@@ -44,6 +44,11 @@ export const steps: readonly Step[] = [
     sizes: { proof: ['--rounds', '3'], soak: ['--rounds', '20'] },
   },
   {
+    name: 'strangers',
+    script: 'strangers',
+    sizes: { proof: [], soak: ['--requests', '1000000', '--names', '20000'] },
+  },
+  {
     name: 'load',
     script: 'load',
     sizes: {

@@ -8,6 +8,8 @@ import { withTokenRecords } from './token-records.ts';
 
 export interface AccessNote {
   readonly auth: 'token' | 'none';
+  /** The role of the local user; null: everything. */
+  readonly local: string | null;
   readonly roles: readonly { readonly name: string; readonly everything: boolean }[];
   /** How many tokens with a role there are that have not expired. */
   readonly tokens: number;
@@ -25,5 +27,5 @@ export async function accessNote(
     ({ role, expiresAt }) => role !== null && (expiresAt === null || now < expiresAt),
   );
   const roles = names.map((name) => ({ name, everything: decided.isEverything(name) }));
-  return { auth: config.http.auth, roles, tokens: valid.length };
+  return { auth: config.http.auth, local: config.local.role, roles, tokens: valid.length };
 }

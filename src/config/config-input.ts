@@ -276,8 +276,9 @@ export interface RoleInput {
   /** What may not be used, although `allow` matches it; the same patterns. Default: `[]`. */
   readonly deny?: readonly string[] | undefined;
   /**
-   * May see the commands, stderr and details of failures of the servers that it may use; as the
-   * role of the local user (`local.role`) it may stop and restart them, too. Default: `false`.
+   * May see the commands, causes and stderr of failures of the servers that it may use, in errors
+   * and in `health_snapshot`. Servers are started, stopped and reloaded by the local user on the
+   * command line. Default: `false`.
    */
   readonly operator?: boolean | undefined;
   /**
@@ -314,8 +315,9 @@ export interface BudgetInput {
 /** The keys of `local`. */
 export interface LocalInput {
   /**
-   * The role of the local user, on stdio and for commands; null: everything. Tokens and the config
-   * stay its own. Default: `null`.
+   * The role of the local user: what its MCP clients and the commands call, tools and search may
+   * use; null: everything. Operating the gateway, tokens and the config stay its own. Default:
+   * `null`.
    */
   readonly role?: string | null | undefined;
 }

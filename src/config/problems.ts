@@ -7,6 +7,7 @@ import { ownValue } from '../kernel/own-value.ts';
 import type { Path, Problem } from './document.ts';
 import { pathText, shownWord } from './message-text.ts';
 import { nearestWord } from './nearest-word.ts';
+import { roleNameRule } from './role-schema.ts';
 import { configSchema } from './schema.ts';
 import { serverNameRule } from './server-name.ts';
 
@@ -54,7 +55,12 @@ function wording(issue: z.core.$ZodIssue, path: Path, written: unknown): string 
 
 function keyWording(path: Path): string {
   const name = shownWord(String(path.at(-1)));
-  if (path.length === 2) return `${name} cannot be the name of a server: ${serverNameRule}`;
+  if (path.length === 2 && path[0] === 'mcpServers') {
+    return `${name} cannot be the name of a server: ${serverNameRule}`;
+  }
+  if (path.length === 2 && path[0] === 'roles') {
+    return `${name} cannot be the name of a role: use ${roleNameRule}`;
+  }
   return `${name} cannot be a name in ${pathText(path.slice(0, -1))}`;
 }
 

@@ -3,9 +3,13 @@
 
 import * as z from 'zod';
 import { patternProblem } from '../policy/roles/pattern.ts';
+import { shownWord } from './message-text.ts';
+import { nearestWord } from './nearest-word.ts';
 
 /** A role is named in paths and on command lines. */
 const roleName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const roleNameRule =
+  'letters, digits, "_", "." and "-", beginning with a letter or a digit, at most 64 characters';
 const maxPatterns = 1_000;
 const maxPatternLength = 1_024;
 
@@ -55,7 +59,7 @@ export const roleSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'May see the commands, stderr and details of failures of the servers that it may use; as the role of the local user (`local.role`) it may stop and restart them, too.',
+      'May see the commands, causes and stderr of failures of the servers that it may use, in errors and in `health_snapshot`. Servers are started, stopped and reloaded by the local user on the command line.',
     ),
   budget: budgetSchema
     .nullable()
@@ -80,8 +84,22 @@ export const localSchema = z
       .nullable()
       .default(null)
       .describe(
-        'The role of the local user, on stdio and for commands; null: everything. Tokens and the config stay its own.',
+        'The role of the local user: what its MCP clients and the commands call, tools and search may use; null: everything. Operating the gateway, tokens and the config stay its own.',
       ),
   })
   .prefault({})
   .describe('The local user.');
+
+/** A local user without any rights would be a surprise: a misspelt name is an error. */
+export function knownLocalRole(
+  { local, roles }: { readonly local: { readonly role: string | null }; readonly roles: object },
+  context: z.RefinementCtx,
+): void {
+  const { role } = local;
+  if (role === null || Object.hasOwn(roles, role)) return;
+  const near = nearestWord(role, Object.keys(roles));
+  const hint =
+    near === undefined ? 'add it there, or set null' : `did you mean ${shownWord(near)}?`;
+  const message = `is ${shownWord(role)}, and "roles" has no such role: ${hint}`;
+  context.addIssue({ code: 'custom', path: ['local', 'role'], message });
+}

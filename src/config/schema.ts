@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import type { Frozen } from './frozen.ts';
-import { localSchema, rolesSchema } from './role-schema.ts';
+import { knownLocalRole, localSchema, rolesSchema } from './role-schema.ts';
 import {
   isReserved,
   maxServerNameLength,
@@ -14,134 +14,136 @@ import {
 } from './server-name.ts';
 import { serverSchema } from './server-schema.ts';
 
-export const configSchema = z.strictObject({
-  $schema: z.string().optional().describe('The JSON Schema, for editors.'),
-  mcpServers: z
-    .record(z.string().max(maxServerNameLength).regex(serverNamePattern), serverSchema)
-    .superRefine(distinctNames)
-    .default({})
-    .describe(`The servers, by name: ${serverNameRule}.`),
-  naming: z
-    .enum(['prefix', 'transparent'])
-    .default('prefix')
-    .describe(
-      '`prefix`: tools and prompts are named server__tool; a name that only one server has may also be called alone. `transparent`: they keep their own names; of two with the same name the later one is refused.',
-    ),
-  surface: z
-    .enum(['direct', 'search'])
-    .default('direct')
-    .describe(
-      '`direct`: every tool is listed. `search`: only search_tools, describe_tool and call_tool are listed.',
-    ),
-  hostTools: z
-    .boolean()
-    .default(true)
-    .describe("Offer the gateway's own tools: health_snapshot and telemetry_snapshot."),
-  maxIdle: z
-    .int()
-    .min(0)
-    .max(65_536)
-    .default(16)
-    .describe('How many idle connections are kept; the least recently used is closed first.'),
-  listWaitMs: z
-    .int()
-    .min(0)
-    .max(600_000)
-    .default(10_000)
-    .describe(
-      'How long, in milliseconds, the first list waits for servers without a stored catalogue; servers that finish later are announced with list_changed.',
-    ),
-  drainMs: z
-    .int()
-    .min(0)
-    .max(3_600_000)
-    .default(10_000)
-    .describe(
-      'How long, in milliseconds, running calls may take to end when the gateway is shut down; on stdio at most 1500 after a signal. The remaining calls are answered with a fault.',
-    ),
-  roles: rolesSchema,
-  local: localSchema,
-  http: z
-    .strictObject({
-      listen: z
-        .string()
-        .regex(/^(\[[0-9A-Fa-f:.]+\]|[^:\s[\]]+):\d{1,5}$/)
-        .default('127.0.0.1:4100')
-        .describe(
-          'HOST:PORT to listen on, an IPv6 address in brackets; port 0 chooses a free port.',
-        ),
-      auth: z
-        .enum(['token', 'none'])
-        .default('token')
-        .describe(
-          '`token`: every request needs a bearer token. `none`: no authentication, on a loopback address only.',
-        ),
-      allowedHosts: z
-        .array(z.string().min(1))
-        .default([])
-        .describe(
-          'Host names, besides those of this machine, that requests may use, with or without a port.',
-        ),
-      allowedOrigins: z
-        .array(z.string().min(1))
-        .default([])
-        .describe(
-          'Origins, besides its own, whose pages may use it, such as https://app.example.com; another port of this machine is another origin.',
-        ),
-    })
-    .prefault({})
-    .describe('The HTTP endpoint.'),
-  cache: z
-    .strictObject({
-      entriesPerTool: z
-        .int()
-        .min(0)
-        .max(1_000_000)
-        .default(64)
-        .describe(
-          'How many results are cached per tool; the least recently used is removed first.',
-        ),
-      maxBytes: z
-        .int()
-        .min(0)
-        .max(Number.MAX_SAFE_INTEGER)
-        .default(67_108_864)
-        .describe('The size of all cached results together, in bytes.'),
-    })
-    .prefault({})
-    .describe('The cache of tool results.'),
-  store: z
-    .enum(['sqlite', 'memory'])
-    .default('sqlite')
-    .describe(
-      '`sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database in the state directory. `memory`: it is lost when the gateway ends.',
-    ),
-  audit: z
-    .enum(['off', 'on', 'required'])
-    .default('off')
-    .describe(
-      '`on`: who called what, and how it ended, is written to a log in the state directory that shows later changes (holdfast audit). `required`: a call also waits until it is written down, and is refused if that fails.',
-    ),
-  keyFile: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'The file with the key of encrypted records and of the audit log; created when it is first needed. Without it: holdfast.key beside the config.',
-    ),
-  telemetry: z
-    .strictObject({
-      eventLog: z.boolean().default(true).describe('Write events.jsonl in the state directory.'),
-      maxBytes: z
-        .int()
-        .min(65_536)
-        .max(Number.MAX_SAFE_INTEGER)
-        .default(8_388_608)
-        .describe('Size at which the event log is rotated; one previous file is kept.'),
-    })
-    .prefault({})
-    .describe('The event log.'),
-});
+export const configSchema = z
+  .strictObject({
+    $schema: z.string().optional().describe('The JSON Schema, for editors.'),
+    mcpServers: z
+      .record(z.string().max(maxServerNameLength).regex(serverNamePattern), serverSchema)
+      .superRefine(distinctNames)
+      .default({})
+      .describe(`The servers, by name: ${serverNameRule}.`),
+    naming: z
+      .enum(['prefix', 'transparent'])
+      .default('prefix')
+      .describe(
+        '`prefix`: tools and prompts are named server__tool; a name that only one server has may also be called alone. `transparent`: they keep their own names; of two with the same name the later one is refused.',
+      ),
+    surface: z
+      .enum(['direct', 'search'])
+      .default('direct')
+      .describe(
+        '`direct`: every tool is listed. `search`: only search_tools, describe_tool and call_tool are listed.',
+      ),
+    hostTools: z
+      .boolean()
+      .default(true)
+      .describe("Offer the gateway's own tools: health_snapshot and telemetry_snapshot."),
+    maxIdle: z
+      .int()
+      .min(0)
+      .max(65_536)
+      .default(16)
+      .describe('How many idle connections are kept; the least recently used is closed first.'),
+    listWaitMs: z
+      .int()
+      .min(0)
+      .max(600_000)
+      .default(10_000)
+      .describe(
+        'How long, in milliseconds, the first list waits for servers without a stored catalogue; servers that finish later are announced with list_changed.',
+      ),
+    drainMs: z
+      .int()
+      .min(0)
+      .max(3_600_000)
+      .default(10_000)
+      .describe(
+        'How long, in milliseconds, running calls may take to end when the gateway is shut down; on stdio at most 1500 after a signal. The remaining calls are answered with a fault.',
+      ),
+    roles: rolesSchema,
+    local: localSchema,
+    http: z
+      .strictObject({
+        listen: z
+          .string()
+          .regex(/^(\[[0-9A-Fa-f:.]+\]|[^:\s[\]]+):\d{1,5}$/)
+          .default('127.0.0.1:4100')
+          .describe(
+            'HOST:PORT to listen on, an IPv6 address in brackets; port 0 chooses a free port.',
+          ),
+        auth: z
+          .enum(['token', 'none'])
+          .default('token')
+          .describe(
+            '`token`: every request needs a bearer token. `none`: no authentication, on a loopback address only.',
+          ),
+        allowedHosts: z
+          .array(z.string().min(1))
+          .default([])
+          .describe(
+            'Host names, besides those of this machine, that requests may use, with or without a port.',
+          ),
+        allowedOrigins: z
+          .array(z.string().min(1))
+          .default([])
+          .describe(
+            'Origins, besides its own, whose pages may use it, such as https://app.example.com; another port of this machine is another origin.',
+          ),
+      })
+      .prefault({})
+      .describe('The HTTP endpoint.'),
+    cache: z
+      .strictObject({
+        entriesPerTool: z
+          .int()
+          .min(0)
+          .max(1_000_000)
+          .default(64)
+          .describe(
+            'How many results are cached per tool; the least recently used is removed first.',
+          ),
+        maxBytes: z
+          .int()
+          .min(0)
+          .max(Number.MAX_SAFE_INTEGER)
+          .default(67_108_864)
+          .describe('The size of all cached results together, in bytes.'),
+      })
+      .prefault({})
+      .describe('The cache of tool results.'),
+    store: z
+      .enum(['sqlite', 'memory'])
+      .default('sqlite')
+      .describe(
+        '`sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database in the state directory. `memory`: it is lost when the gateway ends.',
+      ),
+    audit: z
+      .enum(['off', 'on', 'required'])
+      .default('off')
+      .describe(
+        '`on`: who called what, and how it ended, is written to a log in the state directory that shows later changes (holdfast audit). `required`: a call also waits until it is written down, and is refused if that fails.',
+      ),
+    keyFile: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'The file with the key of encrypted records and of the audit log; created when it is first needed. Without it: holdfast.key beside the config.',
+      ),
+    telemetry: z
+      .strictObject({
+        eventLog: z.boolean().default(true).describe('Write events.jsonl in the state directory.'),
+        maxBytes: z
+          .int()
+          .min(65_536)
+          .max(Number.MAX_SAFE_INTEGER)
+          .default(8_388_608)
+          .describe('Size at which the event log is rotated; one previous file is kept.'),
+      })
+      .prefault({})
+      .describe('The event log.'),
+  })
+  .superRefine(knownLocalRole);
 
 export type {
   RemoteServerConfig,

@@ -11,7 +11,6 @@ import type { Config, ServerConfig } from '../config/schema.ts';
 import { faultFrom } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { type Access, type Action, serverRequest } from '../policy/access.ts';
-import { localUser } from '../policy/principal.ts';
 import type { RoleBudgets } from '../policy/role-budgets/role-budgets.ts';
 import { Roles } from '../policy/roles/roles.ts';
 import type { HostNews } from './host-news.ts';
@@ -136,7 +135,7 @@ export class LiveConfig {
   /** All of it or nothing: a change that is denied leaves everything as it is. */
   #authorize({ added, removed, changed }: ConfigPlan): void {
     const authorize = (action: Action, name: string) =>
-      this.#parts.access.authorizeConfig(localUser, serverRequest(action, name));
+      this.#parts.access.authorizeOwn(serverRequest(action, name));
     for (const name of added) authorize('spawn', name);
     for (const name of removed) authorize('stop', name);
     for (const { name } of changed) authorize('reload', name);

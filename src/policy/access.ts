@@ -7,7 +7,7 @@
 // and stored carries `version`, which changes with the policy.
 
 import { Fault } from '../kernel/fault.ts';
-import { type Cut, cutOf, isLocalUser, type Principal } from './principal.ts';
+import { type Cut, cutOf, isLocalUser, localUser, type Principal } from './principal.ts';
 import { noRoles, type Roles } from './roles/roles.ts';
 
 /** What a guard decides. */
@@ -154,11 +154,18 @@ export class Access {
     return this.#denial(principal, request) === undefined;
   }
 
-  /** For a change of the config, which is the local user's alone whatever its role: only the guard is asked. */
-  authorizeConfig(principal: Principal, request: AccessRequest): void {
-    const isOwn = isLocalUser(principal) && cutOf(principal) === undefined;
-    const denial = isOwn ? this.#guardDenial(principal, request) : nothingGranted;
+  /**
+   * For what is the local user's own whatever its role, which says only what may be used: changing the config,
+   * operating servers and seeing their state. Only the guard is asked.
+   */
+  authorizeOwn(request: AccessRequest): void {
+    const denial = this.#guardDenial(localUser, request);
     if (denial !== undefined) throw deniedFault(request, denial);
+  }
+
+  /** The same for lists, where denied entries are omitted. */
+  isOwn(request: AccessRequest): boolean {
+    return this.#guardDenial(localUser, request) === undefined;
   }
 
   #denial(principal: Principal, request: AccessRequest): Denial | undefined {

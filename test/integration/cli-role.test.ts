@@ -60,6 +60,7 @@ describe('status and doctor', () => {
     expect(stdout).toContain('1 token with a role');
     expect(JSON.parse((await home.run(['status', '--json'])).stdout).access).toEqual({
       auth: 'token',
+      local: null,
       roles: [
         { name: 'reader', everything: false },
         { name: 'all', everything: true },

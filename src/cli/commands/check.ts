@@ -3,12 +3,14 @@
 // --wait allows it.
 
 import { type Command, InvalidArgumentError } from 'commander';
+import type { LoadedConfig } from '../../config/loaded.ts';
 import type { ServerStatus } from '../../host/status.ts';
 import type { Operations } from '../../instance/operations.ts';
 import { faultFrom } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import { localDenial } from '../local-role.ts';
 import { notUsedText } from '../render/used-config.ts';
 import { remark, type Shell } from '../shell.ts';
 import { withTarget } from '../target.ts';
@@ -68,7 +70,9 @@ async function check(
     const checks: Checked[] = [];
     for (const address of addresses) {
       const found = await checked(operations, address);
-      const refusal = found.known ? refusals.get(address.server) : undefined;
+      const refusal = found.known
+        ? (denialOf(loaded, address) ?? refusals.get(address.server))
+        : undefined;
       checks.push(refusal === undefined ? found : { ...found, ready: false, cause: refusal });
     }
     const told = checks.map((one) => ({ ...one, cause: one.cause && shell.steps(one.cause) }));
@@ -81,6 +85,14 @@ async function check(
     if (checks.some(({ known }) => !known)) return exitCodes.usage;
     return checks.every(({ ready }) => ready) ? exitCodes.ok : exitCodes.unavailable;
   });
+}
+
+/** Why the local user may not use it; undefined if it may, or the config cannot be read. */
+function denialOf(
+  loaded: LoadedConfig | undefined,
+  { server, tool }: PartialAddress,
+): string | undefined {
+  return loaded && localDenial(loaded.config, server, tool);
 }
 
 /** Failures are seen in the states afterwards. The result is why some cannot be started at all. */

@@ -10,6 +10,7 @@ import { Fault } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { advised, reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import { usableByRole } from '../local-role.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { usableIn } from '../running-servers.ts';
 import { remark, type Shell } from '../shell.ts';
@@ -59,10 +60,10 @@ async function search(
   const { shell, isJson } = invocation;
   // Found out before servers are started.
   if (!/[\p{L}\p{N}]/u.test(words)) throw noWords(words);
-  return await withTarget(invocation, {}, async ({ operations }) => {
+  return await withTarget(invocation, {}, async ({ operations, loaded }) => {
     using live = new LiveLine(shell.err, shell.clock);
     const status = await operations.status();
-    const servers = usableIn(status);
+    const { usable: servers, note } = usableByRole(loaded?.config, usableIn(status));
     live.show(`asking ${servers.join(', ')}`);
     const searching = operations.search(words, { limit, kept: fresh !== true });
     const found = await orInterrupted(shell, searching);
@@ -79,6 +80,7 @@ async function search(
     } else {
       if (status.servers.length > 0) printOutcome(shell, found, words);
       else remark(shell, noServersText(status.config));
+      if (note !== undefined) remark(shell, note);
       reportFaults(shell, errors);
     }
     const isNobodyAsked = errors.length > 0 && errors.length === servers.length;

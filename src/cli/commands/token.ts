@@ -145,12 +145,12 @@ function knownRole(
 }
 
 async function list({ shell, configFile, isJson }: Invocation): Promise<number> {
-  const { file, roles } = await meantConfig(shell, configFile);
+  const { file, roles, localRole } = await meantConfig(shell, configFile);
   const tokens = await withTokenRecords(shell, file, listedTokens);
   const { out, clock } = shell;
   if (isJson) out.json({ tokens });
   else {
-    const page = { tokens, roles, now: clock.wallNow() };
+    const page = { tokens, roles, localRole, now: clock.wallNow() };
     for (const line of tokenLines(page, out.style, out.columns)) out.line(shell.steps(line));
   }
   return exitCodes.ok;
@@ -172,17 +172,21 @@ interface MeantConfig {
   readonly file: string;
   /** Undefined: it cannot be used now. Its tokens can be listed and revoked all the same. */
   readonly roles: ReadonlySet<string> | undefined;
+  readonly localRole: string | null;
 }
 
 async function meantConfig(shell: Shell, named: string | undefined): Promise<MeantConfig> {
   try {
     const { file, config } = await loadedConfig(shell, named);
-    if (file !== null) return { file, roles: new Set(Object.keys(config.roles)) };
+    if (file !== null) {
+      const { roles, local } = config;
+      return { file, roles: new Set(Object.keys(roles)), localRole: local.role };
+    }
   } catch (thrown) {
     const { locatedConfig } = await import('../../config/load.ts');
     const file = locatedConfig(named, shell.cwd, shell.env);
     if (!(thrown instanceof Fault) || file === undefined || !existsSync(file)) throw thrown;
-    return { file, roles: undefined };
+    return { file, roles: undefined, localRole: null };
   }
   throw new Fault('invalid_request', 'the config has no file, and so no tokens');
 }

@@ -13,6 +13,7 @@ import { printableLine } from '../../kernel/printable.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { advised, reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import { usableByRole } from '../local-role.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { ageOf, type ListedTool, toolPage } from '../render/tool-page.ts';
 import { usableIn } from '../running-servers.ts';
@@ -92,7 +93,7 @@ async function allTools(
 ): Promise<number> {
   const { shell } = invocation;
   const status = await operations.status();
-  const servers = usableIn(status);
+  const { usable: servers, note } = usableByRole(loaded?.config, usableIn(status));
   using live = new LiveLine(shell.err, shell.clock);
   if (servers.length > 0) live.show(`asking ${servers.join(', ')}`);
   const found = await orInterrupted(shell, operations.discover({ kept }));
@@ -109,6 +110,7 @@ async function allTools(
   const disabled = all.filter(({ isSwitchedOff }) => !isSwitchedOff);
   if (!invocation.isJson) {
     for (const { name, cause } of disabled) remark(shell, `${name} is disabled: ${cause}`);
+    if (note !== undefined) remark(shell, note);
     if (status.servers.length === 0) {
       const { noServersText } = await import('../../config/no-servers.ts');
       remark(shell, noServersText(status.config));

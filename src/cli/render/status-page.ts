@@ -101,12 +101,17 @@ function instanceNotes({ servers, differing = [] }: InstanceStatus): readonly st
 /** Who besides the local user may do what. */
 function accessNotes(access: AccessNote | undefined): readonly string[] {
   if (access === undefined) return [];
-  const { auth, roles, tokens } = access;
+  const { auth, local, roles, tokens } = access;
   const whole = roles.filter(({ everything }) => everything).map(({ name }) => name);
   return [
     ...(auth === 'none'
       ? ['http.auth is "none": over HTTP everyone on this machine is the local user.']
       : []),
+    ...(local === null
+      ? []
+      : [
+          `Clients of the local user have the role ${local} ("local.role"); see: holdfast role ${local}`,
+        ]),
     ...whole.map((name) => `The role ${name} may use everything, also what is added later.`),
     ...(tokens > 0 ? [`${countText(tokens, 'token')} with a role; see: holdfast token list`] : []),
   ];

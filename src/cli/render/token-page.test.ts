@@ -22,7 +22,7 @@ const tokens = [
 
 describe('the list of tokens', () => {
   it('says whose they are, when they end, and when they were used', () => {
-    const page = { tokens, roles: new Set(['reader']), now };
+    const page = { tokens, roles: new Set(['reader']), localRole: null, now };
     const lines = tokenLines(page, plain, Number.POSITIVE_INFINITY);
     expect(lines[1]).toMatch(/^the local user +local +everything +never +used 5 s ago$/);
     expect(lines[2]).toMatch(/^ci +0123456789abcdef +reader +expired +not used$/);
@@ -31,8 +31,16 @@ describe('the list of tokens', () => {
     expect(unread[3]).not.toContain('not in the config');
   });
 
+  it('shows the role of the local user, which its token follows, and all days of a new token', () => {
+    const fresh = { ...token, expiresAt: now + 30 * 86_400_000 - 1_500 };
+    const page = { tokens: [...tokens.slice(0, 1), fresh], roles: new Set(['reader']), now };
+    const lines = tokenLines({ ...page, localRole: 'reader' }, plain, Number.POSITIVE_INFINITY);
+    expect(lines[1]).toContain(' reader (local.role) ');
+    expect(lines[2]).toContain(' in 30 days ');
+  });
+
   it('fits on forty columns, and cuts no id', () => {
-    const page = { tokens: tokens.slice(0, 2), roles: new Set<string>(), now };
+    const page = { tokens: tokens.slice(0, 2), roles: new Set<string>(), localRole: null, now };
     const lines = tokenLines(page, plain, 40);
     for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(40);
     expect(lines.join('\n')).toContain('0123456789abcdef');
@@ -40,7 +48,7 @@ describe('the list of tokens', () => {
   });
 
   it('that is empty says how to make one', () => {
-    const lines = tokenLines({ tokens: [], roles: undefined, now }, plain, 40);
+    const lines = tokenLines({ tokens: [], roles: undefined, localRole: null, now }, plain, 40);
     expect(lines.join(' ')).toContain('holdfast token add --role ROLE');
   });
 });

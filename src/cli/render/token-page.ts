@@ -9,11 +9,15 @@ import { wrappedTo } from './width.ts';
 
 export interface TokenPage {
   readonly tokens: readonly ListedToken[];
+  /** The role of the local user, which its token follows; null: everything. */
+  readonly localRole: string | null;
   /** Undefined: the config cannot be read. */
   readonly roles: ReadonlySet<string> | undefined;
   /** Wall time. */
   readonly now: number;
 }
+
+const minuteMs = 60_000;
 
 /** Below this a table would cut what matters. */
 const narrow = 72;
@@ -43,14 +47,15 @@ export function tokenLines(page: TokenPage, style: Style, columns: number): stri
   return tableLines([headings, ...cells], columns);
 }
 
-function roleText({ role }: ListedToken, { roles }: TokenPage): string {
-  if (role === null) return 'everything';
+function roleText({ role }: ListedToken, { roles, localRole }: TokenPage): string {
+  if (role === null) return localRole === null ? 'everything' : `${localRole} (local.role)`;
   return roles?.has(role) === false ? `${role} (not in the config)` : role;
 }
 
 function endText({ expiresAt }: ListedToken, { now }: TokenPage): string {
   if (expiresAt === null) return 'never';
-  return expiresAt <= now ? 'expired' : `in ${durationText(expiresAt - now)}`;
+  // A token of 30 days has 30 days left a moment later, not 29.
+  return expiresAt <= now ? 'expired' : `in ${durationText(expiresAt - now + minuteMs)}`;
 }
 
 function useText({ lastUsedAt }: ListedToken, { now }: TokenPage): string {

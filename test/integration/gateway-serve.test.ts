@@ -175,6 +175,17 @@ describe('a start that cannot be', () => {
     await new Promise((resolve) => taken.close(resolve));
   });
 
+  it('on a port that is in use leaves no token behind that nobody has seen #tokens', async () => {
+    const taken = createServer((socket) => void socket.destroy());
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { port: number };
+    await using home = await GatewayHome.create({ mcpServers: {}, http: { auth: 'token' } });
+    expect((await refusal(home, ['--listen', `127.0.0.1:${port}`])).code).toBe(3);
+    await new Promise((resolve) => taken.close(resolve));
+    await using served = await home.serve();
+    expect(served.token).toMatch(/^hf_/);
+  });
+
   it('on the port of another gateway says that it is one #command-line', async () => {
     await using home = await GatewayHome.create();
     await using other = await GatewayHome.create();

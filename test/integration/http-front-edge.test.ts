@@ -26,10 +26,9 @@ async function answering(options: Parameters<typeof httpFront>[0] = {}) {
 async function guarded() {
   const store = new MemoryStore({ clock: systemClock, claims: 'durable' });
   const records = store.records('tokens', { durability: 'durable' });
-  const { tokens, secret = '' } = await openTokens(
-    { local: records, isOperator: () => false },
-    systemClock,
-  );
+  const sources = { local: records, isOperator: () => false };
+  const { tokens, makeFirst } = await openTokens(sources, systemClock);
+  const { secret = '' } = (await makeFirst()) ?? {};
   return { gate: await answering({ tokens, config: { ...config, auth: 'token' } }), secret };
 }
 

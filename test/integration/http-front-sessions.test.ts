@@ -120,7 +120,8 @@ describe('a legacy session', () => {
     const records = store.records('tokens', { durability: 'durable' });
     const own = store.records('own', { durability: 'durable' });
     const sources = { local: records, own, isOperator: () => false };
-    const { secret: mine = '' } = await openTokens(sources, systemClock);
+    const { makeFirst } = await openTokens(sources, systemClock);
+    const { secret: mine = '' } = (await makeFirst()) ?? {};
     const { createHash } = await import('node:crypto');
     const hash = createHash('sha256').update('theirs').digest('hex');
     const record = { id: 'b', hash, name: 'b', role: 'r', createdAt: 0, expiresAt: null };

@@ -20,7 +20,9 @@ import { withTokenRecords } from '../token-records.ts';
 const help = `
 A token lets a program use this gateway over HTTP, as far as its role allows ("roles" in the config).
 It belongs to this config. A running gateway notices it by itself, within half a second.
-The token of the local user, which the first start has made, is valid for every config and has no role.
+The token of the local user ('local') is made and shown by the first "holdfast serve" that listens while
+there is no token at all, is valid for every config of this user, and has no role of its own ("local.role" in the
+config applies). If it is lost: revoke it and the tokens of the config, and start again; or add a token for a role.
 
 Examples:
   holdfast token add --role researcher --name ci --expires 30d
@@ -164,9 +166,13 @@ async function revoke({ shell, configFile, isJson }: Invocation, word: string): 
     const { name, id, role } = token;
     const whose = role === null ? ', which was valid for every config,' : ` (${id})`;
     shell.out.line(`The token '${id === localTokenId ? id : name}'${whose} is revoked`);
+    if (id === localTokenId) remark(shell, newLocalToken);
   }
   return exitCodes.ok;
 }
+
+const newLocalToken =
+  'a start with "holdfast serve" makes and shows a new one if the config has no other tokens by then; a running gateway makes none; see: holdfast token list';
 
 interface MeantConfig {
   readonly file: string;

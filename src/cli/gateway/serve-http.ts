@@ -52,8 +52,8 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const { env } = shell;
   const parts = { host, gateway, outgoing, inUse, keepsKeys: ownsDatabase, url, env };
   const control = instance && (await startControl(instance, parts));
-  const secret = opened?.secret ?? null;
-  const isKept = opened?.isKept ?? true;
+  // When it is certain that it will be shown.
+  const { secret = null, isKept = true } = (await opened?.makeFirst()) ?? {};
   const at = addressText(front.address);
   if (isJson)
     out.json({

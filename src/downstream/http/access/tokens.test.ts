@@ -29,8 +29,10 @@ function changed(kept: Records, by: Partial<Records>): Records {
 }
 
 /** The local user's alone, unless those of a config are given. */
-function openTokens(local: Records, clock: ManualClock, own?: Records) {
-  return open({ local, own, isOperator: (role) => role === 'operator' }, clock);
+async function openTokens(local: Records, clock: ManualClock, own?: Records) {
+  const opened = await open({ local, own, isOperator: (role) => role === 'operator' }, clock);
+  const { secret, isKept = true } = (await opened.makeFirst()) ?? {};
+  return { ...opened, secret, isKept };
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -44,6 +46,15 @@ describe('the tokens', () => {
     const second = await openTokens(kept, clock);
     expect(second.secret).toBeUndefined();
     expect(second.tokens.verify(first.secret ?? '')).toBe(localUser);
+  });
+
+  it('are none until the first can be shown', async () => {
+    const kept = tokenRecords();
+    const { principals, makeFirst } = await open({ local: kept, isOperator: () => false }, clock);
+    expect(principals).toEqual([localUser]);
+    expect(await kept.entries()).toEqual([]);
+    expect((await makeFirst())?.isKept).toBe(true);
+    expect(await kept.entries()).toHaveLength(1);
   });
 
   it('are kept as hashes only', async () => {

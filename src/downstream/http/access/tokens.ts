@@ -1,12 +1,12 @@
-// The access tokens of a gateway, from its start. The first start creates a token for the local user, unless
-// there are others for this config. If a record cannot be read, no token is created, because that would
+// The access tokens of a gateway, from its start. The first start that listens creates a token for the local
+// user, unless there are others for this config. If a record cannot be read, no token is created, because that would
 // silently lock its holder out: the store reports what to do, and as soon as the record can be read again
 // its token is valid. A first token that the disk refuses is valid while we run; the page that shows it says
 // that it is not stored, and storing it is tried again.
 
 import { backoffMs } from '../../../kernel/backoff.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import type { Principal } from '../../../policy/principal.ts';
+import { localUser, type Principal } from '../../../policy/principal.ts';
 import type { Records } from '../../../store/contract/records.ts';
 import { StoreError } from '../../../store/store-error.ts';
 import { type Authentication, type Authenticator, bearerChallenge } from './authenticator.ts';
@@ -23,17 +23,26 @@ export function tokenAuthenticator(tokens: Tokens): Authenticator {
   };
 }
 
-export interface OpenedTokens {
-  readonly tokens: TokenTable;
-  /** The secret of the token that this start created: it can be shown only now. */
-  readonly secret: string | undefined;
-  /** Whether that token is stored, so that it is valid after a restart, too. */
+/** The token that this start created. */
+export interface FirstToken {
+  /** It can be shown only now. */
+  readonly secret: string;
+  /** Whether it is stored, so that it is valid after a restart, too. */
   readonly isKept: boolean;
-  /** Everybody who has a token; undefined if some records could not be read. */
-  readonly principals: readonly Principal[] | undefined;
 }
 
-/** Reads the stored tokens, and creates the first one if there never was one. */
+export interface OpenedTokens {
+  readonly tokens: TokenTable;
+  /** Everybody who has a token, or will have the first one; undefined if some records could not be read. */
+  readonly principals: readonly Principal[] | undefined;
+  /**
+   * Creates the token of the local user if there is none at all. Called when it can be shown: a start that
+   * fails before must not leave one behind that nobody has seen.
+   */
+  readonly makeFirst: () => Promise<FirstToken | undefined>;
+}
+
+/** Reads the stored tokens. */
 export async function openTokens(sources: TokenSources, clock: Clock): Promise<OpenedTokens> {
   const tokens = new TokenTable(sources, clock);
   const isWhole = await tokens.read();
@@ -41,8 +50,17 @@ export async function openTokens(sources: TokenSources, clock: Clock): Promise<O
   if (!isWhole) keepTrying(clock, () => tokens.read());
   if (tokens.size > 0 || !isWhole) {
     const principals = isWhole ? tokens.principals : undefined;
-    return { tokens, secret: undefined, isKept: true, principals };
+    return { tokens, principals, makeFirst: async () => undefined };
   }
+  const makeFirst = () => firstToken(tokens, sources, clock);
+  return { tokens, principals: [localUser], makeFirst };
+}
+
+async function firstToken(
+  tokens: TokenTable,
+  sources: TokenSources,
+  clock: Clock,
+): Promise<FirstToken | undefined> {
   const about = { name: 'the local user', role: null, createdAt: clock.wallNow(), expiresAt: null };
   const { record, secret } = newToken(about, localTokenId);
   const kept = await keep(sources.local, record);
@@ -61,10 +79,8 @@ export async function openTokens(sources: TokenSources, clock: Clock): Promise<O
   } else {
     await tokens.read();
   }
-  const { principals } = tokens;
   // Another process has created the first token meanwhile: that one counts.
-  if (kept === 'taken') return { tokens, secret: undefined, isKept: true, principals };
-  return { tokens, secret, isKept: kept === 'kept', principals };
+  return kept === 'taken' ? undefined : { secret, isKept: kept === 'kept' };
 }
 
 /** Keeps the token of the local user, unless another one has been kept. */

@@ -2,7 +2,7 @@
 // this user only (0600 in folders of 0700). A symbolic link is not followed, a pipe not waited for. System
 // errors are passed on unchanged, with their code.
 
-import { constants, fstatSync } from 'node:fs';
+import { constants, fstatSync, lstatSync } from 'node:fs';
 import { lstat, open, readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readOwnFile } from '../kernel/bounded-file.ts';
@@ -14,7 +14,9 @@ export interface AuditFile {
   /** Resolves when what was appended survives a power cut. */
   sync(): Promise<void>;
   cut(size: number): Promise<void>;
-  /** Whether it is still the file at its path, with this size. */
+  /** Whether it is still the file at its path: not moved, removed or replaced. */
+  isInPlace(): boolean;
+  /** The same, and whether it has this size. */
   isAsLeft(size: number): boolean;
   close(): Promise<void>;
 }
@@ -67,16 +69,19 @@ export const nodeAuditDisk: AuditDisk = {
       await handle.close();
       throw error;
     }
+    const isInPlace = () => {
+      const { dev, ino, nlink } = fstatSync(handle.fd);
+      const there = lstatSync(path, { throwIfNoEntry: false });
+      return nlink > 0 && there?.ino === ino && there.dev === dev;
+    };
     return {
       async append(bytes) {
         for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
       },
       sync: () => handle.datasync(),
       cut: (size) => handle.truncate(size),
-      isAsLeft(size) {
-        const now = fstatSync(handle.fd);
-        return now.nlink > 0 && now.size === size;
-      },
+      isInPlace,
+      isAsLeft: (size) => isInPlace() && fstatSync(handle.fd).size === size,
       close: () => handle.close(),
     };
   },

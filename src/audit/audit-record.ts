@@ -10,6 +10,8 @@ import { cutText } from '../kernel/text-cut.ts';
 export interface AuditedCall {
   /** The id of the credential, without the path. */
   readonly principal: string;
+  /** The name of the token, so that it is known whose it was after it was revoked; absent: it has none. */
+  readonly token?: string;
   readonly role: string | null;
   /** The path that narrows: `server/NAME` or `role/NAME`; null: none. */
   readonly path: string | null;
@@ -91,14 +93,23 @@ export type AuditRecord =
   /** The process ends in good order. */
   | { readonly kind: 'stop'; readonly at: number; readonly process: string };
 
-const lengths = { principal: 256, role: 128, path: 256, server: 128, name: 512, method: 128 };
+const lengths = {
+  principal: 256,
+  token: 64,
+  role: 128,
+  path: 256,
+  server: 128,
+  name: 512,
+  method: 128,
+};
 const longestReason = 512;
 
 /** With everything at a length that a line has room for. */
 export function boundedCall(call: AuditedCall): AuditedCall {
-  const { principal, role, path, server, what, name, method } = call;
+  const { principal, token, role, path, server, what, name, method } = call;
   return {
     principal: cutText(lengths.principal, principal),
+    ...(token !== undefined && { token: cutText(lengths.token, token) }),
     role: role && cutText(lengths.role, role),
     path: path && cutText(lengths.path, path),
     server: server && cutText(lengths.server, server),

@@ -224,6 +224,25 @@ describe('a process', () => {
     expect(kindsIn(disk)).toEqual(['more', 'gap', 'begin']);
   });
 
+  it('refuses a record whose file was moved away while it was written #audit', async () => {
+    const { trail, disk, reports } = auditTrail();
+    await trail.keep(beginRecord(1));
+    const [path = ''] = disk.files.keys();
+    let release = () => {};
+    disk.held = new Promise((resolve) => {
+      release = resolve;
+    });
+    const kept = trail.keep(beginRecord(2));
+    await settled();
+    disk.moveAfterWrite = path;
+    release();
+    await expect(kept).rejects.toThrow('moved away');
+    disk.held = undefined;
+    await trail.keep(beginRecord(3));
+    expect(kindsIn(disk)).toEqual(['more', 'gap', 'lost', 'begin']);
+    expect(reports.join()).toContain('must stay in its place');
+  });
+
   it('goes on after an error that has left whole lines', async () => {
     const { trail, disk } = auditTrail();
     await trail.keep(beginRecord(1));

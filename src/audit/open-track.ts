@@ -32,6 +32,8 @@ export interface AuditLogOptions {
   readonly process: Pick<StartRecord, 'process' | 'pid' | 'program' | 'startedBy'>;
   /** One line for each track that cannot be continued. */
   readonly report: (line: string) => void;
+  /** Lines that this process had written are not there any more. */
+  readonly gapFound?: () => void;
   readonly maxFileBytes?: number;
 }
 
@@ -70,7 +72,7 @@ async function claimed({ folder, claim }: AuditLogOptions, name: string) {
 }
 
 async function openTrack(
-  { disk, clock, folder, process, maxFileBytes }: AuditLogOptions,
+  { disk, clock, folder, process, maxFileBytes, report, gapFound }: AuditLogOptions,
   name: string,
   key: Buffer | null,
 ): Promise<Track> {
@@ -79,6 +81,10 @@ async function openTrack(
     clock,
     folder: join(folder, name),
     key,
+    gapFound: (told) => {
+      report(told);
+      gapFound?.();
+    },
     start: {
       ...process,
       key: key && keyName(key),

@@ -10,7 +10,8 @@ import type { AuditedCall } from './audit-record.ts';
 import { filesOf, linesIn, maxReadBytes, tracksIn } from './track-files.ts';
 
 /** One call; `outcome` is null if the log has no end of it. */
-export interface AuditEntry extends AuditedCall {
+export interface AuditEntry extends Omit<AuditedCall, 'token'> {
+  readonly token: string | null;
   readonly at: number;
   readonly id: string;
   readonly outcome: string | null;
@@ -24,8 +25,8 @@ export interface AuditEntry extends AuditedCall {
 
 export interface RecentOptions {
   readonly limit: number;
-  readonly principal?: string | undefined;
-  readonly server?: string | undefined;
+  /** Asked for every call that is read; absent: all of them are wanted. */
+  readonly isWanted?: (entry: AuditEntry) => boolean;
 }
 
 /** The oldest first. */
@@ -45,17 +46,13 @@ export async function recentCalls(
 async function recentOf(
   disk: AuditDisk,
   folder: string,
-  { limit, principal, server }: RecentOptions,
+  { limit, isWanted = () => true }: RecentOptions,
 ): Promise<readonly AuditEntry[]> {
   let found: AuditEntry[] = [];
   /** Ends whose beginning is in an older file. */
   const ends = new Map<string, Members>();
   for (const { path } of [...(await filesOf(disk, folder))].reverse()) {
-    const entries = entriesIn(await membersOf(disk, path), ends).filter(
-      (entry) =>
-        (principal === undefined || entry.principal === principal) &&
-        (server === undefined || entry.server === server),
-    );
+    const entries = entriesIn(await membersOf(disk, path), ends).filter(isWanted);
     found = [...entries, ...found];
     if (found.length >= limit) break;
   }
@@ -88,6 +85,7 @@ function entriesIn(lines: readonly Members[], ends: Map<string, Members>): reado
       at: numberIn(line, 'at') ?? 0,
       id,
       principal: textIn(line, 'principal') ?? '',
+      token: textIn(line, 'token'),
       role: textIn(line, 'role'),
       path: textIn(line, 'path'),
       server: textIn(line, 'server'),

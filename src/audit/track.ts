@@ -22,6 +22,9 @@ import { fileFrom, filesOf, maxFileBytes } from './track-files.ts';
 /** The track cannot be continued; another one is used. */
 export class DamagedTrack extends Error {}
 
+/** Somebody has taken the file away in the moment in which it was written: what it has does not count. */
+export class MovedFile extends Error {}
+
 export interface TrackParts {
   readonly disk: AuditDisk;
   readonly folder: string;
@@ -30,6 +33,8 @@ export interface TrackParts {
   /** The start line of this process, without what the track adds to it. */
   readonly start: Omit<StartRecord, 'kind' | 'at' | 'cut'>;
   readonly maxFileBytes?: number;
+  /** Lines that this process had written are not there any more. */
+  readonly gapFound?: (told: string) => void;
 }
 
 interface OpenFile {
@@ -60,10 +65,12 @@ export class Track {
     if (this.#open && !this.#open.file.isAsLeft(this.#open.size)) await this.#close();
     const had = this.#end;
     const written = await this.#withRoom(this.#open ?? (await this.#reopen()));
+    const hasGap = this.#hasStarted && this.#end.n < had.n;
     const { bytes, end } = this.#lines([...this.#lead(written, had), ...records]);
     try {
       await written.file.append(bytes);
       if (isSynced) await written.file.sync();
+      if (isSynced && !written.file.isInPlace()) throw new MovedFile(moved);
     } catch (error) {
       // The error is what its caller wants to know; what the file is like is seen when it is opened.
       await written.file.cut(written.size).catch(ignored);
@@ -74,6 +81,12 @@ export class Track {
     this.#end = end;
     this.#hasStarted = true;
     this.#cut = undefined;
+    if (hasGap) this.#parts.gapFound?.(this.#gapText(had));
+  }
+
+  #gapText({ n }: ChainEnd): string {
+    const { folder } = this.#parts;
+    return `lines of the audit log up to number ${n} are not in ${folder} any more: its newest file was moved, removed or cut while it was written; the log goes on and says so, and the newest file must stay in its place`;
   }
 
   /** With a last line, if anything was written. */
@@ -164,6 +177,8 @@ export class Track {
     this.#end = end;
   }
 }
+
+const moved = 'its newest file was moved away or removed while it was written; put it back';
 
 /** The last whole line; undefined if it is not one that this program can continue. */
 function lastLine(bytes: Buffer): ChainEnd | undefined {

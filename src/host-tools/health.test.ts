@@ -20,7 +20,7 @@ function status(...servers: ServerStatus[]): HostStatus {
     uptimeMs: 7_300_000,
     rollout: 'stable',
     disk: { ok: true },
-    audit: { mode: 'off', problem: null, lost: 0, refused: 0 },
+    audit: { mode: 'off', problem: null, lost: 0, refused: 0, gaps: 0 },
     servers,
     cache: { hits: 3, misses: 4, entries: 2, bytes: 2_048 },
     calls: { total: 9, ok: 7, isError: 1, faults: 1, replays: 1 },

@@ -20,7 +20,7 @@ const status: HostStatus = {
   uptimeMs: 1_000,
   rollout: 'stable',
   disk: { ok: true },
-  audit: { mode: 'off', problem: null, lost: 0, refused: 0 },
+  audit: { mode: 'off', problem: null, lost: 0, refused: 0, gaps: 0 },
   servers: [],
   cache: { hits: 0, misses: 0, entries: 0, bytes: 0 },
   calls: { total: 0, ok: 0, isError: 0, faults: 0, replays: 0 },

@@ -183,6 +183,7 @@ function openAudit(
 ): HostAudit {
   const { stateDir, report, claimTrack, startedBy, instance } = around;
   const folder = stateDir && auditFolderOf(stateDir, realConfigPath(loaded.file));
+  let gaps = 0;
   const open = async () => {
     if (folder === null) throw new Error('there is no state directory that can be used');
     return await openAuditLog({
@@ -193,10 +194,13 @@ function openAudit(
       claim: claimTrack ?? null,
       process: { process: instance, pid: process.pid, program: ownIdentity().version, startedBy },
       report,
+      gapFound: () => {
+        gaps += 1;
+      },
     });
   };
   const options = { clock: systemClock, open, folder: folder ?? '', report, process: instance };
-  return { mode, trail: scope.own(new AuditTrail(options)) };
+  return { mode, trail: scope.own(new AuditTrail(options)), gaps: () => gaps };
 }
 
 /** With a key nobody can forge a line who has no key: it is never done without, where one can be had. */

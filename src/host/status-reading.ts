@@ -61,8 +61,8 @@ export class StatusReading {
 }
 
 function auditStatus(audit: HostAudit | undefined): AuditStatus {
-  if (audit === undefined) return { mode: 'off', problem: null, lost: 0, refused: 0 };
-  return { mode: audit.mode, ...audit.trail.health };
+  if (audit === undefined) return { mode: 'off', problem: null, lost: 0, refused: 0, gaps: 0 };
+  return { mode: audit.mode, ...audit.trail.health, gaps: audit.gaps?.() ?? 0 };
 }
 
 /** Monotonic and wall time of one moment, to show the one as the other. */

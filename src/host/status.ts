@@ -134,6 +134,8 @@ export interface AuditStatus {
   readonly lost: number;
   /** Calls that were refused because they could not be written down. */
   readonly refused: number;
+  /** How often lines that this process had written were moved away or removed while it ran. */
+  readonly gaps: number;
 }
 
 /** The state of the host and its servers. */

@@ -83,6 +83,8 @@ export interface InstanceFacts {
   /** The windows whose variables have other values than those of the instance, which its servers get. */
   readonly differing: readonly DifferingWindow[];
   readonly usedConfig: UsedConfig;
+  /** Keys of the config that have changed and apply only to a new start. */
+  readonly needsStart: readonly string[];
 }
 
 /** An older instance tells less. */

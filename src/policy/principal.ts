@@ -22,6 +22,8 @@ export type Cut =
   | { readonly kind: 'role'; readonly name: string };
 
 interface Verified {
+  /** What people call the credential. */
+  readonly name?: string;
   readonly isLocal?: boolean;
   readonly isOperator?: () => boolean;
   readonly cut?: Cut;
@@ -62,8 +64,14 @@ export function verifiedPrincipal(
   id: string,
   role: string | null,
   isOperator: () => boolean,
+  name?: string,
 ): Principal {
-  return new VerifiedPrincipal(id, role, { isOperator });
+  return new VerifiedPrincipal(id, role, { isOperator, ...(name !== undefined && { name }) });
+}
+
+/** The name of its credential, which is no secret; undefined if it has none. */
+export function nameOf(principal: Principal): string | undefined {
+  return VerifiedPrincipal.factsOf(principal).name;
 }
 
 /** The local user, under whichever path. */

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -182,12 +183,10 @@ describe('holdfast audit', () => {
     expect(none.code).toBe(1);
     expect((await home.run(['audit', 'check'])).code).toBe(2);
     expect((await home.run(['audit', '-n', 'x'])).code).toBe(2);
+    expect((await home.run(['audit', '-n', '0'])).code).toBe(2);
     await home.run(['call', 'bank/add', 'key=a', 'amount=1', 'nonce=n']);
     const { stdout } = await home.run(['audit']);
     expect(stdout).toMatch(/local {2}bank\/add {2}ok/);
-    expect((await home.run(['audit', '--principal', 'token:nobody'])).stderr).toContain(
-      'no such call',
-    );
     const file = join(folder, '1', '000000000000001.jsonl');
     const whole = readFileSync(file, 'utf8');
     writeFileSync(file, whole.replace('"name":"add"', '"name":"get"'));
@@ -201,6 +200,79 @@ describe('holdfast audit', () => {
     writeFileSync(file, whole);
     mkdirSync(join(folder, '1', '000000000000099.jsonl'));
     expect((await home.run(['audit', 'verify'])).stderr).toContain('EISDIR');
+  });
+
+  it('finds calls by the name or the id of a token, also of a revoked one, and tells an unknown name apart #audit', async () => {
+    const roles = { r: { allow: ['bank/*'] } };
+    const { home } = await homeWith('on', { roles, http: { auth: 'token' } });
+    await using _home = home;
+    const added = await home.run(['token', 'add', '--role', 'r', '--name', 'ci', '--json']);
+    const { token, id } = JSON.parse(added.stdout);
+    await using served = await home.serve();
+    using client = new HttpClient(served.url, { Authorization: `Bearer ${token}` });
+    expect(faultIn(await add(client, 'n'))).toBeUndefined();
+    expect((await home.run(['audit', '--principal', 'local'])).stderr).toContain('no such call');
+    await home.run(['token', 'revoke', 'ci']);
+    for (const name of ['ci', 'token:ci', id, `token:${id}`]) {
+      const [call] = await calls(home, '--principal', name);
+      expect([name, call?.['principal'], call?.['token']]).toEqual([name, `token:${id}`, 'ci']);
+    }
+    expect((await home.run(['audit'])).stdout).toMatch(/ci \(r\) {2}bank\/add {2}ok/);
+    const wrong = await home.run(['audit', '--principal', 'token:cj']);
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toContain("no token 'cj', and the audit log has none; did you mean 'ci'?");
+    const server = await home.run(['audit', '--server', 'bnak']);
+    expect(server.code).toBe(2);
+    expect(server.stderr).toContain("did you mean 'bank'?");
+  });
+
+  it.each(['file', 'folder'])(
+    'goes on in its place if its %s is moved away, and that is told #audit',
+    async (what) => {
+      const { home, folder } = await homeWith('required');
+      await using _home = home;
+      await using served = await home.serve();
+      using client = new HttpClient(served.url);
+      await add(client, 'a');
+      const file = join(folder, '1', '000000000000001.jsonl');
+      const aside = home.file('aside');
+      renameSync(what === 'file' ? file : folder, aside);
+      const old = what === 'file' ? aside : join(aside, '1', '000000000000001.jsonl');
+      const { size } = statSync(old);
+      await add(client, 'b');
+      expect(statSync(old).size).toBe(size);
+      const kinds = readFileSync(file, 'utf8').match(/"kind":"\w+"/g);
+      expect(kinds?.slice(0, 2)).toEqual(['"kind":"more"', '"kind":"gap"']);
+      expect(kinds).toContain('"kind":"begin"');
+      const status = await home.run(['status', '--json']);
+      expect(JSON.parse(status.stdout).audit).toMatchObject({ gaps: 1, problem: null });
+      expect((await home.run(['status'])).stdout).toContain('moved away or removed once');
+      const doctor = await home.run(['doctor', '--no-start']);
+      expect(doctor.code).toBe(1);
+      expect(doctor.stdout.replaceAll(/\s+/g, ' ')).toContain('moved away or removed once');
+      expect((await home.run(['audit', 'verify'])).code).toBe(1);
+    },
+  );
+
+  it('that is switched on while an instance runs says that it needs a new start #audit', async () => {
+    const { home } = await homeWith('off');
+    await using _home = home;
+    await using _served = await home.serve();
+    await home.configure({ mcpServers: {}, audit: 'on' });
+    await until(async () => {
+      const { stdout } = await home.run(['status', '--json']);
+      return JSON.parse(stdout).needsStart.includes('audit');
+    }, 'the change is noticed');
+    expect((await home.run(['status'])).stdout).toContain('audit: changed in the config');
+    const doctor = await home.run(['doctor', '--no-start', '--json']);
+    const { checks } = JSON.parse(doctor.stdout);
+    expect(checks).toContainEqual(
+      expect.objectContaining({ kind: 'finding', text: expect.stringContaining('audit: changed') }),
+    );
+    expect((await home.run(['reload'])).stdout).toContain('audit: needs a new start');
+    const { stderr } = await home.run(['audit']);
+    expect(stderr).toContain('after the running instance was started');
+    expect(stderr).toContain('holdfast shutdown');
   });
 
   it('of a config without one says how to have one', async () => {

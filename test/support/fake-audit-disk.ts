@@ -11,6 +11,8 @@ export class FakeAuditDisk implements AuditDisk {
   tornBytes = 0;
   /** What a write waits for, while it is set. */
   held: Promise<void> | undefined;
+  /** The file that somebody takes away after the next write; nothing afterwards. */
+  moveAfterWrite: string | undefined;
   syncs = 0;
   writes = 0;
 
@@ -37,14 +39,17 @@ export class FakeAuditDisk implements AuditDisk {
         const kept = this.failing === undefined ? bytes : bytes.subarray(0, this.tornBytes);
         this.files.set(path, Buffer.concat([this.#bytes(path), kept]));
         this.#fail();
+        if (this.moveAfterWrite !== undefined) this.files.delete(this.moveAfterWrite);
+        this.moveAfterWrite = undefined;
       },
       sync: async () => {
         this.syncs += 1;
       },
       cut: async (size) => {
         if (this.failing === 'EIO') this.#fail();
-        this.files.set(path, this.#bytes(path).subarray(0, size));
+        if (this.files.has(path)) this.files.set(path, this.#bytes(path).subarray(0, size));
       },
+      isInPlace: () => this.files.has(path),
       isAsLeft: (size) => this.files.get(path)?.length === size,
       close: async () => {},
     };

@@ -3,15 +3,18 @@
 
 import type { AuditStatus } from '../../host/status.ts';
 import type { InstanceStatus } from '../../instance/operations.ts';
+import { gapsRemedy, gapsText, unwrittenText } from '../render/audit-lines.ts';
 import { differenceText } from '../render/status-page.ts';
-import { notUsed } from '../render/used-config.ts';
+import { needsStart, notUsed } from '../render/used-config.ts';
 import { type Check, finding, note, ok } from './check.ts';
 
 /** Nothing if no instance runs. `now` is wall time. */
 export function checkInstance(status: InstanceStatus | undefined, now: number): readonly Check[] {
   if (status === undefined) return [];
   const windows = (status.differing ?? []).map((one) => note('instance', differenceText(one)));
-  return [...fileChecks(status, now), ...windows, ...checkAudit(status.audit)];
+  const waiting = needsStart(status);
+  const settings = waiting ? [finding('instance', waiting.told, waiting.remedy)] : [];
+  return [...fileChecks(status, now), ...settings, ...windows, ...checkAudit(status.audit)];
 }
 
 /** A file that cannot be used is a finding of its own. */
@@ -24,8 +27,9 @@ function fileChecks(status: InstanceStatus, now: number): readonly Check[] {
 /** An instance of an older version says nothing of it. */
 function checkAudit(audit: AuditStatus | undefined): readonly Check[] {
   if (audit === undefined || audit.mode === 'off') return [];
-  const { problem, lost, refused } = audit;
+  const { problem, lost, refused, gaps = 0 } = audit;
   if (problem !== null) return [finding('audit', problem, 'see: holdfast status')];
-  const counts = `${lost} lines are missing in the audit log and ${refused} calls were refused, because it could not be written`;
-  return lost + refused > 0 ? [note('audit', counts)] : [ok('audit', 'calls are written down')];
+  if (gaps > 0) return [finding('audit', gapsText(gaps), gapsRemedy)];
+  const missing = unwrittenText(lost, refused);
+  return missing === undefined ? [ok('audit', 'calls are written down')] : [note('audit', missing)];
 }

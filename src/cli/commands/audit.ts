@@ -2,7 +2,7 @@
 // It reads files only: it needs no running instance and writes nothing.
 
 import type { Command } from 'commander';
-import type { AuditEntry, RecentOptions } from '../../audit/recent.ts';
+import type { AuditEntry } from '../../audit/recent.ts';
 import type { VerifiedTrack } from '../../audit/verify.ts';
 import { keyFileOf, realConfigPath } from '../../config/config-path.ts';
 import type { LoadedConfig } from '../../config/loaded.ts';
@@ -11,24 +11,26 @@ import { remedyFor } from '../../kernel/disk-remedy.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
+import { AuditFilter, type AuditWish, type KnownNames } from '../audit-filter.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
-import { auditLine, countText, trackNotes } from '../render/audit-lines.ts';
+import { auditLine, trackNotes, verifiedText } from '../render/audit-lines.ts';
 import { remark } from '../shell.ts';
 import { loadedConfig } from '../standalone.ts';
 import { ownStateDirectory } from '../state-directory.ts';
+import { instanceStatus } from '../target.ts';
 
 const help = `
 The log is written if "audit" in the config is "on" or "required". It says who called what and how it
 ended, and never has arguments or results. verify checks every line of every file and exits with 1 if one
 was changed, removed, inserted or moved; docs/audit.md says what cannot be detected.
-With --json: one line for each call, {"at", "id", "principal", "role", "path", "server", "what", "name",
+With --json: one line for each call, {"at", "id", "principal", "token" (its name), "role", "path", "server", "what", "name",
 "method", "outcome", "dispatched", "ms", "reason"}; "outcome" is null if the log has no end of the call.
 verify --json: {"ok", "tracks": […], "faults": [{"file", "line", "text"}]}.
 
 Examples:
   holdfast audit
-  holdfast audit -n 100 --principal token:ci --server files
+  holdfast audit -n 100 --principal ci --server files
   holdfast audit verify`;
 
 interface AuditOptions {
@@ -46,7 +48,7 @@ export function addAudit(program: Command, perform: Perform): void {
     )
     .argument('[verify]', 'check every line of the log')
     .option('-n, --lines <N>', 'how many calls', '20')
-    .option('--principal <ID>', 'only calls of this principal, such as token:ci or local')
+    .option('--principal <WHO>', 'only calls of this token (its name or id), or of local')
     .option('--server <SERVER>', 'only calls of this server')
     .addHelpText('after', help)
     .action((action: string | undefined, options: AuditOptions, command: Command) =>
@@ -63,8 +65,9 @@ async function audit(
     const told = `unknown action '${printableLine(action)}': there is only verify`;
     throw new Fault('invalid_request', `${told}; see: holdfast audit --help`);
   }
-  if (!/^\d{1,7}$/.test(lines)) {
-    throw new Fault('invalid_request', `-n takes a number of calls, not '${printableLine(lines)}'`);
+  if (!/^[1-9]\d{0,6}$/.test(lines)) {
+    const told = `-n takes a number of calls, at least 1, not '${printableLine(lines)}'`;
+    throw new Fault('invalid_request', `${told}; see: holdfast audit --help`);
   }
   const { shell, configFile } = invocation;
   const loaded = await loadedConfig(shell, configFile);
@@ -72,7 +75,7 @@ async function audit(
   try {
     return action === 'verify'
       ? await verify(invocation, loaded, folder)
-      : await show(invocation, loaded, folder, { limit: Number(lines), principal, server });
+      : await show(invocation, loaded, folder, { lines: Number(lines), principal, server });
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined) throw error;
@@ -85,28 +88,58 @@ async function show(
   { shell, isJson }: Invocation,
   loaded: LoadedConfig,
   folder: string,
-  options: RecentOptions,
+  wish: AuditWish & { readonly lines: number },
 ): Promise<number> {
   const [{ recentCalls }, { nodeAuditDisk }] = await Promise.all([
     import('../../audit/recent.ts'),
     import('../../audit/audit-disk.ts'),
   ]);
-  const entries = await recentCalls(nodeAuditDisk, folder, options);
+  const filter = new AuditFilter(wish);
+  const { isWanted } = filter;
+  const entries = await recentCalls(nodeAuditDisk, folder, { limit: wish.lines, isWanted });
   const { out } = shell;
   for (const entry of entries) {
     if (isJson) out.json(entry satisfies AuditEntry);
     else out.line(auditLine(entry, shell.clock.wallNow(), out.style));
   }
   if (entries.length > 0) return exitCodes.ok;
-  const isFiltered = options.principal !== undefined || options.server !== undefined;
-  remark(shell, isFiltered ? 'the audit log has no such call' : noLog(loaded, folder));
+  if (wish.principal === undefined && wish.server === undefined) {
+    remark(shell, await noLog(shell, loaded, folder));
+    return exitCodes.ok;
+  }
+  filter.assertKnown(await knownNames(shell, loaded));
+  remark(shell, 'the audit log has no such call');
   return exitCodes.ok;
 }
 
-function noLog({ config }: LoadedConfig, folder: string): string {
-  return config.audit === 'off'
-    ? 'there is no audit log: calls are written down if "audit" in the config is "on" or "required"'
-    : `the audit log ${folder} is empty: no call was made since it was switched on, or it was removed`;
+async function knownNames(
+  shell: Invocation['shell'],
+  { config, disabled, file }: LoadedConfig,
+): Promise<KnownNames> {
+  const [{ listedTokens }, { withTokenRecords }] = await Promise.all([
+    import('../token-book.ts'),
+    import('../token-records.ts'),
+  ]);
+  const tokens = file === null ? [] : await withTokenRecords(shell, file, listedTokens);
+  return {
+    tokens: tokens.flatMap(({ id, name }) => [name, id]),
+    servers: [...Object.keys(config.mcpServers), ...disabled.keys()],
+  };
+}
+
+async function noLog(
+  shell: Invocation['shell'],
+  { config, file }: LoadedConfig,
+  folder: string,
+): Promise<string> {
+  if (config.audit === 'off') {
+    return 'there is no audit log: calls are written down if "audit" in the config is "on" or "required"';
+  }
+  const status = await instanceStatus(shell, file);
+  if (status?.audit?.mode === 'off') {
+    return 'there is no audit log: "audit" was switched on in the config after the running instance was started; end that with: holdfast shutdown, then start it again';
+  }
+  return `the audit log ${folder} is empty: no call was made since it was switched on, or it was removed`;
 }
 
 async function verify(
@@ -129,7 +162,7 @@ async function verify(
   // Where there should be a log, none is a finding: it may have been removed.
   const isFine = faults.length === 0 && (!isEmpty || loaded.config.audit === 'off');
   if (isJson) out.json({ ok: isFine, tracks, faults });
-  else if (isEmpty) remark(shell, noLog(loaded, folder));
+  else if (isEmpty) remark(shell, await noLog(shell, loaded, folder));
   else printVerified(shell, tracks, faults.length === 0);
   if (!isJson) {
     for (const { file, line, text } of faults) {
@@ -159,6 +192,6 @@ function printVerified(
   isWhole: boolean,
 ): void {
   if (!isWhole) return;
-  out.line(`${out.style('green', 'ok')} ${countText(tracks)}`);
+  out.line(`${out.style('green', 'ok')} ${verifiedText(tracks)}`);
   for (const note of tracks.flatMap(trackNotes)) out.line(out.style('dim', note));
 }

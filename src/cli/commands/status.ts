@@ -12,6 +12,7 @@ import { eventHistory, type LoggedEvent } from '../event-history.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { withLastFailures, withoutMended } from '../last-failure.ts';
+import { gapsText, unwrittenText } from '../render/audit-lines.ts';
 import {
   limitsNote,
   type StatusView,
@@ -19,7 +20,7 @@ import {
   statusLines,
   warningLines,
 } from '../render/status-page.ts';
-import { notUsedText } from '../render/used-config.ts';
+import { needsStart, notUsedText } from '../render/used-config.ts';
 import type { Shell } from '../shell.ts';
 import { ownStateDirectory } from '../state-directory.ts';
 import { watch } from '../status-watch.ts';
@@ -32,7 +33,8 @@ then "cause" and "stderr" are those of the last
 failure in the event log. Of an instance there are also "pid", "url" (null: it serves no HTTP), "clients", and
 "differing": [{"pid", "variables"}], the connect windows whose variables have other values than the
 instance, and "usedConfig": {"since", "problem"}; "problem" is null, or {"kind", "detail"} if the config
-file as it is now is not used ("untrusted", "invalid", or "waiting" for a reload). "stateHidden" of a server: whether the state directory is hidden from its process. With a
+file as it is now is not used ("untrusted", "invalid", or "waiting" for a reload), and "needsStart": the keys
+that have changed in it and apply only to a new start. "stateHidden" of a server: whether the state directory is hidden from its process. With a
 server named, "servers" has only that one and "timeline" its latest events. --watch --json prints one such line for each change.
 
 Examples:
@@ -94,7 +96,10 @@ async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Pro
   const status = await operations.status();
   // A problem that this command has found itself was told already.
   const notUsed = loaded === undefined ? undefined : notUsedText(status, now);
-  const common = { warnings: notUsed === undefined ? [] : [notUsed], now, steps, access };
+  const waiting = needsStart(status);
+  const warnings = [notUsed, waiting && `${waiting.told}; ${waiting.remedy}`];
+  const told = warnings.filter((text) => text !== undefined);
+  const common = { warnings: told, now, steps, access };
   if (isLive) return { status, history, current: history, instanceState: 'running', ...common };
   const current = loaded === undefined ? history : withoutMended(history, loaded.config);
   // The host of this command has no disk; the disk that is checked is that of the state directory.
@@ -120,7 +125,7 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
       ? statusLines(view, out.style, out)
       : serverPage(view, server, out.style, out);
   const trouble = disk.ok ? [] : ['', out.style('yellow', printableLine(disk.problem))];
-  const unwritten = auditTrouble(audit).map((text) => out.style('yellow', text));
+  const unwritten = auditTrouble(audit).map((text) => out.style('yellow', view.steps(text)));
   return [
     ...lines,
     ...view.warnings.flatMap((text) => warningLines(view, text, out.style, out)),
@@ -133,9 +138,12 @@ function page(view: StatusView, server: string | undefined, { out }: Shell): rea
 /** An instance of an older version says nothing of it. */
 function auditTrouble(audit: AuditStatus | undefined): readonly string[] {
   if (audit === undefined) return [];
-  const { problem, lost, refused } = audit;
-  const counts = `${lost} lines are missing in the audit log, ${refused} calls were refused because they could not be written down`;
-  const said = [problem === null ? '' : printableLine(problem), lost + refused > 0 ? counts : ''];
+  const { problem, lost, refused, gaps = 0 } = audit;
+  const said = [
+    problem === null ? '' : printableLine(problem),
+    unwrittenText(lost, refused) ?? '',
+    gaps > 0 ? `${gapsText(gaps)}; see: holdfast audit verify` : '',
+  ];
   return said.filter((text) => text !== '').flatMap((text) => ['', text]);
 }
 
@@ -145,7 +153,7 @@ const keptEvents = 200;
 function jsonText(view: StatusView, server: string | undefined): string {
   const { status, history, instanceState, access = null } = view;
   const none = { instance: null, startedBy: null, uptimeMs: null, pid: null, url: null };
-  const more = { clients: null, differing: [], usedConfig: null };
+  const more = { clients: null, differing: [], usedConfig: null, needsStart: [] };
   const isLive = instanceState === 'running';
   const whole = { ...status, ...(isLive ? {} : { ...none, ...more }), instanceState, access };
   if (server === undefined) return printableJson(JSON.stringify(whole));

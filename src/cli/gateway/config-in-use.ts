@@ -23,6 +23,11 @@ export class ConfigInUse {
     this.#read = read;
   }
 
+  /** What was taken over last; settings that need a new start may differ from what applies. */
+  get used(): ReadConfig {
+    return this.#used;
+  }
+
   /** The files that it was read from. */
   get files(): readonly string[] {
     return this.#used.files;

@@ -125,6 +125,10 @@ export async function startControl(
     clients: gateway.clients,
     differing: instance.differing,
     usedConfig: await inUse.facts(),
+    needsStart: host
+      .planFor(inUse.used)
+      .settings.filter(({ applies }) => applies === 'restart-host')
+      .map(({ key }) => key),
   });
   const { clock } = host;
   const clients = new SocketClients({ front: gateway, clock, outgoing, frameBytes: 16_777_216 });

@@ -1,4 +1,4 @@
-// Formats times and sizes for people: a duration, how long ago something was, a size.
+// Formats times, sizes and counts for people: a duration, how long ago something was, a size, how many.
 
 /** Short durations exactly, long ones roughly. */
 export function durationText(ms: number): string {
@@ -42,4 +42,9 @@ export function sizeText(bytes: number): string {
   }
   const digits = unit === 0 || size >= 100 ? 0 : 1;
   return `${size.toFixed(digits)} ${byteUnits[unit]}`;
+}
+
+/** `1 file`, `2 files`. */
+export function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

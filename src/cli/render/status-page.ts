@@ -11,7 +11,7 @@ import type { HostEvent } from '../../observe/events.ts';
 import { noiseTexts } from '../../observe/noise-text.ts';
 import type { AccessNote } from '../access-note.ts';
 import type { NextSteps } from '../next-step.ts';
-import { agoText, durationText } from './quantity.ts';
+import { agoText, countText, durationText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
 import { eventText, storyOf, timelineLines } from './timeline.ts';
@@ -161,10 +161,6 @@ function instanceFacts({ pid, url, uptimeMs, clients }: InstanceStatus): readonl
     `up ${durationText(uptimeMs)}`,
     ...(clients === undefined ? [] : [countText(clients, 'client')]),
   ];
-}
-
-function countText(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** As many on a line as fit. */

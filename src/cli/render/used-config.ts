@@ -42,3 +42,11 @@ export function notUsedText(status: InstanceStatus, now: number): string | undef
   const found = notUsed(status, now);
   return found && `${found.told}; ${found.remedy}`;
 }
+
+/** Settings that the file has and a running instance cannot take over; undefined if there are none. */
+export function needsStart({ needsStart: keys = [] }: InstanceStatus): NotUsed | undefined {
+  if (keys.length === 0) return undefined;
+  const told = `${keys.join(', ')}: changed in the config, and still as it was in the running instance`;
+  const remedy = 'it needs a new start: end it with: holdfast shutdown, then start it again';
+  return { told, remedy };
+}

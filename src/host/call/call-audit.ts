@@ -7,7 +7,7 @@ import { type AuditTrail, NotAudited } from '../../audit/audit-trail.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Kind } from '../../policy/access.ts';
-import { cutOf, ownerOf, type Principal } from '../../policy/principal.ts';
+import { cutOf, nameOf, ownerOf, type Principal } from '../../policy/principal.ts';
 import type { CallObserver, CallOutcome, ObservedCall } from './call-observer.ts';
 import type { Call } from './call-parts.ts';
 
@@ -17,6 +17,8 @@ export type AuditMode = 'off' | 'on' | 'required';
 export interface HostAudit {
   readonly mode: Exclude<AuditMode, 'off'>;
   readonly trail: AuditTrail;
+  /** How often lines that were written were found to be gone; absent: that is not known. */
+  readonly gaps?: () => number;
 }
 
 export interface CallAuditParts extends HostAudit {
@@ -138,8 +140,10 @@ export class CallAudit implements CallObserver {
   #asked(principal: Principal, { server, kind, name, method }: RefusedRequest): AuditedCall {
     const { roleOf } = this.#parts;
     const cut = cutOf(principal);
+    const token = nameOf(principal);
     return boundedCall({
       principal: ownerOf(principal).id,
+      ...(token !== undefined && { token }),
       role: roleOf(principal),
       path: cut ? `${cut.kind}/${cut.name}` : null,
       server,

@@ -124,10 +124,10 @@ export class TokenTable implements Tokens {
     this.#known = [
       ...[...this.#local, ...unkept].map((record) => known(record, localUser)),
       ...this.#own.map((record) => {
-        const { id, role } = record;
+        const { id, role, name } = record;
         return known(
           record,
-          verifiedPrincipal(`token:${id}`, role, () => isOperator(role)),
+          verifiedPrincipal(`token:${id}`, role, () => isOperator(role), name),
         );
       }),
     ];

@@ -23,8 +23,9 @@ const tokenPrefix = 'token:';
 export class AuditFilter {
   readonly #principal: string | undefined;
   readonly #server: string | undefined;
-  /** As many as the log has. */
+  /** One for each that the log has; until the command has ended. */
   readonly #principals = new Set<string>();
+  /** One for each that the log has; until the command has ended. */
   readonly #servers = new Set<string>();
 
   constructor({ principal, server }: AuditWish) {

@@ -76,3 +76,17 @@ export async function knownThings(host: HostForGateway): Promise<KnownThings> {
   }));
   return { things, unknown: unknown.filter(({ lists }) => lists.length > 0) };
 }
+
+/** What either knows. */
+export function together(one: KnownThings, other: KnownThings): KnownThings {
+  const isUnknown = (known: KnownThings, server: string, list: ListKind) =>
+    known.unknown.some((lists) => lists.server === server && lists.lists.includes(list));
+  const unknown = one.unknown.map(({ server, lists }) => ({
+    server,
+    lists: lists.filter((list) => isUnknown(other, server, list)),
+  }));
+  return {
+    things: [...one.things, ...other.things],
+    unknown: unknown.filter(({ lists }) => lists.length > 0),
+  };
+}

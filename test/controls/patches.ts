@@ -5,7 +5,7 @@
 // of several clients at one server, is looked for by unit tests, in a copy of the source.
 
 /** Which command has to find it. */
-export type FinderName = 'simulation' | 'chaos' | 'tests';
+export type FinderName = 'simulation' | 'chaos' | 'strangers' | 'tests';
 
 export interface Edit {
   /** Stands exactly once where the patch is applied, or the patch does not apply. */
@@ -1764,7 +1764,8 @@ export const patches: readonly Patch[] = [
     edits: [
       {
         find: 'host.servers().filter((server) => isServerSeen(host, principal, server)),',
-        replace: 'host.servers().filter((server) => isServerSeen(host, principal, server) || true),',
+        replace:
+          'host.servers().filter((server) => isServerSeen(host, principal, server) || true),',
       },
     ],
   },

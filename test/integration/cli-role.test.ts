@@ -14,7 +14,7 @@ const config = {
     },
   },
   roles: {
-    reader: { allow: ['files/ech*', 'files/misspelt'], deny: [] },
+    reader: { allow: ['files/ech*', 'files/misspelt'], deny: ['files/eho', 'flies/*'] },
     all: { allow: ['*'] },
   },
   http: { auth: 'token' },
@@ -44,10 +44,23 @@ describe('holdfast role', () => {
   it('lists the roles, and says which are near an unknown one #command-line', async () => {
     await using home = await GatewayHome.create(config);
     const listed = await home.run(['role']);
-    expect(listed.stdout).toBe('reader: 2 allowed, 0 denied patterns\nall: everything\n');
+    expect(listed.stdout).toBe('reader: 2 allowed, 2 denied patterns\nall: everything\n');
     const unknown = await home.run(['role', 'raeder']);
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toContain("did you mean 'reader'?");
+  });
+});
+
+describe('holdfast role --wait', () => {
+  it('reads the lists that nobody has read, and keeps them #command-line', async () => {
+    const { files } = config.mcpServers;
+    await using home = await GatewayHome.create({ ...config, mcpServers: { files } });
+    const waited = await home.run(['role', 'reader', '--wait', '30']);
+    expect(waited.code, waited.stderr).toBe(0);
+    expect(waited.stdout).toContain('tool echo');
+    expect(waited.stdout).not.toContain('not known yet');
+    expect((await home.run(['role', 'reader'])).stdout).toBe(waited.stdout);
+    expect((await home.run(['role', 'reader', '--wait', 'x'])).code).toBe(2);
   });
 });
 
@@ -79,8 +92,14 @@ describe('status and doctor', () => {
     const { checks } = JSON.parse(doctor.stdout);
     const texts = checks.map(({ kind, text }: { kind: string; text: string }) => `${kind} ${text}`);
     expect(texts).toContain(
-      'note "files/misspelt" in "allow" of the role \'reader\' matches nothing that the servers have',
+      'note "files/misspelt" in "allow" of the role \'reader\' matches nothing that the servers have listed so far',
     );
+    expect(texts).toContain(
+      'finding "files/eho" in "deny" of the role \'reader\' matches nothing that the servers have listed so far, so it denies nothing',
+    );
+    expect(texts.join('\n')).toContain('finding serve is refusing to start: "http.auth"');
+    const unstarted = await home.run(['doctor', '--no-start']);
+    expect(unstarted.stdout).toContain('did you mean "files/*"?');
     expect(texts).toContain(
       "finding the token 'lost' may use nothing, because the config has no role 'all'",
     );

@@ -1,9 +1,9 @@
-// Checks of roles and tokens: patterns that match nothing, tokens whose role the config does not have, and
-// tokens that have expired. A pattern is judged only where the lists that it is about are known.
+// Checks of tokens: those whose role the config does not have, those that have expired, and a front without
+// authentication although there are some. The patterns of roles are checked in patterns.ts.
 
 import type { Config } from '../../config/schema.ts';
-import { Pattern, patternKinds } from '../../policy/roles/pattern.ts';
-import { type KnownThings, kindOf } from '../known-things.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { assertMeantOpen } from '../gateway/safe-start.ts';
 import type { ListedToken } from '../token-book.ts';
 import { type Check, finding, note } from './check.ts';
 
@@ -29,33 +29,21 @@ export function checkTokens(
   });
 }
 
-/** `servers`: the names of all servers of the config. */
-export function checkPatterns(
-  { roles }: Pick<Config, 'roles'>,
-  servers: readonly string[],
-  { things, unknown }: KnownThings,
+/** What `serve` would refuse to start with; `tokens` as they are stored. */
+export function checkOpenFront(
+  { http }: Pick<Config, 'http'>,
+  tokens: readonly ListedToken[],
+  now: number,
 ): readonly Check[] {
-  const matchesNothing = (text: string) => {
-    const pattern = new Pattern(text);
-    const isOpen = unknown.some(({ server, lists }) =>
-      lists.some((list) => pattern.touches(kindOf({ list }), server)),
-    );
-    return (
-      !isOpen && !things.some((thing) => pattern.matches(kindOf(thing), thing.server, thing.name))
-    );
-  };
-  return Object.entries(roles).flatMap(([role, { allow, deny }]) =>
-    [
-      ...allow.map((text) => ['allow', text] as const),
-      ...deny.map((text) => ['deny', text] as const),
-    ]
-      .filter(([, text]) => matchesNothing(text))
-      .map(([key, text]) => {
-        const told = `"${text}" in "${key}" of the role '${role}' matches nothing that the servers have`;
-        const isServer = servers.some((server) =>
-          patternKinds.some((kind) => new Pattern(text).touches(kind, server)),
-        );
-        return note('roles', isServer ? told : `${told}: there is no such server`);
-      }),
+  if (http.auth !== 'none') return [];
+  const valid = tokens.filter(
+    ({ role, expiresAt }) => role !== null && (expiresAt === null || now < expiresAt),
   );
+  try {
+    assertMeantOpen({ ...http, tokens: valid.map(({ name }) => name) });
+    return [];
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return [finding('http', `serve is ${error.message}`, 'then run: holdfast doctor')];
+  }
 }

@@ -26,6 +26,8 @@ export interface ServerChecks {
   readonly clock: Clock;
   /** Does the handshakes; null: no server is started. */
   readonly host: HostForCommands | null;
+  /** Reads the lists of a server that runs; absent: its tools are enough. */
+  readonly readLists?: ((name: string) => Promise<void>) | undefined;
   /** Called when a server's check begins and ends. */
   readonly progress: (name: string, step: 'began' | 'done') => void;
 }
@@ -65,20 +67,20 @@ const looksAtOnce = 32;
 async function checkServer(
   name: string,
   server: ServerConfig,
-  { host, env, clock }: ServerChecks,
+  { host, env, clock, readLists }: ServerChecks,
   http: HttpClient,
 ): Promise<Check> {
   if (server.type === 'stdio') {
     if (runsInFolders(server)) return await checkInFolders(name, server, env);
     const check = await checkCommand(name, server, env);
     if (check.kind === 'finding' || host === null) return check;
-    return await checkHandshake(host, clock, name, check.text, async () => ({
+    return await checkHandshake({ host, clock, readLists }, name, check.text, async () => ({
       remedy: byHand(server),
     }));
   }
   const explain = () => addressProblem(name, server, http, clock);
   const place = shownAddress(new URL(server.url));
-  if (host !== null) return await checkHandshake(host, clock, name, place, explain);
+  if (host !== null) return await checkHandshake({ host, clock, readLists }, name, place, explain);
   const problem = await explain();
   return problem ? finding(name, problem.text, problem.remedy) : ok(name, `${place} is reachable`);
 }
@@ -126,9 +128,12 @@ interface Explanation {
   readonly remedy: string;
 }
 
+interface Handshake extends Pick<ServerChecks, 'clock' | 'readLists'> {
+  readonly host: HostForCommands;
+}
+
 async function checkHandshake(
-  host: HostForCommands,
-  clock: Clock,
+  { host, clock, readLists }: Handshake,
   name: string,
   place: string,
   explain: () => Promise<Explanation | undefined>,
@@ -141,6 +146,7 @@ async function checkHandshake(
       name,
       `${place} · ${greetingText(host.serverStatus(name))} · ready in ${seconds} s`,
     );
+    await readLists?.(name);
     lease.release();
     return check;
   } catch (error) {

@@ -2,7 +2,7 @@
 // run counts as ready if its list is known, because its first call starts it. Nothing is started unless
 // --wait allows it.
 
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { ServerStatus } from '../../host/status.ts';
 import type { Operations } from '../../instance/operations.ts';
@@ -12,6 +12,7 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { localDenial } from '../local-role.ts';
 import { notUsedText } from '../render/used-config.ts';
+import { seconds } from '../seconds-option.ts';
 import { remark, type Shell } from '../shell.ts';
 import { withTarget } from '../target.ts';
 import { type PartialAddress, partialAddress } from '../tool-address.ts';
@@ -38,12 +39,6 @@ export function addCheck(program: Command, perform: Perform): void {
     .action((words: string[], { wait }: { wait?: number }, command: Command) =>
       perform(command, (invocation) => check(invocation, words, wait)),
     );
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= 86_400) return value;
-  throw new InvalidArgumentError('Expected a number of seconds, such as 30');
 }
 
 interface Checked {

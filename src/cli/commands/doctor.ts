@@ -5,11 +5,12 @@
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
-import type { HostForGateway } from '../../host/gateway-face.ts';
+import { listKinds } from '../../host/lists/listings.ts';
 import type { Check } from '../checks/check.ts';
 import { checkInstance } from '../checks/instance.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
+import { type KnownThings, knownThings, ownThings, together } from '../known-things.ts';
 import type { NextSteps } from '../next-step.ts';
 import { checkLines } from '../render/check-lines.ts';
 import { LiveLine } from '../render/live-line.ts';
@@ -22,9 +23,9 @@ import { instanceStatus } from '../target.ts';
 const help = `
 This checks Node, the config file and its servers, the permissions of the config file and the state
 directory, and how server processes are contained on this machine. Every server is started as a call
-would start it, asked for its tools, and stopped again, and tools that clients do not get under
-their own names and patterns of roles that match nothing are reported; with --no-start only the command or address is checked. The exit code
-is 1 if a problem was found.
+would start it, asked for its lists, and stopped again, and tools that clients do not get under
+their own names and patterns of roles that match nothing are reported (in "deny" that is a problem: nothing is denied);
+with --no-start only commands, addresses and what stored lists show are checked. The exit code is 1 if a problem was found.
 With --json: {"ok", "checks": [{"kind": "ok" | "note" | "finding", "subject", "text", "remedy"?}]}.
 
 Examples:
@@ -111,13 +112,15 @@ async function tokenChecks(
   config: LoadedConfig['config'],
   file: string,
 ): Promise<readonly Check[]> {
-  const [{ checkTokens }, { listedTokens }, { withTokenRecords }] = await Promise.all([
-    import('../checks/access.ts'),
-    import('../token-book.ts'),
-    import('../token-records.ts'),
-  ]);
+  const [{ checkOpenFront, checkTokens }, { listedTokens }, { withTokenRecords }] =
+    await Promise.all([
+      import('../checks/access.ts'),
+      import('../token-book.ts'),
+      import('../token-records.ts'),
+    ]);
   const tokens = await withTokenRecords(shell, file, listedTokens);
-  return checkTokens(config, tokens, shell.clock.wallNow());
+  const now = shell.clock.wallNow();
+  return [...checkTokens(config, tokens, now), ...checkOpenFront(config, tokens, now)];
 }
 
 async function serverChecks(
@@ -139,28 +142,43 @@ async function serverChecks(
     if (step === 'done') done += 1;
     live.show(progressBar(done, total, [...waitingFor]));
   };
-  const check = (host: HostForCommands | null) =>
-    checkServers({ config, env, clock, host, progress });
-  if (!isStarting) return await orInterrupted(shell, check(null));
-  return await withHostOf(invocation, loaded, { isReadOnly: true }, ({ host, gatewayHost }) =>
-    orInterrupted(shell, check(host).then(withNames(gatewayHost, config))).finally(() =>
-      live.clear(),
-    ),
+  const check = (host: HostForCommands | null, readLists?: (name: string) => Promise<void>) =>
+    checkServers({ config, env, clock, host, progress, readLists });
+  // What is stored, for all classes of clients; nothing is started with this host.
+  const stored = await withHostOf(invocation, loaded, {}, ({ gatewayHost }) =>
+    knownThings(gatewayHost),
   );
+  if (!isStarting) {
+    const checks = await orInterrupted(shell, check(null));
+    return [...checks, ...(await patternChecks(loaded, stored))];
+  }
+  return await withHostOf(invocation, loaded, { isReadOnly: true }, async (started) => {
+    const { host, gatewayHost } = started;
+    const readLists = async (name: string) => {
+      const lists = await import('../read-lists.ts');
+      await lists.readLists(gatewayHost, name, listMs);
+    };
+    const checks = check(host, readLists).then(async (found) => {
+      const { checkNames } = await import('../checks/names.ts');
+      const known = together(stored, await knownThings(gatewayHost));
+      const names = await checkNames(gatewayHost, config);
+      return [...found, ...names, ...(await patternChecks(loaded, known))];
+    });
+    return await orInterrupted(shell, checks).finally(() => live.clear());
+  });
 }
 
-/** The lists of all servers together: do clients get every tool under its own name? */
-function withNames(host: HostForGateway, config: LoadedConfig['config']) {
-  return async (checks: readonly Check[]): Promise<readonly Check[]> => {
-    const [{ checkNames }, { checkPatterns }, { knownThings, ownThings }] = await Promise.all([
-      import('../checks/names.ts'),
-      import('../checks/access.ts'),
-      import('../known-things.ts'),
-    ]);
-    const servers = Object.keys(config.mcpServers);
-    const { things, unknown } = await knownThings(host);
-    const all = { things: [...things, ...ownThings(config)], unknown };
-    const ofPatterns = checkPatterns(config, servers, all);
-    return [...checks, ...(await checkNames(host, config)), ...ofPatterns];
-  };
+/** Each list of a server that was just started has so long. */
+const listMs = 10_000;
+
+async function patternChecks(
+  { config, disabled }: LoadedConfig,
+  { things, unknown }: KnownThings,
+): Promise<readonly Check[]> {
+  const { checkPatterns } = await import('../checks/patterns.ts');
+  const servers = [...Object.keys(config.mcpServers), ...disabled.keys()];
+  // Of a disabled server nothing can be known.
+  const ofDisabled = [...disabled.keys()].map((server) => ({ server, lists: listKinds }));
+  const all = { things: [...things, ...ownThings(config)], unknown: [...unknown, ...ofDisabled] };
+  return checkPatterns(config, servers, all);
 }

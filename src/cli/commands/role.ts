@@ -4,7 +4,9 @@
 import type { Command } from 'commander';
 import { nearestWord } from '../../config/nearest-word.ts';
 import type { Config } from '../../config/schema.ts';
+import { within } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { ownValue } from '../../kernel/own-value.ts';
 import { printableLine } from '../../kernel/printable.ts';
 import { Roles } from '../../policy/roles/roles.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -12,18 +14,21 @@ import type { Invocation, Perform } from '../invocation.ts';
 import { type KnownThings, knownThings, ownThings, useOf } from '../known-things.ts';
 import { roleLines } from '../render/role-page.ts';
 import { wrappedTo } from '../render/width.ts';
-import { loadedConfig, withHostOf } from '../standalone.ts';
+import { seconds } from '../seconds-option.ts';
+import { loadedConfig, orInterrupted, withHostOf } from '../standalone.ts';
 
 const help = `
 Every tool, prompt, resource, template and skill whose list is known is shown, with the reason for each
-that the role may not use. No server is started: lists that were never read are named at the end.
-With --json: {"role", "everything", "operator", "things": [{"server", "list", "name", "allowed", "reason"}],
+that the role may not use. No server is started unless --wait allows it: lists that were never read are named at
+the end; --wait reads and keeps them.
+With --json: {"role", "everything", "operator", "budget", "things": [{"server", "list", "name", "allowed", "reason"}],
 "unknown": [{"server", "lists"}]}; "list" is tools, prompts, resources, resourceTemplates or skills, "reason" is
 null if it is allowed. Without a name: {"roles": [{"name", "everything", "operator", "allow", "deny"}]}.
 
 Examples:
   holdfast role
-  holdfast role researcher`;
+  holdfast role researcher
+  holdfast role researcher --wait 30`;
 
 export function addRole(program: Command, perform: Perform): void {
   program
@@ -31,10 +36,15 @@ export function addRole(program: Command, perform: Perform): void {
     .summary('show what a role of the config may use, and why not')
     .description('Show what a role of the config may use, and why not; without a name, the roles.')
     .argument('[NAME]', 'a role')
+    .option(
+      '--wait <SECONDS>',
+      'start servers whose lists are not known, and wait so long',
+      seconds,
+    )
     .addHelpText('after', help)
-    .action((name: string | undefined, _: unknown, command: Command) =>
+    .action((name: string | undefined, { wait }: { wait?: number }, command: Command) =>
       perform(command, (invocation) =>
-        name === undefined ? listRoles(invocation) : showRole(invocation, name),
+        name === undefined ? listRoles(invocation) : showRole(invocation, name, wait),
       ),
     );
 }
@@ -60,23 +70,33 @@ async function listRoles({ shell, configFile, isJson }: Invocation): Promise<num
   return exitCodes.ok;
 }
 
-async function showRole(invocation: Invocation, name: string): Promise<number> {
+async function showRole(
+  invocation: Invocation,
+  name: string,
+  wait: number | undefined,
+): Promise<number> {
   const { shell, configFile, isJson } = invocation;
   const loaded = await loadedConfig(shell, configFile);
   const { config, file } = loaded;
   assertRole(config, file, name);
-  const known = await withHostOf(invocation, loaded, {}, ({ gatewayHost }) =>
-    knownThings(gatewayHost),
-  );
+  const known = await withHostOf(invocation, loaded, {}, async ({ gatewayHost }) => {
+    if (wait === undefined) return await knownThings(gatewayHost);
+    const { readLists } = await import('../read-lists.ts');
+    const reading = gatewayHost
+      .servers()
+      .map((server) => readLists(gatewayHost, server.name, wait * 1_000));
+    await orInterrupted(shell, within(shell.clock, wait * 1_000, Promise.all(reading)));
+    return await knownThings(gatewayHost);
+  });
   const page = pageOf(config, name, known);
   const { out } = shell;
   if (!isJson) {
     for (const line of roleLines(page, out.style, out.columns)) out.line(shell.steps(line));
     return exitCodes.ok;
   }
-  const { role, isEverything, isOperator, unknown } = page;
+  const { role, isEverything, isOperator, budget, unknown } = page;
   const things = page.things.map((thing) => ({ ...thing, allowed: thing.reason === null }));
-  out.json({ role, everything: isEverything, operator: isOperator, things, unknown });
+  out.json({ role, everything: isEverything, operator: isOperator, budget, things, unknown });
   return exitCodes.ok;
 }
 
@@ -86,6 +106,7 @@ function pageOf(config: Config, role: string, { things, unknown }: KnownThings) 
     role,
     isEverything: roles.isEverything(role),
     isOperator: roles.isOperator(role),
+    budget: ownValue(config.roles, role)?.budget ?? null,
     things: [...things, ...ownThings(config)].map((thing) => ({
       ...thing,
       reason: roles.denial(role, useOf(thing)) ?? null,
@@ -100,7 +121,8 @@ function assertRole({ roles }: Config, file: string | null, name: string): void 
   const near = nearestWord(name, known);
   const hint = near === undefined ? '' : `; did you mean '${near}'?`;
   const all = known.length === 0 ? noRoles(file) : `the roles of ${file} are: ${known.join(', ')}`;
-  throw new Fault('not_found', `there is no role '${name}' in the config${hint}; ${all}`);
+  const told = `there is no role '${name}' in the config${hint}; ${all}`;
+  throw new Fault('not_found', `${told}; see: holdfast role`);
 }
 
 function noRoles(file: string | null): string {

@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { nearestWord } from '../../config/nearest-word.ts';
 import { localTokenId } from '../../downstream/http/access/token-record.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { ownValue } from '../../kernel/own-value.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { durationText } from '../render/quantity.ts';
@@ -119,6 +120,10 @@ async function add(
         `The token '${record.name}' has the role '${role}' and ${end}. It is shown only now; end it with: holdfast token revoke ${record.name}`,
       ),
     );
+  }
+  if (ownValue(config.roles, role)?.allow.length === 0) {
+    const told = `the role '${role}' may use nothing, because its "allow" is empty; add patterns there, such as "docs/*"`;
+    remark(shell, told);
   }
   if (config.http.auth === 'none') {
     remark(shell, '"http.auth" is "none", so no token is asked for: set it to "token"');

@@ -9,6 +9,7 @@ const page = {
   role: 'reader',
   isEverything: false,
   isOperator: true,
+  budget: { calls: 500, perMinute: 60, bytes: null, per: 'principal' },
   things: [
     { server: 'docs', list: 'tools', name: 'search', reason: null },
     {
@@ -25,7 +26,7 @@ const page = {
 describe('the page of a role', () => {
   it('shows each thing under its server, with the reason for each no', () => {
     expect(roleLines(page, plain, Number.POSITIVE_INFINITY)).toEqual([
-      'reader: 2 of 3 allowed · operator',
+      'reader: 2 of 3 allowed · operator · budget of each principal: 500 calls in total, 60 calls per minute',
       '',
       'docs',
       '  ✓ tool search',
@@ -35,7 +36,7 @@ describe('the page of a role', () => {
       'files',
       '  ✓ template file:///{path}',
       '',
-      'git: not known yet: tools, prompts; a list is known once a client has asked for it, tools after: holdfast tools git',
+      'git: not known yet: tools, prompts; read them with: holdfast role reader --wait 30',
     ]);
   });
 

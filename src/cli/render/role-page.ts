@@ -2,7 +2,9 @@
 
 import type { ListKind } from '../../host/lists/listings.ts';
 import { printableLine } from '../../kernel/printable.ts';
+import type { BudgetRules } from '../../policy/role-budgets/budget-rules.ts';
 import type { UnknownLists } from '../known-things.ts';
+import { sizeText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { wrappedTo } from './width.ts';
 
@@ -18,6 +20,8 @@ export interface RolePage {
   readonly role: string;
   readonly isEverything: boolean;
   readonly isOperator: boolean;
+  /** Null: its calls are not counted. */
+  readonly budget: BudgetRules | null;
   readonly things: readonly SeenThing[];
   readonly unknown: readonly UnknownLists[];
 }
@@ -31,11 +35,12 @@ const words: Readonly<Record<ListKind, string>> = {
 };
 
 export function roleLines(page: RolePage, style: Style, columns: number): string[] {
-  const { role, things, unknown, isEverything, isOperator } = page;
+  const { role, things, unknown, isEverything, isOperator, budget } = page;
   const allowed = things.filter(({ reason }) => reason === null).length;
   const facts = [
     isEverything ? 'everything, also what comes later' : `${allowed} of ${things.length} allowed`,
     ...(isOperator ? ['operator'] : []),
+    ...(budget === null ? [] : [budgetText(budget)]),
   ];
   const lines = wrappedTo(columns, `${role}: ${facts.join(' · ')}`);
   for (const server of new Set(things.map((thing) => thing.server))) {
@@ -47,10 +52,19 @@ export function roleLines(page: RolePage, style: Style, columns: number): string
   }
   if (unknown.length > 0) lines.push('');
   for (const { server, lists } of unknown) {
-    const told = `${server}: not known yet: ${lists.map((list) => `${words[list]}s`).join(', ')}; a list is known once a client has asked for it, tools after: holdfast tools ${server}`;
+    const told = `${server}: not known yet: ${lists.map((list) => `${words[list]}s`).join(', ')}; read them with: holdfast role ${role} --wait 30`;
     for (const line of wrappedTo(columns, printableLine(told))) lines.push(style('dim', line));
   }
   return lines;
+}
+
+function budgetText({ calls, perMinute, bytes, per }: BudgetRules): string {
+  const limits = [
+    calls === null ? '' : `${calls} calls in total`,
+    perMinute === null ? '' : `${perMinute} calls per minute`,
+    bytes === null ? '' : `${sizeText(bytes)} of results`,
+  ].filter((text) => text !== '');
+  return limits.length === 0 ? 'no limits' : `budget of each ${per}: ${limits.join(', ')}`;
 }
 
 function thingLines({ list, name, reason }: SeenThing, style: Style, columns: number): string[] {

@@ -252,7 +252,7 @@ export class HostCore implements HostForCommands, HostForGateway {
   // --- what state it is in -----------------------------------------------------------------
 
   status({ principal }: StatusOptions = {}): HostStatus {
-    return this.#status.all(principal && givenPrincipal(principal));
+    return this.#status.all(givenPrincipal(principal));
   }
 
   output(server: string, place: number): OutputPage {
@@ -279,7 +279,7 @@ export class HostCore implements HostForCommands, HostForGateway {
   events(signal?: AbortSignal): AsyncGenerator<HostEvent, void, void> {
     const until = signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal;
     const mayHear = ({ server }: HostEvent) =>
-      server === '' || this.access.isOwn(serverRequest('events', server));
+      server === '' || this.access.isAllowed(localUser, serverRequest('events', server));
     return this.#given.events.stream(until, mayHear);
   }
 

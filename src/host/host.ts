@@ -68,7 +68,7 @@ export interface SearchOptions extends ToolsOptions {
 
 /** The options for reading the state. */
 export interface StatusOptions {
-  /** On whose behalf it is requested; absent: whoever runs the host, whatever `local.role` is. */
+  /** On whose behalf it is requested; absent: the local user. */
   readonly principal?: Principal | undefined;
 }
 

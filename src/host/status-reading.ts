@@ -22,14 +22,12 @@ export class StatusReading {
     this.#startedAt = parts.clock.now();
   }
 
-  /** Of the servers that this principal may see; undefined: whoever runs the host. */
-  all(principal: Principal | undefined): HostStatus {
+  /** Of the servers that this principal may see. */
+  all(principal: Principal): HostStatus {
     const { identity, instance, startedBy, configFile, store, audit } = this.#given;
     const { access, cache, clock, defects, registry, traffic } = this.#parts;
-    const mayKnow = ({ name }: { readonly name: string }) => {
-      const request = serverRequest('status', name);
-      return principal ? access.isAllowed(principal, request) : access.isOwn(request);
-    };
+    const mayKnow = ({ name }: { readonly name: string }) =>
+      access.isAllowed(principal, serverRequest('status', name));
     const running = registry
       .byName()
       .filter(mayKnow)

@@ -155,17 +155,11 @@ export class Access {
   }
 
   /**
-   * For what is the local user's own whatever its role, which says only what may be used: changing the config,
-   * operating servers and seeing their state. Only the guard is asked.
+   * For a change of the config, which is the local user's alone whatever its role: only the guard is asked.
    */
   authorizeOwn(request: AccessRequest): void {
     const denial = this.#guardDenial(localUser, request);
     if (denial !== undefined) throw deniedFault(request, denial);
-  }
-
-  /** The same for lists, where denied entries are omitted. */
-  isOwn(request: AccessRequest): boolean {
-    return this.#guardDenial(localUser, request) === undefined;
   }
 
   #denial(principal: Principal, request: AccessRequest): Denial | undefined {

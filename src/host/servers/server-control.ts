@@ -4,6 +4,7 @@
 import type { ServerConfig } from '../../config/schema.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { serverRequest } from '../../policy/access.ts';
+import { localUser } from '../../policy/principal.ts';
 import type { Lease } from '../../supervise/leases.ts';
 import type { ServerSpec, SpawnOptions } from '../host.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
@@ -27,7 +28,7 @@ export class ServerControl {
       throw new Fault('invalid_request', 'the spec must include a `name` field');
     }
     if (name === '') throw new Fault('invalid_request', '`name` must be a non-empty string');
-    access.authorizeOwn(serverRequest('spawn', name));
+    access.authorize(localUser, serverRequest('spawn', name));
     const config = this.#readEntry(name, { lazy: false, ...entry, ...options });
     cache.invalidate(name);
     const server = await registry.replace(name, config, () => this.#parts.assertOpen(name));
@@ -50,14 +51,14 @@ export class ServerControl {
   }
 
   async stop(name: string): Promise<void> {
-    this.#parts.access.authorizeOwn(serverRequest('stop', name));
+    this.#parts.access.authorize(localUser, serverRequest('stop', name));
     const server = this.#parts.registry.hosted(name);
     this.#parts.cache.invalidate(name);
     await Promise.all([...server.slots.all()].map(({ supervisor }) => supervisor.stop()));
   }
 
   async reload(name: string): Promise<void> {
-    this.#parts.access.authorizeOwn(serverRequest('reload', name));
+    this.#parts.access.authorize(localUser, serverRequest('reload', name));
     const server = this.#parts.registry.hosted(name);
     this.#parts.cache.invalidate(name);
     server.offerings.forget();
@@ -66,7 +67,7 @@ export class ServerControl {
   }
 
   async lease(name: string, owner: string): Promise<Lease> {
-    this.#parts.access.authorizeOwn(serverRequest('lease', name));
+    this.#parts.access.authorize(localUser, serverRequest('lease', name));
     const { supervisor, slots } = this.#parts.find(name);
     const refusal = slots.refusalOf(undefined);
     if (refusal) throw refusal;

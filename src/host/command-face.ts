@@ -24,7 +24,10 @@ export interface HostForCommands extends Host {
   startPinned(): void;
   /** Calls the listener with every event, at once and without a queue; it must not throw. */
   onEvent(listener: (event: HostEvent) => void): Disposable;
-  /** Throws what a call to this server would throw because of its name: `not_found` or `invalid_request`. */
+  /**
+   * Throws what a call to this server would throw because of its name: `not_found` or `invalid_request`, or `denied` if
+   * the local user has a role that does not see it.
+   */
   requireServer(name: string): void;
   /**
    * The fault for a tool that the server does not have: with the nearest names, or that other clients are offered
@@ -38,7 +41,7 @@ export interface HostForCommands extends Host {
   capabilitiesBehind(server: string, tool: string): readonly string[];
   /** The names of its tools, now or as stored; undefined if there is no list. Starts nothing. Throws as `requireServer` does. */
   knownTools(server: string): Promise<readonly string[] | undefined>;
-  /** What its processes have written that is not MCP, from this place on. Throws as `requireServer` does. */
+  /** What its processes have written that is not MCP, from this place on; for operators. Throws as `requireServer` does. */
   output(server: string, place: number): OutputPage;
   /** The state of one server. Throws as `requireServer` does. */
   serverStatus(name: string): ServerStatus;

@@ -193,7 +193,18 @@ export class HostCore implements HostForCommands, HostForGateway {
   }
 
   requireServer(name: string): void {
-    this.find(name);
+    this.#seen(name);
+  }
+
+  /** For a command: the local user may have a role, which does not see every server. */
+  #seen(name: string): Server {
+    this.parts.access.authorize(localUser, serverRequest('list', name));
+    return this.find(name);
+  }
+
+  #isShown(server: string, name: string): boolean {
+    const entry = { action: 'list', server, kind: 'tool', name, method: null } as const;
+    return this.parts.access.isAllowed(localUser, entry);
   }
 
   get places(): StartPlaces {
@@ -201,7 +212,7 @@ export class HostCore implements HostForCommands, HostForGateway {
   }
 
   async startTurn(name: string): Promise<Disposable> {
-    return await this.parts.places.enter(this.find(name));
+    return await this.parts.places.enter(this.#seen(name));
   }
 
   // --- what exists -------------------------------------------------------------------------
@@ -221,17 +232,18 @@ export class HostCore implements HostForCommands, HostForGateway {
   }
 
   async unknownTool(name: string, tool: string): Promise<Fault> {
-    const server = this.find(name);
+    const server = this.#seen(name);
     await server.recall();
-    return unknownTool(server, tool);
+    return unknownTool(server, tool, server.catalogue, (other) => this.#isShown(name, other));
   }
 
   capabilitiesBehind(server: string, tool: string): readonly string[] {
-    return capabilitiesBehind(this.find(server), tool);
+    return capabilitiesBehind(this.#seen(server), tool);
   }
 
   async knownTools(name: string): Promise<readonly string[] | undefined> {
-    return await knownToolNames(this.find(name));
+    const names = await knownToolNames(this.#seen(name));
+    return names?.filter((tool) => this.#isShown(name, tool));
   }
 
   /** The fingerprint of the entry that a server has now; undefined if there is no such server. */
@@ -241,7 +253,7 @@ export class HostCore implements HostForCommands, HostForGateway {
   }
 
   keptMark(name: string): KeptMark | undefined {
-    const server = this.find(name);
+    const server = this.#seen(name);
     return server.catalogue.isFresh ? undefined : keptMarkOf(server);
   }
 
@@ -256,12 +268,14 @@ export class HostCore implements HostForCommands, HostForGateway {
   }
 
   output(server: string, place: number): OutputPage {
+    // What a server writes is for operators, as its events are.
+    this.parts.access.authorize(localUser, serverRequest('events', server));
     const { name } = this.find(server);
     return this.parts.outputs.of(name).since(place);
   }
 
   serverStatus(name: string): ServerStatus {
-    return this.#status.of(this.find(name));
+    return this.#status.of(this.#seen(name));
   }
 
   setExplanation(explain: (server: string) => string | null): void {

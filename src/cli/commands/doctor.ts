@@ -125,14 +125,16 @@ async function tokenChecks(
 
 async function serverChecks(
   invocation: Invocation,
-  loaded: LoadedConfig,
+  given: LoadedConfig,
   isStarting: boolean,
   live: LiveLine,
 ): Promise<readonly Check[]> {
   const { checkServers } = await import('../checks/servers.ts');
   const { shell } = invocation;
   const { env, clock } = shell;
-  const { config } = loaded;
+  const { config } = given;
+  // It examines the config, which is the local user's own whatever its role may use.
+  const loaded = { ...given, config: { ...config, local: { role: null } } };
   const total = Object.keys(config.mcpServers).length;
   const waitingFor = new Set<string>();
   let done = 0;

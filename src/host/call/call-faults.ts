@@ -73,13 +73,18 @@ export function noResultFault(server: string): Fault {
   });
 }
 
-/** `catalogue`: what its caller is offered. */
-export function unknownTool(server: Server, tool: string, catalogue = server.catalogue): Fault {
+/** `catalogue`: what its caller is offered; `isShown`: which names it may be told. */
+export function unknownTool(
+  server: Server,
+  tool: string,
+  catalogue = server.catalogue,
+  isShown: (name: string) => boolean = () => true,
+): Fault {
   const detail = `Unknown tool: ${server.name} has no tool '${tool}'`;
   const facts = { server: server.name, tool };
-  const close = nearestNames(tool, catalogue.offered?.keys() ?? []);
+  const close = nearestNames(tool, [...(catalogue.offered?.keys() ?? [])].filter(isShown));
   const hint = close.length > 0 ? `did you mean ${close.join(' or ')}?` : '';
-  if (isForOthers(server, tool, catalogue)) {
+  if (isShown(tool) && isForOthers(server, tool, catalogue)) {
     const why =
       'it has listed it to clients with other capabilities, such as roots, sampling or elicitation';
     return new Fault(

@@ -7,12 +7,13 @@ import {
   scriptOf,
   serverNames,
   type Thing,
-  tasks,
   things,
   thingsOf,
 } from '../../test/roles/objects.ts';
 import { isAllowed, seesServer } from '../../test/roles/oracle.ts';
 import { everybody, roles, rulesOf } from '../../test/roles/roles.ts';
+import { exposed, listedKinds as kinds, lists, type Way, ways } from '../../test/roles/ways.ts';
+import { handlers, mayHear, mayRun, newWorld, wordsIn } from '../../test/roles/world.ts';
 import {
   LegacyPeer,
   newGateway,
@@ -21,34 +22,6 @@ import {
 } from '../../test/support/fake-gateway.ts';
 import { type Cut, cutBy, type Principal } from '../policy/principal.ts';
 
-type Ran = Pick<Thing, 'server' | 'kind' | 'name'>;
-
-const handlers = { sampling: {}, roots: {}, elicitation: {}, extensions: { [tasks]: {} } };
-
-async function newWorld(settings: object = {}) {
-  const ran: Ran[] = [];
-  const scripts = Object.fromEntries(
-    serverNames.map((server) => [
-      server,
-      scriptOf(server, (at, kind, name) => ran.push({ server: at, kind, name })),
-    ]),
-  ) as Record<(typeof serverNames)[number], ReturnType<typeof scriptOf>>;
-  const config = Object.fromEntries(serverNames.map((name) => [name, { trusted: true }]));
-  const world = newGateway(scripts, { settings: { roles, hostTools: true, ...settings }, config });
-  const local = world.legacy(handlers);
-  const localModern = world.modern(handlers);
-  for (const list of lists) local.request(list);
-  for (const list of lists) localModern.request(list);
-  for (let turn = 0; turn < 5; turn += 1) await settled();
-  await world.clock.advanceAsync(2_000);
-  await settled();
-  return { ...world, ran, local, localModern };
-}
-
-const lists = [
-  ...['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'skills/list'],
-];
-
 type World = Awaited<ReturnType<typeof newWorld>>;
 type Peer = ReturnType<World['legacy']> | ReturnType<World['modern']>;
 
@@ -56,85 +29,6 @@ type Peer = ReturnType<World['legacy']> | ReturnType<World['modern']>;
 const heardIn = (reply: RecordedReply) => [...reply.sent, ...reply.answers].join('\n');
 
 const principalOf = (role: string | null): Principal => ({ id: `token:${role}`, role });
-
-/** As clients name it; addresses that several have are those of the first who is seen. */
-function exposed({ server, kind, name }: Thing): string {
-  return kind === 'tool' || kind === 'prompt' ? `${server}__${name}` : name.replace('{n}', '1');
-}
-
-interface Way {
-  readonly title: string;
-  readonly kinds: readonly Thing['kind'][];
-  ask(peer: Peer, name: string, thing: Thing): RecordedReply;
-}
-
-const ways: readonly Way[] = [
-  {
-    title: 'call',
-    kinds: ['tool'],
-    ask: (peer, name) => peer.request('tools/call', { name, arguments: {} }),
-  },
-  {
-    title: 'call with a key',
-    kinds: ['tool'],
-    ask: (peer, name) =>
-      peer.request('tools/call', {
-        ...{ name, arguments: { keyed: true } },
-        _meta: { 'holdfast/idempotencyKey': name },
-      }),
-  },
-  { title: 'get', kinds: ['prompt'], ask: (peer, name) => peer.request('prompts/get', { name }) },
-  {
-    title: 'complete a prompt',
-    kinds: ['prompt'],
-    ask: (peer, name) =>
-      peer.request('completion/complete', {
-        ref: { type: 'ref/prompt', name },
-        argument: { name: 'x', value: '' },
-      }),
-  },
-  {
-    title: 'complete a template',
-    kinds: ['template'],
-    ask: (peer, _, { name }) =>
-      peer.request('completion/complete', {
-        ref: { type: 'ref/resource', uri: name },
-        argument: { name: 'n', value: '' },
-      }),
-  },
-  {
-    title: 'read',
-    kinds: ['resource', 'template', 'skill'],
-    ask: (peer, uri) => peer.request('resources/read', { uri }),
-  },
-  {
-    title: 'read a folder',
-    kinds: ['resource', 'skill'],
-    ask: (peer, uri) => peer.request('resources/directory/read', { uri }),
-  },
-  { title: 'skill', kinds: ['skill'], ask: (peer, uri) => peer.request('skills/get', { uri }) },
-];
-
-/** The words that stand in a text; a server that is asked for something it does not have says others. */
-const wordsIn = (text: string) =>
-  new Set((text.match(/word-[\w-]+?-end/g) ?? []).filter((word) => allWords.has(word)));
-const allWords = new Set([
-  ...things.map(({ word }) => word),
-  ...serverNames.map((server) => `word-${server}-log-x-end`),
-]);
-
-/** Words that somebody with this role may hear. */
-const mayHear = (role: string | null) =>
-  new Set(things.filter((one) => isAllowed(rulesOf(role), one)).map(({ word }) => word));
-
-/** What may run for this role: a resource by its address, as the templates have it. */
-function mayRun(role: string | null, { server, kind, name }: Ran): boolean {
-  const rules = rulesOf(role);
-  return isAllowed(rules, { server, kind, name });
-}
-
-/** As the lists have them. */
-const kinds = ['tool', 'prompt', 'resource', 'template', 'skill'] as const;
 
 const cuts: readonly Cut[] = [
   ...serverNames.map((name) => ({ kind: 'server' as const, name })),

@@ -75,6 +75,22 @@ describe('the routes', () => {
     },
   );
 
+  it('are those of this list: a new one says here who may use it, and whether its path takes rights away', () => {
+    const found = rows.map((row) => {
+      const isNarrow = row.access !== 'public' && row.narrow !== undefined;
+      return `${row.path} ${row.access}${isNarrow ? ', narrowed' : ''}`;
+    });
+    expect(found).toEqual([
+      '/mcp principal',
+      '/mcp/s/:server principal, narrowed',
+      '/mcp/r/:role principal, narrowed',
+      '/sse principal',
+      '/messages principal',
+      '/healthz public',
+      '/readyz public',
+    ]);
+  });
+
   it('are public only where that is meant', () => {
     const found = rows.filter(({ access }) => access === 'public').map(({ path }) => path);
     expect(found).toEqual(publicPaths);

@@ -27,6 +27,10 @@ export interface Holding {
   readonly streams: readonly Stream[];
 }
 
+/** A fact: a busy machine is no defect. What is left when the gateway has read its tokens again is one. */
+const LATE = 'roles: calls and streams of a token later than a second after its revocation';
+const graceMs = 1000;
+
 export class PrincipalRule {
   readonly #access: AccessBook;
   readonly #verdict: Verdict;
@@ -50,6 +54,7 @@ export class PrincipalRule {
     const endAt = this.#endAt(who);
     for (const { closedAt, place } of streams) {
       this.#verdict.adds('roles: streams that stayed open');
+      if (closedAt > this.#revokedAt(who) + graceMs) this.#verdict.adds(LATE);
       if (closedAt <= endAt) continue;
       const ms = Math.round(closedAt - this.#revokedAt(who));
       const finding = `client ${client}, ${place}: a stream was open ${ms} ms after the revocation of ${who.token}`;
@@ -87,6 +92,8 @@ export class PrincipalRule {
     const { to: ended } = spanOf(call);
     const endAt = this.#endAt(who);
     const late = trace.receipts.filter(({ at }) => at > endAt);
+    if (trace.receipts.some(({ at }) => at > this.#revokedAt(who) + graceMs))
+      this.#verdict.adds(LATE);
     // One that is refused was not open; whether it was received is asked above.
     const isRefused = call.answers[0]?.kind === 'rpc-error';
     const wasOpen = call.sentAt <= endAt && ended > endAt && !isRefused;

@@ -24,7 +24,7 @@ const RULES = {
   untoldRoots: 'answers without the roots that their client had told',
   foreignBytes: 'foreign bytes: told to a principal, made for another or by what it may not use',
   deniedRan: 'denied calls that ran',
-  afterRevocation: 'calls and streams of a token a second after its revocation',
+  afterRevocation: 'calls and streams of a token that is known to be revoked',
   wronglyDenied: 'calls that were refused though allowed all the time',
   misrouted: 'calls that arrived at another server or tool',
   unasked: 'effects that nobody asked for',

@@ -77,13 +77,16 @@ export class GuardedGateway {
     return token;
   }
 
-  /** Resolves a second later, or when the gateway has answered somebody then: a busy machine is no defect. */
+  /**
+   * Resolves a second later, and when a token that was added then is accepted: the gateway has read its tokens again. On a
+   * busy machine that takes longer.
+   */
   async revoke({ name, role }: Token): Promise<void> {
     this.#log.token('revoking', name, role);
     await printed(this.#home, ['token', 'revoke', name, '--config', this.#configFile]);
     this.#log.token('revoked', name, role);
     await pauseMs(graceMs);
-    for (const probe of [this.#prober, this.#prober]) await this.#listed(probe);
+    await this.add(`${name}-after`, 'probe');
     this.#log.token('over', name, role);
   }
 

@@ -14,7 +14,6 @@ const wrong: readonly (readonly [string, unknown])[] = [
   ['a line break', { id: 'token:a\nb', role: null }],
   ['nothing in it', { id: '', role: null }],
   ['megabytes', { id: 'x'.repeat(1_048_576), role: null }],
-  ['the name of the local user', { id: 'local', role: null }],
   ['no text', { id: 7, role: null }],
   ['a role that is no text', { id: 'token:ann', role: 7 }],
   ['no members', {}],

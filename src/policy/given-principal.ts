@@ -1,7 +1,6 @@
 // A principal that a program gives us, by the library or from an authenticator: outside input, like everything
 // else that is given. Its id must be one that can stand for a credential: it has no slash, because the ids of
-// paths that narrow are made by adding one, and it is not that of the local user, whose answers and idempotency
-// keys are found by it.
+// paths that narrow are made by adding one, so that it would be somebody else behind a path.
 
 import { Fault } from '../kernel/fault.ts';
 import { cutOf, isLocalUser, localUser, type Principal } from './principal.ts';
@@ -30,9 +29,6 @@ export function principalProblem(given: unknown): string | undefined {
   }
   if (id.includes('/') || hasControl(id)) {
     return 'the id of a principal has no slash and no control characters; encode it, for instance with encodeURIComponent';
-  }
-  if (id === localUser.id) {
-    return `the id '${id}' is that of the local user; leave the principal out, or begin its id with the kind of credential`;
   }
   if (role !== null && typeof role !== 'string')
     return 'the role of a principal is a text, or null';

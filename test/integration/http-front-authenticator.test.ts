@@ -89,7 +89,7 @@ describe('an authenticator that answers later', () => {
     expect(authenticator.questions).toEqual([]);
   });
 
-  it.each(['jwt:a/server/files', 'jwt:a/b', 'local', ''])(
+  it.each(['jwt:a/server/files', 'jwt:a/b', ''])(
     'that finds a principal with the id %j has failed: nobody gets in #late-principal',
     async (id) => {
       const { gate, authenticator } = await guarded();

@@ -212,6 +212,76 @@ describe('a guard beside roles', () => {
   });
 });
 
+describe('changed roles, while an earlier config is still being applied', () => {
+  /** A server that was removed ends only when its call has ended. */
+  async function held() {
+    const waiting = { tools: [tool('wait')], on: { 'tools/call': () => undefined } };
+    const gateway = newGateway({ ...scripts, waiting }, { settings: { roles } });
+    const { host, config, legacy } = gateway;
+    legacy().request('tools/call', { name: 'waiting__wait' });
+    await settled();
+    await settled();
+    const { waiting: _, ...mcpServers } = config.mcpServers;
+    let isApplied = false;
+    const apply = (next: object) => {
+      const applied = host.apply({ mcpServers, hostTools: false, ...next } as ConfigInput);
+      applied.finally(() => (isApplied = true)).catch(() => {});
+      return applied;
+    };
+    const removing = apply({ roles });
+    await settled();
+    const mayCall = (name: string) =>
+      host.access.isAllowed(reader, {
+        ...{ action: 'call', server: 'open', kind: 'tool', name, method: 'tools/call' },
+      });
+    return { ...gateway, apply, removing, mayCall, isApplied: () => isApplied };
+  }
+
+  it('take effect at once #policy-at-once', async () => {
+    const { apply, mayCall, isApplied, clock, removing } = await held();
+    expect(mayCall('echo')).toBe(true);
+    const changing = apply({ roles: { reader: { allow: ['open/other'] } } });
+    expect(mayCall('echo')).toBe(false);
+    expect(mayCall('other')).toBe(true);
+    expect(isApplied()).toBe(false);
+    await clock.advanceAsync(20_000);
+    await Promise.all([removing, changing]);
+    expect(mayCall('echo')).toBe(false);
+  });
+
+  it('are never those of an earlier config again #policy-at-once', async () => {
+    const { apply, mayCall, clock, host } = await held();
+    const seen: boolean[] = [];
+    host.news.subscribe({
+      ...{ listChanged: () => {}, updated: () => {}, serversChanged: () => {}, task: () => {} },
+      settingsChanged: () => seen.push(mayCall('echo')),
+      policyChanged: () => seen.push(mayCall('echo')),
+    });
+    const changes = [
+      apply({ roles: { reader: { allow: ['open/*'] } }, maxIdle: 3 }),
+      apply({ roles: { reader: { allow: [] } }, maxIdle: 4 }),
+    ];
+    await clock.advanceAsync(20_000);
+    await Promise.all(changes);
+    expect(mayCall('echo')).toBe(false);
+    expect(seen.slice(seen.indexOf(false))).not.toContain(true);
+  });
+
+  it('stay as they were if the change is denied #policy-at-once', async () => {
+    const { host, apply, mayCall, clock } = await held();
+    host.setGuard((_principal, _server, _name, { action }) =>
+      action === 'spawn' ? { allow: false, reason: 'no' } : { allow: true },
+    );
+    const more = { open: { command: '/bin/open' }, added: { command: '/bin/open' } };
+    const changing = apply({ mcpServers: more, roles: { reader: { allow: [] } } });
+    const refused = changing.catch((error: unknown) => error);
+    expect(mayCall('echo')).toBe(true);
+    await clock.advanceAsync(20_000);
+    expect(await refused).toMatchObject({ record: { code: 'denied' } });
+    expect(mayCall('echo')).toBe(true);
+  });
+});
+
 const extension = 'io.modelcontextprotocol/tasks';
 const times = { createdAt: '', lastUpdatedAt: '', ttlMs: 60_000 };
 

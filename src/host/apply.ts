@@ -8,7 +8,7 @@ import type { ResponseCache } from '../cache/cache.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import { type ConfigPlan, planOf, serverChange } from '../config/plan.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
-import { faultFrom } from '../kernel/fault.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { type Access, type Action, serverRequest } from '../policy/access.ts';
 import type { RoleBudgets } from '../policy/role-budgets/role-budgets.ts';
@@ -55,12 +55,15 @@ interface Changing {
 export class LiveConfig {
   readonly #parts: ApplyParts;
   #config: Config;
+  /** What says who may do what: the newest config that was given, also while an earlier one is still applied. */
+  #policy: Config;
   #last: Promise<unknown> = Promise.resolve();
 
   /** Registers the servers of the first config; none is started. */
   constructor(first: Pick<LoadedConfig, 'config' | 'disabled'>, parts: ApplyParts) {
     const { config, disabled } = first;
     this.#config = config;
+    this.#policy = config;
     this.#parts = parts;
     const added = Object.entries(config.mcpServers);
     const order = Object.keys(config.mcpServers);
@@ -69,7 +72,7 @@ export class LiveConfig {
   }
 
   #setRoles(): void {
-    const roles = new Roles(this.#config);
+    const roles = new Roles(this.#policy);
     this.#parts.access.roles = roles;
     this.#parts.roleBudgets.configure(roles);
   }
@@ -86,9 +89,33 @@ export class LiveConfig {
 
   /** Resolves when the change is complete: what was removed or replaced has ended. */
   apply(next: LoadedConfig): Promise<AppliedConfig> {
+    this.#takePolicy(next);
     const applied = this.#last.then(() => this.#apply(next));
     this.#last = applied.catch(() => {});
     return applied;
+  }
+
+  /**
+   * First of all, and whatever an earlier change still waits for: what somebody may not do any more is not done
+   * during the change either. One that would be refused later changes nothing.
+   */
+  #takePolicy(next: LoadedConfig): void {
+    try {
+      this.#parts.assertOpen('');
+      this.#authorize(this.planFor(next));
+    } catch (thrown) {
+      if (thrown instanceof Fault) return;
+      throw thrown;
+    }
+    this.#decideBy(next.config);
+  }
+
+  #decideBy(config: Config): void {
+    const before = this.#policy;
+    this.#policy = config;
+    if (isSamePolicy(before, config)) return;
+    this.#setRoles();
+    this.#parts.news.policyChanged();
   }
 
   async #apply(loaded: LoadedConfig): Promise<AppliedConfig> {
@@ -96,11 +123,13 @@ export class LiveConfig {
     const { registry } = this.#parts;
     this.#parts.assertOpen('');
     const plan = this.planFor(loaded);
-    this.#authorize(plan);
+    try {
+      this.#authorize(plan);
+    } catch (thrown) {
+      if (this.#policy === next) this.#decideBy(this.#config);
+      throw thrown;
+    }
     this.#config = withLiveSettings(this.#config, next, plan);
-    // First of all: what somebody may not do any more is not done during the change either.
-    const hasNewRoles = plan.settings.some(({ key }) => key === 'roles' || key === 'local');
-    if (hasNewRoles) this.#setRoles();
     const touched = [...plan.added, ...plan.changed.map(({ name }) => name)];
     // A program may have added a server under a name that the config has now, or removed one.
     const changing = touched.flatMap((name) => this.#changing(name, next));
@@ -117,7 +146,6 @@ export class LiveConfig {
     });
     for (const server of added) if (!server.config.lazy) server.supervisor.want();
     this.#tell(plan, changing);
-    if (hasNewRoles) this.#parts.news.policyChanged();
     const failed = (await Promise.all(changed)).flat();
     await registry.settled();
     const causes = listed(registry.disabled);
@@ -171,6 +199,11 @@ export class LiveConfig {
     pool.limit(this.#config.maxIdle);
     news.settingsChanged(this.#config);
   }
+}
+
+function isSamePolicy(one: Config, other: Config): boolean {
+  const policyOf = ({ roles, local }: Config) => JSON.stringify([roles, local]);
+  return policyOf(one) === policyOf(other);
 }
 
 /** The new servers, and of the settings those that apply while running. */

@@ -2505,4 +2505,32 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'config-starved',
+    breaks: 'Each change in the folder of the config puts off the look at it.',
+    file: 'src/instance/config-watch.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/config-watch.test.ts'],
+    promise: 'config-soon',
+    edits: [
+      {
+        find: 'else if (this.#dueAt > this.#parts.clock.now() + settleMs) this.#lookIn(settleMs);',
+        replace: 'else this.#lookIn(settleMs);',
+      },
+    ],
+  },
+  {
+    id: 'policy-waits',
+    breaks: 'Changed roles wait until the servers of an earlier config have ended.',
+    file: 'src/host/apply.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: 'this.#takePolicy(next);',
+        replace: 'this.#last.then(() => this.#takePolicy(next)).catch(() => {});',
+      },
+    ],
+  },
 ];

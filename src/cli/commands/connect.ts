@@ -193,7 +193,9 @@ async function tellChanges(shell: Shell, path: string): Promise<Disposable> {
       remark(shell, faultFrom(error).message);
     }
   };
-  return new ConfigWatch({ clock: shell.clock, files: () => [path], changed }, used);
+  const files = () => [path];
+  // Nothing depends on it but a line on standard error.
+  return new ConfigWatch({ clock: shell.clock, files, changed, slowMs: 5_000 }, used);
 }
 
 /** What the instance is told of this window; variables as keyed hashes. */

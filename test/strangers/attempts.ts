@@ -135,5 +135,5 @@ function paramsFor(rpc: string, canary: Canary, dice: Dice): Json {
   const asked = Object.hasOwn(needed, rpc) ? needed[rpc] : undefined;
   const cursor = dice.chance(0.3) ? { cursor: text } : {};
   const base = asked ?? { name, uri, taskId: text, server: text, ...cursor };
-  return dice.chance(0.6) ? { ...base, ...lure } : base;
+  return dice.chance(0.8) ? { ...base, ...lure } : base;
 }

@@ -53,6 +53,8 @@ function entry(canary: Canary, dice: Dice): Json {
 /** Members to be put into an object of a request. */
 export function luringMembers(canary: Canary, dice: Dice): Json {
   const one = entry(canary, dice);
+  // Nothing is more likely to be taken for what it is.
+  if (dice.chance(0.5)) return one;
   const name = dice.pick(['x', 'seen', 'canary', '__proto__', 'constructor']);
   const named = JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(one)}}`) as Json;
   return dice.pick<Json>([

@@ -36,8 +36,6 @@ export function rulesOf({ promise, rules = [promise] }: Patch): readonly string[
 
 /** Where a check of the roles is missed. */
 const roleTests = [
-  'src/downstream/own-view-changed.test.ts',
-  'src/downstream/hidden-later.test.ts',
   'src/downstream/roles-table.test.ts',
   'src/downstream/roles.test.ts',
   'src/downstream/method-access.test.ts',
@@ -1806,7 +1804,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: roleTests,
     promise: 'policy-at-once',
-    edits: [{ find: 'if (hasNewRoles) this.#parts.news.policyChanged();', replace: '' }],
+    edits: [{ find: 'this.#parts.news.policyChanged();', replace: '' }],
   },
   {
     id: 'role-greeting',
@@ -1851,7 +1849,7 @@ export const patches: readonly Patch[] = [
     breaks: 'Clients hear that a list has changed of which they see what they saw before.',
     file: 'src/downstream/client-news.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/own-view-changed.test.ts'],
     promise: 'own-view',
     rules: ['own-view', 'guard'],
     edits: [
@@ -1891,7 +1889,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'role-health',
     breaks: 'The health and the telemetry of servers are told to who may not see them.',
-    file: 'src/downstream/view/own-tools.ts',
+    file: 'src/downstream/view/host-tool-sources.ts',
     foundBy: 'tests',
     tests: roleTests,
     promise: 'roles-deny',
@@ -2154,7 +2152,7 @@ export const patches: readonly Patch[] = [
     tests: ['src/audit/denials.test.ts', 'src/downstream/audited.test.ts'],
     promise: 'audit',
     rules: ['audit', 'no-growth'],
-    edits: [{ find: 'this.#denials.add(record);', replace: 'this.note(record);' }],
+    edits: [{ find: 'this.#denials.add(record());', replace: 'this.note(record());' }],
   },
   {
     id: 'audit-lost-denials',
@@ -2186,7 +2184,7 @@ export const patches: readonly Patch[] = [
     breaks: 'A client with a role is not told of a change that its server has only announced.',
     file: 'src/downstream/client-news.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/own-view-changed.test.ts'],
     promise: 'own-view',
     edits: [
       {
@@ -2200,7 +2198,7 @@ export const patches: readonly Patch[] = [
     breaks: 'A server that was hidden from a client still speaks to it and asks it.',
     file: 'src/downstream/clients/hearing.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/hidden-later.test.ts'],
     promise: 'hidden-is-silent',
     edits: [
       {
@@ -2215,7 +2213,7 @@ export const patches: readonly Patch[] = [
       'A call of a tool that was hidden meanwhile goes on with its progress and its questions.',
     file: 'src/downstream/clients/hearing.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/hidden-later.test.ts'],
     promise: 'hidden-is-silent',
     edits: [{ find: 'allowedAt === access.version ||', replace: 'allowedAt <= access.version ||' }],
   },
@@ -2224,7 +2222,7 @@ export const patches: readonly Patch[] = [
     breaks: 'What a client is being asked is not withdrawn when its server is hidden.',
     file: 'src/downstream/clients/asked-client.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/hidden-later.test.ts'],
     promise: 'hidden-is-silent',
     edits: [{ find: 'if (!mayHear()) withdraw();', replace: 'void [mayHear, withdraw];' }],
   },
@@ -2233,7 +2231,7 @@ export const patches: readonly Patch[] = [
     breaks: 'A call waits for the answer to a question that its client may not hear any more.',
     file: 'src/downstream/relay/parking.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/hidden-later.test.ts'],
     promise: 'hidden-is-silent',
     edits: [
       {
@@ -2247,7 +2245,7 @@ export const patches: readonly Patch[] = [
     breaks: 'A resource stays watched at its server for a client that may not see it any more.',
     file: 'src/downstream/subscriptions/watching.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/hidden-later.test.ts'],
     promise: 'hidden-is-silent',
     edits: [
       {
@@ -2304,7 +2302,7 @@ export const patches: readonly Patch[] = [
     breaks: 'Somebody who is no operator is told how many calls others have made.',
     file: 'src/downstream/view/host-tool-sources.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/told-counts.test.ts'],
     promise: 'own-numbers',
     rules: ['own-numbers', 'path-takes-away'],
     edits: [
@@ -2319,7 +2317,7 @@ export const patches: readonly Patch[] = [
     breaks: 'The number of the tools of a server counts those that are hidden.',
     file: 'src/downstream/view/host-tool-sources.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/told-counts.test.ts'],
     promise: 'own-numbers',
     rules: ['own-numbers', 'path-takes-away'],
     edits: [
@@ -2334,7 +2332,7 @@ export const patches: readonly Patch[] = [
     breaks: 'An operator stays one behind the path of a role that is none.',
     file: 'src/downstream/gateway.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/told-counts.test.ts'],
     promise: 'path-takes-away',
     edits: [
       {
@@ -2498,10 +2496,10 @@ export const patches: readonly Patch[] = [
     promise: 'same-work',
     edits: [
       {
-        find: `trail.note(() => {
+        find: `trail.noteDenied(() => {
       const { request, why } = refusal();`,
         replace: `const { request, why } = refusal();
-    trail.note(() => {`,
+    trail.noteDenied(() => {`,
       },
     ],
   },
@@ -2524,7 +2522,7 @@ export const patches: readonly Patch[] = [
     breaks: 'Changed roles wait until the servers of an earlier config have ended.',
     file: 'src/host/apply.ts',
     foundBy: 'tests',
-    tests: roleTests,
+    tests: ['src/downstream/roles.test.ts'],
     promise: 'policy-at-once',
     edits: [
       {

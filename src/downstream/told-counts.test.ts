@@ -75,7 +75,7 @@ async function busy() {
 
 describe('the numbers of somebody who is no operator', () => {
   it.each(['reader', 'everything'] as const)(
-    'are of its own calls: %s #own-numbers',
+    'are of its own calls: %s #own-view',
     async (role) => {
       const { principal, call, health, telemetry } = await busy();
       const who = principal(role);
@@ -95,7 +95,7 @@ describe('the numbers of somebody who is no operator', () => {
     },
   );
 
-  it('leave out what counts the work of others #own-numbers', async () => {
+  it('leave out what counts the work of others #own-view', async () => {
     const { principal, health, telemetry, lines } = await busy();
     const who = principal('reader');
     const { status, lastFault } = await health(who);
@@ -110,7 +110,7 @@ describe('the numbers of somebody who is no operator', () => {
     expect(await lines(who)).not.toMatch(/cache_|undefined|NaN/);
   });
 
-  it('count the tools that it sees #own-numbers', async () => {
+  it('count the tools that it sees #own-view', async () => {
     const { principal, health } = await busy();
     const toolsOf = async (who: Principal) => {
       const { servers } = (await health(who)).status;
@@ -124,7 +124,7 @@ describe('the numbers of somebody who is no operator', () => {
     ]);
   });
 
-  it('say of its last fault, not of that of another #own-numbers', async () => {
+  it('say of its last fault, not of that of another #own-view', async () => {
     const { principal, call, health } = await busy();
     const [one, other] = [principal('everything'), principal('everything', 'token:other')];
     await call(one, 'open__a', {});
@@ -136,7 +136,7 @@ describe('the numbers of somebody who is no operator', () => {
 });
 
 describe('the numbers of an operator', () => {
-  it('are of everybody’s calls of the tools that it sees #own-numbers', async () => {
+  it('are of everybody’s calls of the tools that it sees #own-view', async () => {
     const { principal, health, telemetry } = await busy();
     const who = principal('operator');
     const { status, lastFault } = await health(who);
@@ -153,7 +153,7 @@ describe('the numbers of an operator', () => {
     ]);
   });
 
-  it('are all, for the local user #own-numbers', async () => {
+  it('are all, for the local user #own-view', async () => {
     const { health, telemetry } = await busy();
     const { status, lastFault } = await health(localUser);
     expect(lastFault).toMatchObject({ server: 'hidden' });

@@ -2303,8 +2303,8 @@ export const patches: readonly Patch[] = [
     file: 'src/downstream/view/host-tool-sources.ts',
     foundBy: 'tests',
     tests: ['src/downstream/told-counts.test.ts'],
-    promise: 'own-numbers',
-    rules: ['own-numbers', 'path-takes-away'],
+    promise: 'own-view',
+    rules: ['own-view', 'path-takes-away'],
     edits: [
       {
         find: 'if (!isOperator(principal)) return host.trafficOf(principal);',
@@ -2318,8 +2318,8 @@ export const patches: readonly Patch[] = [
     file: 'src/downstream/view/host-tool-sources.ts',
     foundBy: 'tests',
     tests: ['src/downstream/told-counts.test.ts'],
-    promise: 'own-numbers',
-    rules: ['own-numbers', 'path-takes-away'],
+    promise: 'own-view',
+    rules: ['own-view', 'path-takes-away'],
     edits: [
       {
         find: 'return [...offered.keys()].filter((tool) => mayKnow(server, tool)).length;',

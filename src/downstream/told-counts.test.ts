@@ -74,26 +74,23 @@ async function busy() {
 }
 
 describe('the numbers of somebody who is no operator', () => {
-  it.each(['reader', 'everything'] as const)(
-    'are of its own calls: %s #own-view',
-    async (role) => {
-      const { principal, call, health, telemetry } = await busy();
-      const who = principal(role);
-      await call(who, 'open__a', { own: 1 });
-      await call(principal(role, 'token:other'), 'open__a', { own: 2 });
-      const { status } = await health(who);
-      expect(status.calls).toMatchObject({ total: 1, ok: 1, faults: 0 });
-      const { requests, successes, transportFaults, methods, inFlight } = await telemetry(who);
-      // The call, the health, and the telemetry itself, which is under way.
-      expect({ requests, successes, transportFaults, inFlight }).toEqual({
-        ...{ requests: 3, successes: 2, transportFaults: 0, inFlight: 1 },
-      });
-      expect(methods.map(({ method, requests }) => [method, requests])).toEqual([
-        ['tools/call:holdfast/health_snapshot', 1],
-        ['tools/call:open/a', 1],
-      ]);
-    },
-  );
+  it.each(['reader', 'everything'] as const)('are of its own calls: %s #own-view', async (role) => {
+    const { principal, call, health, telemetry } = await busy();
+    const who = principal(role);
+    await call(who, 'open__a', { own: 1 });
+    await call(principal(role, 'token:other'), 'open__a', { own: 2 });
+    const { status } = await health(who);
+    expect(status.calls).toMatchObject({ total: 1, ok: 1, faults: 0 });
+    const { requests, successes, transportFaults, methods, inFlight } = await telemetry(who);
+    // The call, the health, and the telemetry itself, which is under way.
+    expect({ requests, successes, transportFaults, inFlight }).toEqual({
+      ...{ requests: 3, successes: 2, transportFaults: 0, inFlight: 1 },
+    });
+    expect(methods.map(({ method, requests }) => [method, requests])).toEqual([
+      ['tools/call:holdfast/health_snapshot', 1],
+      ['tools/call:open/a', 1],
+    ]);
+  });
 
   it('leave out what counts the work of others #own-view', async () => {
     const { principal, health, telemetry, lines } = await busy();

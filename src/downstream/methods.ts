@@ -9,9 +9,10 @@ import { contain } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { textOf } from '../wire/decode.ts';
-import { objectAt } from '../wire/parts.ts';
 import { WireError } from '../wire/wire-error.ts';
 import type { LegacySession } from './clients/legacy-session.ts';
+import { complete } from './completion.ts';
+import { assertOneReading } from './decided-members.ts';
 import type { Gateway } from './gateway.ts';
 import { discovery } from './greeting.ts';
 import type { Incoming } from './incoming.ts';
@@ -132,6 +133,7 @@ function attempt(
     );
   };
   try {
+    if (handler !== custom) assertOneReading(incoming.message.bytes, incoming.message.paramsObject);
     const working = handler(gateway, incoming, session);
     if (working instanceof Promise) working.catch(fail);
   } catch (thrown) {
@@ -211,48 +213,6 @@ async function readResource(
     kind: 'resource',
     name: owner.uri,
     ...(owner.uri === uri ? {} : { changes: { uri: JSON.stringify(owner.uri) } }),
-  });
-}
-
-async function complete(gateway: Gateway, incoming: Incoming): Promise<void> {
-  const { bytes, paramsObject } = incoming.message;
-  const span = paramsObject?.find('ref');
-  const ref = span && objectAt(bytes, span);
-  const nameSpan = ref?.find('name');
-  const uriSpan = ref?.find('uri');
-  const name = nameSpan && textOf(bytes, nameSpan);
-  const uri = uriSpan && textOf(bytes, uriSpan);
-  const asked = { action: 'complete', method: 'completion/complete' } as const;
-  if (nameSpan && name !== undefined) {
-    const route = await gateway.view.of(incoming.principal).prompts.find(name, incoming, asked);
-    if (!route) {
-      incoming.error(invalidParams(`unknown prompt ${name}`));
-      return noteUnknown(gateway, incoming, 'prompt', name);
-    }
-    const edits = [{ start: nameSpan.start, end: nameSpan.end, with: JSON.stringify(route.name) }];
-    const { server } = route;
-    return gateway.relay.carry(incoming, {
-      server,
-      kind: 'other',
-      name: null,
-      about: { kind: 'prompt', name: route.name },
-      edits,
-    });
-  }
-  if (!uriSpan || uri === undefined)
-    return incoming.error(invalidParams('ref needs a name or a uri'));
-  const owner = await gateway.view.of(incoming.principal).resources.ownerOf(uri, incoming, asked);
-  if (!owner) {
-    incoming.error(invalidParams(`unknown resource ${uri}`));
-    return noteUnknown(gateway, incoming, 'resource', uri);
-  }
-  const edits = [{ start: uriSpan.start, end: uriSpan.end, with: JSON.stringify(owner.uri) }];
-  gateway.relay.carry(incoming, {
-    server: owner.server,
-    kind: 'other',
-    name: null,
-    about: { kind: 'resource', name: owner.uri },
-    edits,
   });
 }
 

@@ -4,8 +4,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   ownMethod,
+  readsAnything,
   scriptOf,
   serverNames,
+  sharedUri,
+  spellings,
   type Thing,
   things,
   thingsOf,
@@ -123,6 +126,57 @@ describe.each(everybody.map((role) => [role] as const))('the role %s', (role) =>
       }
     },
   );
+
+  it('reads nothing that it may not read by writing its address in another way #roles-deny', async () => {
+    const world = await newWorld({}, readsAnything);
+    const { ran } = world;
+    const peer = world.modern(handlers, { principal, key: principal.id });
+    ran.length = 0;
+    const replies = things
+      .filter(({ kind }) => kind === 'resource')
+      .flatMap(({ name, server }) => {
+        const uris = spellings(name);
+        return name === sharedUri ? uris.map((uri) => `holdfast:${server}:${uri}`) : uris;
+      })
+      .map((uri) => peer.request('resources/read', { uri }));
+    await settled();
+    await world.clock.advanceAsync(3_000);
+    await settled();
+    for (const reply of replies) {
+      cases += 1;
+      nothingElse(heardIn(reply));
+    }
+    for (const one of ran) expect(mayRun(role, one), JSON.stringify(one)).toBe(true);
+    // A server is asked for other spellings by those who may read everything.
+    if (role === 'everything') expect(ran.length).toBeGreaterThan(50);
+  });
+
+  it('completes nothing that it may not use by naming something else beside it #roles-deny', async () => {
+    const world = await newWorld();
+    const peer = world.modern(handlers, { principal, key: principal.id });
+    const [prompts, templates] = (['prompt', 'template'] as const).map((wanted) =>
+      things.filter(({ kind }) => kind === wanted),
+    );
+    const replies = (prompts ?? []).flatMap((prompt) =>
+      (templates ?? []).flatMap(({ name: uri }) =>
+        [
+          { type: 'ref/prompt', name: exposed(prompt), uri },
+          { type: 'ref/resource', uri, name: prompt.name },
+          { type: 'ref/prompt', name: exposed(prompt), Name: 'q', Uri: uri },
+          { type: 'ref/resource', name: exposed(prompt) },
+          { type: 'ref/prompt', uri },
+        ].map((ref) => peer.request('completion/complete', { ref, argument: { name: 'n' } })),
+      ),
+    );
+    await settled();
+    await world.clock.advanceAsync(3_000);
+    await settled();
+    for (const reply of replies) {
+      cases += 1;
+      expect(reply.answered.error, heardIn(reply)).toBeDefined();
+      nothingElse(heardIn(reply));
+    }
+  });
 
   it('is told of the servers it may see, and of no other #roles-deny', async () => {
     const world = await newWorld();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { printableJson, printableLine, printableText } from './printable.ts';
+import { printableJson, printableLine, printableName, printableText } from './printable.ts';
 
 describe('text from outside', () => {
   it('keeps ordinary text of any script, tabs and line breaks', () => {
@@ -24,6 +24,14 @@ describe('text from outside', () => {
 
   it('makes one line of many', () => {
     expect(printableLine('  a\r\n\tb\u2028c\u0000 ')).toBe('a b c\\x00');
+  });
+
+  it('as a name shows white space that would not be seen', () => {
+    expect(printableName('a b')).toBe('a b');
+    expect(printableName('file:///.\t./a')).toBe('file:///.\\t./a');
+    expect(printableName('a\nb\r\u00a0')).toBe('a\\nb\\r\\xa0');
+    expect(printableName(' a  b ')).toBe('\\x20a \\x20b\\x20');
+    expect(printableName('\u001b[2J\u2028')).toBe('\\x1b[2J\\u2028');
   });
 
   it('as JSON is written with escapes, and means the same', () => {

@@ -20,6 +20,23 @@ export function printableLine(text: string): string {
 }
 
 /**
+ * A name as one line with nothing left out: tabs, line breaks, and spaces at an end or in a row are shown as
+ * their escapes.
+ */
+export function printableName(name: string): string {
+  return name
+    .replace(/[\t\n\r]/g, (character) => shortEscapes.get(character) ?? escaped(character))
+    .replace(/^ | $|(?<= ) |[^\S ]/g, escaped)
+    .replace(unruly, escaped);
+}
+
+const shortEscapes: ReadonlyMap<string, string> = new Map([
+  ['\t', '\\t'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+]);
+
+/**
  * JSON text on one line, with the same meaning: such characters are written as escapes, which JSON has for
  * all of them inside its strings.
  */

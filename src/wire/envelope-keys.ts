@@ -20,6 +20,7 @@ export const knownKeys = [
   'arguments',
   'cursor',
   'ref',
+  'type',
   'argument',
   'context',
   'level',

@@ -40,6 +40,10 @@ export const refusals = {
   },
   'duplicate-key': { rpcCode: invalidRequest, says: 'this key occurs twice in its object' },
   'escaped-key': { rpcCode: invalidRequest, says: 'this key must be written without escapes' },
+  'look-alike-key': {
+    rpcCode: invalidRequest,
+    says: 'this key differs only in case from one that is looked up here',
+  },
   'too-many-members': { rpcCode: invalidRequest, says: 'this object has too many members' },
 } as const satisfies Record<string, Refusal>;
 

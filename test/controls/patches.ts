@@ -1738,6 +1738,43 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'role-ambiguous-addresses',
+    breaks: 'A role decides by its patterns about addresses that a server reads in another way.',
+    file: 'src/policy/roles/role.ts',
+    foundBy: 'tests',
+    tests: ['src/policy/roles/address-readings.test.ts', ...roleTests],
+    promise: 'roles-deny',
+    edits: [{ find: 'if (isAmbiguousAddress(address)) return severalReadings;', replace: '' }],
+  },
+  {
+    id: 'role-one-reading',
+    breaks: 'A role allows an address of which another reading is not allowed.',
+    file: 'src/policy/roles/role.ts',
+    foundBy: 'tests',
+    tests: ['src/policy/roles/address-readings.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: 'const isAllowed = readings.every((reading, at) =>',
+        replace: 'const isAllowed = readings.some((reading, at) =>',
+      },
+    ],
+  },
+  {
+    id: 'role-second-member',
+    breaks: 'A reference is authorised as a prompt and carries the address of a resource.',
+    file: 'src/downstream/completion.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/decided-members.test.ts', ...roleTests],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "if (type === 'ref/prompt' && uri === undefined)",
+        replace: "if (type === 'ref/prompt')",
+      },
+    ],
+  },
+  {
     id: 'role-hidden-names',
     breaks: 'A hidden server takes names and addresses from visible ones.',
     file: 'src/downstream/view/sight.ts',

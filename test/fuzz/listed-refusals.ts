@@ -78,6 +78,11 @@ export const listedRefusals: Readonly<Record<RefusalReason, ListedRefusal>> = {
     sentence:
       'a key written with escapes: any key of the message itself, and below it those that are looked up',
   },
+  'look-alike-key': {
+    rpcCode: -32_600,
+    sentence:
+      "in a client's `params` or `ref`: a key that only its case tells from one that is decided on",
+  },
   'too-many-members': {
     rpcCode: -32600,
     sentence: 'more than 16384 members in an object that is read',

@@ -2,6 +2,7 @@
 // each thing that stands in its definition and in its result, and nowhere else. Who hears the word has seen
 // the thing.
 
+import { posix } from 'node:path';
 import type { Heard, Script, ScriptedChild } from '../support/scripted-server.ts';
 import { tool } from '../support/scripted-server.ts';
 
@@ -56,6 +57,36 @@ export const things: readonly Thing[] = serverNames.flatMap(thingsOf);
 
 export const tasks = 'io.modelcontextprotocol/tasks';
 
+/** As a server reads an address that takes it for a URL and looks into its own files by the path. */
+function asRead(address: string): string {
+  if (/[{}]/.test(address) || !URL.canParse(address)) return address;
+  const { protocol, host, pathname } = new URL(address);
+  const path = posix.normalize(`/${decodeURIComponent(pathname)}`).replace(/\/$/, '');
+  return `${protocol}//${host.toLowerCase()}${path}`;
+}
+
+/** Other ways to write an address of this table; a server reads them all as the same. */
+export function spellings(address: string): readonly string[] {
+  const end = address.lastIndexOf('/') + 1;
+  const at = (text: string) => address.slice(0, end) + text + address.slice(end);
+  const tail = address.slice(end);
+  const all = [
+    ...['\t', '\n', '%0a/../', './', 'z/../', '.\t/', '/', 'z/.\t./', 'z/%2e%2e/', '%2e/'].map(at),
+    ...['?', '#', '?x', '#/x', ' ', '\t', '/', '/.'].map((text) => address + text),
+    ...[`${address.slice(0, end)}%${tail.charCodeAt(0).toString(16)}${tail.slice(1)}`],
+    ...[`\t${address}`, ` ${address}`, address.replace(':', '\t:'), address.replace('x', 'X')],
+    ...[address.replace('//', '//u@'), address.replace(/\/\/\w+/, (host) => host.toUpperCase())],
+  ];
+  return all.filter((text) => asRead(text) === asRead(address));
+}
+
+/** A server with a template for all addresses below its own: it is asked for whatever a client writes. */
+export function readsAnything(server: ServerName, script: Script): Script {
+  const uriTemplate = `x://${server}/{+path}`;
+  const { resourceTemplates = [] } = script;
+  return { ...script, resourceTemplates: [...resourceTemplates, { uriTemplate, name: 'any' }] };
+}
+
 /** What ran at a server, in the order in which it did. */
 export type Ran = (server: ServerName, kind: ObjectKind, name: string) => void;
 
@@ -82,7 +113,8 @@ export function scriptOf(server: ServerName, ran: Ran): Script {
     }
     return { ...text(said('tool', name)), ...(name === 'read' ? { ttlMs: 60_000 } : {}) };
   };
-  const resource = (uri: string) => {
+  const resource = (written: string) => {
+    const uri = asRead(written);
     const kind = uri.startsWith('y:') ? 'template' : uri.startsWith('z:') ? 'skill' : 'resource';
     ran(server, kind, uri);
     return said(kind, kind === 'template' ? uri.replace(/1$/, '{n}') : uri);
@@ -135,9 +167,10 @@ export function scriptOf(server: ServerName, ran: Ran): Script {
       }),
       'completion/complete': ({ params }) => {
         const { name, uri } = params['ref'] as { name?: string; uri?: string };
-        if (uri !== undefined && uri !== `y://${server}/{n}`) return { completion: { values: [] } };
+        // It reads whichever member there is.
         const values = [
-          name === undefined ? said('template', String(uri)) : said('prompt', String(name)),
+          ...(name === undefined ? [] : [said('prompt', name)]),
+          ...(uri === `y://${server}/{n}` ? [said('template', uri)] : []),
         ];
         return { completion: { values } };
       },

@@ -19,6 +19,8 @@ export const roles: Readonly<Record<string, Rules>> = {
   'all-but-gamma': { allow: ['*'], deny: ['gamma/*', 'prompt:gamma/*', 'resource:gamma/*'] },
   'all-but-write': { allow: ['*'], deny: ['*/write', 'prompt:*/q', 'resource:*/x://both'] },
   'middle-star': { allow: ['*/*r*', 'prompt:a*/p', 'resource:*/z://*'] },
+  'addresses-but-a': { allow: ['resource:*'], deny: ['resource:*/x://*/a'] },
+  'addresses-in-alpha': { allow: ['resource:alpha/x://alpha/b', 'resource:alpha/x://alpha/{*'] },
   'denied-itself': { allow: ['alpha/*'], deny: ['*'] },
   'host-tools': { allow: ['holdfast/*', 'beta/read'] },
   operator: { allow: ['beta/*'], operator: true },

@@ -2,7 +2,7 @@
 // local user has asked for all lists; and which words a role may hear of what it is told.
 
 import { newGateway, settled } from '../support/fake-gateway.ts';
-import { scriptOf, serverNames, type Thing, tasks, things } from './objects.ts';
+import { type readsAnything, scriptOf, serverNames, type Thing, tasks, things } from './objects.ts';
 import { isAllowed } from './oracle.ts';
 import { roles, rulesOf } from './roles.ts';
 import { lists } from './ways.ts';
@@ -11,12 +11,18 @@ export type Ran = Pick<Thing, 'server' | 'kind' | 'name'>;
 
 export const handlers = { sampling: {}, roots: {}, elicitation: {}, extensions: { [tasks]: {} } };
 
-export async function newWorld(settings: object = {}) {
+export async function newWorld(
+  settings: object = {},
+  change: typeof readsAnything = (_, script) => script,
+) {
   const ran: Ran[] = [];
   const scripts = Object.fromEntries(
     serverNames.map((server) => [
       server,
-      scriptOf(server, (at, kind, name) => ran.push({ server: at, kind, name })),
+      change(
+        server,
+        scriptOf(server, (at, kind, name) => ran.push({ server: at, kind, name })),
+      ),
     ]),
   ) as Record<(typeof serverNames)[number], ReturnType<typeof scriptOf>>;
   const config = Object.fromEntries(serverNames.map((name) => [name, { trusted: true }]));

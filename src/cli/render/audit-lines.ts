@@ -2,7 +2,7 @@
 
 import type { AuditEntry } from '../../audit/recent.ts';
 import type { VerifiedTrack } from '../../audit/verify.ts';
-import { printableLine } from '../../kernel/printable.ts';
+import { printableLine, printableName } from '../../kernel/printable.ts';
 import { countText, durationText, momentText } from './quantity.ts';
 import type { Style } from './style.ts';
 
@@ -21,7 +21,7 @@ export function auditLine(entry: AuditEntry, now: number, style: Style): string 
   return [
     style('dim', momentText(at, now)),
     printableLine(who),
-    printableLine(subject),
+    printableName(subject),
     end,
     ...took,
     ...times,

@@ -1,7 +1,7 @@
 // What a role may use, object by object, with the reason for each no.
 
 import type { ListKind } from '../../host/lists/listings.ts';
-import { printableLine } from '../../kernel/printable.ts';
+import { printableLine, printableName } from '../../kernel/printable.ts';
 import type { BudgetRules } from '../../policy/role-budgets/budget-rules.ts';
 import type { UnknownLists } from '../known-things.ts';
 import { sizeText } from './quantity.ts';
@@ -73,7 +73,7 @@ function thingLines({ list, name, reason }: SeenThing, style: Style, columns: nu
   const indent = '    ';
   const [first = '', ...rest] = wrappedTo(
     columns - indent.length,
-    printableLine(`${words[list]} ${name}`),
+    `${words[list]} ${printableName(name)}`,
   );
   const why = isAllowed ? [] : wrappedTo(columns - indent.length, printableLine(reason));
   return [

@@ -2,6 +2,7 @@
 // `prompt:server/name`, `resource:server/uri`, or `*` for everything there is. A server's name has no
 // slash, so the first one ends it. Whether such a server, tool or resource exists plays no part here.
 
+import { AddressGlob, type Readings } from './address-readings.ts';
 import { Glob } from './glob.ts';
 
 /** Between server and tool in a flat name; no server's name contains it. */
@@ -21,6 +22,8 @@ export class Pattern {
   readonly #kind: PatternKind | undefined;
   readonly #server: Glob | undefined;
   readonly #name: Glob;
+  /** Of one that can be about resources. */
+  readonly #address: AddressGlob | undefined;
 
   /** Of a text that `patternProblem` finds nothing wrong with. */
   constructor(text: string) {
@@ -32,12 +35,28 @@ export class Pattern {
     this.#kind = text === '*' ? undefined : kind;
     this.#server = slash < 0 ? undefined : new Glob(rest.slice(0, slash));
     this.#name = new Glob(rest.slice(slash + 1));
+    this.#address = this.#isAbout('resource') ? new AddressGlob(rest.slice(slash + 1)) : undefined;
   }
 
   matches(kind: PatternKind, server: string, name: string): boolean {
     if (!this.#isAbout(kind)) return false;
     if (this.#server === undefined) return this.#name.matches(flat(server) + name);
     return this.#server.matches(server) && this.#name.matches(name);
+  }
+
+  /** Whether an entry of `allow` matches this reading of an address: see address-readings.ts. */
+  allowsReading(server: string, at: number, reading: string): boolean {
+    return this.#isOf(server) && (this.#address?.matchesReading(at, reading) ?? false);
+  }
+
+  /** Whether an entry of `deny` matches one of the readings of an address. */
+  deniesAddress(server: string, readings: Readings): boolean {
+    return this.#isOf(server) && (this.#address?.matchesAny(readings) ?? false);
+  }
+
+  /** Without a server in it, one that is about resources is about those of all. */
+  #isOf(server: string): boolean {
+    return this.#server === undefined || this.#server.matches(server);
   }
 
   /** Whether it matches anything that this server could have. */

@@ -5,6 +5,7 @@
 
 import type { AccessRequest } from '../access.ts';
 import type { BudgetRules } from '../role-budgets/budget-rules.ts';
+import { readingsOf } from './address-readings.ts';
 import { isAmbiguousAddress } from './ambiguous-address.ts';
 import { type Pattern, type PatternKind, patternKinds } from './pattern.ts';
 import { PatternList } from './pattern-list.ts';
@@ -55,15 +56,25 @@ export class Role {
   }
 
   #named(kind: PatternKind, server: string, name: string): RoleDenial {
-    if (kind === 'resource' && !this.isEverything && isAmbiguousAddress(name)) {
-      return 'its address can be read in several ways: with "..", needless escapes or capital letters in its scheme';
-    }
+    if (this.isEverything) return undefined;
+    if (kind === 'resource') return this.#addressed(server, name);
     const isMatch = (pattern: Pattern) => pattern.matches(kind, server, name);
     const against = this.#deny.find(server, isMatch);
     if (against) return this.#denies(against);
     if (this.#allow.find(server, isMatch)) return undefined;
     const isSearched = !this.#allow.isEmpty && isSearchTool(kind, server, name);
-    return isSearched ? undefined : `no pattern in "allow" of the role '${this.#name}' matches it`;
+    return isSearched ? undefined : this.#unmatched();
+  }
+
+  #addressed(server: string, address: string): RoleDenial {
+    if (isAmbiguousAddress(address)) return severalReadings;
+    const readings = readingsOf(address);
+    const against = this.#deny.find(server, (one) => one.deniesAddress(server, readings));
+    if (against) return this.#denies(against);
+    const isAllowed = readings.every((reading, at) =>
+      this.#allow.find(server, (one) => one.allowsReading(server, at, reading)),
+    );
+    return isAllowed ? undefined : this.#unmatched();
   }
 
   #ofServer(
@@ -104,10 +115,17 @@ export class Role {
     return 'a method that MCP does not define needs all tools, prompts and resources of the server';
   }
 
+  #unmatched(): string {
+    return `no pattern in "allow" of the role '${this.#name}' matches it`;
+  }
+
   #denies({ text }: Pattern): string {
     return `"${text}" in "deny" of the role '${this.#name}' matches it`;
   }
 }
+
+const severalReadings =
+  'its address can be read in several ways: only a form that every parser of addresses leaves as it is can be allowed';
 
 /** The only notification of a client about itself that servers get. */
 const rootsChanged = 'notifications/roots/list_changed';

@@ -1,0 +1,64 @@
+// The ways in which servers read one address: as it is written, with its escapes decoded, with the slashes of
+// its path made single, and without query and fragment. A pattern is read in the same ways. A role allows an
+// address only if it allows every reading of it, and denies it if it denies one of them. Hosts and some file
+// systems take letters of different case for the same, so `deny` does, too.
+
+import { decoded } from './decoded.ts';
+import { Glob } from './glob.ts';
+
+/** In the order of `readings`. */
+export type Readings = readonly string[];
+
+export function readingsOf(address: string): Readings {
+  const text = decoded(address) ?? address;
+  return [address, text, shortPath(text), shortPath(text.replace(/[?#].*$/su, ''))];
+}
+
+/** As many as `readingsOf` returns. */
+const howMany = 4;
+
+/** `file:////a//b/` as `file:///a/b`. */
+function shortPath(address: string): string {
+  const [start = ''] = /^[^:/?#]*:\/\//.exec(address) ?? [];
+  return (
+    start +
+    address
+      .slice(start.length)
+      .replace(/\/{2,}/g, '/')
+      .replace(/\/(?=$|[?#])/, '')
+  );
+}
+
+/** Letters that somebody takes for the same are the same. */
+function folded(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
+}
+
+/** The part of a pattern that is about the address. */
+export class AddressGlob {
+  /** One for each reading. */
+  readonly #allowing: readonly Glob[];
+  readonly #denying: readonly Glob[];
+
+  constructor(pattern: string) {
+    const readings = readingsOf(pattern);
+    this.#allowing = readings.map((text) => new Glob(text));
+    // Without its query a pattern would deny more than it says.
+    this.#denying = [...new Set(readings.slice(0, howMany - 1).map(folded))].map(
+      (text) => new Glob(text),
+    );
+  }
+
+  /** Whether it matches the reading with this place in the row. */
+  matchesReading(at: number, reading: string): boolean {
+    return this.#allowing[at]?.matches(reading) ?? false;
+  }
+
+  /** Whether it matches one of them. */
+  matchesAny(readings: Readings): boolean {
+    return readings.some((reading) => {
+      const text = folded(reading);
+      return this.#denying.some((glob) => glob.matches(text));
+    });
+  }
+}

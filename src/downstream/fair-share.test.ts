@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
-import { text, tool } from '../../test/support/scripted-server.ts';
+import { type Heard, type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
 
 /** A server that works on two calls at a time and ends one when it is told to. */
 function slowServer(queue: number, settings: object = {}) {
@@ -58,13 +58,70 @@ describe('principals that share a server', () => {
     const roles = { r: { allow: ['s/*'] } };
     const { legacy, call, working, endOne } = slowServer(100, { roles });
     const greedy = { id: 'token:greedy', role: 'r' };
+    const grasping = { id: 'token:grasping', role: 'r' };
     for (let count = 0; count < 6; count++) {
       legacy({}, greedy).request('tools/call', call('greedy'));
+      legacy({}, grasping).request('tools/call', call('grasping'));
     }
     await settled();
+    expect(working()).toEqual(['greedy', 'grasping']);
     legacy({}, { id: 'token:modest', role: 'r' }).request('tools/call', call('modest'));
     await settled();
-    for (let count = 0; count < 2; count++) await endOne();
+    for (let count = 0; count < 3; count++) await endOne();
     expect(working().slice(2)).toContain('modest');
   });
+
+  it('find places, however many questions another leaves unanswered; each has an end #principal-share', async () => {
+    const { legacy, servers, clock } = askingServer({ isolation: 'client', maxCallMs: 86_400_000 });
+    const sessions = Array.from({ length: 12 }, () =>
+      legacy({ elicitation: {} }, { id: 'token:greedy', role: 'r' }),
+    );
+    const calls = sessions.map((one) => one.request('tools/call', call('ask')));
+    await settled();
+    const asked = () => calls.filter(({ sent }) => sent.join().includes('elicitation/create'));
+    expect(asked().length).toBe(6);
+    const modest = legacy({}, { id: 'token:modest', role: 'r' });
+    const quick = modest.request('tools/call', call('quick'));
+    await settled();
+    expect(quick.result).toEqual(text('quick'));
+    clock.advance(600_001);
+    await settled();
+    const [first] = asked();
+    expect(first?.sent.join()).toContain('notifications/cancelled');
+    const refusals = servers.s.children.flatMap(({ heard }) => heard.filter(({ error }) => error));
+    expect(refusals.map(({ error }) => error)).toEqual(
+      Array.from({ length: 6 }, () => ({
+        code: -32601,
+        message: 'the client has not answered in time',
+      })),
+    );
+  });
+
+  it('get the place of a call whose session ends while it is asked #principal-share', async () => {
+    const { legacy, host } = askingServer();
+    const greedy = legacy({ elicitation: {} }, { id: 'token:greedy', role: 'r' });
+    greedy.request('tools/call', call('ask'));
+    await settled();
+    const running = () => host.status().servers[0]?.inFlight;
+    expect(running()).toBe(1);
+    greedy.session.close();
+    await settled();
+    expect(running()).toBe(0);
+  });
 });
+
+const call = (name: string) => ({ name: `s__${name}`, arguments: {} });
+
+/** A server whose tool `ask` asks its client. */
+function askingServer(config: object = {}) {
+  const on = {
+    'tools/call': ({ params, id }: Heard, child: ScriptedChild) => {
+      if (params['name'] === 'quick') return text('quick');
+      child.ask(`q${id}`, 'elicitation/create', { message: '?' });
+      return undefined;
+    },
+  };
+  const script = { tools: [tool('ask'), tool('quick')], on };
+  const settings = { roles: { r: { allow: ['s/*'] } } };
+  return newGateway({ s: script }, { config: { s: { concurrency: 8, ...config } }, settings });
+}

@@ -1,4 +1,11 @@
-// How many places of something each owner has, so that one of them cannot have all.
+// How many places of something each owner has, so that one of them cannot have all: the share of one
+// owner is three quarters of the places. Whose places these are is decided by the caller; who has no such limit
+// (the local user) is `undefined` here, and is not counted.
+
+/** How many of so many places one owner may have. */
+export function shareOf(places: number): number {
+  return Math.max(1, Math.floor((places * 3) / 4));
+}
 
 export class OwnerCounts {
   /** By owner; none is zero, so there are at most as many as places are taken. */

@@ -102,6 +102,11 @@ export function ownerOf(principal: Principal): Principal {
   return VerifiedPrincipal.factsOf(principal).owner ?? principal;
 }
 
+/** The owner that may have only a share of what all use, by id; undefined: the local user, who has no such limit. */
+export function sharingOwnerOf(principal: Principal): string | undefined {
+  return isLocalUser(principal) ? undefined : ownerOf(principal).id;
+}
+
 /** The id of the one whose credential it is, in the id of a principal. */
 export function ownerIdIn(id: string): string {
   const slash = id.indexOf('/');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/support/manual-clock.ts';
 import { Fault } from '../kernel/fault.ts';
-import { Admission } from './admission.ts';
+import { Admission, type Entrant } from './admission.ts';
 
 /** How many listeners an abort signal has; a long-lived one must not gather them. */
 function countingSignal() {
@@ -22,26 +22,36 @@ function countingSignal() {
   return { controller, signal, listeners: () => listeners };
 }
 
+/** A program of the local user, which has no share. */
+function local(client: string): Entrant {
+  return { client, owner: undefined };
+}
+
+const ann = local('ann');
+
+function remote(owner: string): Entrant {
+  return { client: owner, owner };
+}
+
 describe('admission to a server', () => {
   it('lets in as many as it may, and the others in the order they came', async () => {
     const admission = new Admission('files', 2, 10);
-    expect([admission.tryEnter(), admission.tryEnter(), admission.tryEnter()]).toEqual([
+    expect([admission.tryEnter(ann), admission.tryEnter(ann), admission.tryEnter(ann)]).toEqual([
       true,
       true,
       false,
     ]);
     const entered: number[] = [];
-    for (const who of [1, 2, 3])
-      void admission.enter('ann', undefined).then(() => entered.push(who));
+    for (const who of [1, 2, 3]) void admission.enter(ann, undefined).then(() => entered.push(who));
     expect([admission.inside, admission.queued]).toEqual([2, 3]);
-    admission.leave();
-    admission.leave();
+    admission.leave(ann);
+    admission.leave(ann);
     await settled();
     expect(entered).toEqual([1, 2]);
     expect([admission.inside, admission.queued]).toEqual([2, 1]);
-    admission.leave();
-    admission.leave();
-    admission.leave();
+    admission.leave(ann);
+    admission.leave(ann);
+    admission.leave(ann);
     await settled();
     expect([admission.inside, admission.queued]).toEqual([0, 0]);
     expect(entered).toEqual([1, 2, 3]);
@@ -50,20 +60,20 @@ describe('admission to a server', () => {
   it('refuses all that wait when the server is gone, and forgets them', async () => {
     const admission = new Admission('files', 1, 10);
     const { signal, listeners } = countingSignal();
-    admission.tryEnter();
-    const waiting = ['ann', 'bob', 'ann'].map((client) => admission.enter(client, signal));
+    admission.tryEnter(ann);
+    const waiting = ['ann', 'bob', 'ann'].map((client) => admission.enter(local(client), signal));
     admission.refuseAll(new Fault('not_found', 'gone'));
     for (const one of waiting) await expect(one).rejects.toMatchObject({ code: 'not_found' });
     expect([admission.inside, admission.queued, admission.waitingClients]).toEqual([1, 0, 0]);
-    admission.leave();
+    admission.leave(ann);
     expect([admission.inside, listeners()]).toEqual([0, 0]);
   });
 
   it('refuses at once when too many wait already', async () => {
     const admission = new Admission('files', 1, 1);
-    admission.tryEnter();
-    void admission.enter('ann', undefined);
-    await expect(admission.enter('ann', undefined)).rejects.toMatchObject({
+    admission.tryEnter(ann);
+    void admission.enter(ann, undefined);
+    await expect(admission.enter(ann, undefined)).rejects.toMatchObject({
       code: 'overloaded',
       record: { server: 'files', dispatched: 'no', retryable: true },
     });
@@ -72,21 +82,21 @@ describe('admission to a server', () => {
 
   it('refuses instead of queueing when there is no queue', async () => {
     const admission = new Admission('files', 1, 0);
-    admission.tryEnter();
-    await expect(admission.enter('ann', undefined)).rejects.toMatchObject({ code: 'overloaded' });
+    admission.tryEnter(ann);
+    await expect(admission.enter(ann, undefined)).rejects.toMatchObject({ code: 'overloaded' });
   });
 
   it('drops a caller that cancels while waiting, and gives the slot to the next', async () => {
     const admission = new Admission('files', 1, 10);
-    admission.tryEnter();
+    admission.tryEnter(ann);
     const impatient = new AbortController();
-    const waiting = admission.enter('ann', impatient.signal);
+    const waiting = admission.enter(ann, impatient.signal);
     let isIn = false;
-    void admission.enter('ann', undefined).then(() => (isIn = true));
+    void admission.enter(ann, undefined).then(() => (isIn = true));
     impatient.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'cancelled' });
     expect(admission.queued).toBe(1);
-    admission.leave();
+    admission.leave(ann);
     await settled();
     expect(isIn).toBe(true);
     expect(admission.inside).toBe(1);
@@ -94,8 +104,8 @@ describe('admission to a server', () => {
 
   it('does not admit a caller that had cancelled before', async () => {
     const admission = new Admission('files', 1, 10);
-    admission.tryEnter();
-    await expect(admission.enter('ann', AbortSignal.abort())).rejects.toMatchObject({
+    admission.tryEnter(ann);
+    await expect(admission.enter(ann, AbortSignal.abort())).rejects.toMatchObject({
       code: 'cancelled',
     });
     expect(admission.queued).toBe(0);
@@ -104,9 +114,9 @@ describe('admission to a server', () => {
   it('ignores a cancellation after admission, and leaves no listener on the signal', async () => {
     const admission = new Admission('files', 1, 10);
     const { controller, signal, listeners } = countingSignal();
-    admission.tryEnter();
-    const waiting = admission.enter('ann', signal);
-    admission.leave();
+    admission.tryEnter(ann);
+    const waiting = admission.enter(ann, signal);
+    admission.leave(ann);
     expect(await waiting).toBe(true);
     expect(listeners()).toBe(0);
     controller.abort();
@@ -131,11 +141,11 @@ describe('admission to a server', () => {
           for (const deed of all) {
             if (deed.startsWith('come')) {
               came += 1;
-              if (admission.tryEnter()) inside += 1;
+              if (admission.tryEnter(ann)) inside += 1;
               else {
                 const who = { abort: new AbortController(), isOver: false };
                 waiting.push(who);
-                void admission.enter(deed, who.abort.signal).then(
+                void admission.enter(local(deed), who.abort.signal).then(
                   () => {
                     who.isOver = true;
                     inside += 1;
@@ -149,7 +159,7 @@ describe('admission to a server', () => {
             } else if (deed === 'leave' && inside > 0) {
               inside -= 1;
               ended += 1;
-              admission.leave();
+              admission.leave(ann);
             } else if (deed === 'give up') {
               waiting.find(({ isOver }) => !isOver)?.abort.abort();
             }
@@ -171,19 +181,19 @@ describe('admission of several clients', () => {
   /** Full, with nobody waiting; `come` notes who is let in and who is refused. */
   function full(concurrency: number, capacity: number) {
     const admission = new Admission('files', concurrency, capacity);
-    for (let count = 0; count < concurrency; count++) admission.tryEnter();
+    for (let count = 0; count < concurrency; count++) admission.tryEnter(ann);
     const entered: string[] = [];
     const refused: string[] = [];
     const come = (client: string, calls = 1) => {
       for (let call = 1; call <= calls; call++) {
-        admission.enter(client, undefined).then(
+        admission.enter(local(client), undefined).then(
           () => entered.push(`${client}${call}`),
           ({ code }) => refused.push(`${client}${call} ${code}`),
         );
       }
     };
     const leave = async (places: number) => {
-      for (let place = 0; place < places; place++) admission.leave();
+      for (let place = 0; place < places; place++) admission.leave(ann);
       await settled();
     };
     return { admission, entered, refused, come, leave };
@@ -247,5 +257,65 @@ describe('admission of several clients', () => {
       await leave(1);
     }
     expect([admission.inside, admission.queued, admission.waitingClients]).toEqual([1, 0, 0]);
+  });
+});
+
+describe('admission of owners that have a share', () => {
+  /** Notes who is let in. */
+  function world(concurrency: number) {
+    const admission = new Admission('files', concurrency, 100);
+    const entered: string[] = [];
+    const come = async (entrant: Entrant, calls = 1) => {
+      for (let call = 0; call < calls; call++) {
+        const enter = async () => {
+          if (!admission.tryEnter(entrant)) await admission.enter(entrant, undefined);
+          entered.push(entrant.client);
+        };
+        enter().catch(() => entered.push('refused'));
+      }
+      await settled();
+    };
+    const insideOf = (client: string) => entered.filter((one) => one === client).length;
+    return { admission, entered, come, insideOf };
+  }
+
+  it('leaves slots for others, however many calls of one owner never end #principal-share', async () => {
+    const { admission, come, insideOf } = world(8);
+    await come(remote('greedy'), 66);
+    expect([insideOf('greedy'), admission.inside, admission.queued]).toEqual([6, 6, 60]);
+    await come(remote('modest'));
+    await come(local('mine'));
+    expect([insideOf('modest'), insideOf('mine'), admission.inside]).toEqual([1, 1, 8]);
+  });
+
+  it('gives a slot that another leaves to whoever is next and within its share #principal-share', async () => {
+    const { admission, entered, come, insideOf } = world(4);
+    await come(remote('greedy'), 10);
+    await come(remote('modest'), 3);
+    expect([insideOf('greedy'), insideOf('modest')]).toEqual([3, 1]);
+    admission.leave(remote('modest'));
+    admission.leave(remote('greedy'));
+    await settled();
+    expect(entered.slice(4)).toEqual(['modest', 'greedy']);
+    expect([admission.inside, admission.queued]).toEqual([4, 7]);
+  });
+
+  it('has one slot for an owner where there is only one, and all for the local user', async () => {
+    const { come, insideOf, admission } = world(1);
+    await come(remote('greedy'), 2);
+    expect(insideOf('greedy')).toBe(1);
+    admission.resize(4, 100);
+    await settled();
+    await come(local('mine'), 4);
+    expect([insideOf('greedy'), insideOf('mine'), admission.inside]).toEqual([2, 2, 4]);
+  });
+
+  it('keeps nothing of an owner that has left #no-growth', async () => {
+    const { admission, come, insideOf } = world(2);
+    for (let count = 0; count < 3; count++) {
+      await come(remote('a'));
+      admission.leave(remote('a'));
+    }
+    expect([insideOf('a'), admission.inside, admission.queued]).toEqual([3, 0, 0]);
   });
 });

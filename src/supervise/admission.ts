@@ -1,12 +1,22 @@
 // Limits how many calls one server runs at a time, and how many may wait. Any further call is
 // refused at once, so that a slow server cannot use up the memory of the host. Slots and queue are
-// shared fairly. A single client may use all of them; as soon as others wait, each free slot goes
-// to the next client in turn, and within a client to the call that came first. When the queue is
-// full, a client that has fewer calls waiting than another displaces the last call of that one.
-// While nobody waits, clients are not distinguished at all.
+// shared fairly. A program of the local user may use all of them. A remote owner has at most its share of the
+// slots, whether others wait or not, because a call may keep its slot for long: the rest is for others. As soon
+// as several clients wait, each free slot goes to the next one in turn, and within a client to the call that came
+// first. When the queue is full, a client that has fewer calls waiting than another displaces the last call of
+// that one.
 
 import type { Signal } from '../kernel/cancel-signal.ts';
 import { Fault } from '../kernel/fault.ts';
+import { OwnerCounts, shareOf } from '../kernel/owner-counts.ts';
+
+/** Who wants a slot. */
+export interface Entrant {
+  /** Whose turn it uses in the queue. */
+  readonly client: string;
+  /** Whose share it uses; undefined: nobody's, so that only the number of slots counts. */
+  readonly owner: string | undefined;
+}
 
 interface Waiting {
   admit(): void;
@@ -16,6 +26,7 @@ interface Waiting {
 /** The waiting calls of one client, first come first; never empty. */
 interface Line {
   readonly client: string;
+  readonly owner: string | undefined;
   readonly waiting: Waiting[];
 }
 
@@ -29,6 +40,8 @@ export class Admission {
   #turn = 0;
   #queued = 0;
   #inside = 0;
+  /** Of those that have a share, how many slots each has. */
+  readonly #counts = new OwnerCounts();
 
   constructor(server: string, concurrency: number, capacity: number) {
     this.#server = server;
@@ -55,10 +68,7 @@ export class Admission {
   resize(concurrency: number, capacity: number): void {
     this.#concurrency = concurrency;
     this.#capacity = capacity;
-    while (this.#queued > 0 && this.#inside < concurrency) {
-      this.#inside += 1;
-      this.leave();
-    }
+    while (this.#admitNext());
   }
 
   /** The server takes no more calls: none that waits gets a slot. Those that have one keep it. */
@@ -69,15 +79,16 @@ export class Admission {
     for (const one of waiting) one.refuse(fault);
   }
 
-  /** Takes a slot now if one is free; then `leave` must follow. Nobody waits while one is free. */
-  tryEnter(): boolean {
-    if (this.#inside >= this.#concurrency) return false;
-    this.#inside += 1;
+  /** Takes a slot now if one is free for it; then `leave` must follow. Nobody waits while one is free for them. */
+  tryEnter({ owner }: Entrant): boolean {
+    if (!this.#isFreeFor(owner)) return false;
+    this.#take(owner);
     return true;
   }
 
   /** Waits for a slot, in the client's turn; refuses when too many wait already. */
-  enter(client: string, signal: Signal | undefined): Promise<true> {
+  enter(entrant: Entrant, signal: Signal | undefined): Promise<true> {
+    const { client } = entrant;
     if (signal?.aborted) return Promise.reject(this.#cancelled());
     if (this.#queued >= this.#capacity && !this.#displace(client)) {
       return Promise.reject(this.#overloaded());
@@ -98,32 +109,62 @@ export class Admission {
           reject(fault);
         },
       };
-      this.#add(client, waiting);
+      this.#add(entrant, waiting);
       signal?.addEventListener('abort', giveUp, { once: true });
     });
   }
 
-  /** Gives the slot to the next client's first call. */
-  leave(): void {
-    // More calls may be running than there are slots now.
-    const line = this.#inside > this.#concurrency ? undefined : this.#lines[this.#turn];
-    const next = line?.waiting.shift();
-    if (!line || !next) {
-      this.#inside -= 1;
-      return;
-    }
-    this.#queued -= 1;
-    if (line.waiting.length === 0) this.#drop(this.#turn);
-    else this.#turn = (this.#turn + 1) % this.#lines.length;
-    next.admit();
+  /** Gives the slot back: the next client's first call may have it. */
+  leave({ owner }: Entrant): void {
+    this.#inside -= 1;
+    if (owner !== undefined) this.#counts.remove(owner);
+    this.#admitNext();
   }
 
-  #add(client: string, waiting: Waiting): void {
+  /** False if nobody waits who may have a slot now. */
+  #admitNext(): boolean {
+    const place = this.#nextPlace();
+    const line = place === undefined ? undefined : this.#lines[place];
+    const next = line?.waiting.shift();
+    if (place === undefined || !line || !next) return false;
+    this.#queued -= 1;
+    this.#take(line.owner);
+    if (line.waiting.length > 0) this.#turn = (place + 1) % this.#lines.length;
+    else {
+      this.#turn = place;
+      this.#drop(place);
+    }
+    next.admit();
+    return true;
+  }
+
+  /** Where the client waits that is next in turn, of those that may have a slot now. */
+  #nextPlace(): number | undefined {
+    const { length } = this.#lines;
+    for (let passed = 0; passed < length; passed++) {
+      const place = (this.#turn + passed) % length;
+      if (this.#isFreeFor(this.#lines[place]?.owner)) return place;
+    }
+    return undefined;
+  }
+
+  /** More calls may be running than there are slots now. */
+  #isFreeFor(owner: string | undefined): boolean {
+    if (this.#inside >= this.#concurrency) return false;
+    return owner === undefined || this.#counts.of(owner) < shareOf(this.#concurrency);
+  }
+
+  #take(owner: string | undefined): void {
+    this.#inside += 1;
+    if (owner !== undefined) this.#counts.add(owner);
+  }
+
+  #add({ client, owner }: Entrant, waiting: Waiting): void {
     this.#queued += 1;
     const line = this.#lineOf(client);
     if (line) line.waiting.push(waiting);
     // Behind the client whose turn it is, so that a new client waits for one turn of all others.
-    else this.#lines.splice(this.#turn, 0, { client, waiting: [waiting] });
+    else this.#lines.splice(this.#turn, 0, { client, owner, waiting: [waiting] });
     if (!line && this.#lines.length > 1) this.#turn += 1;
   }
 

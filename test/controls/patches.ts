@@ -2568,4 +2568,47 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'all-slots-for-one',
+    breaks: 'One remote owner may have all slots of a server.',
+    file: 'src/supervise/admission.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/fair-share.test.ts', 'src/supervise/admission.test.ts'],
+    edits: [
+      {
+        find: 'this.#counts.of(owner) < shareOf(this.#concurrency)',
+        replace: 'shareOf(this.#concurrency) > 0',
+      },
+    ],
+  },
+  {
+    id: 'question-without-end',
+    breaks: 'A request of a server waits for its client for ever.',
+    file: 'src/host/connections/open-questions.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/fair-share.test.ts'],
+    edits: [
+      { find: 'after(answerMs, giveUp, true)', replace: 'after(1_000 * answerMs, giveUp, true)' },
+    ],
+  },
+  {
+    id: 'processes-without-bound',
+    breaks: 'Each session of one owner gets a process of its own, however many there are.',
+    file: 'src/host/servers/connection-maker.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/reserved-share.test.ts'],
+    edits: [{ find: 'this.#server.slots.makeRoom(slot);', replace: '' }],
+  },
+  {
+    id: 'idle-of-others-first',
+    breaks: 'A process that is idle is ended for the next one of a principal, whoever it is for.',
+    file: 'src/host/connections/own-room.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/reserved-share.test.ts'],
+    edits: [{ find: 'closeOne(own, share, server)', replace: 'closeOne(open, share, server)' }],
+  },
 ];

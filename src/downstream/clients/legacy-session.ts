@@ -6,7 +6,7 @@ import type { Caller, Client, ClientAnswer, Question } from '../../host/connecti
 import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
 import { RingMap } from '../../kernel/ring-map.ts';
-import type { Principal } from '../../policy/principal.ts';
+import { type Principal, sharingOwnerOf } from '../../policy/principal.ts';
 import { type Id, idOf, valueOf as parsed, textOf } from '../../wire/decode.ts';
 import { latestLegacyVersion, legacyVersions, rpcCodes } from '../../wire/eras.ts';
 import { carriedFrame, errorFrame, type Frame, idText, resultFrame } from '../../wire/frames.ts';
@@ -90,6 +90,10 @@ export class LegacySession implements Session, Client {
 
   get folder(): ClientFolder | undefined {
     return this.#host.folder;
+  }
+
+  get sharingOwner(): string | undefined {
+    return sharingOwnerOf(this.principal);
   }
 
   get isGone(): boolean {

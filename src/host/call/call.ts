@@ -6,7 +6,8 @@
 
 import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
-import { isLocalUser, isOperatorOf, ownerOf } from '../../policy/principal.ts';
+import { isOperatorOf, sharingOwnerOf } from '../../policy/principal.ts';
+import type { Entrant } from '../../supervise/admission.ts';
 import { booleanOf } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
@@ -184,12 +185,13 @@ async function carry(
   const { breaker, leases } = slot.supervisor;
   const pass = gateOf(server, slot, request);
   const isWait = isWaiting(operation.method);
+  const entrant = entrantOf(call);
   // However it ends, it says nothing about how calls go.
   if (isWait) breaker.withdrawn(pass);
   let isInside = false;
   let attempts: Attempts | undefined;
   try {
-    isInside = isWait || admission.tryEnter() || (await admission.enter(clientOf(call), waiting));
+    isInside = isWait || admission.tryEnter(entrant) || (await admission.enter(entrant, waiting));
     parts.observers.stage(call, 'admitted');
     leases.hold();
     moved?.moveTo(slot);
@@ -218,7 +220,7 @@ async function carry(
     leaveSlot(server, slot, request);
     if (isInside) {
       leases.release();
-      if (!isWait) admission.leave();
+      if (!isWait) admission.leave(entrant);
       if (slot.isDuplicate || slot.isSpent) server.slots.settle(slot);
       parts.pool.settle();
     }
@@ -256,11 +258,12 @@ function thrownOn(server: Server, call: Call, thrown: unknown, isWait: boolean):
   return namedFault(isWait ? thrown : server.redactor.fault(thrown), call);
 }
 
-/** The client whose share of a server's slots it uses. */
-function clientOf({ request }: Call): string {
+/** Whose turn and share of a server's slots it uses. */
+function entrantOf({ request }: Call): Entrant {
   const { caller, principal } = request;
-  // Another session is not another share, except for the programs of the local user.
-  return isLocalUser(principal) ? (caller?.client.key ?? principal.id) : ownerOf(principal).id;
+  // Another session is not another turn or share, except for the programs of the local user.
+  const owner = sharingOwnerOf(principal);
+  return { client: owner ?? caller?.client.key ?? principal.id, owner };
 }
 
 /** What the end of a call means for its server. */

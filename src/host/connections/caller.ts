@@ -12,6 +12,8 @@ export interface Client {
   readonly key: string;
   /** Requests reach it only inside one of its calls, never between them (modern). */
   readonly isAskedInCalls: boolean;
+  /** Whose share of connections it uses; undefined: there is no limit for it (the local user). */
+  readonly sharingOwner?: string | undefined;
   /** It has disconnected: nothing new is begun for it. */
   readonly isGone?: boolean;
   /** Where it was started; undefined: that is not known. */

@@ -35,6 +35,8 @@ export class ConnectionSlot {
   catalogue: Catalogue | undefined;
   /** The roots that its server is sent, where its client is asked in calls: it serves only calls with these. */
   roots: CallRoots | undefined;
+  /** Whose share of reserved connections it uses; undefined: nobody's. */
+  sharingOwner: string | undefined;
   /** Another connection serves its clients as well: it is closed as soon as it is unused. */
   isDuplicate = false;
   /** Clients were given other places: it makes no connection any more, and whoever waits for one here goes elsewhere. */
@@ -84,6 +86,12 @@ export class ConnectionSlot {
   set owner(owner: string | null) {
     this.#owner = owner;
     if (owner !== null) for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** No other client uses it from now on. */
+  reserveFor({ key, sharingOwner }: Pick<Client, 'key' | 'sharingOwner'>): void {
+    this.sharingOwner = sharingOwner;
+    this.owner = key;
   }
 
   /** Calls the listener whenever it is reserved for a client. To be disposed of. */
@@ -211,6 +219,7 @@ export class ConnectionSlot {
     const last = phase.kind === 'starting' ? generation - 1 : generation;
     if (this.owner !== null) this.#former = { owner: this.owner, generation: last };
     this.owner = null;
+    this.sharingOwner = undefined;
     this.aim = aim;
   }
 

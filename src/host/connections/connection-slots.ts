@@ -18,6 +18,7 @@ import { isIn } from './client-folder.ts';
 import type { Aim, ConnectionSlot } from './connection-slot.ts';
 import { FoldersOfClients, type FoldersParts } from './folders-of-clients.ts';
 import { Isolation, type IsolationParts } from './isolation.ts';
+import { makeRoomFor } from './own-room.ts';
 import { OwnSlots } from './own-slots.ts';
 import { PinnedSlot } from './pinned-slot.ts';
 import { isLive, SharedSlots, type SharedSlotsParts } from './shared-slots.ts';
@@ -51,7 +52,7 @@ export class ConnectionSlots {
     this.#own = new OwnSlots({
       shared: this.#shared,
       make: (key, aim) => this.#makeOwn(key, aim),
-      adopt: (key, aim) => this.#adoptUnused(key, aim),
+      adopt: (client, aim) => this.#adoptUnused(client, aim),
     });
     this.#watching = new Watching({
       isolation: this.#isolation,
@@ -98,6 +99,11 @@ export class ConnectionSlots {
   /** Whether the operator wants one connection for all clients. */
   get isSharedByAll(): boolean {
     return this.#isolation.mode === 'shared';
+  }
+
+  /** A connection is about to be opened there. Throws a Fault if its owner has too many. */
+  makeRoom(slot: ConnectionSlot): void {
+    makeRoomFor(slot, [...this.all(), ...this.#own.leaving], this.#parts.server);
   }
 
   /** Whether there is any connection that accepts calls. */
@@ -281,7 +287,7 @@ export class ConnectionSlots {
     for (const slot of this.#shared.open) {
       const client = slot.onlyClient;
       // A client that has disconnected would never release it.
-      if (client && !client.isGone) slot.owner = client.key;
+      if (client && !client.isGone) slot.reserveFor(client);
     }
     this.#adopted(this.#shared.all.filter(({ owner }) => owner !== null));
     this.changes.tell();
@@ -303,7 +309,7 @@ export class ConnectionSlots {
     const { key } = client;
     if (client.isGone || slot.isSpent || slot.onlyClientOf(connection)?.key !== key) return false;
     if (slot.owner === null && this.#isolation.mode === 'auto') {
-      slot.owner = key;
+      slot.reserveFor(client);
       this.#adopted([slot]);
     }
     // Where the operator wants one connection for all, the first client's data stays.
@@ -317,7 +323,7 @@ export class ConnectionSlots {
   }
 
   /** As long as nobody has used a shared connection, it can become one client's. */
-  #adoptUnused(key: string, { era, clients, folder }: Aim): ConnectionSlot | undefined {
+  #adoptUnused(client: Client, { era, clients, folder }: Aim): ConnectionSlot | undefined {
     if (this.#isolation.mode !== 'auto') return undefined;
     const slot = this.#shared.open.find(
       (one) =>
@@ -327,7 +333,7 @@ export class ConnectionSlots {
         isUntouched(one),
     );
     if (!slot) return undefined;
-    slot.owner = key;
+    slot.reserveFor(client);
     this.#adopted([slot]);
     return slot;
   }

@@ -1,8 +1,10 @@
 // The requests of a server that clients are being asked: each is forwarded to its client, and the
 // client's answer to the server. One ends early if the server withdraws it, or if the connection is
-// closed and no running call needs the answer.
+// closed and no running call needs the answer. A client that does not answer for long has not: the server
+// gets an error, and the client is told.
 
 import { CancelSignal } from '../../kernel/cancel-signal.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { contain, ignored } from '../../kernel/contain.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { Connection } from '../../upstream/connection.ts';
@@ -23,6 +25,7 @@ import type { ConnectionSlot } from './connection-slot.ts';
 
 export interface OpenQuestionsParts {
   readonly server: string;
+  readonly clock: Clock;
   readonly noise: (noise: Noise) => void;
   /** An unexpected error while a request or its answer was forwarded. */
   readonly caught: (error: unknown) => void;
@@ -50,7 +53,12 @@ export interface Steps {
 const maxOpen = 256;
 const maxOpenBytes = 16_777_216;
 
+/** A client has so long to answer: as long as a call takes at most, unless the config says otherwise. */
+const answerMs = 600_000;
+
 const noSteps: Steps = { before: undefined, told: (answer) => answer, over: ignored };
+
+const late = 'the client has not answered in time';
 
 interface OpenQuestion {
   readonly withdrawn: CancelSignal;
@@ -89,6 +97,12 @@ export class OpenQuestions {
       return over();
     }
     open.set(id, question);
+    let isLate = false;
+    const giveUp = () => {
+      isLate = true;
+      withdrawn.abort();
+    };
+    const patience = this.#parts.clock.after(answerMs, giveUp, true);
     const waiting = slot.holdFor(client, caller);
     const tellServer = (said: Message) => {
       const { method = '', bytes, paramsObject } = said;
@@ -102,10 +116,12 @@ export class OpenQuestions {
         return answer;
       } finally {
         waiting[Symbol.dispose]();
+        patience[Symbol.dispose]();
         if (open.get(id) === question) open.delete(id);
       }
     };
     const answered = (answer: ClientAnswer) => {
+      if (isLate && isAwaited(question, from)) return from.respond(refusedAnswer(message, late));
       if (withdrawn.aborted || !isAwaited(question, from)) return;
       const { kind, json } = told(answer);
       const write = kind === 'result' ? resultAnswer : errorAnswer;

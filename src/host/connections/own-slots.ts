@@ -15,7 +15,7 @@ export interface OwnSlotsParts {
   readonly shared: SharedSlots;
   readonly make: (owner: string, aim: Aim) => ConnectionSlot;
   /** Reserves a shared connection for this client that was made for such clients and that nobody has used. */
-  readonly adopt: (owner: string, aim: Aim) => ConnectionSlot | undefined;
+  readonly adopt: (client: Client, aim: Aim) => ConnectionSlot | undefined;
 }
 
 /** What a call needs. */
@@ -63,10 +63,10 @@ export class OwnSlots {
     const { roots } = needs;
     const { key, isAskedInCalls } = client;
     const all = this.of(key);
-    if (!isAskedInCalls) return all[0] ?? this.#add(key, aim);
+    if (!isAskedInCalls) return all[0] ?? this.#add(client, aim);
     // The calls of one principal may come from programs with different capabilities and roots.
     const slots = all.filter((slot) => this.#serves(slot, aim) && slot.suits(roots));
-    const slot = this.#free(slots, all, aim, key, roots) ?? this.#shared(slots, all, aim, needs);
+    const slot = this.#free(slots, all, aim, client, roots) ?? this.#shared(slots, all, aim, needs);
     if (slot && roots && roots.key !== '' && aim.era === 'legacy') slot.roots = roots;
     return slot;
   }
@@ -75,7 +75,7 @@ export class OwnSlots {
     slots: readonly ConnectionSlot[],
     all: readonly ConnectionSlot[],
     aim: Aim,
-    key: string,
+    client: Client,
     roots: CallRoots | undefined,
   ): ConnectionSlot | undefined {
     const [first] = slots;
@@ -85,8 +85,8 @@ export class OwnSlots {
     const unused = all.find((slot) => slot.isFree);
     if (unused) return reassigned(unused, aim);
     if (all.length >= maxPerClient) return undefined;
-    const adopted = roots && roots.key !== '' ? this.#parts.adopt(key, aim) : undefined;
-    return adopted ?? this.#add(key, aim);
+    const adopted = roots && roots.key !== '' ? this.#parts.adopt(client, aim) : undefined;
+    return adopted ?? this.#add(client, aim);
   }
 
   /** All are in use. Where roots matter, only calls that are known to have the same may share one. */
@@ -110,12 +110,13 @@ export class OwnSlots {
   }
 
   /** Any one of this client. */
-  firstOf(key: string, aim: Aim): ConnectionSlot {
-    return this.of(key)[0] ?? this.#add(key, aim);
+  firstOf(client: Client, aim: Aim): ConnectionSlot {
+    return this.of(client.key)[0] ?? this.#add(client, aim);
   }
 
-  #add(key: string, aim: Aim): ConnectionSlot {
+  #add({ key, sharingOwner }: Client, aim: Aim): ConnectionSlot {
     const slot = this.#parts.make(key, aim);
+    slot.sharingOwner = sharingOwner;
     this.#byClient.set(key, [...(this.#byClient.get(key) ?? []), slot]);
     return slot;
   }

@@ -90,7 +90,7 @@ export class Watching {
   }
 
   #ownOf(watcher: Watcher): ConnectionSlot {
-    return this.#parts.own.firstOf(watcher.client.key, this.#parts.aimOf(watcher));
+    return this.#parts.own.firstOf(watcher.client, this.#parts.aimOf(watcher));
   }
 
   /** The watches of a disconnected client, or of a server that has ended, end where they are. */

@@ -67,6 +67,7 @@ export class ConnectionMaker {
     signal: AbortSignal,
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
+    this.#server.slots.makeRoom(slot);
     const startedAt = this.#parts.clock.now();
     using common = this.#common.begin(slot);
     let connection: Connection | undefined;

@@ -4,13 +4,8 @@
 // ends, its connections are closed.
 
 import type { Socket } from 'node:net';
-import { OwnerCounts } from '../../../kernel/owner-counts.ts';
+import { OwnerCounts, shareOf } from '../../../kernel/owner-counts.ts';
 import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.ts';
-
-/** How many of so many places one remote principal may have. */
-export function shareOf(places: number): number {
-  return Math.max(1, Math.floor((places * 3) / 4));
-}
 
 export class ConnectionShares {
   readonly #share: number;

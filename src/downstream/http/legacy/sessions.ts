@@ -5,12 +5,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { ignored } from '../../../kernel/contain.ts';
-import { OwnerCounts } from '../../../kernel/owner-counts.ts';
+import { OwnerCounts, shareOf } from '../../../kernel/owner-counts.ts';
 import { UseOrder } from '../../../kernel/use-order.ts';
 import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.ts';
 import type { Message } from '../../../wire/scan.ts';
 import type { ClientSetup } from '../../clients/client-setup.ts';
-import { shareOf } from '../access/connection-shares.ts';
 import type { Edge } from '../http-context.ts';
 import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';

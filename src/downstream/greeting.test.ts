@@ -47,6 +47,28 @@ describe('the answer of the gateway to the handshake', () => {
     expect(instructions).toBe(`## a\n\nBe kind.\n\n## b\n\n${'x'.repeat(4_000)}`);
   });
 
+  it('has no instructions of a server of whose tools the principal may not use one #guard', async () => {
+    const { host, legacy } = newGateway({
+      open: {
+        instructions: 'Never use the tool rm.',
+        tools: [{ name: 'echo', inputSchema: { type: 'object' } }],
+      },
+    });
+    legacy().request('tools/list');
+    await settled();
+    host.setGuard(({ id }, _server, name) =>
+      id === localUser.id || name !== 'echo' ? { allow: true } : { allow: false, reason: 'no' },
+    );
+    const guest = { ...client, principal: { id: 'token:x', role: null } };
+    for (const [to, isTold] of [
+      [client, true],
+      [guest, false],
+    ] as const) {
+      const { instructions = '' } = JSON.parse(discovery(host, identity, to));
+      expect(instructions.includes('rm')).toBe(isTold);
+    }
+  });
+
   it('has nothing of a server that the principal may not use #guard', async () => {
     const capabilities = { tools: {}, extensions: { 'x/secret': {} }, tasks: {} };
     const { host, legacy } = newGateway({

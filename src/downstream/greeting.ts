@@ -7,6 +7,7 @@
 import type { Caller } from '../host/connections/caller.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
 import { skillsCapability } from '../host/lists/skills.ts';
+import type { Server } from '../host/servers/server.ts';
 import { hasTaskCalls } from '../host/tasks/task-result.ts';
 import { serverRequest } from '../policy/access.ts';
 import type { Greeting } from '../upstream/connection.ts';
@@ -63,13 +64,26 @@ function greetingsTo(host: HostForGateway, client: Caller): readonly NamedGreeti
     .servers()
     .filter(({ name }) => host.access.isAllowed(client.principal, serverRequest('list', name)));
   return usable.map((server) => {
-    return { name: server.name, greeting: server.greetingFor(client) };
+    const isWhole = seesAllTools(host, server, client);
+    return { name: server.name, greeting: server.greetingFor(client), isWhole };
   });
+}
+
+/** Instructions speak of a server's tools: whoever may not use one of them must not learn of it there. */
+function seesAllTools({ access }: HostForGateway, server: Server, { principal }: Caller): boolean {
+  if (access.scopeOf(principal) === '') return true;
+  const tools = server.offerings.definitions('tools');
+  const request = { action: 'list', server: server.name, kind: 'tool', method: null } as const;
+  const sees = ({ key }: { readonly key: string }) =>
+    access.isAllowed(principal, { ...request, name: key });
+  return tools?.every(sees) === true;
 }
 
 interface NamedGreeting {
   readonly name: string;
   readonly greeting: Greeting | undefined;
+  /** Everything that its instructions can be about may be seen. */
+  readonly isWhole: boolean;
 }
 
 function capabilitiesOf(
@@ -113,8 +127,8 @@ function union(
 }
 
 function instructionsOf(greetings: readonly NamedGreeting[]): { readonly instructions?: string } {
-  const said = greetings.flatMap(({ name, greeting }) => {
-    const text = greeting?.instructions?.trim();
+  const said = greetings.flatMap(({ name, greeting, isWhole }) => {
+    const text = isWhole ? greeting?.instructions?.trim() : undefined;
     return text ? [`## ${name}\n\n${text.slice(0, maxInstructionsPerServer)}`] : [];
   });
   const instructions = said.join('\n\n').slice(0, maxInstructions);

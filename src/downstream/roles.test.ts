@@ -44,6 +44,7 @@ const roles = {
     deny: ['open/secret'],
   },
   prompts: { allow: ['prompt:open/*'] },
+  tools: { allow: ['open/*'] },
 };
 
 async function world(settings: object = {}) {
@@ -129,14 +130,16 @@ describe('a principal with a role', () => {
     expect(servers.open.heard('resources/read')).toHaveLength(0);
   });
 
-  it('is greeted without the instructions of hidden servers #roles-deny', async () => {
+  it('is greeted with the instructions of servers whose tools it may all use, and no others #roles-deny', async () => {
     const { ask } = await world();
     const clientInfo = { name: 'c', version: '1' };
-    const { result } = await ask('initialize', {
-      ...{ protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
-    });
-    expect(JSON.stringify(result)).toContain('instructions of the open server');
-    expect(JSON.stringify(result)).not.toContain('hidden');
+    const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    for (const role of ['tools', 'reader', 'prompts']) {
+      const { result } = await ask('initialize', initialize, { id: `token:${role}`, role });
+      const told = JSON.stringify(result);
+      expect([role, told.includes('of the open server')]).toEqual([role, role === 'tools']);
+      expect(told).not.toContain('hidden');
+    }
   });
 
   it('for prompts alone has those, and starts nothing for tools #roles-deny', async () => {

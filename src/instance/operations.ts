@@ -3,6 +3,7 @@
 // socket. Every method throws a Fault as the method of the host does.
 
 import type { ServerConfig } from '../config/schema.ts';
+import type { RefusedCounts } from '../downstream/http/access/refused-requests.ts';
 import type { AppliedConfig } from '../host/apply.ts';
 import type { Progress } from '../host/call-result.ts';
 import type { Discovered, KeptMark, Searched, ToolDefinition } from '../host/discovery.ts';
@@ -85,6 +86,8 @@ export interface InstanceFacts {
   readonly usedConfig: UsedConfig;
   /** Keys of the config that have changed and apply only to a new start. */
   readonly needsStart: readonly string[];
+  /** Requests over HTTP that were refused before they were anybody's; null: it serves no HTTP. */
+  readonly refused: RefusedCounts | null;
 }
 
 /** An older instance tells less. */

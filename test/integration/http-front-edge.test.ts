@@ -124,9 +124,30 @@ describe('who may ask', () => {
       expect(answer.headers['www-authenticate']).toMatch(/^Bearer /);
       expect(answer.text).not.toContain(secret);
     }
+    const said = async (value: string) => {
+      const headers = { ...call.headers, authorization: value };
+      return (await gate.ask({ ...call, headers })).json.error.message;
+    };
+    for (const value of [secret, `Basic ${secret}`, `Bearer "${secret}"`, 'Bearer YOUR TOKEN']) {
+      expect(await said(value)).toContain('begins with hf_');
+    }
+    expect(await said(`Bearer ${secret}x`)).toContain('is not valid here');
     const query = `/mcp?access_token=${secret}&token=${secret}`;
     expect((await gate.ask({ ...call, path: query })).status).toBe(401);
     expect(gate.front.asked).toHaveLength(1);
+    expect(gate.http.refused).toEqual({ unauthorized: wrong.length + 6, notFound: 0 });
+  });
+
+  it('at a path that is not there is told which there are, and that there is no OAuth', async () => {
+    const gate = await answering();
+    const at = async (path: string) => (await gate.ask({ method: 'GET', path })).json.error;
+    for (const path of ['/mcp/', '/', '/mcp/x', '/mcp/s/', '/token/x']) {
+      expect(await at(path), path).toContain('/mcp/s/SERVER');
+    }
+    for (const path of ['/register', '/.well-known/oauth-authorization-server/mcp?x=1']) {
+      expect(await at(path), path).toContain('there is no OAuth here');
+    }
+    expect(gate.http.refused).toEqual({ unauthorized: 0, notFound: 7 });
   });
 
   it('is asked on every route that does something', async () => {

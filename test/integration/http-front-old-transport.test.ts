@@ -66,7 +66,10 @@ describe('the transport of 2024', () => {
 
   it('belongs to no other client', async () => {
     const principals = ['a', 'b'].map((id) => ({ id: `token:${id}`, role: null }));
-    const tokens = { verify: (bearer: string) => principals.find(({ id }) => id.endsWith(bearer)) };
+    const tokens = {
+      verify: (bearer: string) => principals.find(({ id }) => id.endsWith(bearer)),
+      hasExpired: () => false,
+    };
     const config = { listen: '127.0.0.1:0', allowedHosts: [], allowedOrigins: [] };
     const gate = await httpFront({ tokens, config: { ...config, auth: 'token' } });
     const as = (who: string) => ({ ...json, authorization: `Bearer ${who}` });

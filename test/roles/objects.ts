@@ -26,7 +26,7 @@ export interface Thing {
   readonly word: string;
 }
 
-const toolNames = ['read', 'write', 'ask', 'long', 'constructor'] as const;
+export const toolNames = ['read', 'write', 'ask', 'long', 'constructor'] as const;
 const promptNames = ['p', 'q'] as const;
 const resourceNames = ['a', 'b'] as const;
 /** Every server has this address. */

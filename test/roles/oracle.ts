@@ -1,7 +1,7 @@
 // What a role should allow, written a second time and in another way than the product does it: patterns as
 // regular expressions, from the words of docs/configuration.md.
 
-import { ownMethod, type Thing } from './objects.ts';
+import { ownMethod, type Thing, toolNames } from './objects.ts';
 
 export interface Rules {
   readonly allow: readonly string[];
@@ -44,7 +44,11 @@ export function isAllowed(
   if (rules === undefined) return false;
   const { allow, deny = [] } = rules;
   if (kind === 'method') return isWhole(rules, server);
-  if (kind === 'instructions') return isSeen(rules, server);
+  // They speak of the server's tools: of all of them or not at all.
+  if (kind === 'instructions') {
+    const tools = toolNames.map((tool) => ({ server, kind: 'tool' as const, name: tool }));
+    return isSeen(rules, server) && tools.every((tool) => isAllowed(rules, tool));
+  }
   const texts = spellings(kind, server, name);
   return isMatched(allow, texts) && !isMatched(deny, texts);
 }

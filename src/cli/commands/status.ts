@@ -34,7 +34,8 @@ failure in the event log. Of an instance there are also "pid", "url" (null: it s
 "differing": [{"pid", "variables"}], the connect windows whose variables have other values than the
 instance, and "usedConfig": {"since", "problem"}; "problem" is null, or {"kind", "detail"} if the config
 file as it is now is not used ("untrusted", "invalid", or "waiting" for a reload), and "needsStart": the keys
-that have changed in it and apply only to a new start. "stateHidden" of a server: whether the state directory is hidden from its process. With a
+that have changed in it and apply only to a new start, and "refused": {"unauthorized", "notFound"}, the requests
+over HTTP that were refused before they were anybody's. "stateHidden" of a server: whether the state directory is hidden from its process. With a
 server named, "servers" has only that one and "timeline" its latest events. --watch --json prints one such line for each change.
 
 Examples:
@@ -153,7 +154,7 @@ const keptEvents = 200;
 function jsonText(view: StatusView, server: string | undefined): string {
   const { status, history, instanceState, access = null } = view;
   const none = { instance: null, startedBy: null, uptimeMs: null, pid: null, url: null };
-  const more = { clients: null, differing: [], usedConfig: null, needsStart: [] };
+  const more = { clients: null, differing: [], usedConfig: null, needsStart: [], refused: null };
   const isLive = instanceState === 'running';
   const whole = { ...status, ...(isLive ? {} : { ...none, ...more }), instanceState, access };
   if (server === undefined) return printableJson(JSON.stringify(whole));

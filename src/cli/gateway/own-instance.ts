@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { realConfigPath } from '../../config/config-path.ts';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
+import type { RefusedCounts } from '../../downstream/http/access/refused-requests.ts';
 import type { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { SocketClients } from '../../downstream/stdio/socket-clients.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
@@ -103,13 +104,15 @@ export interface ControlParts {
   readonly keepsKeys: boolean;
   /** Where it serves MCP over HTTP; null: nowhere. */
   readonly url: string | null;
+  /** What it has refused there. */
+  readonly refused: () => RefusedCounts | null;
   readonly env: Shell['env'];
 }
 
 /** From now on commands and other windows reach this gateway. */
 export async function startControl(
   instance: OwnInstance,
-  { host, gateway, outgoing, inUse, keepsKeys, url, env }: ControlParts,
+  { host, gateway, outgoing, inUse, keepsKeys, url, refused, env }: ControlParts,
 ): Promise<Control> {
   let end = () => {};
   let isAsked = false;
@@ -122,6 +125,7 @@ export async function startControl(
   const facts = async () => ({
     pid: process.pid,
     url,
+    refused: refused(),
     clients: gateway.clients,
     differing: instance.differing,
     usedConfig: await inUse.facts(),

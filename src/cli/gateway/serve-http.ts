@@ -50,7 +50,8 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   using _following = access?.follow((ids) => front.endAccess(ids));
   const { url } = front;
   const { env } = shell;
-  const parts = { host, gateway, outgoing, inUse, keepsKeys: ownsDatabase, url, env };
+  const refused = () => front.refused;
+  const parts = { host, gateway, outgoing, inUse, keepsKeys: ownsDatabase, url, refused, env };
   const control = instance && (await startControl(instance, parts));
   // When it is certain that it will be shown.
   const { secret = null, isKept = true } = (await opened?.makeFirst()) ?? {};

@@ -17,7 +17,7 @@ export async function serveSocket(served: Served, idleMs: number): Promise<numbe
   const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
   const { inUse, ownsDatabase: keepsKeys } = served;
   const { env } = shell;
-  const parts = { host, gateway, outgoing, inUse, keepsKeys, url: null, env };
+  const parts = { host, gateway, outgoing, inUse, keepsKeys, url: null, refused: () => null, env };
   const control = await startControl(instance, parts);
   served.onServing();
   await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);

@@ -2,6 +2,7 @@
 // states are the current ones; past events come from the event log.
 
 import { noServersText } from '../../config/no-servers.ts';
+import type { RefusedCounts } from '../../downstream/http/access/refused-requests.ts';
 import type { ServerState, ServerStatus } from '../../host/status.ts';
 import type { DifferingWindow } from '../../instance/control-server.ts';
 import type { InstanceStatus } from '../../instance/operations.ts';
@@ -88,14 +89,24 @@ export function statusLines(view: StatusView, style: Style, size: Size): string[
 }
 
 /** What is not as one might think. */
-function instanceNotes({ servers, differing = [] }: InstanceStatus): readonly string[] {
+function instanceNotes(status: InstanceStatus): readonly string[] {
+  const { servers, differing = [], refused = null } = status;
   const seeing = servers.filter(({ stateHidden }) => stateHidden === false);
   const names = seeing.map(({ name }) => name).join(', ');
   const hidden =
     seeing.length === 0
       ? []
       : [`The state directory and the control socket are not hidden from: ${names} (SECURITY.md)`];
-  return [...hidden, ...differing.map((window) => `${differenceText(window)}.`)];
+  const windows = differing.map((window) => `${differenceText(window)}.`);
+  return [...hidden, ...windows, ...(refused === null ? [] : refusedNotes(refused))];
+}
+
+/** Requests over HTTP that nobody else is told of: they are in no audit log. */
+function refusedNotes({ unauthorized, notFound }: RefusedCounts): readonly string[] {
+  if (unauthorized + notFound === 0) return [];
+  return [
+    `Refused over HTTP: ${countText(unauthorized, 'request')} without a valid token (401), ${countText(notFound, 'request')} to paths that are not there (404).`,
+  ];
 }
 
 /** Who besides the local user may do what. */

@@ -14,10 +14,12 @@ import { ConnectionShares } from './access/connection-shares.ts';
 import { shareWith } from './access/cors.ts';
 import type { HostCheck } from './access/host-check.ts';
 import { PendingAuthentications } from './access/pending-authentications.ts';
+import { type RefusedCounts, RefusedRequests } from './access/refused-requests.ts';
 import { answerPlainly, refuseHttp, refuseRpc } from './answers.ts';
 import { repeatedHeader } from './headers/repeated-header.ts';
 import type { Edge } from './http-context.ts';
 import { readJsonBody } from './json-body.ts';
+import { notFoundAt } from './not-found.ts';
 import type { Route, RouteEntry, RouteMethod, RouteTable } from './route-table.ts';
 
 export interface FrontDoorParts {
@@ -33,11 +35,18 @@ export class FrontDoor {
   readonly #parts: FrontDoorParts;
   readonly #pending: PendingAuthentications;
   readonly #shares: ConnectionShares;
+  readonly #refused: RefusedRequests;
 
   constructor(parts: FrontDoorParts) {
     this.#parts = parts;
     this.#pending = new PendingAuthentications(parts.edge);
     this.#shares = new ConnectionShares(parts.edge.limits.connections);
+    this.#refused = new RefusedRequests(parts.edge.clock, parts.edge.report);
+  }
+
+  /** Requests that were refused before they were anybody's. */
+  get refused(): RefusedCounts {
+    return this.#refused.counts;
   }
 
   /** The access of these principals has ended, by id: so do their requests and streams. */
@@ -56,7 +65,7 @@ export class FrontDoor {
   #enter(req: IncomingMessage, res: ServerResponse): void {
     if (this.#isAnsweredByHead(req, res)) return;
     const route = this.#parts.routes.find(req.url ?? '');
-    if (route === undefined) return answerPlainly(res, 404, notFound);
+    if (route === undefined) return this.#notFound(req, res);
     const entry = route.entryFor(req.method);
     if (entry === undefined) {
       const { allow } = route;
@@ -127,6 +136,7 @@ export class FrontDoor {
   ): void {
     if (principal === undefined) {
       const { status, message, wwwAuthenticate } = challenge;
+      if (status === 401) this.#refused.add(status, req);
       return refuseHttp(res, status, message, ['WWW-Authenticate', wwwAuthenticate]);
     }
     const problem = principalProblem(principal);
@@ -138,8 +148,13 @@ export class FrontDoor {
       return refuseHttp(res, 403, operatorsOnly);
     }
     const narrowed = route.principalFor(principal, req.url ?? '');
-    if (narrowed === undefined) return answerPlainly(res, 404, notFound);
+    if (narrowed === undefined) return this.#notFound(req, res);
     this.#serve(route, entry, narrowed, req, res);
+  }
+
+  #notFound(req: IncomingMessage, res: ServerResponse): void {
+    this.#refused.add(404, req);
+    answerPlainly(res, 404, notFoundAt(req.url ?? ''));
   }
 
   /** Reads the body, if the method takes one, and calls the handler. */
@@ -195,6 +210,3 @@ const operatorsOnly =
   'Forbidden: the role of this credential is no operator of this gateway; ask whoever runs it';
 const tooManyWait =
   'Service Unavailable: too many requests wait for their credential to be checked';
-const notFound = {
-  error: 'not found: MCP is served at /mcp, and at /sse for clients of 2024-11-05',
-};

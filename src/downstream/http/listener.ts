@@ -21,6 +21,7 @@ import {
   urlOf,
 } from './access/listen-address.ts';
 import { portHolder } from './access/port-holder.ts';
+import type { RefusedCounts } from './access/refused-requests.ts';
 import { refuseHttp } from './answers.ts';
 import { holdBack } from './expectation.ts';
 import { FrontDoor } from './front-door.ts';
@@ -64,6 +65,8 @@ export interface HttpOptions {
 }
 
 export interface HttpFront {
+  /** Requests that were refused before they were anybody's. */
+  readonly refused: RefusedCounts;
   /** The address of MCP, for a client on this machine. */
   readonly url: string;
   readonly address: ListenAddress;
@@ -156,6 +159,10 @@ class HttpListener implements HttpFront {
 
   get url(): string {
     return urlOf(this.#address);
+  }
+
+  get refused(): RefusedCounts {
+    return this.#door.refused;
   }
 
   listen(address: ListenAddress): Promise<void> {

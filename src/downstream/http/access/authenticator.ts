@@ -41,26 +41,41 @@ export const everyoneIsLocal: Authenticator = {
 
 const local: Authentication = { principal: localUser };
 
-/** The challenge for a client that sent no token, or an invalid one. */
+/** The challenge for a client that sent no token, something else in its place, or an invalid one. */
 export function bearerChallenge(token: string | undefined): Authentication {
-  return token === undefined ? tokenMissing : tokenInvalid;
+  if (token === undefined) return tokenMissing;
+  return looksLikeToken.test(token) ? tokenInvalid : tokenMalformed;
 }
 
-const tokenMissing: Authentication = {
-  challenge: {
-    status: 401,
-    message: 'Unauthorized: send the header "Authorization: Bearer TOKEN"',
-    wwwAuthenticate: 'Bearer realm="holdfast"',
-  },
-};
+/** As token-record.ts makes them. */
+const looksLikeToken = /^hf_[\w-]{16,}$/;
+const newOne = 'ask whoever runs this gateway for a new one';
 
-const tokenInvalid: Authentication = {
-  challenge: {
-    status: 401,
-    message: 'Unauthorized: the token is not valid here',
-    wwwAuthenticate: 'Bearer realm="holdfast", error="invalid_token"',
-  },
-};
+const tokenMissing = challengeOf('send the header "Authorization: Bearer TOKEN"');
+
+const tokenMalformed = challengeOf(
+  'the header "Authorization" has no token of this gateway; send "Authorization: Bearer TOKEN", where TOKEN begins with hf_ and has no quotes or spaces',
+  'invalid_token',
+);
+
+const tokenInvalid = challengeOf(
+  `the token is not valid here: it was revoked, or is not of this gateway; ${newOne}`,
+  'invalid_token',
+);
+
+/** Only the holder of a token can learn this of it. */
+export const tokenExpired = challengeOf(`the token has expired; ${newOne}`, 'invalid_token');
+
+function challengeOf(text: string, error?: string): Authentication {
+  const more = error === undefined ? '' : `, error="${error}"`;
+  return {
+    challenge: {
+      status: 401,
+      message: `Unauthorized: ${text}`,
+      wwwAuthenticate: `Bearer realm="holdfast"${more}`,
+    },
+  };
+}
 
 const bearer = /^Bearer +([\x21-\x7e]+)$/i;
 

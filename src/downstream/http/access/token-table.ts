@@ -14,6 +14,8 @@ import { isTokenRecord, localTokenId, type TokenRecord } from './token-record.ts
 export interface Tokens {
   /** The principal of this token; undefined if it is not valid, or has expired. */
   verify(bearer: string): Principal | undefined;
+  /** Whether it is one whose time is over. */
+  hasExpired(bearer: string): boolean;
 }
 
 /** Where tokens are stored, and what decides about their roles. */
@@ -107,6 +109,11 @@ export class TokenTable implements Tokens {
     if (known === undefined || now >= known.expiresAt) return undefined;
     known.usedAt = now;
     return known.principal;
+  }
+
+  hasExpired(bearer: string): boolean {
+    const known = this.#recall(bearer) ?? this.#search(bearer);
+    return known !== undefined && this.#clock.wallNow() >= known.expiresAt;
   }
 
   #know(): void {

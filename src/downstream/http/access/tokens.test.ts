@@ -6,7 +6,7 @@ import type { Records } from '../../../store/contract/records.ts';
 import { MemoryStore } from '../../../store/memory-store.ts';
 import { StoreError } from '../../../store/store-error.ts';
 import type { TokenRecord } from './token-record.ts';
-import { openTokens as open } from './tokens.ts';
+import { openTokens as open, tokenAuthenticator } from './tokens.ts';
 
 const clock = manualClock();
 
@@ -46,6 +46,20 @@ describe('the tokens', () => {
     const second = await openTokens(kept, clock);
     expect(second.secret).toBeUndefined();
     expect(second.tokens.verify(first.secret ?? '')).toBe(localUser);
+  });
+
+  it('that have expired are told so, to their holders only', async () => {
+    const own = tokenRecords();
+    await own.put('e', record('e', 'old', { expiresAt: 1 }));
+    const { tokens } = await openTokens(tokenRecords(), clock, own);
+    const said = (token: string | undefined) =>
+      tokenAuthenticator(tokens).authenticate({ token, remoteAddress: undefined });
+    expect(said('old')).toMatchObject({
+      challenge: { status: 401, message: expect.stringContaining('has expired') },
+    });
+    for (const token of ['oldx', '', undefined]) {
+      expect(JSON.stringify(said(token))).not.toContain('expired');
+    }
   });
 
   it('are none until the first can be shown', async () => {

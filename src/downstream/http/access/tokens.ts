@@ -9,7 +9,12 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { localUser, type Principal } from '../../../policy/principal.ts';
 import type { Records } from '../../../store/contract/records.ts';
 import { StoreError } from '../../../store/store-error.ts';
-import { type Authentication, type Authenticator, bearerChallenge } from './authenticator.ts';
+import {
+  type Authentication,
+  type Authenticator,
+  bearerChallenge,
+  tokenExpired,
+} from './authenticator.ts';
 import { isTokenRecord, localTokenId, newToken, type TokenRecord } from './token-record.ts';
 import { type TokenSources, type Tokens, TokenTable } from './token-table.ts';
 
@@ -18,7 +23,10 @@ export function tokenAuthenticator(tokens: Tokens): Authenticator {
   return {
     authenticate({ token }): Authentication {
       const principal = token === undefined ? undefined : tokens.verify(token);
-      return principal === undefined ? bearerChallenge(token) : { principal };
+      if (principal !== undefined) return { principal };
+      return token !== undefined && tokens.hasExpired(token)
+        ? tokenExpired
+        : bearerChallenge(token);
     },
   };
 }

@@ -1,0 +1,56 @@
+// Requests that were refused before they were anybody's: without a valid credential (401), or to a path that does
+// not exist for them (404). They are in no audit log, so they are counted, and the operator gets a line: the first
+// at once, then at most one a minute with the number of those in between.
+
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../../../kernel/clock.ts';
+import { printableLine } from '../../../kernel/printable.ts';
+import { cutText } from '../../../kernel/text-cut.ts';
+
+export interface RefusedCounts {
+  /** Answered 401: no valid credential. */
+  readonly unauthorized: number;
+  /** Answered 404: no such path, or nothing behind it for this principal. */
+  readonly notFound: number;
+}
+
+const betweenMs = 60_000;
+const longestPath = 80;
+
+export class RefusedRequests {
+  readonly #clock: Clock;
+  readonly #report: (line: string) => void;
+  #unauthorized = 0;
+  #notFound = 0;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #untold = 0;
+
+  constructor(clock: Clock, report: (line: string) => void) {
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  get counts(): RefusedCounts {
+    return { unauthorized: this.#unauthorized, notFound: this.#notFound };
+  }
+
+  add(status: 401 | 404, req: IncomingMessage): void {
+    if (status === 401) this.#unauthorized += 1;
+    else this.#notFound += 1;
+    const now = this.#clock.now();
+    if (now - this.#toldAt < betweenMs) {
+      this.#untold += 1;
+      return;
+    }
+    const more = this.#untold === 0 ? '' : `; ${this.#untold} more since the line before`;
+    this.#toldAt = now;
+    this.#untold = 0;
+    this.#report(printableLine(`http: refused ${requestText(req)} with ${status}${more}`));
+  }
+}
+
+/** Without its query, which may have secrets. */
+function requestText({ method, url = '', socket }: IncomingMessage): string {
+  const path = cutText(longestPath, url.split('?', 1)[0] ?? '');
+  return `${method} ${path} from ${socket.remoteAddress ?? 'a closed connection'}`;
+}

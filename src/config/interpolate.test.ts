@@ -49,6 +49,15 @@ describe('variables in a config value', () => {
     expect(gaps).toHaveLength(2);
   });
 
+  it('in capital letters are told how they are written', () => {
+    const { gaps } = interpolate(
+      '${CMD:pass show key}',
+      ['mcpServers', 'a', 'env', 'KEY'],
+      variables,
+    );
+    expect(gaps[0]?.cause).toContain('write ${cmd:…}, in small letters');
+  });
+
   it('are not looked for in what a variable brings in', () => {
     expect(replaced('${NESTED}').value).toBe('${TOKEN}');
   });

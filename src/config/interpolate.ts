@@ -165,6 +165,11 @@ function misplaced(form: string): Outcome {
 }
 
 function unreadable(form: string): Outcome {
+  const [, word = ''] = /^\$\{(cmd|file|env|input):/i.exec(form) ?? [];
+  if (word !== word.toLowerCase()) {
+    const right = `write \${${word.toLowerCase()}:…}, in small letters`;
+    return { kind: 'gap', cause: `has the unknown form ${shownWord(form)}: ${right}` };
+  }
   return {
     kind: 'gap',
     cause: `has the unknown form ${shownWord(form)}: use \${env:NAME} or \${NAME:-default}, or $\${ for a literal \${`,

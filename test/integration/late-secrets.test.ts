@@ -118,7 +118,10 @@ describe('a value that cannot be had', () => {
       latin: ['${file:latin}', 'is not UTF-8 text'],
       binary: ['${file:binary}', 'env KEY would have characters that env values cannot have'],
       empty: ['${file:empty}', 'is empty'],
-      absent: ['${cmd:no-such-program x}', "the command 'no-such-program' was not found on PATH"],
+      absent: [
+        '${cmd:no-such-program x}',
+        "for env KEY: the command 'no-such-program' was not found on PATH",
+      ],
       failing: [
         "${cmd:sh -c 'echo canary-4; echo canary-5 >&2; exit 3'}",
         'the command sh, for env KEY, ended with exit code 3: run it by hand to see why',
@@ -137,6 +140,8 @@ describe('a value that cannot be had', () => {
       expect(doctor.stdout).toMatch(new RegExp(`^\\S+ +${name} .*${escaped(cause)}`, 'm'));
     }
     expect(doctor.stdout).toMatch(/^\S+ +good .*ready in/m);
+    expect(doctor.stdout).not.toContain('run it by hand: cd ');
+    expect(doctor.stdout).toContain('correct that value in the config');
     const { code, stdout } = await cli.run(['call', 'failing/echo', '--json']);
     expect(code).toBe(3);
     expect(JSON.parse(stdout).fault).toMatchObject({ code: 'unavailable', dispatched: 'no' });

@@ -6,6 +6,7 @@
 import { inFolder, runsInFolders } from '../../config/client-folders.ts';
 import type { Config, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
+import { UnreadValue } from '../../host/servers/late-secrets.ts';
 import { redactorFor } from '../../host/servers/open-connection.ts';
 import type { ServerStatus } from '../../host/status.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -150,13 +151,18 @@ async function checkHandshake(
     lease.release();
     return check;
   } catch (error) {
-    const { message } = faultFrom(error);
+    const { message, cause } = faultFrom(error);
+    if (cause instanceof UnreadValue) return finding(name, message, unreadRemedy);
     const { text = message, remedy = 'correct its entry in the config' } = (await explain()) ?? {};
     return finding(name, text, remedy);
   } finally {
     await host.stop(name);
   }
 }
+
+/** The command of the server itself was not run. */
+const unreadRemedy =
+  'correct that value in the config, or run the command or read the file in it by hand';
 
 function greetingText({ protocolVersion, tools }: ServerStatus): string {
   const count = tools === null ? 'tools could not be listed' : `${tools} tools`;

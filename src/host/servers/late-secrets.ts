@@ -15,6 +15,9 @@ import { Turns } from '../../kernel/turns.ts';
 import type { Spawn } from '../../supervise/child.ts';
 import { outputOf } from './secret-command.ts';
 
+/** The cause of a fault: a value could not be had. The server itself was not tried. */
+export class UnreadValue extends Error {}
+
 /** For each file or command. */
 export const secretLimits = { ms: 10_000, bytes: 65_536 } as const;
 
@@ -164,7 +167,11 @@ class Reading {
       ...{ memoryMb: null, processes: null },
     };
     const until = AbortSignal.any([signal, this.#failed.signal]);
-    const outcome = await outputOf({ spec, spawn, clock, signal: until, ...secretLimits });
+    const run = { spec, spawn, clock, signal: until, ...secretLimits };
+    const outcome = await outputOf(run).catch((error: unknown) => {
+      const isOfCommand = error instanceof Fault && error.code === 'unavailable' && !until.aborted;
+      throw isOfCommand ? this.#fault(`for ${label}: ${error.message}`) : error;
+    });
     if (outcome.kind === 'output') return outcome.bytes;
     throw this.#fault(`the command ${program}, for ${label}, ${outcome.cause}`);
   }
@@ -172,7 +179,8 @@ class Reading {
   #fault(cause: string): Fault {
     const { server } = this.#parts;
     const detail = `${server} is not started: ${cause}`;
-    return new Fault('unavailable', detail, { server, dispatched: 'no' });
+    const facts = { server, dispatched: 'no' } as const;
+    return new Fault('unavailable', detail, facts, new UnreadValue(cause));
   }
 }
 

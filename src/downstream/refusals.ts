@@ -3,7 +3,7 @@
 
 import { RpcAnswer } from '../host/call/call-faults.ts';
 import { type Fault, faultFrom } from '../kernel/fault.ts';
-import { disclosedRecord } from '../policy/disclosure.ts';
+import { disclosedRecordOf } from '../policy/disclosure.ts';
 import type { Principal } from '../policy/principal.ts';
 import { textOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
@@ -46,7 +46,7 @@ export function faultResult(
   fault: Fault,
   { isModern, principal }: { readonly isModern: boolean; readonly principal: Principal },
 ): string {
-  const record = disclosedRecord(fault.record, principal);
+  const record = disclosedRecordOf(fault, principal);
   const result = {
     ...(isModern ? { resultType: 'complete' } : {}),
     content: [{ type: 'text', text: record.detail }],
@@ -58,7 +58,7 @@ export function faultResult(
 
 /** A fault of anything but a tool call. */
 export function faultError(fault: Fault, principal: Principal): ErrorToSend {
-  const record = disclosedRecord(fault.record, principal);
+  const record = disclosedRecordOf(fault, principal);
   return { code: rpcCodes.internalError, message: record.detail, data: JSON.stringify(record) };
 }
 

@@ -171,6 +171,9 @@ export class Fault extends Error {
   }
 }
 
+/** The cause of a fault that is the gateway's own and not its server's; the message is fit for every caller. */
+export class OwnTrouble extends Error {}
+
 /**
  * Converts anything that was thrown into a fault; an error that is not a Fault is an internal
  * error.

@@ -4,7 +4,7 @@
 // are replaced by the texts of the table below, so the detail of a new code is hidden until the
 // code is added to the list of open codes.
 
-import { Fault, type FaultCode, type FaultRecord } from '../kernel/fault.ts';
+import { Fault, type FaultCode, type FaultRecord, OwnTrouble } from '../kernel/fault.ts';
 import { isOperatorOf, type Principal } from './principal.ts';
 
 /** The record as this principal may see it. */
@@ -14,9 +14,17 @@ export function disclosedRecord<R extends FaultRecord>(record: R, principal: Pri
   return { ...rest, detail: openDetail(record) } as R;
 }
 
+/** The same of a fault, of which more is known than its record says. */
+export function disclosedRecordOf(fault: Fault, principal: Principal): FaultRecord {
+  const record = disclosedRecord(fault.record, principal);
+  const { cause } = fault;
+  if (record === fault.record || !(cause instanceof OwnTrouble)) return record;
+  return { ...record, detail: cause.message };
+}
+
 export function disclosedFault(fault: Fault, principal: Principal): Fault {
   if (isOperatorOf(principal, fault.record.server)) return fault;
-  const { code, detail, ...facts } = disclosedRecord(fault.record, principal);
+  const { code, detail, ...facts } = disclosedRecordOf(fault, principal);
   // The server's own answer is included: it is meant for the caller.
   return new Fault(code, detail, facts, code === 'rpc_error' ? fault.cause : undefined);
 }

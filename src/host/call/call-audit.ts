@@ -5,7 +5,7 @@
 import { type AuditedCall, boundedCall, boundedReason } from '../../audit/audit-record.ts';
 import { type AuditTrail, NotAudited } from '../../audit/audit-trail.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { Fault } from '../../kernel/fault.ts';
+import { Fault, OwnTrouble } from '../../kernel/fault.ts';
 import type { Kind } from '../../policy/access.ts';
 import { cutOf, nameOf, ownerOf, type Principal } from '../../policy/principal.ts';
 import type { CallObserver, CallOutcome, ObservedCall } from './call-observer.ts';
@@ -44,6 +44,10 @@ export interface Refusal {
   readonly why: string;
 }
 
+/** For callers who may not see the disk of the gateway. */
+const notAudited =
+  'the gateway cannot write its audit log now, so the call was not sent; its operator can see why; retry later';
+
 /** Far more than a line has, so that no part of a secret at its end is shown. */
 const longestText = 4_096;
 
@@ -72,6 +76,7 @@ export class CallAudit implements CallObserver {
         error.isFull ? 'overloaded' : 'unavailable',
         `${error.message}; the call was not sent, because audit is "required" in the config`,
         { server },
+        new OwnTrouble(notAudited),
       );
     });
   }

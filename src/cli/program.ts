@@ -3,7 +3,9 @@
 // and usage errors are fast.
 
 import { type Argument, Command, CommanderError } from 'commander';
+import { nearestWord } from '../config/nearest-word.ts';
 import { Fault } from '../kernel/fault.ts';
+import { printableLine } from '../kernel/printable.ts';
 import { addAudit } from './commands/audit.ts';
 import { addCall } from './commands/call.ts';
 import { addCheck } from './commands/check.ts';
@@ -85,7 +87,9 @@ export function isAnswered(error: unknown): boolean {
 /** A mistake on the command line as a fault; anything else unchanged. */
 export function usageFault(error: unknown, program: Command, argv: readonly string[]): unknown {
   if (!(error instanceof CommanderError)) return error;
-  const verb = program.commands.find((command) => argv.includes(command.name()))?.name();
+  const command = program.commands.find((one) => argv.includes(one.name()));
+  const verb = command?.name();
+  const further = command?.commands.find((one) => argv.includes(one.name()))?.name();
   // Commander ends in this way without a command, and in `help` for a command that does not exist.
   if (error.code === 'commander.help') {
     if (argv.includes('help')) return unknownTopic();
@@ -95,7 +99,9 @@ export function usageFault(error: unknown, program: Command, argv: readonly stri
     .replace(/^error: /, '')
     .replaceAll('\n', ' ')
     .replace(/\.$/, '');
-  const where = verb === undefined ? 'holdfast --help' : `holdfast ${verb} --help`;
+  const where = ['holdfast', verb, further, '--help']
+    .filter((word) => word !== undefined)
+    .join(' ');
   return new Fault('invalid_request', `${words}; see: ${where}`, {}, error);
 }
 
@@ -106,6 +112,20 @@ function incomplete(verb: string): Fault {
 
 function unknownTopic(): Fault {
   return new Fault('invalid_request', 'unknown help topic; see: holdfast --help');
+}
+
+/** Commander prints the help of the whole program for a command that does not exist. */
+export function assertKnownCommand(
+  program: Command,
+  [first = '', ...rest]: readonly string[],
+): void {
+  const asksForHelp = rest.includes('--help') || rest.includes('-h');
+  const known = ['help', ...program.commands.map((command) => command.name())];
+  if (!asksForHelp || first.startsWith('-') || known.includes(first)) return;
+  const near = nearestWord(first, known);
+  const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
+  const told = `unknown command '${printableLine(first)}'${hint}; see: holdfast --help`;
+  throw new Fault('invalid_request', told);
 }
 
 export function nothingAsked(): Fault {

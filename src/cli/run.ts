@@ -6,7 +6,13 @@ import { report } from './command-failure.ts';
 import { assertLogLevel } from './command-verbosity.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Perform } from './invocation.ts';
-import { createProgram, isAnswered, nothingAsked, usageFault } from './program.ts';
+import {
+  assertKnownCommand,
+  createProgram,
+  isAnswered,
+  nothingAsked,
+  usageFault,
+} from './program.ts';
 import { complain, type Shell, shellOf, withConfig } from './shell.ts';
 
 const shell = shellOf(process);
@@ -34,6 +40,7 @@ async function run(argv: readonly string[], shell: Shell): Promise<number> {
   try {
     assertLogLevel(shell.env['HOLDFAST_LOG']);
     if (argv.length === 0) throw nothingAsked();
+    assertKnownCommand(program, argv);
     await program.parseAsync(argv, { from: 'user' });
     return code;
   } catch (error) {

@@ -292,17 +292,17 @@ export interface RoleInput {
 export interface BudgetInput {
   /**
    * Calls in total, those that the cache answers included, counted from the first one until this
-   * budget is changed; null: no limit. A whole number, 0 to 4503599627370495.5. Default: `null`.
+   * budget is changed; null: no limit. A whole number, 0 to 4503599627370496. Default: `null`.
    */
   readonly calls?: number | null | undefined;
   /**
-   * Calls within any 60 seconds; null: no limit. A whole number, 0 to 4503599627370495.5. Default:
+   * Calls within any 60 seconds; null: no limit. A whole number, 0 to 4503599627370496. Default:
    * `null`.
    */
   readonly perMinute?: number | null | undefined;
   /**
    * Bytes of all results together, counted as `calls`. The result that exceeds it is not given out.
-   * Null: no limit. A whole number, 0 to 4503599627370495.5. Default: `null`.
+   * Null: no limit. A whole number, 0 to 4503599627370496. Default: `null`.
    */
   readonly bytes?: number | null | undefined;
   /**

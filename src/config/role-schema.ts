@@ -30,7 +30,7 @@ const patterns = z
 const limit = z
   .int()
   .min(0)
-  .max(Number.MAX_SAFE_INTEGER / 2)
+  .max(2 ** 52)
   .nullable()
   .default(null);
 

@@ -2070,8 +2070,8 @@ export const patches: readonly Patch[] = [
     promise: 'guard',
     edits: [
       {
-        find: `access.isAllowed(principal, serverRequest('status', name));`,
-        replace: `serverRequest('status', name).server === name && principal !== null && access !== null;`,
+        find: `return principal ? access.isAllowed(principal, request) : access.isOwn(request);`,
+        replace: `return request.server === name && principal !== null && access !== null;`,
       },
     ],
   },

@@ -35,6 +35,13 @@ describe('bad input', () => {
 
   it.each([
     [
+      'help for an unknown command',
+      'cal --help',
+      2,
+      /unknown command 'cal' \(did you mean call\?\)/,
+    ],
+    ['an unknown option', 'token add --bogus', 2, /see: holdfast token add --help/],
+    [
       'an unknown server',
       'call flies/echo',
       2,

@@ -84,6 +84,8 @@ describe('the config file of a running gateway', () => {
       until(() => running.started.stderr.includes(words), `says ${words}`);
     writeFileSync(file, '{"mcpServers": {"a": {"comand": "x"}}}');
     await says('comand');
+    writeFileSync(file, text(['a']));
+    await says('the config file can be used again');
     writeFileSync(file, '{"mcpServers": ');
     await says('not taken over');
     rmSync(file);

@@ -17,10 +17,12 @@ export function followConfig(
   inUse: ConfigInUse,
   state: string,
 ): ConfigWatch {
+  let wasRefused = false;
   const failed = (error: unknown) => {
     const isFault = error instanceof Fault;
     const fault = isFault ? error : host.defects.caught('the config file', error);
     if (fault.code === 'draining') return;
+    wasRefused = true;
     remark(shell, `the config has changed and is not taken over: ${fault.message}`);
   };
   const finish = async (loaded: ReadConfig, applying: Promise<AppliedConfig>) => {
@@ -31,6 +33,10 @@ export function followConfig(
     const isChanged = isDifferent(applied);
     const lines = isChanged ? planLines({ ...applied, disabled: [], isDone: true }, before) : [];
     for (const line of lines) remark(shell, `the config has changed: ${line}`);
+    if (wasRefused && !isChanged) {
+      remark(shell, 'the config file can be used again, and is as it is in use');
+    }
+    wasRefused = false;
   };
   // One is read after the other, but the next one does not wait for servers that end because of this one.
   const takeOver = async () => {

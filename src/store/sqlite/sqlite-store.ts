@@ -139,7 +139,7 @@ export class SqliteStore implements Store {
 
   #refusal({ reason, detail, code }: Extract<StoreOutcome, { readonly ok: false }>): StoreError {
     if (reason !== 'not_kept') return new StoreError(reason, detail);
-    const why = `${code ?? 'no code'}: ${detail}`;
+    const why = code === undefined ? detail : `${code}: ${detail}`;
     const said = `${this.#file} cannot be written (${why}), so the change is not kept: ${remedyOf(code)}`;
     this.#failed(said, code);
     return new StoreError('not_kept', said);

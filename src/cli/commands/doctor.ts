@@ -2,6 +2,7 @@
 // --no-start is given; nothing is left running and nothing is written. Each finding says what to do
 // about it; if there is one the exit code is 1.
 
+import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
@@ -146,8 +147,9 @@ async function serverChecks(
   };
   const check = (host: HostForCommands | null, readLists?: (name: string) => Promise<void>) =>
     checkServers({ config, env, clock, host, progress, readLists });
-  // What is stored, for all classes of clients; nothing is started with this host.
-  const stored = await withHostOf(invocation, loaded, {}, ({ gatewayHost }) =>
+  // What is stored, for all classes of clients; nothing is started or changed with this host.
+  const isReadOnly = Object.keys(config.roles).length === 0 || !(await hasOwnState(shell));
+  const stored = await withHostOf(invocation, loaded, { isReadOnly }, ({ gatewayHost }) =>
     knownThings(gatewayHost),
   );
   if (!isStarting) {
@@ -168,6 +170,12 @@ async function serverChecks(
     });
     return await orInterrupted(shell, checks).finally(() => live.clear());
   });
+}
+
+/** Whether there is a state directory that can be used as it is: using another one would change it. */
+async function hasOwnState(shell: Shell): Promise<boolean> {
+  const facts = await stat(await ownStateDirectory(shell)).catch(() => undefined);
+  return facts?.isDirectory() === true && (facts.mode & 0o077) === 0;
 }
 
 /** Each list of a server that was just started has so long. */

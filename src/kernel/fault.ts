@@ -113,6 +113,8 @@ export interface FaultRecord {
   readonly limitValue?: number;
   /** With `budget_exceeded`: how much was used. Absent otherwise. */
   readonly spent?: number;
+  /** With `outcome_unknown`: the call was answered, and its answer is no longer kept. Absent otherwise. */
+  readonly answerDropped?: true;
 }
 
 /** The facts known where a fault is created; the call pipeline adds the rest. */

@@ -15,12 +15,12 @@ export class OwnerCounts {
     return this.#counts.get(owner) ?? 0;
   }
 
-  add(owner: string): void {
-    this.#counts.set(owner, this.of(owner) + 1);
+  add(owner: string, places = 1): void {
+    this.#counts.set(owner, this.of(owner) + places);
   }
 
-  remove(owner: string): void {
-    const left = this.of(owner) - 1;
+  remove(owner: string, places = 1): void {
+    const left = this.of(owner) - places;
     if (left > 0) this.#counts.set(owner, left);
     else this.#counts.delete(owner);
   }

@@ -108,6 +108,16 @@ describe('what a principal sees of a fault', () => {
     );
   });
 
+  it('does not claim that no answer came where one was dropped', () => {
+    const dropped = faultOf('outcome_unknown').with({ answerDropped: true });
+    expect(disclosedFault(dropped, stranger).record.detail).toBe(
+      'files/read was answered before under this key, and that answer is no longer kept; it was not repeated; check its effect before you send it again',
+    );
+    const lost = disclosedFault(faultOf('outcome_unknown'), stranger).record;
+    expect(lost.detail).toContain('then no answer came');
+    expect(lost).not.toHaveProperty('answerDropped');
+  });
+
   it('keeps what helps to go on', () => {
     const open = faultOf('circuit_open').with({ retryAfterMs: 4_200 });
     expect(disclosedFault(open, stranger).record).toMatchObject({

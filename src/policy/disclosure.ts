@@ -65,8 +65,13 @@ function openDetail(record: FaultRecord): string {
       return `${who} failed several times in a row${when}`;
     case 'ejected':
       return `${who} failed too often and is out of service until its operator restarts it`;
-    case 'outcome_unknown':
-      return `${who}${tool === undefined ? '' : `/${tool}`} was sent and may have run, then no answer came; it was not repeated; check its effect before you send it again`;
+    case 'outcome_unknown': {
+      const what = `${who}${tool === undefined ? '' : `/${tool}`}`;
+      const then = record.answerDropped
+        ? 'was answered before under this key, and that answer is no longer kept'
+        : 'was sent and may have run, then no answer came';
+      return `${what} ${then}; it was not repeated; check its effect before you send it again`;
+    }
     case 'protocol_violation':
       return `${who} answered with something that is not valid MCP`;
     case 'auth_required':

@@ -240,3 +240,22 @@ describe('a store that fails', () => {
     expect(reported).toEqual([broken, broken]);
   });
 });
+
+describe('an answer that was dropped', () => {
+  it('is said to be dropped, and the call is not repeated', async () => {
+    const limits = { maxKeys: 10, maxKeysPerPrincipal: 10, maxBytes: 3 };
+    const keys = new IdempotencyKeys(new KeyedMemory(clockAt(0), limits), () => {});
+    let runs = 0;
+    const run = () =>
+      keys.run(anna, 'k', 'f', () => {
+        runs += 1;
+        return Promise.resolve(Buffer.from('long'));
+      });
+    await run();
+    await expect(run()).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      record: { dispatched: 'maybe', answerDropped: true },
+    });
+    expect(runs).toBe(1);
+  });
+});

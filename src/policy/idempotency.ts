@@ -204,7 +204,12 @@ function replayed(found: KeyedRecord, key: string, fingerprint: string): Buffer 
     case 'begun':
       throw unknown(`the call with idempotency key ${quoted(key)} was begun and has no answer yet`);
     case 'dropped':
-      throw unknown(`the answer of the call with idempotency key ${quoted(key)} is no longer kept`);
+      throw unknown(
+        `the answer of the call with idempotency key ${quoted(key)} is no longer kept`,
+        {
+          answerDropped: true,
+        },
+      );
   }
 }
 
@@ -213,11 +218,11 @@ function quoted(key: string): string {
   return JSON.stringify(key);
 }
 
-function unknown(what: string): Fault {
+function unknown(what: string, more: Pick<FaultRecord, 'answerDropped'> = {}): Fault {
   return new Fault(
     'outcome_unknown',
     `${what}; it was not repeated: check its effect before you send it under a new key`,
-    { dispatched: 'maybe' },
+    { dispatched: 'maybe', ...more },
   );
 }
 

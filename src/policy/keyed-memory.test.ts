@@ -120,6 +120,37 @@ describe('idempotency keys in memory', () => {
 });
 
 describe('the keys of a principal', () => {
+  it('lose their answers to nobody who has more bytes of them #principal-share', async () => {
+    const limits = { maxKeys: 100, maxKeysPerPrincipal: 100, maxBytes: 100 };
+    const memory = new KeyedMemory(clockAt(0), limits);
+    const put = (slot: string, owner: string, bytes: number) =>
+      memory.put(slot, { ...result('x'.repeat(bytes)), owner }, 10);
+    const kinds = async (...slots: string[]) => {
+      const kept = await Promise.all(slots.map((slot) => memory.claim(slot, begun, 10)));
+      return kept.map((record) => record?.outcome.kind);
+    };
+    await put('order', 'token:modest', 10);
+    const paths = ['', '/server/s', '/role/r', '', ''];
+    for (const [count, path] of paths.entries()) await put(`${count}`, `token:greedy${path}`, 30);
+    expect(await kinds('order', '0', '1', '2', '3', '4')).toEqual([
+      'result',
+      'dropped',
+      'dropped',
+      'result',
+      'result',
+      'result',
+    ]);
+    await put('more', 'token:modest', 40);
+    expect(await kinds('order', 'more', '2', '3', '4')).toEqual([
+      'result',
+      'result',
+      'dropped',
+      'dropped',
+      'result',
+    ]);
+    expect(memory.bytes).toBe(80);
+  });
+
   it('are one share for all its paths #principal-share', () => {
     const index = new KeyedIndex({ maxKeys: 10, maxKeysPerPrincipal: 2, maxBytes: 10 });
     index.wrote('1', 'token:a', 0, 1);

@@ -2611,4 +2611,41 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/reserved-share.test.ts'],
     edits: [{ find: 'closeOne(own, share, server)', replace: 'closeOne(open, share, server)' }],
   },
+  {
+    id: 'bodies-without-share',
+    breaks: 'One principal may send as many unfinished bodies as there is room for.',
+    file: 'src/downstream/http/body-budget.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/http/body-budget.test.ts'],
+    edits: [{ find: 'own + bytes > shareOf(this.#total)', replace: 'own + bytes > this.#total' }],
+  },
+  {
+    id: 'all-tasks-for-one',
+    breaks: 'One principal may have all places for tasks of 2025-11-25, with several sessions.',
+    file: 'src/host/tasks/begun-tasks.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/host/tasks/begun-tasks.test.ts'],
+    edits: [
+      {
+        find: 'client.sharingOwner === sharingOwner',
+        replace: 'client.sharingOwner === sharingOwner && client.key === key',
+      },
+    ],
+  },
+  {
+    id: 'answers-of-others-go-first',
+    breaks: 'Kept answers of keys go in the order in which they came, whoever has too many.',
+    file: 'src/policy/keyed-index.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/policy/keyed-memory.test.ts'],
+    edits: [
+      {
+        find: 'const largest = this.#bytesOf.largest();',
+        replace: 'const [largest] = this.#answers.keys();',
+      },
+    ],
+  },
 ];

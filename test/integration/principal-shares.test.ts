@@ -1,8 +1,10 @@
 // A principal that opens sessions, streams and connections until it is refused, over real HTTP: it is refused
 // with 429, by whichever path it comes, and another principal finds room.
 
-import { describe, expect, it } from 'vitest';
+import { connect } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Authentication, Credential } from '../../src/downstream/http/access/authenticator.ts';
+import type { HttpLimits } from '../../src/downstream/http/http-limits.ts';
 import { newGateway } from '../support/fake-gateway.ts';
 import { legacyHeaders, modernBody, modernHeaders } from '../support/http-front.ts';
 import { principalsFront } from '../support/principals-front.ts';
@@ -19,9 +21,15 @@ const authenticator = {
   },
 };
 
-async function world(limits: { sessions?: number; connections?: number }) {
+async function world(limits: Partial<HttpLimits>) {
   const made = newGateway(scripts, { settings: { roles } });
-  const { at, signal: over, initialize } = await principalsFront(made, { authenticator, limits });
+  const {
+    at,
+    port,
+    modern,
+    signal: over,
+    initialize,
+  } = await principalsFront(made, { authenticator, limits });
   /** A modern stream that stays open; its status. */
   const listen = async (path: string, token: string, signal = over) => {
     const notifications = { toolsListChanged: true };
@@ -39,7 +47,21 @@ async function world(limits: { sessions?: number; connections?: number }) {
     const headers = { accept: 'text/event-stream' };
     return (await at('/sse', token, { method: 'GET', headers, signal })).status;
   };
-  return { listen, initialize, watch, sse };
+  /** A body that is begun and not finished; without a length, all of it but its end has come. */
+  const half = (token: string, bytes: number, isDeclared = true) => {
+    const socket = connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    const length = isDeclared ? `Content-Length: ${bytes}` : 'Transfer-Encoding: chunked';
+    const begun = isDeclared ? '{' : `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`;
+    const type = 'Content-Type: application/json';
+    const head = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n${type}\r\n${length}`;
+    socket.on('error', () => {}).resume();
+    socket.write(`POST /mcp HTTP/1.1\r\n${head}\r\n\r\n${begun}`);
+    return socket;
+  };
+  const call = async (token: string) =>
+    (await modern('/mcp', token, 'tools/call', { name: 'docs__search' })).status;
+  return { listen, initialize, watch, sse, half, call };
 }
 
 describe('a principal that takes all it gets', () => {
@@ -86,4 +108,20 @@ describe('a principal that takes all it gets', () => {
     }
     expect(await watch('/mcp', 'modest', modest.session)).toBe(200);
   });
+
+  it.each([true, false])(
+    'leaves room for the bodies of others, if it finishes none of its own (declared: %s) #principal-share',
+    async (isDeclared) => {
+      const { half, call } = await world({ bodyBytes: 10_000, bodyBytesOfAll: 40_000 });
+      expect(await call('greedy')).toBe(200);
+      const bodies = Array.from({ length: 3 }, () => half('greedy', 9_990, isDeclared));
+      await until(async () => (await call('greedy')) === 429, 'its share is taken');
+      expect(await call('modest')).toBe(200);
+      bodies[0]?.destroy();
+      await until(async () => (await call('greedy')) === 200, 'its share is free again');
+      half('modest', 9_990, isDeclared);
+      half('third', 9_990, isDeclared);
+      await until(async () => (await call('fourth')) === 503, 'there is no room at all');
+    },
+  );
 });

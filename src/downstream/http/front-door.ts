@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Fault } from '../../kernel/fault.ts';
 import { principalProblem } from '../../policy/given-principal.ts';
-import { isOperator, type Principal } from '../../policy/principal.ts';
+import { isOperator, type Principal, sharingOwnerOf } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { type Authentication, type Authenticator, credentialOf } from './access/authenticator.ts';
 import { ConnectionShares } from './access/connection-shares.ts';
@@ -16,6 +16,7 @@ import type { HostCheck } from './access/host-check.ts';
 import { PendingAuthentications } from './access/pending-authentications.ts';
 import { type RefusedCounts, RefusedRequests } from './access/refused-requests.ts';
 import { answerPlainly, refuseHttp, refuseRpc } from './answers.ts';
+import { BodyBudget } from './body-budget.ts';
 import { repeatedHeader } from './headers/repeated-header.ts';
 import type { Edge } from './http-context.ts';
 import { readJsonBody } from './json-body.ts';
@@ -36,12 +37,14 @@ export class FrontDoor {
   readonly #pending: PendingAuthentications;
   readonly #shares: ConnectionShares;
   readonly #refused: RefusedRequests;
+  readonly #bodies: BodyBudget;
 
   constructor(parts: FrontDoorParts) {
     this.#parts = parts;
     this.#pending = new PendingAuthentications(parts.edge);
     this.#shares = new ConnectionShares(parts.edge.limits.connections);
     this.#refused = new RefusedRequests(parts.edge.clock, parts.edge.report);
+    this.#bodies = new BodyBudget(parts.edge.limits.bodyBytesOfAll);
   }
 
   /** Requests that were refused before they were anybody's. */
@@ -170,7 +173,8 @@ export class FrontDoor {
     if (limit === undefined) {
       return handle({ req, res, principal, body: nothing, url, parameter });
     }
-    readJsonBody(req, res, limit.maxBytes, (body) => {
+    const room = this.#bodies.open(principal && sharingOwnerOf(principal));
+    readJsonBody(req, res, limit.maxBytes, room, (body) => {
       try {
         handle({ req, res, principal, body, url, parameter });
       } catch (error) {

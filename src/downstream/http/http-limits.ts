@@ -5,6 +5,8 @@
 export interface HttpLimits {
   /** The largest request body; the same as the largest frame of a server. */
   readonly bodyBytes: number;
+  /** Bytes of bodies that are being received, of all together; a remote principal has its share of them. */
+  readonly bodyBytesOfAll: number;
   readonly headerBytes: number;
   /** The most headers of one request. */
   readonly headers: number;
@@ -47,6 +49,7 @@ export interface HttpLimits {
 
 export const defaultLimits: HttpLimits = {
   bodyBytes: 16_777_216,
+  bodyBytesOfAll: 268_435_456,
   headerBytes: 32_768,
   headers: 256,
   headersMs: 9_000,

@@ -73,7 +73,7 @@ export class TaskResults {
   wayOf(incoming: Incoming, { kind, server }: Destination): Way {
     const takes = kind === 'tool' ? takesTask(incoming) : undefined;
     if (takes === undefined) return withoutTasks;
-    if (takes === 'legacy') this.#tasks.makeRoom(incoming.client.key, server);
+    if (takes === 'legacy') this.#tasks.makeRoom(incoming.client, server);
     const way: Way & { sent: Sent | undefined } = {
       takesTask: takes,
       sentTo: (place, token) => {

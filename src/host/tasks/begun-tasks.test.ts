@@ -16,7 +16,7 @@ const question = scanMessage(
   ),
 );
 
-function newTasks() {
+function newTasks(limits?: { readonly perClient: number; readonly inAll: number }) {
   let holds = 0;
   const hold = () => {
     holds += 1;
@@ -25,7 +25,7 @@ function newTasks() {
     holds -= 1;
   };
   const held = { supervisor: { leases: { hold, release } } };
-  const tasks = new BegunTasks(new ManualClock(), () => {});
+  const tasks = new BegunTasks(new ManualClock(), () => {}, limits);
   const ownerOf = () => tasks.ownerOf(question, connection)?.client.key;
   const begin = (key: string) => {
     const { bytes, resultObject } = scanMessage(
@@ -39,7 +39,7 @@ function newTasks() {
     return tasks.begin(beginning, task);
   };
   const follow = (key: string) => tasks.following(connection, 't', callerOf(key), () => {});
-  return { tasks, ownerOf, begin, follow, holds: () => holds };
+  return { tasks, ownerOf, begin, follow, holds: () => holds, place: { slot: held, connection } };
 }
 
 describe('a task whose id its server has used before, on the same connection', () => {
@@ -87,5 +87,44 @@ describe('the owner of a task', () => {
     begin('beginner');
     tasks.close();
     expect(ownerOf()).toBe(undefined);
+  });
+});
+
+describe('the tasks of an owner that begins as many as it can', () => {
+  /** Tasks of 2025-11-25, each with an id of its own. */
+  function world() {
+    const { tasks, place } = newTasks({ perClient: 4, inAll: 16 });
+    let next = 0;
+    const begin = (client: Pick<Client, 'key' | 'sharingOwner'>) => {
+      tasks.makeRoom(client, 's');
+      const { bytes, resultObject } = scanMessage(
+        Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"taskId":"${next++}","status":"working"}}`),
+      );
+      const task = described(bytes, resultObject);
+      if (!task) throw new Error('not a task');
+      const beginning = { server: 's', era: 'legacy', client, place } as unknown as Beginning;
+      return tasks.begin(beginning, task);
+    };
+    const greedy = (count: number) => ({
+      key: `session ${count >> 2}`,
+      sharingOwner: 'token:greedy',
+    });
+    return { tasks, begin, greedy };
+  }
+
+  it('leave places for others; its own finished ones make room #principal-share', () => {
+    const { tasks, begin, greedy } = world();
+    const begun = Array.from({ length: 12 }, (_, count) => begin(greedy(count)));
+    expect(() => begin(greedy(12))).toThrow(/12 of one principal/);
+    const others = begin({ key: 'modest', sharingOwner: 'token:modest' });
+    tasks.fetched(others);
+    expect(() => begin(greedy(12))).toThrow(/12 of one principal/);
+    const [first] = begun;
+    if (first) tasks.fetched(first);
+    begin(greedy(12));
+    expect([tasks.get(first?.serial ?? 0), tasks.get(others.serial)]).toEqual([undefined, others]);
+    for (let count = 0; count < 3; count++) begin({ key: `mine ${count >> 2}` });
+    expect(() => begin({ key: 'late' })).not.toThrow();
+    expect(() => begin({ key: 'late' })).toThrow(/16 of all/);
   });
 });

@@ -6,6 +6,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { shareOf } from '../../kernel/owner-counts.ts';
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import { numberOf } from '../../wire/decode.ts';
 import type { Era } from '../../wire/eras.ts';
@@ -21,9 +22,8 @@ import {
   taskHeaders,
 } from './task-result.ts';
 
-/** How many one client may have; at most so many of all clients together are kept. */
-const maxPerClient = 256;
-const maxInAll = 4_096;
+/** How many one client may have; at most so many of all clients together are kept, and of one owner its share. */
+const taskLimits = { perClient: 256, inAll: 4_096 };
 /** For one whose server does not say how long it is kept, and for one that says longer. */
 const longestLifeMs = 86_400_000;
 /** Clocks differ, and an answer may be on its way. */
@@ -39,18 +39,25 @@ type Entry = { -readonly [Key in keyof BegunTask]: BegunTask[Key] } & {
   expiry: Disposable | undefined;
 };
 
+interface Bound {
+  readonly most: number;
+  readonly isMeant: (task: Entry) => boolean;
+}
+
 export class BegunTasks {
   readonly #clock: Clock;
   readonly #tell: (news: TaskNews) => void;
-  /** Of each era at most `maxInAll`. */
+  /** Of each era at most `inAll` of the limits. */
   readonly #tasks = new Map<number, Entry>();
   /** Whose a task of this connection is; those that the host itself follows too (as long as their call runs). */
   readonly #owners = new TaskOwners();
   /** What is to be done when a connection is lost on which the host follows tasks; gone with the calls. */
   readonly #followed = new Map<Connection, Set<() => void>>();
+  readonly #limits: typeof taskLimits;
   #next = 1;
 
-  constructor(clock: Clock, tell: (news: TaskNews) => void) {
+  constructor(clock: Clock, tell: (news: TaskNews) => void, limits = taskLimits) {
+    this.#limits = limits;
     this.#clock = clock;
     this.#tell = tell;
   }
@@ -58,19 +65,28 @@ export class BegunTasks {
   // --- beginning ---------------------------------------------------------------------------
 
   /**
-   * Refuses a client of 2025-11-25 that has too many; the oldest finished one makes room first. The
-   * tasks of modern clients do not count: for them see `begin`.
+   * Refuses a client of 2025-11-25 that has too many, or whose owner has; the oldest finished one makes room
+   * first, of the same client or owner if it is theirs that are too many. One that is under way is never given
+   * up for another. The tasks of modern clients do not count: for them see `begin`.
    */
-  makeRoom(client: string, server: string): void {
-    const isOwn = (task: Entry) => task.client.key === client;
-    if (this.#count('legacy') >= maxInAll) this.#forgetEnded(() => true);
-    if (this.#count('legacy', isOwn) >= maxPerClient) this.#forgetEnded(isOwn);
-    const isFull =
-      this.#count('legacy') >= maxInAll || this.#count('legacy', isOwn) >= maxPerClient;
-    if (!isFull) return;
+  makeRoom({ key, sharingOwner }: Pick<Client, 'key' | 'sharingOwner'>, server: string): void {
+    const { perClient, inAll } = this.#limits;
+    const bounds: readonly Bound[] = [
+      { most: perClient, isMeant: ({ client }) => client.key === key },
+      {
+        most: sharingOwner === undefined ? Number.POSITIVE_INFINITY : shareOf(inAll),
+        isMeant: ({ client }) => client.sharingOwner === sharingOwner,
+      },
+      { most: inAll, isMeant: () => true },
+    ];
+    for (const { most, isMeant } of bounds) {
+      if (this.#count('legacy', isMeant) >= most) this.#forgetEnded(isMeant);
+    }
+    if (bounds.every(({ most, isMeant }) => this.#count('legacy', isMeant) < most)) return;
     throw new Fault(
       'overloaded',
-      `too many tasks are under way (at most ${maxPerClient} of one client, ${maxInAll} of all); wait for some, or cancel them`,
+      `too many tasks are under way (at most ${perClient} of one client, ${shareOf(inAll)} of one principal, ` +
+        `${inAll} of all); wait for some, or cancel them`,
       { server },
     );
   }
@@ -97,8 +113,9 @@ export class BegunTasks {
    */
   #makeModernRoom({ key }: Client): void {
     const isOwn = (task: Entry) => task.era === 'modern' && task.client.key === key;
-    if (this.#count('modern', isOwn) >= maxPerClient) return this.#forgetFirst(isOwn);
-    if (this.#count('modern') >= maxInAll) this.#forgetFirst(({ era }) => era === 'modern');
+    if (this.#count('modern', isOwn) >= this.#limits.perClient) return this.#forgetFirst(isOwn);
+    if (this.#count('modern') >= this.#limits.inAll)
+      this.#forgetFirst(({ era }) => era === 'modern');
   }
 
   begin(beginning: Beginning, { taskId, status, livesMs, ...text }: DescribedTask): BegunTask {

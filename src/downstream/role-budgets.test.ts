@@ -3,7 +3,13 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled, type WorldOptions } from '../../test/support/fake-gateway.ts';
 import { type ManualClock, manualClock } from '../../test/support/manual-clock.ts';
-import { text, tool } from '../../test/support/scripted-server.ts';
+import {
+  ErrorAnswer,
+  type Heard,
+  type ScriptedChild,
+  text,
+  tool,
+} from '../../test/support/scripted-server.ts';
 import type { ConfigInput, RoleInput } from '../config/config-input.ts';
 import type { Fault } from '../kernel/fault.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
@@ -160,6 +166,41 @@ describe('the budget of a role', () => {
       spent({ limit: 'bytes', dispatched: 'no' }),
     ]);
     expect(ran()).toBe(2);
+  });
+
+  it('counts the bytes of errors that a server answers with, also under a key #budgets-kept', async () => {
+    const { call, host, servers, ran } = await world({ bytes: 1_500 });
+    const data = 'x'.repeat(600);
+    const fails = new ErrorAnswer({ code: -32_000, message: 'm', data });
+    servers.s.script = { ...scripts.s, on: { ...scripts.s.on, 'tools/call': () => fails } };
+    expect([await call('s__put'), await call('s__put')]).toEqual([data, data]);
+    expect(spentIn(host).bytes).toBeGreaterThan(1_200);
+    const key = { 'holdfast/idempotencyKey': 'k' };
+    const over = spent({ limit: 'bytes', dispatched: 'yes' });
+    expect([await call('s__put', ann, key), await call('s__put', ann, key)]).toEqual([over, over]);
+    expect([await call('s__put'), ran()]).toEqual([spent({ limit: 'bytes', dispatched: 'no' }), 3]);
+  });
+
+  it('counts the bytes of progress, and gives out no more of it than it allows #budgets-kept', async () => {
+    const { ask, servers } = await world({ bytes: 2_000 });
+    const on = {
+      'tools/call': ({ params }: Heard, child: ScriptedChild) => {
+        const { progressToken } = params['_meta'] as { progressToken: unknown };
+        for (let progress = 1; progress <= 20; progress++) {
+          child.note('notifications/progress', {
+            progressToken,
+            progress,
+            message: 'x'.repeat(600),
+          });
+        }
+        return text('done');
+      },
+    };
+    servers.s.script = { ...scripts.s, on: { ...scripts.s.on, ...on } };
+    const params = { name: 's__put', arguments: {}, _meta: { progressToken: 'p' } };
+    const reply = await ask('tools/call', params);
+    expect(reply.sent.length).toBe(3);
+    expect(endOf(reply)).toEqual(spent({ limit: 'bytes', dispatched: 'yes' }));
   });
 
   it('counts the bytes of every round of a call whose client is asked for more #budgets-kept', async () => {

@@ -2648,4 +2648,23 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'free-errors',
+    breaks: 'What a server writes into its errors is not counted in the bytes of a budget.',
+    file: 'src/host/call/charge.ts',
+    foundBy: 'tests',
+    promise: 'budgets-kept',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    edits: [{ find: 'await countBytes(parts, call, answer.error.length);', replace: '' }],
+  },
+  {
+    id: 'free-progress',
+    breaks:
+      'What a server writes into the progress of a call is not counted in the bytes of a budget.',
+    file: 'src/host/call/charge.ts',
+    foundBy: 'tests',
+    promise: 'budgets-kept',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    edits: [{ find: 'countBytes(parts, call, bytes)?.catch(ignored);', replace: 'void bytes;' }],
+  },
 ];

@@ -26,6 +26,7 @@ import {
   unknownTool,
 } from './call-faults.ts';
 import type { Call, CallParts } from './call-parts.ts';
+import { mayHearProgress } from './charge.ts';
 import { decideAgain } from './decision.ts';
 import { Interruption } from './interruption.ts';
 import { isSafeMethod, subjectOf } from './operation.ts';
@@ -183,7 +184,9 @@ export class Attempts implements DeadlineListener {
     const { onProgress, server } = this.#call.request;
     if (!onProgress) return;
     contain(
-      () => onProgress(params),
+      () => {
+        if (mayHearProgress(this.#parts, this.#call, params.length)) onProgress(params);
+      },
       (error) => void this.#defects.caught('progress of a call', error, server),
     );
   }

@@ -25,7 +25,7 @@ import {
 } from './call-faults.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
-import { assertPaid, chargedOnce, countBytes, roomFor } from './charge.ts';
+import { assertPaid, chargedOnce, countBytes, countedError, paidError, roomFor } from './charge.ts';
 import { decide, decideAgain, decideOnAnswer, faultToTell } from './decision.ts';
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
@@ -71,7 +71,9 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     audit?.settled(call, call.answer, undefined);
     observers.ended(call, call.answer, undefined);
     return answer;
-  } catch (thrown) {
+  } catch (failure) {
+    const isKeyed = request.idempotencyKey !== undefined;
+    const thrown = await (isKeyed ? paidError : countedError)(parts, call, failure);
     if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
     const fault = namedFault(faultToTell(parts, call, faultFrom(thrown)), call);
     audit?.settled(call, fault.code, fault);

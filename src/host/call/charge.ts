@@ -2,12 +2,15 @@
 // result when that has arrived. What counts is what a client asks a server for: tools, prompts, resources,
 // completions and methods that MCP does not define. Lists, subscriptions and the gateway's own tools do not
 // count. What follows a task or continues a call that was charged is no further call, but its bytes count. Of
-// calls with the same idempotency key only the one that runs is charged, for its result too.
+// calls with the same idempotency key only the one that runs is charged, for its result too. An error that a
+// server answers with counts as a result does, and so does the progress that its caller is told.
 
+import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Action } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
 import type { Account } from '../../policy/role-budgets/account.ts';
+import { RpcAnswer } from './call-faults.ts';
 import type { Call, CallParts } from './call-parts.ts';
 
 type ChargeParts = Pick<CallParts, 'access' | 'roleBudgets'>;
@@ -45,6 +48,8 @@ export async function chargedOnce(
     result = await run();
   } catch (thrown) {
     if (thrown instanceof Fault && thrown.dispatched === 'no') call.account?.giveBack();
+    const told = await countedError(parts, call, thrown);
+    if (told !== thrown) call.withheld = told as Fault;
     throw thrown;
   }
   try {
@@ -65,6 +70,50 @@ export function countBytes(
   const account = call.account ?? accountOf(parts, call, received);
   if (account instanceof Promise) return account.then((opened) => opened.countBytes(bytes));
   return account?.countBytes(bytes);
+}
+
+/**
+ * The call has failed. If its server has answered with an error, that counts as a result does. Resolves to what
+ * the caller is told: the same, or that its budget is exceeded.
+ */
+export async function countedError(
+  parts: ChargeParts,
+  call: Call,
+  thrown: unknown,
+): Promise<unknown> {
+  const answer = thrown instanceof Fault ? thrown.cause : undefined;
+  if (!(answer instanceof RpcAnswer)) return thrown;
+  try {
+    await countBytes(parts, call, answer.error.length);
+    return thrown;
+  } catch (exceeded) {
+    return exceeded;
+  }
+}
+
+/** The same for a call with an idempotency key, whose error was counted when it arrived. */
+export async function paidError(parts: ChargeParts, call: Call, thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof Fault) || thrown.code !== 'rpc_error') return thrown;
+  try {
+    await assertPaid(parts, call);
+    return thrown;
+  } catch (exceeded) {
+    return exceeded;
+  }
+}
+
+/**
+ * Progress of the call has arrived. False: it exceeds the limit and must not be given out. Nothing waits for what is
+ * recorded: it would come after the result.
+ */
+export function mayHearProgress(parts: ChargeParts, call: Call, bytes: number): boolean {
+  try {
+    countBytes(parts, call, bytes)?.catch(ignored);
+    return true;
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    return false;
+  }
 }
 
 /**

@@ -8,8 +8,8 @@
 // each server is finished before the next: adding one at the end changes no name before it. Within
 // a server the order of its list does not count, so that a list may come in any order.
 
+import { fits, hashedName, prefixedName, prefixOf } from '../kernel/prefixed-name.ts';
 import { skeleton } from './look-alike.ts';
-import { fits, hashedName, prefixedName, prefixOf } from './prefixed-name.ts';
 
 export type NamingMode = 'prefix' | 'transparent';
 

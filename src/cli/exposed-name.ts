@@ -2,10 +2,10 @@
 // SERVER/TOOL is expected. The name is computed from server and tool, so it is computed for each
 // tool of a server whose prefix matches, and compared.
 
-import { prefixedName, prefixOf } from '../catalog/prefixed-name.ts';
 import type { ListedTools } from '../instance/operations.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
+import { prefixedName, prefixOf } from '../kernel/prefixed-name.ts';
 import { usableServers } from './running-servers.ts';
 import type { Target } from './target.ts';
 import { namesNoTool } from './tool-address.ts';

@@ -202,8 +202,16 @@ export class LiveConfig {
 }
 
 function isSamePolicy(one: Config, other: Config): boolean {
-  const policyOf = ({ roles, local }: Config) => JSON.stringify([roles, local]);
+  const policyOf = (config: Config) =>
+    JSON.stringify([config.roles, config.local, renamedIn(config)]);
   return policyOf(one) === policyOf(other);
+}
+
+/** Patterns may use the names that the config gives to tools. */
+function renamedIn({ mcpServers }: Config): readonly (readonly string[])[] {
+  return Object.entries(mcpServers).flatMap(([server, { tools }]) =>
+    Object.entries(tools).flatMap(([tool, { as }]) => (as ? [[server, tool, as]] : [])),
+  );
 }
 
 /** The new servers, and of the settings those that apply while running. */

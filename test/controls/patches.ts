@@ -1775,6 +1775,34 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'role-shown-names',
+    breaks: 'A pattern that names a tool as clients see it, with its hash, matches nothing.',
+    file: 'src/policy/roles/pattern.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/named-patterns.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "return kind !== 'resource' && this.#matchesExposed(server, name);",
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
+    id: 'role-aliases',
+    breaks: 'A pattern that names a tool as the config renames it matches nothing.',
+    file: 'src/policy/roles/pattern.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/named-patterns.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "const as = kind === 'tool' ? this.#aliases.of(server, name) : undefined;",
+        replace: 'const as = undefined as string | undefined;',
+      },
+    ],
+  },
+  {
     id: 'role-hidden-names',
     breaks: 'A hidden server takes names and addresses from visible ones.',
     file: 'src/downstream/view/sight.ts',

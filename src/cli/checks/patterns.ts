@@ -5,19 +5,21 @@
 import { nearestWord } from '../../config/nearest-word.ts';
 import type { Config } from '../../config/schema.ts';
 import { Pattern, patternKinds } from '../../policy/roles/pattern.ts';
+import { type AliasConfig, ToolAliases } from '../../policy/roles/tool-aliases.ts';
 import { type KnownThing, type KnownThings, kindOf } from '../known-things.ts';
 import { type Check, finding, note } from './check.ts';
 
 /** `servers`: the names of all servers of the config, disabled ones included. */
 export function checkPatterns(
-  { roles }: Pick<Config, 'roles'>,
+  { roles, mcpServers = {} }: Pick<Config, 'roles'> & AliasConfig,
   servers: readonly string[],
   known: KnownThings,
 ): readonly Check[] {
+  const aliases = new ToolAliases({ mcpServers });
   return Object.entries(roles).flatMap(([role, { allow, deny }]): Check[] => {
     const checks = [
-      ...allow.map((text) => checkPattern({ role, key: 'allow', text }, servers, known)),
-      ...deny.map((text) => checkPattern({ role, key: 'deny', text }, servers, known)),
+      ...allow.map((text) => checkPattern({ role, key: 'allow', text, aliases }, servers, known)),
+      ...deny.map((text) => checkPattern({ role, key: 'deny', text, aliases }, servers, known)),
     ];
     const found = checks.filter((check) => check !== undefined);
     if (allow.length > 0) return found;
@@ -30,14 +32,15 @@ interface PlacedPattern {
   readonly role: string;
   readonly key: 'allow' | 'deny';
   readonly text: string;
+  readonly aliases: ToolAliases;
 }
 
 function checkPattern(
-  { role, key, text }: PlacedPattern,
+  { role, key, text, aliases }: PlacedPattern,
   servers: readonly string[],
   known: KnownThings,
 ): Check | undefined {
-  const pattern = new Pattern(text);
+  const pattern = new Pattern(text, aliases);
   const named = [...servers, ...known.things.map(({ server }) => server)];
   const isServer = named.some((server) =>
     patternKinds.some((kind) => pattern.touches(kind, server)),

@@ -11,11 +11,11 @@ import {
   nameAll,
   type Owner,
 } from '../../catalog/naming.ts';
-import { prefixOf } from '../../catalog/prefixed-name.ts';
 import type { Caller } from '../../host/connections/caller.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { Server } from '../../host/servers/server.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { prefixOf } from '../../kernel/prefixed-name.ts';
 import { type Asked, kindRequest } from '../../policy/access.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { MemberChanges } from '../../wire/member-edits.ts';

@@ -2,6 +2,7 @@
 // looked at: a long list costs no more than a short one.
 
 import { Pattern } from './pattern.ts';
+import type { ToolAliases } from './tool-aliases.ts';
 
 export class PatternList {
   /** By the server that they name; at most one entry for each pattern. */
@@ -10,8 +11,8 @@ export class PatternList {
   readonly #others: readonly Pattern[];
   readonly isEmpty: boolean;
 
-  constructor(texts: readonly string[]) {
-    const patterns = texts.map((text) => new Pattern(text));
+  constructor(texts: readonly string[], aliases: ToolAliases) {
+    const patterns = texts.map((text) => new Pattern(text, aliases));
     this.isEmpty = patterns.length === 0;
     this.#others = patterns.filter(({ onlyServer }) => onlyServer === undefined);
     for (const pattern of patterns) {

@@ -1,9 +1,13 @@
 // One entry of a role's `allow` or `deny`: `server/tool`, the flat name `server__tool`,
-// `prompt:server/name`, `resource:server/uri`, or `*` for everything there is. A server's name has no
-// slash, so the first one ends it. Whether such a server, tool or resource exists plays no part here.
+// `prompt:server/name`, `resource:server/uri`, or `*` for everything there is. A server's name has neither a
+// slash nor two underscores, so the first of these ends it. A tool may be named as its server names it, as
+// clients see it (with a hash, where the name had to be changed), or as the config renames it. Whether such a
+// server, tool or resource exists plays no part here.
 
+import { hashedName, prefixedName } from '../../kernel/prefixed-name.ts';
 import { AddressGlob, type Readings } from './address-readings.ts';
 import { Glob } from './glob.ts';
+import { noAliases, type ToolAliases } from './tool-aliases.ts';
 
 /** Between server and tool in a flat name; no server's name contains it. */
 const flatSeparator = '__';
@@ -25,23 +29,44 @@ export class Pattern {
   /** Of one that can be about resources. */
   readonly #address: AddressGlob | undefined;
 
+  readonly #aliases: ToolAliases;
+
   /** Of a text that `patternProblem` finds nothing wrong with. */
-  constructor(text: string) {
+  constructor(text: string, aliases: ToolAliases = noAliases) {
     this.text = text;
+    this.#aliases = aliases;
     const { kind, rest } = partsOf(text);
-    const slash = rest.indexOf('/');
+    const slash = slashIn(kind, rest);
     const named = slash < 0 ? rest.split(flatSeparator, 1)[0] : rest.slice(0, slash);
-    this.onlyServer = named?.includes('*') ? undefined : named;
     this.#kind = text === '*' ? undefined : kind;
     this.#server = slash < 0 ? undefined : new Glob(rest.slice(0, slash));
     this.#name = new Glob(rest.slice(slash + 1));
     this.#address = this.#isAbout('resource') ? new AddressGlob(rest.slice(slash + 1)) : undefined;
+    const isAlias =
+      slash < 0 && kind === 'tool' && aliases.all().some((as) => this.#name.matches(as));
+    this.onlyServer = isAlias || named?.includes('*') ? undefined : named;
   }
 
   matches(kind: PatternKind, server: string, name: string): boolean {
     if (!this.#isAbout(kind)) return false;
-    if (this.#server === undefined) return this.#name.matches(flat(server) + name);
-    return this.#server.matches(server) && this.#name.matches(name);
+    const as = kind === 'tool' ? this.#aliases.of(server, name) : undefined;
+    const names = as === undefined ? [name] : [name, as];
+    if (this.#server !== undefined) {
+      return this.#server.matches(server) && names.some((one) => this.#name.matches(one));
+    }
+    if (names.some((one) => this.#name.matches(flat(server) + one))) return true;
+    if (as !== undefined && this.#name.matches(as)) return true;
+    return kind !== 'resource' && this.#matchesExposed(server, name);
+  }
+
+  /** As clients see it; one that ends in a hash also where another tool has taken the first of these names. */
+  #matchesExposed(server: string, name: string): boolean {
+    if (!this.#name.mayBegin(flat(server))) return false;
+    if (this.#name.matches(prefixedName(server, name))) return true;
+    return (
+      hashEnd.test(this.text) &&
+      attempts.some((attempt) => this.#name.matches(hashedName(server, name, attempt)))
+    );
   }
 
   /** Whether an entry of `allow` matches this reading of an address: see address-readings.ts. */
@@ -62,7 +87,10 @@ export class Pattern {
   /** Whether it matches anything that this server could have. */
   touches(kind: PatternKind, server: string): boolean {
     if (!this.#isAbout(kind)) return false;
-    if (this.#server === undefined) return this.#name.mayBegin(flat(server));
+    if (this.#server === undefined) {
+      const isAliased = () => this.#aliases.ofServer(server).some((as) => this.#name.matches(as));
+      return this.#name.mayBegin(flat(server)) || (kind === 'tool' && isAliased());
+    }
     return this.#server.matches(server);
   }
 
@@ -76,6 +104,17 @@ export class Pattern {
   #isAbout(kind: PatternKind): boolean {
     return this.#kind === undefined || this.#kind === kind;
   }
+}
+
+/** How often a name with a hash can be taken by somebody else before nobody believes in chance any more. */
+const attempts = [0, 1, 2] as const;
+const hashEnd = /_[0-9a-f]{10}$/;
+
+/** The slash that ends the server; less than 0: two underscores do, or nothing. */
+function slashIn(kind: PatternKind, rest: string): number {
+  const slash = rest.indexOf('/');
+  const isFlat = kind !== 'resource' && rest.slice(0, Math.max(slash, 0)).includes(flatSeparator);
+  return isFlat ? -1 : slash;
 }
 
 function flat(server: string): string {
@@ -93,7 +132,7 @@ export function patternProblem(text: string): string | undefined {
   if (text.trim() === '') return 'blank: name a tool, such as "server/tool", or remove it';
   if (text !== text.trim()) return 'surrounded by spaces, which would match nothing: remove them';
   const { kind, rest } = partsOf(text);
-  const slash = rest.indexOf('/');
+  const slash = slashIn(kind, rest);
   const [server, name] =
     slash < 0 ? [undefined, rest] : [rest.slice(0, slash), rest.slice(slash + 1)];
   if (server === '' || name === '') return `incomplete: ${forms}`;

@@ -10,6 +10,7 @@ import { isAmbiguousAddress } from './ambiguous-address.ts';
 import { type Pattern, type PatternKind, patternKinds } from './pattern.ts';
 import { PatternList } from './pattern-list.ts';
 import { searchToolNames } from './search-tools.ts';
+import { noAliases, type ToolAliases } from './tool-aliases.ts';
 
 /** As it is in the config. */
 export interface RoleRules {
@@ -33,10 +34,14 @@ export class Role {
   readonly #allow: PatternList;
   readonly #deny: PatternList;
 
-  constructor(name: string, { allow, deny, operator }: RoleRules) {
+  constructor(
+    name: string,
+    { allow, deny, operator }: RoleRules,
+    aliases: ToolAliases = noAliases,
+  ) {
     this.#name = name;
-    this.#allow = new PatternList(allow);
-    this.#deny = new PatternList(deny);
+    this.#allow = new PatternList(allow, aliases);
+    this.#deny = new PatternList(deny, aliases);
     this.isOperator = operator;
     this.scope = `role ${name}`;
     this.isEverything = allow.includes('*') && deny.length === 0;

@@ -3,8 +3,9 @@
 import type { AccessRequest } from '../access.ts';
 import type { BudgetRules } from '../role-budgets/budget-rules.ts';
 import { Role, type RoleDenial, type RoleRules } from './role.ts';
+import { type AliasConfig, ToolAliases } from './tool-aliases.ts';
 
-export interface RolesConfig {
+export interface RolesConfig extends AliasConfig {
   readonly roles: Readonly<Record<string, RoleRules>>;
   readonly local: { readonly role: string | null };
 }
@@ -16,9 +17,11 @@ export class Roles {
   /** The role of the local user; null: everything. */
   readonly localRole: string | null;
 
-  constructor({ roles, local }: RolesConfig) {
+  constructor(config: RolesConfig) {
+    const { roles, local } = config;
     const entries = Object.entries(roles);
-    this.#roles = new Map(entries.map(([name, rules]) => [name, new Role(name, rules)]));
+    const aliases = new ToolAliases(config);
+    this.#roles = new Map(entries.map(([name, rules]) => [name, new Role(name, rules, aliases)]));
     this.#budgets = entries.flatMap(([name, { budget }]) => (budget ? [[name, budget]] : []));
     this.localRole = local.role;
   }

@@ -20,17 +20,14 @@ export function localDenial(config: Ruled, server: string, tool?: string): strin
   return why && `${why} ("local.role" in the config); see: holdfast role ${role}`;
 }
 
-/** Of these servers, those that the local user may use, and a line about the others. */
-export function usableByRole(
-  config: Ruled | undefined,
-  servers: readonly string[],
-): { readonly usable: readonly string[]; readonly note: string | undefined } {
-  const { role = null } = config?.local ?? {};
-  if (config === undefined || role === null) return { usable: servers, note: undefined };
-  const hidden = servers.filter((server) => localDenial(config, server) !== undefined);
-  const usable = servers.filter((server) => !hidden.includes(server));
-  if (hidden.length === 0) return { usable, note: undefined };
+/** A line about the servers of the config that the local user may not use; undefined if there are none. */
+export function hiddenByRole(config: Pick<Config, 'mcpServers'> & Ruled): string | undefined {
+  const { role } = config.local;
+  if (role === null) return undefined;
+  const hidden = Object.keys(config.mcpServers).filter((server) => localDenial(config, server));
+  if (hidden.length === 0) return undefined;
   const whose = `the local user has the role '${role}' ("local.role" in the config)`;
-  const note = `${whose}, which allows nothing of ${hidden.join(', ')}; see: holdfast role ${role}`;
-  return { usable, note: printableLine(note) };
+  return printableLine(
+    `${whose}, which allows nothing of ${hidden.join(', ')}; see: holdfast role ${role}`,
+  );
 }

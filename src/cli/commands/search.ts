@@ -10,7 +10,7 @@ import { Fault } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { advised, reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
-import { usableByRole } from '../local-role.ts';
+import { hiddenByRole } from '../local-role.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { usableIn } from '../running-servers.ts';
 import { remark, type Shell } from '../shell.ts';
@@ -63,7 +63,8 @@ async function search(
   return await withTarget(invocation, {}, async ({ operations, loaded }) => {
     using live = new LiveLine(shell.err, shell.clock);
     const status = await operations.status();
-    const { usable: servers, note } = usableByRole(loaded?.config, usableIn(status));
+    const servers = usableIn(status);
+    const note = loaded && hiddenByRole(loaded.config);
     live.show(`asking ${servers.join(', ')}`);
     const searching = operations.search(words, { limit, kept: fresh !== true });
     const found = await orInterrupted(shell, searching);

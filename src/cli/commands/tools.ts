@@ -13,7 +13,7 @@ import { printableLine } from '../../kernel/printable.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { advised, reportFaults } from '../fault-report.ts';
 import type { Invocation, Perform } from '../invocation.ts';
-import { usableByRole } from '../local-role.ts';
+import { hiddenByRole } from '../local-role.ts';
 import { LiveLine } from '../render/live-line.ts';
 import { ageOf, type ListedTool, toolPage } from '../render/tool-page.ts';
 import { usableIn } from '../running-servers.ts';
@@ -93,7 +93,8 @@ async function allTools(
 ): Promise<number> {
   const { shell } = invocation;
   const status = await operations.status();
-  const { usable: servers, note } = usableByRole(loaded?.config, usableIn(status));
+  const servers = usableIn(status);
+  const note = loaded && hiddenByRole(loaded.config);
   using live = new LiveLine(shell.err, shell.clock);
   if (servers.length > 0) live.show(`asking ${servers.join(', ')}`);
   const found = await orInterrupted(shell, operations.discover({ kept }));

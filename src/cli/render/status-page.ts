@@ -121,7 +121,7 @@ function accessNotes(access: AccessNote | undefined): readonly string[] {
     ...(local === null
       ? []
       : [
-          `Clients of the local user have the role ${local} ("local.role"); see: holdfast role ${local}`,
+          `The local user has the role ${local} ("local.role"), and sees what it may use; see: holdfast role ${local}`,
         ]),
     ...whole.map((name) => `The role ${name} may use everything, also what is added later.`),
     ...(tokens > 0 ? [`${countText(tokens, 'token')} with a role; see: holdfast token list`] : []),

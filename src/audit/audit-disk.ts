@@ -36,6 +36,9 @@ const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 export const nodeAuditDisk: AuditDisk = {
   async list(folder) {
     try {
+      if ((await lstat(folder)).isSymbolicLink()) {
+        throw Object.assign(new Error(`${folder} is a link`), { errno: -1, code: 'ELOOP' });
+      }
       return await readdir(folder);
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return [];

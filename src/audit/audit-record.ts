@@ -57,8 +57,17 @@ export interface TrackEnd {
   readonly hash: string;
 }
 
+/** Where the line of a start was written, so that it proves nothing elsewhere. Logs of earlier versions lack it. */
+export interface LinePlace {
+  /** The folder of the config, and the track in it. */
+  readonly config: string;
+  readonly track: string;
+  /** The number of the first line of its file. */
+  readonly file: number;
+}
+
 /** A process begins to write. */
-export interface StartRecord {
+export interface StartRecord extends LinePlace {
   readonly kind: 'start';
   readonly at: number;
   readonly process: string;
@@ -86,7 +95,7 @@ export type AuditRecord =
   | DeniedRecord
   | StartRecord
   /** The first line of a further file of the same process. */
-  | { readonly kind: 'more'; readonly at: number; readonly process: string }
+  | (LinePlace & { readonly kind: 'more'; readonly at: number; readonly process: string })
   | LostRecord
   /** This process had written lines up to `had`, and somebody has removed some of them since. */
   | { readonly kind: 'gap'; readonly at: number; readonly had: number }

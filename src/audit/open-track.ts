@@ -12,7 +12,7 @@ import { keyName } from './audit-line.ts';
 import type { StartRecord, TrackEnd } from './audit-record.ts';
 import type { AuditSink } from './audit-trail.ts';
 import { DamagedTrack, endOfTrack, Track } from './track.ts';
-import { tracksIn } from './track-files.ts';
+import { configOf, tracksIn } from './track-files.ts';
 
 export interface TrackClaim {
   release(): Promise<void>;
@@ -87,6 +87,8 @@ async function openTrack(
     },
     start: {
       ...process,
+      config: configOf(folder),
+      track: name,
       key: key && keyName(key),
       others: await endsOfOthers(disk, folder, name),
     },

@@ -2,7 +2,7 @@
 // that one process at a time continues. A track is a row of files; the name of each is the number of its
 // first line, so that they can be put in order, and a missing one is seen, without reading them.
 
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { errnoOf } from '../kernel/errno.ts';
 import type { AuditDisk } from './audit-disk.ts';
 
@@ -50,6 +50,11 @@ async function isFolder(disk: AuditDisk, path: string): Promise<boolean> {
     if (errnoOf(error) === 'ENOTDIR') return false;
     throw error;
   }
+}
+
+/** Names the config that a log belongs to: the folder that the config has for itself. */
+export function configOf(folder: string): string {
+  return basename(dirname(folder));
 }
 
 /** The lines of a file without their breaks, and what comes after the last break. */

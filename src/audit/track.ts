@@ -31,7 +31,7 @@ export interface TrackParts {
   readonly clock: Clock;
   readonly key: Buffer | null;
   /** The start line of this process, without what the track adds to it. */
-  readonly start: Omit<StartRecord, 'kind' | 'at' | 'cut'>;
+  readonly start: Omit<StartRecord, 'kind' | 'at' | 'cut' | 'file'>;
   readonly maxFileBytes?: number;
   /** Lines that this process had written are not there any more. */
   readonly gapFound?: (told: string) => void;
@@ -39,6 +39,8 @@ export interface TrackParts {
 
 interface OpenFile {
   readonly file: AuditFile;
+  /** The number of its first line. */
+  readonly first: number;
   size: number;
 }
 
@@ -99,14 +101,16 @@ export class Track {
   }
 
   /** What has to be said before the next record. */
-  #lead({ size }: OpenFile, had: ChainEnd): readonly AuditRecord[] {
+  #lead({ size, first }: OpenFile, had: ChainEnd): readonly AuditRecord[] {
     const { start, clock } = this.#parts;
     const at = clock.wallNow();
     if (!this.#hasStarted) {
-      return [{ kind: 'start', at, ...start, ...(this.#cut && { cut: this.#cut }) }];
+      const cut = this.#cut && { cut: this.#cut };
+      return [{ kind: 'start', at, ...start, file: first, ...cut }];
     }
     const lead: AuditRecord[] = [];
-    if (size === 0) lead.push({ kind: 'more', at, process: start.process });
+    const { process, config, track } = start;
+    if (size === 0) lead.push({ kind: 'more', at, process, config, track, file: first });
     if (this.#end.n < had.n) lead.push({ kind: 'gap', at, had: had.n });
     return lead;
   }
@@ -132,7 +136,7 @@ export class Track {
 
   async #openFile(first: number, size: number): Promise<OpenFile> {
     const { disk, folder } = this.#parts;
-    const opened = { file: await disk.open(fileFrom(folder, first).path), size };
+    const opened = { file: await disk.open(fileFrom(folder, first).path), first, size };
     this.#open = opened;
     return opened;
   }

@@ -10,6 +10,7 @@ import {
   wholeLog,
 } from '../../test/support/audit-log.ts';
 import { FakeAuditDisk } from '../../test/support/fake-audit-disk.ts';
+import { chainBegin, nextLine } from './audit-line.ts';
 import { verifyAudit } from './verify.ts';
 
 const small = { maxFileBytes: 1_500 };
@@ -121,13 +122,14 @@ describe('verify', () => {
     ]);
   });
 
-  it('counts files that are missing at the beginning as archived', async () => {
+  it('says that files are missing at the beginning, which is no fault #audit', async () => {
     const disk = await someLog();
     const [first = ''] = [...disk.files.keys()].sort();
     disk.files.delete(first);
     const { faults, tracks } = await verifyAudit(disk, auditFolder, auditKey);
     expect(faults).toEqual([]);
     expect(tracks[0]?.first).toBeGreaterThan(1);
+    expect(tracks.map(({ isComplete }) => isComplete)).toEqual([false, true]);
   });
 
   it('finds lines removed from the end of a track, once another process has seen them #audit', async () => {
@@ -185,6 +187,52 @@ describe('verify', () => {
     disk.files.set(first.replace('1.jsonl', '2.jsonl'), fileOf(lines.slice(1)));
     const { faults } = await verifyAudit(disk, auditFolder, auditKey);
     expect(faults[0]?.text).toContain('a file begins with the line of a start');
+  });
+
+  it('finds the same where the cut is before the line of a start #audit', async () => {
+    const disk = new FakeAuditDisk();
+    for (const process of ['p1', 'p2']) await wholeLog(6, { disk, process });
+    const [path = ''] = [...disk.files.keys()];
+    const lines = linesOf(disk.files.get(path) ?? Buffer.alloc(0));
+    const start = lines.findLastIndex((line) => line.includes('"kind":"start"'));
+    expect(start).toBeGreaterThan(1);
+    disk.files.delete(path);
+    const renamed = path.replace(/\d+(?=\.jsonl)/, String(start + 1).padStart(15, '0'));
+    disk.files.set(renamed, fileOf(lines.slice(start)));
+    const { faults } = await verifyAudit(disk, auditFolder, auditKey);
+    expect(faults).toEqual([
+      { file: renamed, line: 1, text: expect.stringContaining(`lines 1 to ${start} are missing`) },
+    ]);
+  });
+
+  it('finds a track that is a copy of another one #audit', async () => {
+    const disk = await someLog();
+    for (const [path, bytes] of [...disk.files]) {
+      if (path.includes('/2/')) disk.files.set(path.replace('/2/', '/3/'), bytes);
+    }
+    const { faults } = await verifyAudit(disk, auditFolder, auditKey);
+    expect(faults).toEqual([
+      expect.objectContaining({ line: 1, text: expect.stringContaining('written in track 2') }),
+    ]);
+  });
+
+  it('finds a log of another config with the same key #audit', async () => {
+    const disk = await someLog();
+    const other = new FakeAuditDisk();
+    for (const [path, bytes] of disk.files) other.files.set(path.replace('/state/', '/b/'), bytes);
+    const { faults } = await verifyAudit(other, auditFolder.replace('/state/', '/b/'), auditKey);
+    expect(faults[0]?.text).toContain('written for another config');
+  });
+
+  it('reads what earlier versions have written, without the place of a line #audit', async () => {
+    const disk = new FakeAuditDisk();
+    const old = { process: 'p0', pid: 1, program: '0', startedBy: 'test', key: null, others: [] };
+    const { line } = nextLine(chainBegin, { kind: 'start', at: 0, ...old } as never, auditKey);
+    disk.files.set(`${auditFolder}/1/000000000000001.jsonl`, Buffer.from(line));
+    await wholeLog(2, { disk });
+    const { faults, tracks } = await verifyAudit(disk, auditFolder, auditKey);
+    expect(faults).toEqual([]);
+    expect(tracks[0]).toMatchObject({ starts: 2, isComplete: true });
   });
 
   it('finds a whole track that is gone #audit', async () => {

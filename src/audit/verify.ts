@@ -2,16 +2,23 @@
 // before, and a MAC that belongs to its bytes; each file begins where its name says; each track still has
 // what other tracks have written down of it. Of each track the first fault is reported, because what comes
 // after it proves nothing. What cannot be seen: lines that were removed from the end of a track, back to a
-// line break, before anything else has noted them; and whole files at its beginning, which an operator may
-// have archived: those are counted as notes.
+// line break, before anything else has noted them. Whole files that are missing at its beginning, which an
+// operator may have archived, are no fault; but the log is not complete then.
 
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errnoOf } from '../kernel/errno.ts';
 import { FileTooLarge } from '../kernel/file-too-large.ts';
 import { isRecord } from '../kernel/json-values.ts';
 import type { AuditDisk } from './audit-disk.ts';
 import { type ChainEnd, chainBegin, hasMac, keyName, lineVersion, readLine } from './audit-line.ts';
-import { filesOf, linesIn, maxReadBytes, type TrackFile, tracksIn } from './track-files.ts';
+import {
+  configOf,
+  filesOf,
+  linesIn,
+  maxReadBytes,
+  type TrackFile,
+  tracksIn,
+} from './track-files.ts';
 
 export interface AuditFault {
   readonly file: string;
@@ -36,6 +43,8 @@ export interface VerifiedTrack {
   readonly unfinished: number;
   /** Its last line is not that of an orderly end: the process runs, or was killed, or lines were removed. */
   readonly isOpen: boolean;
+  /** It begins with its first line: no file was removed from its beginning. */
+  readonly isComplete: boolean;
   /** Whether its lines have a MAC that only the key makes. */
   readonly isKeyed: boolean;
 }
@@ -104,6 +113,7 @@ class TrackCheck {
       ...this.#counts,
       unfinished: this.#begun.size,
       isOpen: this.#lastKind !== 'stop',
+      isComplete: this.#counts.first === 1,
       isKeyed: this.#key !== null,
     };
   }
@@ -141,7 +151,7 @@ class TrackCheck {
     throw new Found({ file: path, line: lines.length + 1, text });
   }
 
-  #checkLine({ path }: TrackFile, index: number, bytes: Buffer): void {
+  #checkLine({ path, first }: TrackFile, index: number, bytes: Buffer): void {
     const fail = (text: string) => {
       throw new Found({ file: path, line: index + 1, text });
     };
@@ -162,6 +172,8 @@ class TrackCheck {
       return fail('the line before it is not the one that was written there');
     }
     const { kind } = members;
+    const misplaced = this.#misplaced(members, first, n);
+    if (misplaced !== undefined) return fail(misplaced);
     if (index === 0 && kind !== 'start' && kind !== 'more') {
       return fail('lines before it are missing: a file begins with the line of a start');
     }
@@ -172,6 +184,24 @@ class TrackCheck {
     this.#end = { n, hash };
     this.#lastKind = kind;
     this.#count(members, { file: path, line: index + 1, text: '' });
+  }
+
+  /** Of a line that says where it was written: why that is not here. */
+  #misplaced(
+    { config, track, file }: Readonly<Record<string, unknown>>,
+    first: number,
+    n: number,
+  ): string | undefined {
+    if (typeof track === 'string' && track !== this.name) {
+      return `written in track ${track}: the track was copied or renamed`;
+    }
+    const own = configOf(dirname(this.#folder));
+    if (typeof config === 'string' && config !== own) {
+      return `written for another config, in the folder ${config}: the track was copied from there`;
+    }
+    if (typeof file !== 'number' || file === first) return undefined;
+    const told = `written in a file that begins with line ${file}, and this one begins with ${first}`;
+    return file < first && n >= first ? `${missing(file, first - 1)}: ${told}` : told;
   }
 
   #macFault(bytes: Buffer, members: Readonly<Record<string, unknown>>): string {

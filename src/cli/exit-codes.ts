@@ -9,7 +9,7 @@ export const exitCodes = {
   failed: 1,
   /** The command line or the config is wrong, or names something that does not exist. */
   usage: 2,
-  /** A server, or the output, is not available. */
+  /** A server, the output, or a part of what has to be checked is not available. */
   unavailable: 3,
 } as const;
 

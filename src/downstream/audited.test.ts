@@ -258,6 +258,41 @@ describe('a request that is denied', () => {
     expect(found).toContainEqual(expect.objectContaining({ name: 'secret', count: 499 }));
   });
 
+  it('by describe_tool is written down, with the name as it was asked for #audit', async () => {
+    const { ask, lines } = await world('on', { surface: 'search' });
+    await ask('tools/call', { name: 'describe_tool', arguments: { name: 'open__secret' } });
+    expect(await lines()).toContainEqual(
+      expect.objectContaining({ kind: 'denied', server: 'open', name: 'secret' }),
+    );
+  });
+
+  it('by subscriptions/listen is written down #audit', async () => {
+    const { modern, lines, clock } = await world('on');
+    const peer = modern({}, { principal: reader, key: 'reader' });
+    const notifications = { resourceSubscriptions: ['x://none'] };
+    peer.request('subscriptions/listen', { notifications });
+    await settled();
+    await clock.advanceAsync(20_000);
+    const said = { kind: 'denied', what: 'resource', name: 'x://none' };
+    expect(await lines()).toContainEqual(
+      expect.objectContaining({ ...said, method: 'subscriptions/listen' }),
+    );
+  });
+
+  it('by a method that MCP does not define is answered as if there were none #roles-deny', async () => {
+    const { ask, lines } = await world('on');
+    const denied = await ask('x-own/method', {});
+    const nowhere = await ask('x-own/method', {}, { id: 'token:nobody', role: 'nobody' });
+    expect(denied.answered.error).toEqual(nowhere.answered.error);
+    expect(denied.answered.error).toEqual({
+      code: -32_601,
+      message: 'Method not found: x-own/method',
+    });
+    expect(await lines()).toContainEqual(
+      expect.objectContaining({ kind: 'denied', method: 'x-own/method' }),
+    );
+  });
+
   it('inside the pipeline is written down, too #audit', async () => {
     const { host, lines } = await world('on');
     const operation = { method: 'tools/call', kind: 'tool', name: 'secret', args: '{}' } as const;

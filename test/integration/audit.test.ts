@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -202,6 +203,13 @@ describe('holdfast audit', () => {
     writeFileSync(file, whole.replace('{"v":1,', '{"v":9,'));
     expect((await home.run(['audit', 'verify'])).stderr).toContain('newer version');
     writeFileSync(file, whole);
+    renameSync(folder, `${folder}-away`);
+    symlinkSync(`${folder}-away`, folder);
+    const linked = await home.run(['audit', 'verify']);
+    expect(linked.code).not.toBe(0);
+    expect(linked.stderr).toContain('ELOOP');
+    rmSync(folder);
+    renameSync(`${folder}-away`, folder);
     mkdirSync(join(folder, '1', '000000000000099.jsonl'));
     expect((await home.run(['audit', 'verify'])).stderr).toContain('EISDIR');
   });

@@ -23,10 +23,11 @@ import { instanceStatus } from '../target.ts';
 const help = `
 The log is written if "audit" in the config is "on" or "required". It says who called what and how it
 ended, and never has arguments or results. verify checks every line of every file and exits with 1 if one
-was changed, removed, inserted or moved; docs/audit.md says what cannot be detected.
+was changed, removed, inserted or moved, and with 3 if none was, but files at the beginning are not here;
+docs/audit.md says what cannot be detected.
 With --json: one line for each call, {"at", "id", "principal", "token" (its name), "role", "path", "server", "what", "name",
 "method", "outcome", "dispatched", "ms", "reason"}; "outcome" is null if the log has no end of the call.
-verify --json: {"ok", "tracks": […], "faults": [{"file", "line", "text"}]}.
+verify --json: {"ok", "complete", "tracks": […], "faults": [{"file", "line", "text"}]}.
 
 Examples:
   holdfast audit
@@ -161,7 +162,8 @@ async function verify(
   const isEmpty = tracks.every(({ lines }) => lines === 0) && faults.length === 0;
   // Where there should be a log, none is a finding: it may have been removed.
   const isFine = faults.length === 0 && (!isEmpty || loaded.config.audit === 'off');
-  if (isJson) out.json({ ok: isFine, tracks, faults });
+  const isComplete = tracks.every((track) => track.isComplete);
+  if (isJson) out.json({ ok: isFine && isComplete, complete: isComplete, tracks, faults });
   else if (isEmpty) remark(shell, await noLog(shell, loaded, folder));
   else printVerified(shell, tracks, faults.length === 0);
   if (!isJson) {
@@ -170,7 +172,8 @@ async function verify(
       shell.err.line(`${shell.err.style('red', 'error')} ${printableLine(`${place}: ${text}`)}`);
     }
   }
-  return isFine ? exitCodes.ok : exitCodes.failed;
+  if (!isFine) return exitCodes.failed;
+  return isComplete ? exitCodes.ok : exitCodes.unavailable;
 }
 
 async function keyOf(
@@ -192,6 +195,8 @@ function printVerified(
   isWhole: boolean,
 ): void {
   if (!isWhole) return;
-  out.line(`${out.style('green', 'ok')} ${verifiedText(tracks)}`);
+  const isComplete = tracks.every((track) => track.isComplete);
+  const head = isComplete ? out.style('green', 'ok') : out.style('yellow', 'not complete:');
+  out.line(`${head} ${verifiedText(tracks)}`);
   for (const note of tracks.flatMap(trackNotes)) out.line(out.style('dim', note));
 }

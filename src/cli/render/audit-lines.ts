@@ -54,7 +54,7 @@ export function verifiedText(tracks: readonly VerifiedTrack[]): string {
 export function trackNotes(track: VerifiedTrack): readonly string[] {
   const { track: name, first, cuts, lost, unfinished, isOpen } = track;
   const said = [
-    first > 1 ? `lines before ${first} are in files that are not here any more` : '',
+    first > 1 ? `lines before ${first} are not here: their files were moved away or removed` : '',
     cuts > 0 ? `${countText(cuts, 'unfinished line')} cut off by the next start` : '',
     lost > 0 ? `${countText(lost, 'line')} could not be written when the disk failed` : '',
     unfinished > 0

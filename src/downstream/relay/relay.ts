@@ -22,7 +22,7 @@ import type { Edit } from '../../wire/splice.ts';
 import { ClientCapabilities } from '../clients/client-capabilities.ts';
 import type { Incoming } from '../incoming.ts';
 import { drainedFault, drainingFault } from '../outgoing/draining-faults.ts';
-import { faultError, faultResult, unknownName } from '../refusals.ts';
+import { faultError, faultResult, methodNotFound, unknownName } from '../refusals.ts';
 import {
   asksForTask,
   type Sent,
@@ -238,6 +238,9 @@ export class Relay {
         fault.record.rpc?.code ?? rpcCodes.internalError,
       );
     }
+    if (fault.code === 'denied' && isCustom(to)) {
+      return incoming.error(methodNotFound(incoming.message.method ?? ''));
+    }
     if (to.kind !== 'tool') return incoming.error(faultError(fault, incoming.principal));
     if (fault.code === 'not_found' || fault.code === 'denied') {
       return incoming.error(unknownName('tool', incoming, to.calledAs));
@@ -308,4 +311,9 @@ function operationFor(
   const params = relayedParams(message, changes, to.edits);
   const isFollowUp = followUp !== undefined || asksForTask(incoming);
   return { method, kind, name, args, params, isFollowUp };
+}
+
+/** A method that MCP does not define: nothing is named that the decision could be about. */
+function isCustom({ kind, name, about }: Destination): boolean {
+  return kind === 'other' && name === null && about === undefined;
 }

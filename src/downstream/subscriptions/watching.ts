@@ -96,10 +96,12 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   assertRoom(wishes.taskIds.length <= maxWatched, `${maxWatched} tasks`);
   if (wishes.taskIds.length > 0 && !declaresTasks(incoming)) return incoming.error(lacksTasks());
   const resources: ListenedResource[] = [];
+  const unknown: string[] = [];
   const watching = wishes.resourceSubscriptions.map(async (uri) => {
     // What cannot be watched is not granted; the acknowledgement says so.
-    const watched = await watch(gateway, incoming, uri).catch(() => undefined);
+    const watched = await watch(gateway, incoming, uri).catch(() => null);
     if (watched) resources.push({ as: uri, watched });
+    else if (watched === undefined) unknown.push(uri);
   });
   const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
   // What came first may have been hidden while others were asked.
@@ -115,6 +117,7 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   assertRoom(hasRoom(), `${maxListenings} streams`);
   gateway.listening(listening, () => listening.stop());
   listening.acknowledge();
+  for (const uri of unknown) noteUnknown(gateway, incoming, 'resource', uri);
 }
 
 /** The subscriptions of one client must not fill our memory, or its servers'. */

@@ -115,7 +115,10 @@ async function look(
   const { tools } = gateway.view.of(incoming.principal);
   const route = await tools.find(question.name, incoming, asked);
   const definition = route && (await gateway.view.toolDefinition(route, incoming));
-  if (!route || !definition) return refuse(incoming, `Unknown tool: ${question.name}`);
+  if (!route || !definition) {
+    refuse(incoming, `Unknown tool: ${question.name}`);
+    return noteUnknown(gateway, incoming, 'tool', question.name);
+  }
   const exposed = tools.exposed(route) ?? question.name;
   answer(incoming, describedTool(definition.bytes, definition, exposed));
 }

@@ -96,4 +96,23 @@ describe('a pattern as clients name it', () => {
     expect(gone).toHaveLength(1);
     expect(gone[0]?.startsWith(start)).toBe(true);
   });
+
+  it('follows a tool that the config renames while it runs #roles-deny', async () => {
+    const roles = { r: { allow: ['docs/*'], deny: ['docs/renamed'] } };
+    const entry = (as: string | null) => ({ command: 'docs', tools: { search: { as } } });
+    const gateway = newGateway(
+      { docs: script },
+      { settings: { roles }, config: { docs: entry(null) } },
+    );
+    const peer = gateway.modern({}, { principal: { id: 'token:r', role: 'r' }, key: 'r' });
+    expect(await listed(peer, 'tools')).toContain('docs__search');
+    const mcpServers = { docs: entry('renamed') } as never;
+    const applied = gateway.host.apply({ roles, hostTools: false, mcpServers } as never);
+    await settled();
+    await gateway.clock.advanceAsync(20);
+    await applied;
+    const now = await listed(peer, 'tools');
+    expect(now).toContain('docs__a_b');
+    expect(now.filter((name) => name === 'docs__search' || name === 'renamed')).toEqual([]);
+  });
 });

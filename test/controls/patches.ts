@@ -2180,8 +2180,8 @@ export const patches: readonly Patch[] = [
     promise: 'roles-deny',
     edits: [
       {
-        find: 'if (against) return this.#denies(against);',
-        replace: 'void against; void this.#denies;',
+        find: 'const against = this.#deny.find(server, isMatch);',
+        replace: 'const against = undefined as Pattern | undefined;',
       },
     ],
   },

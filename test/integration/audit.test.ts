@@ -12,8 +12,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hashOf, nextLine } from '../../src/audit/audit-line.ts';
+import { storedKey } from '../../src/store/key-file.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome, type Served } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
@@ -210,6 +212,28 @@ describe('holdfast audit', () => {
     expect(linked.stderr).toContain('ELOOP');
     rmSync(folder);
     renameSync(`${folder}-away`, folder);
+    // Lines are gone from the beginning, and the file has the name that would fit.
+    const lines = whole.split('\n').slice(0, -1);
+    expect(lines.length).toBeGreaterThan(2);
+    renameSync(file, file.replace('1.jsonl', '3.jsonl'));
+    writeFileSync(file.replace('1.jsonl', '3.jsonl'), `${lines.slice(2).join('\n')}\n`);
+    expect(await home.run(['audit', 'verify'])).toMatchObject({ code: 1 });
+    rmSync(file.replace('1.jsonl', '3.jsonl'));
+    // A further file is there, and the first one is not.
+    const n = lines.length;
+    const place = { config: basename(dirname(folder)), track: '1', file: n + 1 };
+    const more = { kind: 'more', at: 0, process: 'p', ...place } as const;
+    const key = await storedKey(join(dirname(home.configFile), 'holdfast.key'));
+    const { line } = nextLine({ n, hash: hashOf(`${lines.at(-1)}\n`) }, more, key);
+    const next = join(folder, '1', `${String(n + 1).padStart(15, '0')}.jsonl`);
+    writeFileSync(next, line);
+    const rest = await home.run(['audit', 'verify']);
+    expect(rest.code).toBe(3);
+    expect(rest.stdout).toContain(`lines before ${n + 1} are not here`);
+    expect(rest.stdout).not.toMatch(/^ok/);
+    writeFileSync(file, whole);
+    expect((await home.run(['audit', 'verify'])).code).toBe(0);
+    rmSync(next);
     mkdirSync(join(folder, '1', '000000000000099.jsonl'));
     expect((await home.run(['audit', 'verify'])).stderr).toContain('EISDIR');
   });

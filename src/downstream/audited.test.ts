@@ -138,7 +138,8 @@ describe('a call', () => {
     expect(local?.detail).toContain('5 lines wait for the disk of the audit log /state/audit');
     const remote = await told(reader);
     expect(remote).toMatchObject(typed);
-    expect(remote?.detail).not.toMatch(/audit|disk/);
+    expect(remote?.detail).toContain('cannot write its audit log now');
+    expect(remote?.detail).not.toMatch(/state|disk/);
     expect(servers.open.heard('tools/call')).toHaveLength(0);
     expect(host.status().audit).toMatchObject({ refused: 2 });
   });

@@ -130,6 +130,8 @@ export class LiveConfig {
       throw thrown;
     }
     this.#config = withLiveSettings(this.#config, next, plan);
+    // Patterns may use the names that the config gives to tools.
+    if (plan.added.length + plan.changed.length > 0) this.#setRoles();
     const touched = [...plan.added, ...plan.changed.map(({ name }) => name)];
     // A program may have added a server under a name that the config has now, or removed one.
     const changing = touched.flatMap((name) => this.#changing(name, next));
@@ -202,16 +204,8 @@ export class LiveConfig {
 }
 
 function isSamePolicy(one: Config, other: Config): boolean {
-  const policyOf = (config: Config) =>
-    JSON.stringify([config.roles, config.local, renamedIn(config)]);
+  const policyOf = ({ roles, local }: Config) => JSON.stringify([roles, local]);
   return policyOf(one) === policyOf(other);
-}
-
-/** Patterns may use the names that the config gives to tools. */
-function renamedIn({ mcpServers }: Config): readonly (readonly string[])[] {
-  return Object.entries(mcpServers).flatMap(([server, { tools }]) =>
-    Object.entries(tools).flatMap(([tool, { as }]) => (as ? [[server, tool, as]] : [])),
-  );
 }
 
 /** The new servers, and of the settings those that apply while running. */

@@ -2098,8 +2098,8 @@ export const patches: readonly Patch[] = [
     promise: 'guard',
     edits: [
       {
-        find: `return principal ? access.isAllowed(principal, request) : access.isOwn(request);`,
-        replace: `return request.server === name && principal !== null && access !== null;`,
+        find: `access.isAllowed(principal, serverRequest('status', name));`,
+        replace: `[access, principal, serverRequest, name].length > 0;`,
       },
     ],
   },

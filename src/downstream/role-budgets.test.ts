@@ -402,6 +402,17 @@ describe('a retry with the same idempotency key', () => {
 });
 
 describe('what was spent', () => {
+  it('of a minute goes on after an orderly restart #budgets-kept', async () => {
+    const kept = keptIn(manualClock());
+    const first = await world({ perMinute: 2 }, kept);
+    expect([await first.call('s__put'), await first.call('s__put')]).toEqual(['ok', 'ok']);
+    await first.host.close();
+    const second = await world({ perMinute: 2 }, kept);
+    expect(await second.call('s__put')).toEqual(spent({ limit: 'perMinute' }));
+    await second.clock.advanceAsync(61_000);
+    expect(await second.call('s__put')).toBe('ok');
+  });
+
   it('is spent after a restart, too #budgets-kept', async () => {
     const kept = keptIn(manualClock());
     const first = await world({ calls: 3, bytes: 1_000 }, kept);

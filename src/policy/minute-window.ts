@@ -1,9 +1,14 @@
 // How many calls were made within the last 60 seconds, exactly: each call counts from its own moment. A
-// refused call is not counted. It lives in memory only, because a minute is short.
+// refused call is not counted. At an orderly end its calls are written down by the second, in wall time, so that
+// a restart does not begin a new minute; after a kill they are forgotten.
 
 import type { Clock } from '../kernel/clock.ts';
 
 const minuteMs = 60_000;
+const secondMs = 1_000;
+
+/** Calls that were made in one second: when it ended, in wall time, and how many. */
+export type CallsOfSecond = readonly [endedAt: number, calls: number];
 
 export class MinuteWindow {
   readonly #clock: Clock;
@@ -14,9 +19,29 @@ export class MinuteWindow {
   #oldest = 0;
 
   /** Infinity: no limit, and nothing is stored. */
-  constructor(clock: Clock, limit: number) {
+  constructor(clock: Clock, limit: number, former: readonly CallsOfSecond[] = []) {
     this.#clock = clock;
     this.#limit = limit;
+    if (limit === Number.POSITIVE_INFINITY) return;
+    for (const [endedAt, calls] of former) {
+      // A wall clock that was set back must not refuse calls for longer than a minute.
+      const age = Math.max(0, clock.wallNow() - endedAt);
+      for (let call = 0; age < minuteMs && call < calls && this.#recent.length < limit; call++) {
+        this.#recent.push(clock.now() - age);
+      }
+    }
+  }
+
+  /** The calls of the last minute, at most one entry for each second. */
+  get calls(): readonly CallsOfSecond[] {
+    this.waitMs();
+    const byEnd = new Map<number, number>();
+    for (const at of this.#recent.slice(this.#oldest)) {
+      const wall = this.#clock.wallNow() - (this.#clock.now() - at);
+      const endedAt = Math.ceil(wall / secondMs) * secondMs;
+      byEnd.set(endedAt, (byEnd.get(endedAt) ?? 0) + 1);
+    }
+    return [...byEnd];
   }
 
   /** How long to wait until another call fits; 0: it fits now. */

@@ -2695,4 +2695,18 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/role-budgets.test.ts'],
     edits: [{ find: 'countBytes(parts, call, bytes)?.catch(ignored);', replace: 'void bytes;' }],
   },
+  {
+    id: 'new-minute-after-restart',
+    breaks: 'A restart begins a new minute for every budget.',
+    file: 'src/policy/role-budgets/account.ts',
+    foundBy: 'tests',
+    promise: 'budgets-kept',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    edits: [
+      {
+        find: 'new MinuteWindow(clock, this.#maxPerMinute, spent.minute)',
+        replace: 'new MinuteWindow(clock, this.#maxPerMinute)',
+      },
+    ],
+  },
 ];

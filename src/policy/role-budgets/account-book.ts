@@ -8,8 +8,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
-import { Account } from './account.ts';
-import { type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
+import { Account, type Recorded } from './account.ts';
+import { type MarkedRules, nothingSpent } from './budget-rules.ts';
 
 export interface AccountBookParts {
   readonly clock: Clock;
@@ -28,13 +28,18 @@ export interface Holder {
 }
 
 /** As it is stored. */
-interface StoredCount extends Spent {
+interface StoredCount extends Recorded {
   readonly mark: string;
 }
 
 export function isStoredCount(value: unknown): value is StoredCount {
-  const { mark, calls, bytes } = (value ?? {}) as Partial<StoredCount>;
-  return typeof mark === 'string' && isCount(calls) && isCount(bytes);
+  const { mark, calls, bytes, minute } = (value ?? {}) as Partial<StoredCount>;
+  return typeof mark === 'string' && isCount(calls) && isCount(bytes) && isMinute(minute);
+}
+
+function isMinute(value: unknown): boolean {
+  if (value === undefined) return true;
+  return Array.isArray(value) && value.every((one) => Array.isArray(one) && one.every(isCount));
 }
 
 function isCount(value: unknown): boolean {
@@ -108,16 +113,16 @@ export class AccountBook {
     return account;
   }
 
-  #storedOf(key: string, mark: string): Spent {
+  #storedOf(key: string, mark: string): Recorded {
     const stored = this.#counts.get(key);
     return stored?.mark === mark ? stored : nothingSpent;
   }
 
   /** Undefined if there is nothing to record, or no place for it. */
   #recordOf(key: string, { rules, mark }: MarkedRules) {
-    const isEndless = rules.calls === null && rules.bytes === null;
+    const isEndless = rules.calls === null && rules.bytes === null && rules.perMinute === null;
     if (this.#parts.records === undefined || isEndless) return undefined;
-    return (spent: Spent) => this.#record(key, { mark, ...spent });
+    return (spent: Recorded) => this.#record(key, { mark, ...spent });
   }
 
   async #record(key: string, count: StoredCount): Promise<void> {

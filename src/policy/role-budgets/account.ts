@@ -7,18 +7,25 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { exceeded, exceededForNow } from '../budget.ts';
-import { MinuteWindow } from '../minute-window.ts';
+import { type CallsOfSecond, MinuteWindow } from '../minute-window.ts';
 import { type BudgetRules, type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
+
+/** What is recorded. */
+export interface Recorded extends Spent {
+  /** The calls of the last minute; only where a count was closed. */
+  readonly minute?: readonly CallsOfSecond[] | undefined;
+}
 
 export interface AccountParts {
   readonly clock: Clock;
   readonly role: string;
   readonly budget: MarkedRules;
-  readonly spent?: Spent;
+  readonly spent?: Recorded;
   /** Records what may be spent until the next time; absent: nothing is kept. It never rejects. */
-  readonly record?: ((reserved: Spent) => Promise<void>) | undefined;
+  readonly record?: ((reserved: Recorded) => Promise<void>) | undefined;
 }
 
+const nothingRecorded: Recorded = nothingSpent;
 const none = Number.POSITIVE_INFINITY;
 const blocksOfLimit = 50;
 const maxBlock = { calls: 1_000, bytes: 1_048_576 };
@@ -43,7 +50,7 @@ export class Account {
   #recording: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor({ clock, role, budget, spent = nothingSpent, record }: AccountParts) {
+  constructor({ clock, role, budget, spent = nothingRecorded, record }: AccountParts) {
     const { rules, mark } = budget;
     this.mark = mark;
     this.rules = rules;
@@ -55,7 +62,7 @@ export class Account {
       bytes: blockOf('bytes', this.#max.bytes),
     };
     this.#maxPerMinute = rules.perMinute ?? none;
-    this.#minute = new MinuteWindow(clock, this.#maxPerMinute);
+    this.#minute = new MinuteWindow(clock, this.#maxPerMinute, spent.minute);
     this.#calls = spent.calls;
     this.#bytes = spent.bytes;
     this.#reserved = this.#unreserved();
@@ -139,7 +146,8 @@ export class Account {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#record?.(this.spent);
+    const { calls } = this.#minute;
+    await this.#record?.(calls.length === 0 ? this.spent : { ...this.spent, minute: calls });
   }
 
   async #reserveBytes(): Promise<void> {

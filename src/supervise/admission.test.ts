@@ -34,6 +34,20 @@ function remote(owner: string): Entrant {
 }
 
 describe('admission to a server', () => {
+  it('keeps a stranger apart that has the name of a local client: each gives back its own slot #principal-share', async () => {
+    const admission = new Admission('files', 1, 10);
+    const [own, stranger] = [local('same'), remote('same')];
+    expect(admission.tryEnter(own)).toBe(true);
+    const entered = [stranger, own, stranger, own].map((one) => admission.enter(one, undefined));
+    for (const one of [own, stranger, own, stranger, own]) {
+      admission.leave(one);
+      await settled();
+    }
+    await Promise.all(entered);
+    expect([admission.inside, admission.queued]).toEqual([0, 0]);
+    expect(admission.tryEnter(stranger)).toBe(true);
+  });
+
   it('lets in as many as it may, and the others in the order they came', async () => {
     const admission = new Admission('files', 2, 10);
     expect([admission.tryEnter(ann), admission.tryEnter(ann), admission.tryEnter(ann)]).toEqual([

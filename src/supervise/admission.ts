@@ -88,14 +88,13 @@ export class Admission {
 
   /** Waits for a slot, in the client's turn; refuses when too many wait already. */
   enter(entrant: Entrant, signal: Signal | undefined): Promise<true> {
-    const { client } = entrant;
     if (signal?.aborted) return Promise.reject(this.#cancelled());
-    if (this.#queued >= this.#capacity && !this.#displace(client)) {
+    if (this.#queued >= this.#capacity && !this.#displace(entrant)) {
       return Promise.reject(this.#overloaded());
     }
     return new Promise((resolve, reject) => {
       const giveUp = () => {
-        if (this.#remove(client, waiting)) reject(this.#cancelled());
+        if (this.#remove(entrant, waiting)) reject(this.#cancelled());
       };
       // A signal may outlive thousands of calls: listeners must not accumulate on it.
       const settle = () => signal?.removeEventListener('abort', giveUp);
@@ -159,9 +158,10 @@ export class Admission {
     if (owner !== undefined) this.#counts.add(owner);
   }
 
-  #add({ client, owner }: Entrant, waiting: Waiting): void {
+  #add(entrant: Entrant, waiting: Waiting): void {
     this.#queued += 1;
-    const line = this.#lineOf(client);
+    const { client, owner } = entrant;
+    const line = this.#lineOf(entrant);
     if (line) line.waiting.push(waiting);
     // Behind the client whose turn it is, so that a new client waits for one turn of all others.
     else this.#lines.splice(this.#turn, 0, { client, owner, waiting: [waiting] });
@@ -169,8 +169,8 @@ export class Admission {
   }
 
   /** False if it does not wait any more. */
-  #remove(client: string, waiting: Waiting): boolean {
-    const line = this.#lineOf(client);
+  #remove(entrant: Entrant, waiting: Waiting): boolean {
+    const line = this.#lineOf(entrant);
     const index = line?.waiting.indexOf(waiting) ?? -1;
     if (!line || index === -1) return false;
     line.waiting.splice(index, 1);
@@ -183,21 +183,22 @@ export class Admission {
    * The full queue has room for a client that has fewer waiting calls than another: the last call
    * of that one is refused.
    */
-  #displace(client: string): boolean {
-    const own = this.#lineOf(client)?.waiting.length ?? 0;
+  #displace(entrant: Entrant): boolean {
+    const own = this.#lineOf(entrant)?.waiting.length ?? 0;
     let longest: Line | undefined;
     for (const line of this.#lines) {
       if (line.waiting.length > (longest?.waiting.length ?? own + 1)) longest = line;
     }
     const last = longest?.waiting.at(-1);
     if (!longest || !last) return false;
-    this.#remove(longest.client, last);
+    this.#remove(longest, last);
     last.refuse(this.#overloaded());
     return true;
   }
 
-  #lineOf(client: string): Line | undefined {
-    return this.#lines.find((line) => line.client === client);
+  /** A stranger may have the name of a client that uses nobody's share: they wait apart. */
+  #lineOf({ client, owner }: Entrant): Line | undefined {
+    return this.#lines.find((line) => line.client === client && line.owner === owner);
   }
 
   #drop(index: number): void {

@@ -2597,6 +2597,21 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'stranger-in-line',
+    breaks:
+      'A stranger waits in the line of a local client with its name, and its slot is never free again.',
+    file: 'src/supervise/admission.ts',
+    foundBy: 'tests',
+    tests: ['src/supervise/admission.test.ts'],
+    promise: 'principal-share',
+    edits: [
+      {
+        find: 'line.client === client && line.owner === owner',
+        replace: 'line.client === client && (line.owner === owner || true)',
+      },
+    ],
+  },
+  {
     id: 'all-slots-for-one',
     breaks: 'One remote owner may have all slots of a server.',
     file: 'src/supervise/admission.ts',

@@ -24,8 +24,9 @@ describe('the scanner, over 20,000 generated and mutated documents', () => {
   it('has met every refusal there is, and enough that is none', () => {
     const tally = new Tally();
     tally.add(outcome.counts);
+    // Two keys that look alike are refused where one of them is decided on, not by the scanner.
     const unmet = Object.keys(listedRefusals).filter(
-      (reason) => tally.sum(`refused: ${reason}`) === 0,
+      (reason) => reason !== 'look-alike-key' && tally.sum(`refused: ${reason}`) === 0,
     );
     expect(unmet).toEqual([]);
     expect(tally.sum('message: ')).toBeGreaterThan(5_000);

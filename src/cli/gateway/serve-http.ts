@@ -9,7 +9,7 @@ import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { connectionPage } from '../render/connection-page.ts';
-import { remark } from '../shell.ts';
+import { complain, remark } from '../shell.ts';
 import { assertOpenAccess, openAccess } from './access.ts';
 import { drainAll } from './drain.ts';
 import { startControl } from './own-instance.ts';
@@ -45,6 +45,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     authenticator: opened && tokenAuthenticator(opened.tokens),
     identity: ownIdentity(),
     report: (line) => remark(shell, line),
+    inform: (line) => shell.logs('info') && complain(shell, line),
     isReady: () => gateway.isAccepting,
   });
   using _following = access?.follow((ids) => front.endAccess(ids));

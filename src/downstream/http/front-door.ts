@@ -43,7 +43,7 @@ export class FrontDoor {
     this.#parts = parts;
     this.#pending = new PendingAuthentications(parts.edge);
     this.#shares = new ConnectionShares(parts.edge.limits.connections);
-    this.#refused = new RefusedRequests(parts.edge.clock, parts.edge.report);
+    this.#refused = new RefusedRequests(parts.edge.clock, parts.edge.inform);
     this.#bodies = new BodyBudget(parts.edge.limits.bodyBytesOfAll);
   }
 

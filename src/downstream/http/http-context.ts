@@ -16,4 +16,6 @@ export interface Edge {
   readonly outgoing: OutgoingBudget;
   /** One line for the operator. */
   readonly report: (line: string) => void;
+  /** The same for what is no trouble, such as a refused request. */
+  readonly inform: (line: string) => void;
 }

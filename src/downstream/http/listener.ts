@@ -53,6 +53,8 @@ export interface HttpOptions {
   readonly identity: { readonly name: string; readonly version: string };
   /** One line for the operator. */
   readonly report: (line: string) => void;
+  /** The same for what is no trouble, such as a refused request; absent: it is only counted. */
+  readonly inform?: (line: string) => void;
   readonly limits?: Partial<HttpLimits>;
   /** Shared with other transports of this process. */
   readonly outgoing?: OutgoingBudget;
@@ -126,12 +128,13 @@ class HttpListener implements HttpFront {
   #address: ListenAddress = { host: '', port: 0 };
 
   constructor(options: HttpOptions, host: string) {
-    const { front, clock, report, config, identity } = options;
+    const { front, clock, report, inform = () => {}, config, identity } = options;
     const limits = { ...defaultLimits, ...options.limits };
     const authenticator = config.auth === 'none' ? everyoneIsLocal : options.authenticator;
     if (authenticator === undefined) throw new TypeError('no authenticator was given');
     const { outgoing = new OutgoingBudget(clock, report) } = options;
-    this.#edge = { front, limits, clock, report, deadlines: new Deadlines(clock), outgoing };
+    const deadlines = new Deadlines(clock);
+    this.#edge = { front, limits, clock, report, inform, deadlines, outgoing };
     const { sessions: records } = options;
     const caught = (error: unknown) => front.caught(error);
     const idleMs = limits.sessionIdleMs;

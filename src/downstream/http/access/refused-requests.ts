@@ -1,6 +1,6 @@
 // Requests that were refused before they were anybody's: without a valid credential (401), or to a path that does
-// not exist for them (404). They are in no audit log, so they are counted, and the operator gets a line: the first
-// at once, then at most one a minute with the number of those in between.
+// not exist for them (404). They are in no audit log, so they are counted, and there is a line for an operator who
+// wants to know (HOLDFAST_LOG=info): the first at once, then at most one a minute with the number of those between.
 
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../kernel/clock.ts';

@@ -50,6 +50,7 @@ async function table(owners: Readonly<Record<string, Principal>>) {
       deadlines: new Deadlines(clock),
       outgoing: new OutgoingBudget(clock),
       report: () => {},
+      inform: () => {},
     },
     kept,
   );

@@ -23,6 +23,7 @@ function table(limits: Partial<HttpLimits> = {}) {
     deadlines: new Deadlines(clock),
     outgoing: new OutgoingBudget(clock),
     report: (line) => reports.push(line),
+    inform: () => {},
   });
   const open = () => {
     const session = sessions.open(localUser);

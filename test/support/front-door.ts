@@ -57,7 +57,7 @@ export async function frontDoor(
   const outgoing = new OutgoingBudget(clock, report);
   const hosts = new HostCheck({ host: '127.0.0.1', allowedHosts: [], allowedOrigins: [] });
   const door = new FrontDoor({
-    edge: { front, limits, clock, deadlines, outgoing, report },
+    edge: { front, limits, clock, deadlines, outgoing, report, inform: report },
     hosts,
     authenticator,
     routes: new RouteTable(routes),

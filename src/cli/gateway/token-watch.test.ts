@@ -87,15 +87,15 @@ describe('tokens that are followed', () => {
     expect(world.ended).toEqual([['token:bob']]);
   });
 
-  it('cost one look at the folders twice a second, and no reading unless something has changed', async () => {
+  it('cost one look at the folders four times a second, and no reading unless something has changed', async () => {
     const { clock, world } = watched();
     await clock.advanceAsync(10_000);
     const { reads, looks } = world;
     await clock.advanceAsync(10_000);
     expect(world.reads).toBe(reads);
-    expect(world.looks).toBe(looks + 20);
+    expect(world.looks).toBe(looks + 40);
     world.state = 'second';
-    await clock.advanceAsync(500);
+    await clock.advanceAsync(250);
     expect(world.reads).toBe(reads + 1);
   });
 
@@ -127,7 +127,7 @@ describe('tokens that are followed', () => {
   it('are not followed after the end, and a failure is reported', async () => {
     const { clock, watch, world } = watched();
     world.fails = new Error('a defect');
-    await clock.advanceAsync(500);
+    await clock.advanceAsync(250);
     expect(world.errors).toEqual([world.fails]);
     watch[Symbol.dispose]();
     expect(clock.pending).toBe(0);

@@ -1,5 +1,5 @@
 // Follows the tokens of a running gateway: commands of other processes add and revoke them, and each ends at
-// its time. Twice a second the state of the folders is compared, which costs one `stat` for each; their
+// its time. Four times a second the state of the folders is compared, which costs one `stat` for each; their
 // records are read only after a change. Timestamps of files can be coarse, so for a while after a change they
 // are read at every look.
 
@@ -19,7 +19,7 @@ export interface TokenWatchParts {
   readonly caught: (error: unknown) => void;
 }
 
-const betweenLooksMs = 500;
+const betweenLooksMs = 250;
 /** The coarsest timestamps there are. */
 const settleMs = 2_000;
 /** Before what cannot be read is tried again. */

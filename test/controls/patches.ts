@@ -397,7 +397,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'simulation',
     promise: 'leases',
     rules: ['leases', 'one-answer', 'liveness'],
-    edits: [{ find: 'if (this.#remove(client, waiting))', replace: '' }],
+    edits: [{ find: 'if (this.#remove(entrant, waiting))', replace: '' }],
   },
   {
     id: 'flat-backoff',

@@ -1554,8 +1554,47 @@ export const patches: readonly Patch[] = [
     promise: 'durable',
     edits: [
       {
-        find: 'next !== undefined && highest !== undefined ? highest > next : isAfterCommit',
-        replace: 'isAfterCommit',
+        find: 'next !== undefined && highest !== undefined && highest > next',
+        replace: 'true',
+      },
+    ],
+  },
+  {
+    id: 'refused-without-number-is-lost',
+    breaks:
+      'What is left of a refused change without its number is taken for the loss of an acknowledged one.',
+    file: 'src/store/sqlite/wal-check.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [
+      {
+        find: 'next !== undefined && highest !== undefined && highest > next',
+        replace: 'next === undefined || highest === undefined || highest > next',
+      },
+    ],
+  },
+  {
+    id: 'unwritten-is-damaged',
+    breaks: 'A database file that was being made when the power was cut is reported as damaged.',
+    file: 'src/store/sqlite/open-database.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [{ find: 'if (acknowledgedIn(file) > 0) return setAside', replace: 'return setAside' }],
+  },
+  {
+    id: 'zeroed-is-new',
+    breaks:
+      'A database whose file holds zeros only is begun anew without a word about what is lost.',
+    file: 'src/store/sqlite/open-database.ts',
+    foundBy: 'tests',
+    tests: ['test/integration/sqlite-acknowledged.test.ts'],
+    promise: 'durable',
+    edits: [
+      {
+        find: 'if (acknowledgedIn(file) > 0) return setAside(file);',
+        replace: 'forgetAcknowledged(file);',
       },
     ],
   },

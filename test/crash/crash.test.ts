@@ -85,7 +85,7 @@ describe('the database of a gateway', () => {
   it.runIf(refusal === undefined)(
     'has lost nothing when the power is cut, also after forcing to the disk has failed #durable',
     async () => {
-      await cutPower({ ...shared, dice: new Dice('power'), every: 23 });
+      await cutPower({ ...shared, dice: new Dice('power'), every: 45 });
       expect(tally.findings).toEqual([]);
       expect(tally.triedOf(powerCuts)).toBeGreaterThan(40);
     },

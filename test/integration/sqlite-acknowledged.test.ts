@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { commitNumberIn } from '../../src/store/sqlite/commit-number.ts';
 import { headerOf, walState } from '../../src/store/sqlite/wal-check.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { crashImage, newFolder, openHere, refusing } from '../support/sqlite-place.ts';
@@ -101,6 +102,10 @@ describe('a database that has lost acknowledged changes', () => {
     rmSync(`${emptied}-wal`);
     truncateSync(emptied, 0);
     expect(await readAt(emptied)).toEqual({ keys: '', ...loss });
+    const zeroed = await killed();
+    rmSync(`${zeroed}-wal`);
+    writeFileSync(zeroed, Buffer.alloc(4096));
+    expect(await readAt(zeroed)).toEqual({ keys: '', ...loss });
   });
 
   it('because its file is missing beside its log sets the log aside and says so #durable', async () => {
@@ -155,7 +160,41 @@ describe('a database whose loss was noted', () => {
   );
 });
 
+describe('a database whose first page was never written', () => {
+  it.each(['with its journal', 'without one'])('%s is a new one #durable', async (journal) => {
+    const file = join(newFolder(), 'state.db');
+    // The file has grown, but the power was cut before any of its bytes were on the disk.
+    writeFileSync(file, Buffer.alloc(4096), { mode: 0o600 });
+    if (journal === 'with its journal') {
+      writeFileSync(`${file}-journal`, Buffer.alloc(512), { mode: 0o600 });
+    }
+    const read = { keys: '', isWhole: true, isWell: true, isReported: false };
+    expect(await readAt(file)).toEqual(read);
+    expect(await readAt(file)).toEqual(read);
+  });
+});
+
 describe('the log of a disk that has refused changes', () => {
+  it('may lack any part of them, their numbers as well, which is not a loss #durable', async () => {
+    const wal = readFileSync(`${await killed()}-wal`);
+    const [third = 0, fourth = 0] = endsOf(wal);
+    const header = wal.subarray(0, 32);
+    const change = wal.subarray(third, fourth);
+    const frames = Array.from({ length: change.length / frameBytes }, (_, at) => {
+      return Buffer.from(change.subarray(at * frameBytes, (at + 1) * frameBytes));
+    });
+    const numbered = frames.find((frame) => commitNumberIn(frame) !== undefined);
+    for (const lost of ['frame', 'page']) {
+      const refused = frames.map((frame) => {
+        const left = Buffer.from(frame);
+        if (frame === numbered) left.fill(0, lost === 'page' ? 24 : 0);
+        return left;
+      });
+      // Its next try was under way when the power was cut.
+      expect(walState(Buffer.concat([header, ...refused, ...refused]))).toBe('torn');
+    }
+  });
+
   it('holds what is left of them, which is not a loss; a change after them is one #durable', async () => {
     const wal = readFileSync(`${await killed()}-wal`);
     const [third = 0, fourth = 0, fifth = 0] = endsOf(wal);

@@ -65,6 +65,16 @@ export class Acknowledged {
   }
 }
 
+/** The number that is known beside a database that is not open. */
+export function acknowledgedIn(file: string): number {
+  const acknowledged = new Acknowledged(file);
+  try {
+    return acknowledged.last();
+  } finally {
+    acknowledged.close();
+  }
+}
+
 /** With a database that is begun anew: what was acknowledged before is not expected in it. */
 export function forgetAcknowledged(file: string): void {
   rmSync(pathOf(file), { force: true });

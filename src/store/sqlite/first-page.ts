@@ -4,8 +4,11 @@
 
 import { headerOf, type WalHeader } from './wal-check.ts';
 
-/** `new`: nothing was stored in it yet, as far as this page tells. */
-export type FirstPage = 'new' | 'ours' | 'foreign' | 'newer' | 'damaged';
+/**
+ * `new`: nothing was stored in it yet, as far as this page tells. `unwritten`: its first page was never
+ * written, so that SQLite cannot read it, and it has no other: the power was cut while the file was made.
+ */
+export type FirstPage = 'new' | 'unwritten' | 'ours' | 'foreign' | 'newer' | 'damaged';
 
 export interface ExpectedPage {
   readonly applicationId: number;
@@ -21,6 +24,7 @@ const pageBytes = 4096;
 export function firstPage(file: Buffer, wal: Buffer, expected: ExpectedPage): FirstPage {
   const page = latestFirstPage(wal) ?? file.subarray(0, pageBytes);
   if (page.length === 0) return 'new';
+  if (file.length <= pageBytes && wal.length === 0 && isZero(file)) return 'unwritten';
   if (page.length < 100 || page.toString('latin1', 0, magic.length) !== magic) return 'damaged';
   const id = page.readUInt32BE(68);
   const version = page.readUInt32BE(60);
@@ -30,6 +34,10 @@ export function firstPage(file: Buffer, wal: Buffer, expected: ExpectedPage): Fi
   const text = page.toString('latin1');
   const isWhole = hasUsualHeader(page) && expected.statements.every((one) => text.includes(one));
   return isWhole ? 'ours' : 'damaged';
+}
+
+function isZero(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0);
 }
 
 /** What never differs in a file of ours: the size of a page, fractions, formats and the encoding. */

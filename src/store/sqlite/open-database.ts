@@ -13,9 +13,16 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
 } from 'node:fs';
 import { errnoOf } from '../../kernel/errno.ts';
-import { Acknowledged, forgetAcknowledged, lossNoteOf, noteLoss } from './acknowledged.ts';
+import {
+  Acknowledged,
+  acknowledgedIn,
+  forgetAcknowledged,
+  lossNoteOf,
+  noteLoss,
+} from './acknowledged.ts';
 import { closeDatabase, type Database, type Driver } from './driver.ts';
 import { type Checked, Engine } from './engine.ts';
 import { firstPage } from './first-page.ts';
@@ -75,6 +82,7 @@ export function openDatabase(driver: Driver, file: string): OpenedEngine {
   if (page === 'newer')
     throw new OpenError('newer', 'it was written by a newer version of Holdfast');
   if (page === 'damaged') setAside(file);
+  if (page === 'unwritten') beginAnew(file);
   const { engine, checked } = opened(driver, file);
   const aside = [file, wal].map(asideOf).filter(isThere);
   const note = lossOf(file, engine, checked);
@@ -138,6 +146,17 @@ function opened(driver: Driver, file: string): CheckedEngine {
     if (!(error instanceof Damaged)) throw error;
     setAside(file);
     return checked(connect(driver, file), file);
+  }
+}
+
+/** Nothing was stored in it, unless something was acknowledged. */
+function beginAnew(file: string): void {
+  if (acknowledgedIn(file) > 0) return setAside(file);
+  try {
+    // SQLite removes the journal of an empty file by itself.
+    truncateSync(file, 0);
+  } catch (error) {
+    throw new OpenError('unusable', messageOf(error), errnoOf(error) ?? null);
   }
 }
 

@@ -6,9 +6,10 @@ import { commitNumberIn } from './commit-number.ts';
 
 /**
  * `torn`: frames that belong to no whole change follow the last good one. A power cut leaves the last change
- * so, and a disk that fails leaves changes that were refused. If it was acknowledged all the same, the
- * number of the last acknowledged commit shows it. `damaged`: more than one change is lost, and at least one
- * of them was acknowledged.
+ * so, and a disk that fails leaves changes that were refused, of which any part may be missing. If one was
+ * acknowledged all the same, the number of the last acknowledged commit shows it (`acknowledged.ts`).
+ * `damaged`: the numbers in the frames say that more than one change is lost, and so that at least one of
+ * them was acknowledged.
  */
 export type WalState = 'good' | 'torn' | 'damaged';
 
@@ -64,15 +65,12 @@ function stateAfter(
   frameBytes: number,
   { last, seen }: Numbers,
 ): WalState {
-  let [own, commits] = [0, 0];
-  let isAfterCommit = false;
+  let own = 0;
   let [lowest, highest] = [last ?? seen, seen];
   for (let at = end; at + frameHeaderBytes <= wal.length; at += frameBytes) {
     // If one byte of the salts is damaged, half of them is still right.
     if (!hasSalts(wal, at, 4) && !hasSalts(wal, at + 4, 4, 20)) continue;
     own += 1;
-    if (commits > 0) isAfterCommit = true;
-    if (wal.readUInt32BE(at + 4) !== 0) commits += 1;
     const number = commitNumberIn(wal.subarray(at + frameHeaderBytes, at + frameBytes));
     if (number === undefined) continue;
     lowest = Math.min(lowest ?? number, number);
@@ -82,7 +80,7 @@ function stateAfter(
   // A number is used again until a commit with it has succeeded. So if there is one after the next, the next
   // was acknowledged. Without a good change in the log, the lowest is the next.
   const next = last === undefined ? lowest : last + 1;
-  const isLost = next !== undefined && highest !== undefined ? highest > next : isAfterCommit;
+  const isLost = next !== undefined && highest !== undefined && highest > next;
   return isLost ? 'damaged' : 'torn';
 }
 

@@ -1,7 +1,8 @@
 // Power cuts: the calls of one run are written down, and from them the disk is built as it was after each
 // call, without what was not forced to it (`power-disk.ts`). What had been told by then must be there. The
 // same with runs in which forcing has failed once, and with one that begins with a database that has lost the
-// end of its log: when that is noted, nothing else may be said to be missing.
+// end of its log: when that is noted, nothing else may be said to be missing. What is lost is drawn several
+// times at each moment, and most often while the file is made.
 
 import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { headerOf } from '../../../src/store/sqlite/wal-check.ts';
 import { type Call, callsIn, countsIn } from './calls.ts';
 import { History, type Told } from './judge.ts';
 import { type SqliteOptions, sampled } from './options.ts';
-import { losses, PowerDisk } from './power-disk.ts';
+import { type Loss, losses, PowerDisk } from './power-disk.ts';
 import { Reader } from './readings.ts';
 import { later, type Workload, workload } from './workload.ts';
 import { companions, WrittenHome } from './written-home.ts';
@@ -18,11 +19,16 @@ import { companions, WrittenHome } from './written-home.ts';
 export const powerCuts = 'database: power cuts';
 
 const runsAfterLoss = 6;
+/** What is lost is drawn so often at each moment; and at the moments of the first change, in which the file is made. */
+const draws = 3;
+const drawsAtFirst = 20;
 
 export async function cutPower(options: SqliteOptions): Promise<void> {
   const { dice, signal } = options;
   const small = workload(dice.of('small'), { groups: 12, largest: 9_000, reopenAfter: [5] });
   const counts = await cutEverywhere(small, options, []);
+  const first = workload(dice.of('first'), { groups: 1, largest: 300, isClosed: false });
+  await cutEverywhere(first, closely(options), [], { draws: drawsAtFirst });
   const syncs = Array.from({ length: counts.get('fsync') ?? 0 }, (_, at) => at + 1);
   for (const number of sampled(syncs, options)) {
     if (signal.aborted) return;
@@ -34,8 +40,7 @@ export async function cutPower(options: SqliteOptions): Promise<void> {
   for (let run = 0; run < runsAfterLoss && !signal.aborted; run += 1) {
     const own = dice.of(`after a loss ${run}`);
     const after = workload(own, { groups: 2, largest: 9_000, isClosed: false });
-    const every = Math.max(1, Math.floor(options.every / 10));
-    await cutEverywhere(after, { ...options, dice: own, every }, [], loseEnd);
+    await cutEverywhere(after, { ...closely(options), dice: own }, [], { prepare: loseEnd });
   }
   // So large that the log is merged into the database and begun again while it is open.
   const large = workload(dice.of('large'), { groups: 60, largest: 120_000, isClosed: false });
@@ -47,7 +52,7 @@ async function cutEverywhere(
   work: Workload,
   options: SqliteOptions,
   inject: readonly string[],
-  prepare: Prepare = async () => ({ groups: [], told: [] }),
+  { prepare = nothing, draws: drawn = draws }: Moments = {},
 ): Promise<ReadonlyMap<string, number>> {
   const { node, build, tally, dice, signal } = options;
   using home = new WrittenHome();
@@ -76,7 +81,7 @@ async function cutEverywhere(
       if (call.does === 'sync' && call.name === 'state.db-acknowledged') isNoted = true;
       if (!moments.has(at) || !isNoted) continue;
       const history = new History(whole, told);
-      for (const [loss, disk] of disks) {
+      for (const [loss, disk] of drawnFrom(disks, drawn)) {
         const image = join(folder, `${at}-${loss}`);
         disk.cut(image);
         const reading = await reader.read(join(image, 'state.db'));
@@ -92,11 +97,30 @@ async function cutEverywhere(
   return countsIn(log, home.folder, home.told);
 }
 
+/** Short runs, of which more moments are looked at. */
+function closely(options: SqliteOptions): SqliteOptions {
+  return { ...options, every: Math.max(1, Math.floor(options.every / 10)) };
+}
+
+interface Moments {
+  readonly prepare?: Prepare;
+  readonly draws?: number;
+}
+
+/** Where everything is lost, there is nothing to draw. */
+function drawnFrom(disks: readonly Disk[], drawn: number): readonly Disk[] {
+  return disks.flatMap((one) => (one[0] === 'all' ? [one] : Array<Disk>(drawn).fill(one)));
+}
+
+type Disk = readonly [Loss, PowerDisk];
+
 /** What was written before, and told of it. */
 type Prepare = (
   home: WrittenHome,
   options: SqliteOptions,
 ) => Promise<{ readonly groups: Workload['groups']; readonly told: readonly Told[] }>;
+
+const nothing: Prepare = async () => ({ groups: [], told: [] });
 
 /** The last change of the log is gone; so nothing that was told by then must be there. */
 const loseEnd: Prepare = async (home, { node, build, dice }) => {

@@ -119,7 +119,9 @@ export class Hub {
     for (const member of this.#allMembers()) {
       const now = this.#options.ownerOf(member.identity.mailbox);
       if (now === member.identity) continue;
-      member.end(new BrokerError('unauthorized', 'the credential of this link was changed or revoked'));
+      member.end(
+        new BrokerError('unauthorized', 'the credential of this link was changed or revoked'),
+      );
     }
   }
 
@@ -168,8 +170,11 @@ export class Hub {
       body: letter.body,
     };
     const readers = this.#told(letter, shelf);
-    if (readers.length === 0) throw new BrokerError('absent', `nobody reads ${letter.kind} of ${letter.to} now`);
-    const keepingUp = readers.filter(({ peer }) => peer.backlogBytes <= this.#limits.maxBacklogBytes);
+    if (readers.length === 0)
+      throw new BrokerError('absent', `nobody reads ${letter.kind} of ${letter.to} now`);
+    const keepingUp = readers.filter(
+      ({ peer }) => peer.backlogBytes <= this.#limits.maxBacklogBytes,
+    );
     if (keepingUp.length === 0) {
       throw new BrokerError('full', `the reader of ${letter.to} does not keep up`);
     }
@@ -227,7 +232,10 @@ export class Hub {
   #shelfFor(member: Member, { to, kind, body }: Letter): Shelf {
     const { maxBodyBytes } = this.#limits;
     if (body.length > maxBodyBytes) {
-      throw new BrokerError('too_large', `a letter has at most ${maxBodyBytes} bytes, not ${body.length}`);
+      throw new BrokerError(
+        'too_large',
+        `a letter has at most ${maxBodyBytes} bytes, not ${body.length}`,
+      );
     }
     // Whether there is such a mailbox is not told to those who may not write to it.
     if (!mayWrite(member.identity, this.#options.ownerOf(to))) {
@@ -260,7 +268,8 @@ export class Hub {
 
   #told({ to, seat, toAll }: Letter, shelf: Shelf): readonly Member[] {
     const seats = this.#members.get(to);
-    const memberOf = (name: string | undefined) => (name === undefined ? undefined : seats?.get(name));
+    const memberOf = (name: string | undefined) =>
+      name === undefined ? undefined : seats?.get(name);
     const named = toAll
       ? shelf.readers.map((reader) => memberOf(reader.seat))
       : [memberOf(seat === undefined ? shelf.nextReader()?.seat : shelf.readerOf(seat)?.seat)];
@@ -311,7 +320,8 @@ export class Hub {
   async #load(): Promise<void> {
     const { letters, unreadable, nextNumber } = await this.#inbox.load();
     this.#nextNumber = nextNumber;
-    if (unreadable > 0) this.#options.report(`${unreadable} entries of the inbox cannot be read and are left out`);
+    if (unreadable > 0)
+      this.#options.report(`${unreadable} entries of the inbox cannot be read and are left out`);
     const wallNow = this.#clock.wallNow();
     for (const stored of letters) {
       const held = this.#asHeld(stored, wallNow);

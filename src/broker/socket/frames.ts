@@ -97,7 +97,8 @@ function decoded<Header>(
   const length = bytes.readUInt32BE(0);
   if (length > maxHeaderBytes || 4 + length > bytes.length) return undefined;
   const header = jsonIn(bytes.toString('utf8', 4, 4 + length));
-  if (typeof header !== 'object' || header === null || !isHeader(header as Members)) return undefined;
+  if (typeof header !== 'object' || header === null || !isHeader(header as Members))
+    return undefined;
   return { header: header as Header, body: bytes.subarray(4 + length) };
 }
 

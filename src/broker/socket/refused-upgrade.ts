@@ -6,7 +6,10 @@ import { BrokerError } from '../broker-error.ts';
 export function refusedUpgrade(url: string, found: number | Error): BrokerError {
   if (typeof found === 'number') return byStatus(url, found);
   const { code, message } = found as Error & { readonly code?: string };
-  if (code !== undefined && /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL)/.test(code)) {
+  if (
+    code !== undefined &&
+    /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL)/.test(code)
+  ) {
     return new BrokerError('unsupported', `the certificate of ${url} is not accepted (${code})`);
   }
   if (code !== undefined && code.startsWith('HPE_')) return notABroker(url);

@@ -88,7 +88,9 @@ export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal):
     socket.once('message', (data: Buffer) => {
       const frame = decodeHubFrame(data);
       if (frame?.header.is !== 'welcome') {
-        return fail(new BrokerError('not_a_broker', `${url} does not speak the protocol of a broker`));
+        return fail(
+          new BrokerError('not_a_broker', `${url} does not speak the protocol of a broker`),
+        );
       }
       signal.removeEventListener('abort', onAbort);
       clearTimeout(timer);

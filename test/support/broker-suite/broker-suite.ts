@@ -44,7 +44,9 @@ export function brokerSuite({ name, start }: BrokerKind): void {
         const ann = await broker.link('ann', 'window');
         const mail = await ReadMail.of(boss, 'note');
         const body = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));
-        await ann.deliver(letter('boss', '', { id: 'odd "id"'.replace(' ', '_'), about: 'x', body }));
+        await ann.deliver(
+          letter('boss', '', { id: 'odd "id"'.replace(' ', '_'), about: 'x', body }),
+        );
         const { from, about, attempt, body: arrived, id } = await mail.next();
         expect(from).toEqual({ mailbox: annBox, seat: 'window', role: 'reader' });
         expect({ about, attempt, id }).toEqual({ about: 'x', attempt: 1, id: 'odd_"id"' });

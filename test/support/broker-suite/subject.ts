@@ -1,7 +1,7 @@
 // What a broker has to offer so that the suite can try it: links for the members of a small fleet, and restarts.
 
-import type { Identity } from '../../../src/broker/identity.ts';
 import type { Link } from '../../../src/broker/contract.ts';
+import type { Identity } from '../../../src/broker/identity.ts';
 
 const never = { expiresAt: null } as const;
 

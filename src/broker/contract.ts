@@ -45,8 +45,6 @@ export interface Mail {
   readonly about: string | undefined;
   /** How long from now it is of use. */
   readonly ttlMs: number | undefined;
-  /** 1 unless it has been handed to a reader before. */
-  readonly attempt: number;
   readonly body: Buffer;
   /**
    * It is done with, and does not come again, unless broker or link end before that is written down. Does

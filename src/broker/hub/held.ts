@@ -16,8 +16,6 @@ export interface Held {
   /** The same on the monotonic clock of this process. */
   readonly endsAt: number | undefined;
   readonly body: Buffer;
-  /** How often it has been handed to a reader, as far as this process knows. */
-  attempts: number;
   /** Resolves when it is on the disk, or done with; rejects with a StoreError. */
   stored: Promise<void>;
 }

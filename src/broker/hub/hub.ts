@@ -13,30 +13,9 @@ import { type Identity, mayWrite } from '../identity.ts';
 import type { Held } from './held.ts';
 import { Inbox } from './inbox.ts';
 import { type HubLimits, usualHubLimits } from './limits.ts';
+import { Member, type Peer } from './member.ts';
 import { Shelf } from './shelf.ts';
 import { bodyOf, type StoredLetter, storedBody } from './stored-letter.ts';
-
-/** A letter as a member gets it. */
-export interface Handed {
-  /** What to acknowledge it by; 0: it was told, and is not kept. */
-  readonly number: number;
-  readonly id: string;
-  readonly from: Sender;
-  readonly kind: string;
-  readonly about: string | undefined;
-  readonly ttlMs: number | undefined;
-  readonly attempt: number;
-  readonly body: Buffer;
-}
-
-/** The link of a member. None of these may throw. */
-export interface Peer {
-  hand(letter: Handed): void;
-  /** Bytes that wait to be sent to it. */
-  readonly backlogBytes: number;
-  /** It is a member no longer. */
-  end(why: BrokerError): void;
-}
 
 export interface HubOptions {
   readonly clock: Clock;
@@ -159,14 +138,13 @@ export class Hub {
   /** Throws a BrokerError if it is not passed on. */
   tell(member: Member, letter: Letter): void {
     const shelf = this.#shelfFor(member, letter);
-    const handed: Handed = {
+    const handed = {
       number: 0,
       id: letter.id,
       from: member.sender,
       kind: letter.kind,
       about: letter.about,
       ttlMs: letter.ttlMs,
-      attempt: 1,
       body: letter.body,
     };
     const readers = this.#told(letter, shelf);
@@ -290,7 +268,6 @@ export class Hub {
       expiresAt: ttlMs === undefined ? undefined : this.#clock.wallNow() + ttlMs,
       endsAt: ttlMs === undefined ? undefined : this.#clock.now() + ttlMs,
       body,
-      attempts: 0,
       stored: Promise.resolve(),
     };
   }
@@ -347,8 +324,6 @@ export class Hub {
       expiresAt: expiresAt ?? undefined,
       endsAt: left === undefined ? undefined : this.#clock.now() + left,
       body: bodyOf(stored),
-      // It may have been handed out by the process before.
-      attempts: 1,
       stored: Promise.resolve(),
     };
   }
@@ -378,86 +353,6 @@ export class Hub {
 
   #allMembers(): readonly Member[] {
     return [...this.#members.values()].flatMap((seats) => [...seats.values()]);
-  }
-}
-
-/** One link, from its hello to its end. What it asks for throws a BrokerError, or rejects with one. */
-export class Member {
-  readonly #hub: Hub;
-  readonly identity: Identity;
-  readonly seat: string;
-  readonly peer: Peer;
-  #isOver = false;
-
-  constructor(hub: Hub, identity: Identity, seat: string, peer: Peer) {
-    this.#hub = hub;
-    this.identity = identity;
-    this.seat = seat;
-    this.peer = peer;
-  }
-
-  get sender(): Sender {
-    return { mailbox: this.identity.mailbox, seat: this.seat, role: this.identity.role };
-  }
-
-  async deliver(letter: Letter): Promise<void> {
-    this.#assertMember();
-    await this.#hub.deliver(this, letter);
-  }
-
-  tell(letter: Letter): void {
-    this.#assertMember();
-    this.#hub.tell(this, letter);
-  }
-
-  receive(kind: string): void {
-    this.#assertMember();
-    this.#hub.receive(this, kind);
-  }
-
-  acknowledge(number: number): void {
-    if (!this.#isOver) this.#hub.acknowledge(this, number);
-  }
-
-  setAside(number: number, why: string): void {
-    if (!this.#isOver) this.#hub.setAside(this, number, why);
-  }
-
-  present(): readonly string[] {
-    this.#assertMember();
-    return this.#hub.present(this);
-  }
-
-  handKept(held: Held, ttlMs: number | undefined): void {
-    held.attempts += 1;
-    this.peer.hand({
-      number: held.number,
-      id: held.id,
-      from: held.from,
-      kind: held.kind,
-      about: held.about,
-      ttlMs,
-      attempt: held.attempts,
-      body: held.body,
-    });
-  }
-
-  /** Its link has ended. */
-  left(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#hub.left(this);
-  }
-
-  /** The hub ends its membership. */
-  end(why: BrokerError): void {
-    if (this.#isOver) return;
-    this.left();
-    this.peer.end(why);
-  }
-
-  #assertMember(): void {
-    if (this.#isOver) throw new BrokerError('closed', 'this link has ended');
   }
 }
 

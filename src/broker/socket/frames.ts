@@ -52,7 +52,6 @@ export type HubFrame =
       readonly kind: string;
       readonly about?: string | undefined;
       readonly ttl?: number | undefined;
-      readonly attempt: number;
     }
   /** Everything with these numbers is done; letters: kept. */
   | { readonly is: 'done'; readonly ns: readonly number[] }
@@ -171,7 +170,7 @@ function isLetterHeader({ n, id, to, seat, kind, about, ttl }: Members): boolean
   );
 }
 
-function isMailHeader({ mail, id, from, seat, role, kind, about, ttl, attempt }: Members): boolean {
+function isMailHeader({ mail, id, from, seat, role, kind, about, ttl }: Members): boolean {
   return (
     isCount(mail) &&
     isNamed(id, isLetterId) &&
@@ -180,8 +179,7 @@ function isMailHeader({ mail, id, from, seat, role, kind, about, ttl, attempt }:
     isRole(role) &&
     isNamed(kind, isKind) &&
     isOptional(about, (one) => isNamed(one, isLetterId)) &&
-    isOptional(ttl, isDuration) &&
-    isCount(attempt)
+    isOptional(ttl, isDuration)
   );
 }
 

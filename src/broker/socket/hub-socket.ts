@@ -7,7 +7,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter } from '../contract.ts';
-import type { Handed, Hub, Member, Peer } from '../hub/hub.ts';
+import type { Hub } from '../hub/hub.ts';
+import type { Handed, Member, Peer } from '../hub/member.ts';
 import type { Identity } from '../identity.ts';
 import { closeCodeOf } from './close-codes.ts';
 import {
@@ -62,10 +63,10 @@ export class HubSocket implements Peer {
     return this.#socket.bufferedAmount;
   }
 
-  hand({ number, id, from, kind, about, ttlMs, attempt, body }: Handed): void {
+  hand({ number, id, from, kind, about, ttlMs, body }: Handed): void {
     const { mailbox, seat, role } = from;
     this.#send(
-      { is: 'mail', mail: number, id, from: mailbox, seat, role, kind, about, ttl: ttlMs, attempt },
+      { is: 'mail', mail: number, id, from: mailbox, seat, role, kind, about, ttl: ttlMs },
       body,
     );
   }

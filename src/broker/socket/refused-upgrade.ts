@@ -12,7 +12,7 @@ export function refusedUpgrade(url: string, found: number | Error): BrokerError 
   ) {
     return new BrokerError('unsupported', `the certificate of ${url} is not accepted (${code})`);
   }
-  if (code !== undefined && code.startsWith('HPE_')) return notABroker(url);
+  if (code?.startsWith('HPE_')) return notABroker(url);
   if (code === undefined || code.startsWith('WS_')) return notABroker(url);
   return new BrokerError('lost', `${url} cannot be reached (${code}: ${message})`);
 }

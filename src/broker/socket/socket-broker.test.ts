@@ -32,7 +32,7 @@ async function start(): Promise<BrokerSubject> {
   const { port } = server.address;
   const link = (secret: string, seat: string) => {
     const url = `ws://127.0.0.1:${port}/`;
-    return openSocketLink({ url, secret, seat }, new AbortController().signal);
+    return openSocketLink({ url, secret, seat, clock }, new AbortController().signal);
   };
   return {
     link: (member, seat = randomUUID().slice(0, 8)) => link(member, seat),

@@ -3,6 +3,7 @@
 // waits is rejected with the reason. It is never opened again: its user opens another (`reconnecting`).
 
 import { WebSocket } from 'ws';
+import type { Clock } from '../../kernel/clock.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
 import { refusalOf } from './close-codes.ts';
@@ -23,6 +24,7 @@ export interface SocketLinkOptions {
   readonly url: string;
   readonly secret: string;
   readonly seat: string;
+  readonly clock: Clock;
   /** Certificates to trust besides those of the system, in PEM. */
   readonly ca?: string | Buffer | undefined;
 }
@@ -51,7 +53,7 @@ const silentAfterMs = 15_000;
 
 /** Rejects with a BrokerError. */
 export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal): Promise<Link> {
-  const { url, secret, seat, ca } = options;
+  const { url, secret, seat, clock, ca } = options;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(new BrokerError('closed', 'not opened'));
     const socket = new WebSocket(url, subprotocol, {
@@ -63,16 +65,15 @@ export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal):
     });
     const fail = (error: BrokerError) => {
       signal.removeEventListener('abort', onAbort);
-      clearTimeout(timer);
+      timer[Symbol.dispose]();
       socket.on('error', () => {});
       socket.terminate();
       reject(error);
     };
     const onAbort = () => fail(new BrokerError('closed', 'not opened'));
     signal.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(
-      () => fail(new BrokerError('lost', `${url} did not greet within ${handshakeMs} ms`)),
-      handshakeMs,
+    const timer = clock.after(handshakeMs, () =>
+      fail(new BrokerError('lost', `${url} did not greet within ${handshakeMs} ms`)),
     );
     socket.once('unexpected-response', (_request, response) => {
       response.resume();
@@ -93,9 +94,9 @@ export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal):
         );
       }
       signal.removeEventListener('abort', onAbort);
-      clearTimeout(timer);
+      timer[Symbol.dispose]();
       socket.removeAllListeners();
-      resolve(new SocketLink(socket, url, frame.header));
+      resolve(new SocketLink(socket, url, clock, frame.header));
     });
   });
 }
@@ -116,9 +117,17 @@ class SocketLink implements Link {
   #end: (why: BrokerError) => void = () => {};
   #over: BrokerError | undefined;
   #next = 1;
-  #silence: NodeJS.Timeout;
+  readonly #clock: Clock;
+  /** When something was last heard. */
+  #heardAt: number;
+  #silence: Disposable;
 
-  constructor(socket: WebSocket, url: string, { mailbox, seat, role, maxBody }: Welcome) {
+  constructor(
+    socket: WebSocket,
+    url: string,
+    clock: Clock,
+    { mailbox, seat, role, maxBody }: Welcome,
+  ) {
     this.#socket = socket;
     this.#url = url;
     this.self = { mailbox, seat, role };
@@ -126,10 +135,13 @@ class SocketLink implements Link {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.#silence = setTimeout(() => socket.terminate(), silentAfterMs);
-    this.#silence.unref();
+    this.#clock = clock;
+    this.#heardAt = clock.now();
+    this.#silence = this.#watch(silentAfterMs);
     socket.on('message', (data: Buffer) => this.#received(data));
-    socket.on('ping', () => this.#silence.refresh());
+    socket.on('ping', () => {
+      this.#heardAt = clock.now();
+    });
     // The close comes next.
     socket.on('error', () => {});
     socket.on('close', (code, words) => {
@@ -164,7 +176,7 @@ class SocketLink implements Link {
     this.#finish(new BrokerError('closed', 'the link was closed'));
     this.#socket.close(1_000);
     // A broker that does not answer is not waited for.
-    setTimeout(() => this.#socket.terminate(), 1_000).unref();
+    this.#clock.after(1_000, () => this.#socket.terminate(), true);
     await this.ended;
   }
 
@@ -193,8 +205,18 @@ class SocketLink implements Link {
     return n;
   }
 
+  /** A broker that is not heard of is gone, whatever the socket says. */
+  #watch(ms: number): Disposable {
+    const look = () => {
+      const left = this.#heardAt + silentAfterMs - this.#clock.now();
+      if (left > 0) this.#silence = this.#watch(left);
+      else this.#socket.terminate();
+    };
+    return this.#clock.after(ms, look, true);
+  }
+
   #received(data: Buffer): void {
-    this.#silence.refresh();
+    this.#heardAt = this.#clock.now();
     const frame = decodeHubFrame(data);
     if (frame === undefined) {
       this.#finish(new BrokerError('not_a_broker', `${this.#url} sent what is no frame`));
@@ -233,7 +255,7 @@ class SocketLink implements Link {
   }
 
   #mail(header: MailFrame, body: Buffer): void {
-    const { mail, id, from, seat, role, kind, about, ttl, attempt } = header;
+    const { mail, id, from, seat, role, kind, about, ttl } = header;
     const isKept = mail !== 0;
     const received: Mail = {
       id,
@@ -241,7 +263,6 @@ class SocketLink implements Link {
       kind,
       about,
       ttlMs: ttl,
-      attempt,
       body,
       ack: () => {
         if (isKept) this.#acks.add(mail);
@@ -256,7 +277,7 @@ class SocketLink implements Link {
   #finish(why: BrokerError): void {
     if (this.#over !== undefined) return;
     this.#over = why;
-    clearTimeout(this.#silence);
+    this.#silence[Symbol.dispose]();
     for (const { reject } of this.#waiting.values()) reject(why);
     this.#waiting.clear();
     for (const refused of this.#told.values()) refused(why);

@@ -8,7 +8,7 @@ import { ignored } from '../../kernel/contain.ts';
 import type { Log } from '../../store/contract/log.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { BrokerError } from '../broker-error.ts';
-import type { Letter, Sender } from '../contract.ts';
+import type { Letter } from '../contract.ts';
 import { type Identity, mayWrite } from '../identity.ts';
 import type { Held } from './held.ts';
 import { Inbox } from './inbox.ts';

@@ -46,6 +46,8 @@ export interface Mail {
   /** How long from now it is of use. */
   readonly ttlMs: number | undefined;
   readonly body: Buffer;
+  /** It was delivered, and comes again until it is acknowledged; false: it was told. */
+  readonly isKept: boolean;
   /**
    * It is done with, and does not come again, unless broker or link end before that is written down. Does
    * nothing for what was told.

@@ -264,6 +264,7 @@ class SocketLink implements Link {
       about,
       ttlMs: ttl,
       body,
+      isKept,
       ack: () => {
         if (isKept) this.#acks.add(mail);
       },

@@ -96,8 +96,10 @@ export class KeptQueue {
   giveBack(publish: (subject: string, body: string) => void): string | undefined {
     this.#timer?.[Symbol.dispose]();
     this.#holding?.[Symbol.dispose]();
-    // First, or the server would give it to us again: our last request is still open.
+    // Our last request is still open, and would get what we give back. A server of 2.9 forgets it when it is asked
+    // about its consumer; if it finds it while it hands out a letter, that letter is lost for a while.
     this.#listening?.[Symbol.dispose]();
+    publish(`$JS.API.CONSUMER.INFO.${this.#stream}.${this.#consumer}`, '');
     for (const ack of this.#held.keys()) publish(ack, '-NAK');
     this.#held.clear();
     return this.#parts.place === anySeat ? undefined : `${this.#stream}.${this.#consumer}`;
@@ -110,7 +112,10 @@ export class KeptQueue {
     for (let tried = 0; tried < tries; tried += 1) {
       const names = await jetStream.consumerNames(this.#stream);
       const there = names.filter((name) => placeOf(name) === place);
-      if (isShared && there[0] !== undefined) return there[0];
+      // Asked about it, the server forgets requests of links that are gone.
+      const shared = isShared ? there[0] : undefined;
+      if (shared !== undefined && (await jetStream.hasConsumer(this.#stream, shared)))
+        return shared;
       for (const name of there) await jetStream.deleteConsumer(this.#stream, name);
       const name = `${randomBytes(16).toString('hex')}-${place}`;
       const isMade = await jetStream.createConsumer(this.#stream, {

@@ -48,6 +48,14 @@ export interface NatsLinkOptions {
   readonly replicas?: number;
 }
 
+/** A letter that its reader cannot use. */
+interface Unread {
+  readonly subject: string;
+  readonly body: Buffer;
+  readonly ack: string;
+  readonly kind: string;
+}
+
 /** For headers, of what a server takes in one message. */
 const headerBytes = 4_096;
 /** A server that does not answer is not waited for. */
@@ -241,15 +249,17 @@ class NatsLink implements Link {
     const headers = letterHeadersIn(message.headers);
     // Whoever may write to us may also write what is no letter; it is not kept, so nothing is left of it.
     if (from === undefined || headers === undefined) return;
-    const body = bufferOf(message.data);
+    const body = Buffer.from(message.data);
     reader({ ...headers, from, kind, body, ack: () => {}, setAside: () => {} });
   }
 
   #hand(queue: KeptQueue, message: Msg, ack: string, kind: string, reader: MailReader): void {
-    const from = senderIn(message.subject);
+    const { subject } = message;
+    const from = senderIn(subject);
     const headers = letterHeadersIn(message.headers);
-    const body = bufferOf(message.data);
-    const setAside = (why: string) => this.#setAside(queue, message, ack, kind, why);
+    // The client uses the bytes of a message again for later ones.
+    const body = Buffer.from(message.data);
+    const setAside = (why: string) => this.#setAside(queue, { subject, body, ack, kind }, why);
     if (from === undefined || headers === undefined) return setAside('it is no letter');
     const { ttlMs: ttl } = headers;
     const hand = (ttlMs: number | undefined) => {
@@ -279,18 +289,18 @@ class NatsLink implements Link {
   }
 
   /** It is not done with before the server has it in its new place. */
-  #setAside(queue: KeptQueue, message: Msg, ack: string, kind: string, why: string): void {
+  #setAside(queue: KeptQueue, { subject, body, ack, kind }: Unread, why: string): void {
     const { mailbox } = this.self;
     const { report, caught } = this.#options;
-    const from = senderIn(message.subject)?.mailbox ?? 'somebody';
+    const from = senderIn(subject)?.mailbox ?? 'somebody';
     report(
       `a letter of the kind ${kind} from ${from} to ${mailbox} could not be read and was put aside: ${why}`,
     );
     const headers = this.#wire.client.headers();
-    headers.set('Hf-Subject', message.subject);
+    headers.set('Hf-Subject', subject);
     headers.set('Hf-Why', encodeURIComponent(why.slice(0, 1_000)));
     this.#wire
-      .ask(ownSubject(mailbox, `aside.${kind}`), message.data, { headers })
+      .ask(ownSubject(mailbox, `aside.${kind}`), body, { headers })
       .then(() => queue.ack(ack))
       // It comes again.
       .catch((error: unknown) => {
@@ -311,8 +321,4 @@ class NatsLink implements Link {
     });
     this.#closing.catch(this.#options.caught);
   }
-}
-
-function bufferOf(data: Uint8Array): Buffer {
-  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }

@@ -26,12 +26,12 @@ export class NatsServer implements AsyncDisposable {
   #child: ChildProcess | undefined;
   url = '';
 
-  /** With this config, or the one of the suite; `%` in it is the folder. */
-  static async start(config?: string): Promise<NatsServer> {
+  /** With this config, or the printed one for these members. */
+  static async start(config?: string, fleet = suiteMembers): Promise<NatsServer> {
     if (!existsSync(program))
       throw new Error('there is no nats-server: apt-get install nats-server');
     const server = new NatsServer();
-    const usual = natsConfig(suiteMembers, { storeDir: join(server.folder, 'store') });
+    const usual = natsConfig(fleet, { storeDir: join(server.folder, 'store') });
     writeFileSync(join(server.folder, 'nats.conf'), config ?? usual);
     await server.#run();
     return server;

@@ -1,29 +1,44 @@
-// What listens at an address where no NATS server has answered: asked only after a connection has failed, so that
-// a wrong address is told apart from a server that is not there at the moment. A NATS server speaks first; most
-// others answer a line that they do not understand.
+// What listens at an address, asked before the client of NATS connects to it: so a wrong address is told apart from
+// a server that is not there at the moment. The client itself keeps the socket open for ever if nothing greets it.
+// A NATS server speaks first; most others answer a line that they do not understand.
 
 import { connect } from 'node:net';
 import type { Clock } from '../../kernel/clock.ts';
 
-const patienceMs = 1_000;
+export type Greeting =
+  | { readonly is: 'nats' }
+  | { readonly is: 'other' }
+  /** Nothing was said in time, or it was closed without a word. */
+  | { readonly is: 'silent' }
+  | { readonly is: 'unreachable'; readonly error: Error };
 
-/** Never rejects. */
+const askAfterMs = 1_000;
+const silentAfterMs = 5_000;
+const usualPort = 4_222;
+
+/** Never rejects. An abort ends it as `silent`. */
 export function greetingAt(
   { hostname, port }: URL,
   clock: Clock,
-): Promise<'nats' | 'other' | 'silent'> {
+  signal: AbortSignal,
+): Promise<Greeting> {
   return new Promise((resolve) => {
-    const socket = connect(Number(port) || 4222, hostname.replace(/^\[|\]$/g, ''));
-    const done = (what: 'nats' | 'other' | 'silent') => {
-      timer[Symbol.dispose]();
+    const socket = connect(Number(port) || usualPort, hostname.replace(/^\[|\]$/g, ''));
+    const done = (greeting: Greeting) => {
+      signal.removeEventListener('abort', silent);
+      for (const timer of timers) timer[Symbol.dispose]();
       socket.destroy();
-      resolve(what);
+      resolve(greeting);
     };
-    const timer = clock.after(patienceMs, () => done('silent'));
-    socket.on('error', () => done('silent'));
-    socket.on('close', () => done('silent'));
-    socket.on('connect', () => socket.write('PING\r\n\r\n'));
-    socket.on('data', (bytes: Buffer) => done(isNats(bytes) ? 'nats' : 'other'));
+    const silent = () => done({ is: 'silent' });
+    const timers = [
+      clock.after(askAfterMs, () => socket.write('PING\r\n\r\n')),
+      clock.after(silentAfterMs, silent),
+    ];
+    signal.addEventListener('abort', silent, { once: true });
+    socket.on('error', (error) => done({ is: 'unreachable', error }));
+    socket.on('close', silent);
+    socket.on('data', (bytes: Buffer) => done({ is: isNats(bytes) ? 'nats' : 'other' }));
   });
 }
 

@@ -32,17 +32,11 @@ export function endOfLink({ errors }: NatsClient, url: string, error: unknown): 
   return new BrokerError('lost', `the link to ${url} has ended`);
 }
 
-/** Why there is no connection at all. `answer` is what that address says to a line that is no NATS. */
-export function refusedConnect(
-  { errors }: NatsClient,
-  url: string,
-  error: unknown,
-  answer: 'nats' | 'other' | 'silent',
-): BrokerError {
+/** Why there is no connection at all. */
+export function refusedConnect({ errors }: NatsClient, url: string, error: unknown): BrokerError {
   if (error instanceof errors.AuthorizationError) {
     return new BrokerError('unauthorized', `${url} does not accept this credential`);
   }
-  if (answer === 'other') return new BrokerError('not_a_broker', `${url} is no NATS server`);
   const code = codeOf(error);
   if (
     code !== undefined &&

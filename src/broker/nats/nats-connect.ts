@@ -36,6 +36,11 @@ export async function connectNats(
   const { url, mailbox, ca, clock } = address;
   if (signal.aborted) throw notOpened();
   const parsed = urlIn(url);
+  const greeting = await greetingAt(parsed, clock, signal);
+  if (signal.aborted) throw notOpened();
+  if (greeting.is === 'other') throw new BrokerError('not_a_broker', `${url} is no NATS server`);
+  if (greeting.is === 'unreachable') throw refusedConnect(client, url, greeting.error);
+  if (greeting.is === 'silent') throw new BrokerError('lost', `${url} does not greet`);
   const connecting = client.connect({
     servers: parsed.host,
     authenticator: authenticator(client, address),
@@ -59,10 +64,7 @@ export async function connectNats(
   } catch (error) {
     // One that opens later is of no use.
     connecting.then((late) => late.close()).catch(ignored);
-    if (error instanceof BrokerError) throw error;
-    const isRefused = error instanceof client.errors.AuthorizationError;
-    const answer = isRefused ? 'nats' : await greetingAt(parsed, clock);
-    throw refusedConnect(client, url, error, answer);
+    throw error instanceof BrokerError ? error : refusedConnect(client, url, error);
   }
 }
 

@@ -257,7 +257,7 @@ class NatsLink implements Link {
     const { subject } = message;
     const from = senderIn(subject);
     const headers = letterHeadersIn(message.headers);
-    // The client uses the bytes of a message again for later ones.
+    // A copy: a message is a view of all that came with it from the socket, and letters may be held for long.
     const body = Buffer.from(message.data);
     const setAside = (why: string) => this.#setAside(queue, { subject, body, ack, kind }, why);
     if (from === undefined || headers === undefined) return setAside('it is no letter');

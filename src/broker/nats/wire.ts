@@ -1,6 +1,5 @@
 // A connection to a NATS server as a link uses it: requests that reject with a BrokerError, subscriptions whose
-// errors are contained, and one end, after which everything that waits is rejected. The client rejects what waits
-// for an answer when its connection closes; this makes sure that it does close, and says why.
+// errors are contained, and one end, at which everything that waits is rejected with the reason.
 
 import type { Msg, MsgHdrs, NatsConnection, PublishOptions } from '@nats-io/transport-node';
 import { type Caught, contain, ignored } from '../../kernel/contain.ts';
@@ -30,7 +29,9 @@ export class Wire {
   readonly ended: Promise<BrokerError>;
   #end: (why: BrokerError) => void = () => {};
   #over: BrokerError | undefined;
-  /** Who hears that a subject may not be used; set by those who make this wire, once each. */
+  /** How to reject what waits for an answer; bound: what the users of this link wait for. */
+  readonly #waiting = new Set<(why: BrokerError) => void>();
+  /** Who hears that a subject may not be used; bound: the parts of one link. */
   readonly #violated: ((subject: string) => void)[] = [];
 
   constructor({ client, connection, url, inboxPrefix, caught }: WireParts) {
@@ -62,18 +63,15 @@ export class Wire {
   }
 
   /** Rejects with a BrokerError. */
-  async ask(
+  ask(
     subject: string,
     body: Uint8Array | string = nothing,
     { headers }: AskOptions = {},
   ): Promise<Msg> {
-    if (this.#over !== undefined) throw this.#over;
-    try {
-      const options = headers === undefined ? {} : { headers };
-      return await this.#connection.request(subject, body, { timeout: answerMs, ...options });
-    } catch (error) {
-      throw this.#over ?? refusedRequest(this.client, error);
-    }
+    const options = headers === undefined ? {} : { headers };
+    return this.#untilEnd(() =>
+      this.#connection.request(subject, body, { timeout: answerMs, ...options }),
+    );
   }
 
   publish(
@@ -106,18 +104,16 @@ export class Wire {
   }
 
   /** When the server has seen everything that was sent before. Rejects with a BrokerError. */
-  async flush(): Promise<void> {
-    if (this.#over !== undefined) throw this.#over;
-    try {
-      await this.#connection.flush();
-    } catch (error) {
-      throw this.#over ?? refusedRequest(this.client, error);
-    }
+  flush(): Promise<void> {
+    return this.#untilEnd(() => this.#connection.flush());
   }
 
   finish(why: BrokerError): void {
     if (this.#over !== undefined) return;
     this.#over = why;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const reject of waiting) reject(why);
     this.#end(why);
   }
 
@@ -129,6 +125,19 @@ export class Wire {
       // It was lost in the meantime.
     }
     await this.#connection.close().catch(ignored);
+  }
+
+  /** The client lets some of what waits hang when its connection closes. */
+  #untilEnd<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#over !== undefined) return reject(this.#over);
+      this.#waiting.add(reject);
+      const failed = (error: unknown) => reject(this.#over ?? refusedRequest(this.client, error));
+      work()
+        .then(resolve, failed)
+        .finally(() => this.#waiting.delete(reject))
+        .catch(this.#caught);
+    });
   }
 
   async #watch(): Promise<void> {

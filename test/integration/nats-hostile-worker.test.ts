@@ -8,7 +8,8 @@ import type { Link } from '../../src/broker/contract.ts';
 import { ReadMail } from '../support/broker-suite/read-mail.ts';
 import { members } from '../support/broker-suite/subject.ts';
 import { type NatsBroker, startNatsBroker } from '../support/nats-broker.ts';
-import { passwordOf } from '../support/nats-server.ts';
+import { NatsServer, passwordOf } from '../support/nats-server.ts';
+import { until } from '../support/until.ts';
 
 const { ann, bob } = { ann: members.ann.mailbox, bob: members.bob.mailbox };
 
@@ -218,4 +219,39 @@ describe('a worker with a client of its own', () => {
       await boss.close();
     }),
   );
+});
+
+describe('permissions within one account, which is why each mailbox has its own', () => {
+  it('let a worker delete the streams of others by a reply address', async () => {
+    const mayPublish = '"$JS.API.CONSUMER.MSG.NEXT.own.*"';
+    await using server = await NatsServer.start(
+      [],
+      (storeDir) => `
+      jetstream { store_dir: "${storeDir}" }
+      authorization { users: [
+        { user: "boss", password: "boss" }
+        { user: "ann", password: "ann"
+          permissions: { publish: [${mayPublish}], subscribe: ["_INBOX.ann.>"] } }
+      ] }`,
+    );
+    const as = (user: string) =>
+      connect({ servers: server.url, user, pass: user, inboxPrefix: `_INBOX.${user}` });
+    const [boss, worker] = [await as('boss'), await as('ann')];
+    const api = async (verb: string, body: object) => {
+      const { data } = await boss.request(`$JS.API.${verb}`, JSON.stringify(body));
+      return JSON.parse(Buffer.from(data).toString()) as { readonly streams: readonly string[] };
+    };
+    for (const name of ['own', 'of-boss']) await api(`STREAM.CREATE.${name}`, { name });
+    await api('CONSUMER.CREATE.own.c', {
+      stream_name: 'own',
+      config: { name: 'c', ack_policy: 'explicit' },
+    });
+    const reply = '$JS.API.STREAM.DELETE.of-boss';
+    worker.publish('$JS.API.CONSUMER.MSG.NEXT.own.c', '{"batch":1,"no_wait":true}', { reply });
+    await until(async () => {
+      const { streams } = await api('STREAM.NAMES', {});
+      return !streams.includes('of-boss');
+    }, 'the server itself has deleted it');
+    await Promise.all([boss.close(), worker.close()]);
+  });
 });

@@ -89,7 +89,8 @@ describe('a link to NATS is refused', () => {
 
   it('as unsupported by a server without JetStream, in words', async () => {
     await using server = await NatsServer.start(
-      'authorization { user: "ann.mcp", password: "x" }\n',
+      [],
+      () => 'authorization { user: "ann.mcp", password: "x" }\n',
     );
     const error = await open(server.url).catch((why: unknown) => why);
     expect((error as BrokerError).reason).toBe('unsupported');
@@ -185,6 +186,19 @@ describe('a link to NATS', () => {
     expect(await (await ReadMail.of(await broker.link('boss'), 'note')).texts(4)).toEqual(texts);
   });
 
+  it('has written down what was acknowledged when the server has heard of it #broker-durable', async () => {
+    await using broker = await startNatsBroker();
+    const [annLink, boss] = [await broker.link('ann'), await broker.link('boss')];
+    const mail = await ReadMail.of(boss, 'note');
+    for (const text of ['1', '2', '3']) await annLink.deliver(letter('boss', text));
+    // One is left, and nothing is written afterwards that could take the rest along to the disk.
+    await mail.texts(2);
+    await boss.present();
+    await broker.restart();
+    const again = await ReadMail.of(await broker.link('boss'), 'note');
+    expect(await again.texts(1)).toEqual(['3']);
+  });
+
   it('sets aside what is no letter, reports it once, and goes on', async () => {
     await using broker = await startNatsBroker();
     const [annLink, boss] = [await broker.link('ann'), await broker.link('boss')];
@@ -204,7 +218,7 @@ describe('a link to NATS', () => {
   it('accepts the seed of an nkey as its credential', async () => {
     const user = nkeys.createUser();
     const member = { identity: members.ann, credential: { nkey: user.getPublicKey() } };
-    await using server = await NatsServer.start(undefined, [...suiteMembers.slice(0, 2), member]);
+    await using server = await NatsServer.start([...suiteMembers.slice(0, 2), member]);
     const secret = new TextDecoder().decode(user.getSeed());
     const parts = { url: server.url, seat: 's', kinds: ['note'], clock: systemClock };
     const link = await openNatsLink(

@@ -26,13 +26,17 @@ export class NatsServer implements AsyncDisposable {
   #child: ChildProcess | undefined;
   url = '';
 
-  /** With this config, or the printed one for these members. */
-  static async start(config?: string, fleet = suiteMembers): Promise<NatsServer> {
+  /** With the printed config for these members, or another. */
+  static async start(
+    fleet = suiteMembers,
+    config?: (storeDir: string) => string,
+  ): Promise<NatsServer> {
     if (!existsSync(program))
       throw new Error('there is no nats-server: apt-get install nats-server');
     const server = new NatsServer();
-    const usual = natsConfig(fleet, { storeDir: join(server.folder, 'store') });
-    writeFileSync(join(server.folder, 'nats.conf'), config ?? usual);
+    const storeDir = join(server.folder, 'store');
+    const text = config?.(storeDir) ?? natsConfig(fleet, { storeDir });
+    writeFileSync(join(server.folder, 'nats.conf'), text);
     await server.#run();
     return server;
   }

@@ -46,7 +46,10 @@ const againMs = 100;
 export class KeptQueue {
   readonly #parts: KeptQueueParts;
   readonly #stream: string;
-  /** Bytes of what was handed out and is not acknowledged, by what to acknowledge it by; about `windowLetters`. */
+  /**
+   * Bytes of what was handed out and is not acknowledged, by what to acknowledge it by; at most
+   * `windowLetters` and what comes again meanwhile.
+   */
   readonly #held = new Map<string, number>();
   #heldBytes = 0;
   #consumer = '';

@@ -29,7 +29,7 @@ export class Wire {
   readonly ended: Promise<BrokerError>;
   #end: (why: BrokerError) => void = () => {};
   #over: BrokerError | undefined;
-  /** How to reject what waits for an answer; bound: what the users of this link wait for. */
+  /** How to reject what waits for an answer, until it has come; each waits 10 seconds at most. */
   readonly #waiting = new Set<(why: BrokerError) => void>();
   /** Who hears that a subject may not be used; bound: the parts of one link. */
   readonly #violated: ((subject: string) => void)[] = [];

@@ -24,13 +24,21 @@ export class TcpRelay implements AsyncDisposable {
     return `${this.#target.protocol}//127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** What clients have said since the server was muted. */
+  heard = Buffer.alloc(0);
+
   /** From now on the client hears nothing; what it says still arrives. */
   muteServer(): void {
     for (const socket of this.#sockets) socket.unpipe();
     for (const socket of this.#sockets) {
       const other = this.#peers.get(socket);
-      if (other !== undefined) socket.pipe(other);
-      else socket.resume();
+      if (other === undefined) socket.resume();
+      else {
+        socket.pipe(other);
+        socket.on('data', (bytes: Buffer) => {
+          this.heard = Buffer.concat([this.heard, bytes]);
+        });
+      }
     }
   }
 

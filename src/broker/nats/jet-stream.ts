@@ -51,8 +51,7 @@ export class JetStream {
         isCode(error, codes.notEnabled) ||
         isCode(error, codes.notEnabledForAccount);
       if (!isOff) throw this.#known(error);
-      const words = `JetStream is not enabled at ${this.#url}; a config for it: natsConfig`;
-      throw new BrokerError('unsupported', words);
+      throw new BrokerError('unsupported', `JetStream is not enabled at ${this.#url}`);
     });
   }
 

@@ -9,7 +9,6 @@ import type { Msg } from '@nats-io/transport-node';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { BrokerError } from '../broker-error.ts';
-import { ackParts } from './ack-parts.ts';
 import type { JetStream } from './jet-stream.ts';
 import { windowBytes, windowLetters } from './limits.ts';
 import { anySeat, incoming, mailStream } from './subjects.ts';
@@ -38,8 +37,6 @@ const holdAgainMs = 2_000;
 const seatHoldMs = 24 * 60 * 60 * 1_000;
 /** A consumer that nobody asks is removed by the server; links ask more often. */
 const unusedMs = 5 * 60 * 1_000;
-/** A link that was stopped for longer may have been replaced without having heard of it. */
-const sureMs = 2_000;
 const tries = 8;
 const againMs = 100;
 
@@ -54,8 +51,6 @@ export class KeptQueue {
   #heldBytes = 0;
   #consumer = '';
   #inbox: string;
-  /** When we have last seen that the consumer is ours. */
-  #ownedAt = Number.NEGATIVE_INFINITY;
   #requests = 0;
   /** How many letters the present request may still bring; 0: there is none. */
   #asked = 0;
@@ -78,21 +73,10 @@ export class KeptQueue {
     this.#ask();
   }
 
-  /** It is done with, unless the link has ended, or a newer one has this place. */
+  /** It is done with, unless the link has ended, or a newer one has this place: then nobody hears it. */
   ack(ack: string): void {
-    const { clock, jetStream, caught } = this.#parts;
-    if (clock.now() - this.#ownedAt < sureMs) return this.#done(ack);
-    jetStream
-      .hasConsumer(this.#stream, this.#consumer)
-      .then((isOurs) => {
-        if (!isOurs) return;
-        this.#ownedAt = clock.now();
-        this.#done(ack);
-      })
-      // A link that has ended acknowledges nothing.
-      .catch((error: unknown) => {
-        if (!(error instanceof BrokerError)) caught(error);
-      });
+    this.#parts.wire.publish(ack, '+ACK');
+    this.#release(ack);
   }
 
   /** The last of it: what is held goes to others. Returns the consumer that was for us alone. */
@@ -133,7 +117,6 @@ export class KeptQueue {
   }
 
   #received(message: Msg): void {
-    this.#ownedAt = this.#parts.clock.now();
     const code = message.headers?.code ?? 0;
     if (message.subject.startsWith(this.#inbox)) return this.#status(message.subject, code);
     this.#asked = Math.max(0, this.#asked - 1);
@@ -193,18 +176,6 @@ export class KeptQueue {
       this.#ask();
     };
     this.#timer = clock.after(pullMs + 5_000, forgotten, true);
-  }
-
-  /**
-   * The letter is overwritten on the disk, at once; the server handles these in their order. By an acknowledgement
-   * alone a server of 2.9 forgets the letter only in its memory, and hands it out again after a crash.
-   */
-  #done(ack: string): void {
-    const { wire } = this.#parts;
-    const seq = ackParts(ack).sequence;
-    wire.publish(`$JS.API.STREAM.MSG.DELETE.${this.#stream}`, JSON.stringify({ seq }));
-    wire.publish(ack, '+ACK');
-    this.#release(ack);
   }
 
   #release(ack: string): void {

@@ -12,8 +12,8 @@ import { isKind, isLetterId, isMailbox, isSeat } from '../address.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
 import type { Identity } from '../identity.ts';
-import { ackParts } from './ack-parts.ts';
 import { JetStream } from './jet-stream.ts';
+import { keptAt } from './kept-at.ts';
 import { KeptQueue, sweep } from './kept-queue.ts';
 import { headersOf, letterHeadersIn } from './letter-message.ts';
 import { maxBodyBytes } from './limits.ts';
@@ -42,6 +42,8 @@ export interface NatsLinkOptions {
   readonly caught: Caught;
   /** For people: letters that nobody could read. */
   readonly report: (text: string) => void;
+  /** A letter was dropped because its time was over. */
+  readonly expired?: () => void;
   /** Certificates to trust besides those of the system, in PEM. */
   readonly ca?: string | Buffer | undefined;
   /** Copies of each letter, in a cluster. */
@@ -274,12 +276,16 @@ class NatsLink implements Link {
       };
       reader(mail);
     };
+    const drop = () => {
+      queue.ack(ack);
+      this.#options.expired?.();
+    };
     if (ttl === undefined) return hand(undefined);
-    const left = () => ttl - Math.max(0, this.#serverClock.since(ackParts(ack).keptAt));
+    const left = () => ttl - Math.max(0, this.#serverClock.since(keptAt(ack)));
     if (left() > 0) return hand(left());
     // It seems to be over; that is certain if the server's clock was looked at just now.
     this.#certainTime()
-      .then(() => (left() > 0 ? hand(left()) : queue.ack(ack)))
+      .then(() => (left() > 0 ? hand(left()) : drop()))
       .catch(this.#options.caught);
   }
 

@@ -23,6 +23,8 @@ export interface Greeting {
 export interface RequestOptions extends ExchangeOptions {
   /** It is cancelled after this time; for our own requests, which have no deadline of a call. */
   readonly deadlineMs?: number;
+  /** How long the answer is of use, as far as is known now; for transports that keep requests. */
+  readonly remainingMs?: number;
   /** HTTP, modern: headers that repeat parts of the body (`Mcp-Name`, `Mcp-Param-*`). */
   readonly headers?: Readonly<Record<string, string>>;
   /** Modern: the capabilities of the end client, as JSON; none if absent. */

@@ -47,6 +47,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
 const confined: readonly { readonly name: RegExp; readonly home: RegExp | null }[] = [
   { name: /^undici(\/|$)/, home: /^upstream\/http\/http-client\.ts$/ },
   { name: /^@modelcontextprotocol\//, home: null },
+  { name: /^@nats-io\//, home: /^broker\/nats\// },
   { name: /^(node:)?child_process$/, home: /^supervise\/process\// },
   { name: /^(node:)?https?$/, home: /^downstream\/http\// },
 ];

@@ -1,0 +1,206 @@
+// What a broker keeps on its disk: letters that were delivered and are not acknowledged. They are written to a log
+// of the store, one entry for everything that came while the previous entry was being written, so that one
+// synchronisation of the disk serves many senders. An entry has letters that came and numbers of letters that are
+// done with. Where few of the letters in the log are left, those that are left are written again, and the rest of
+// the log is removed. A letter that is done with before it was written is never written.
+
+import type { Log } from '../../store/contract/log.ts';
+import { isStoredLetter, type StoredLetter } from './stored-letter.ts';
+
+interface Entry {
+  readonly put: readonly StoredLetter[];
+  readonly done: readonly number[];
+}
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Pending extends Waiting {
+  readonly letter: StoredLetter;
+}
+
+/** Entries that may be in the log before it is looked whether most of it can go. */
+const compactAfter = 4_096;
+/** Bytes of letters that are written again in one entry. */
+const rewriteBytes = 4 * 1024 * 1024;
+
+export interface LoadedInbox {
+  readonly letters: readonly StoredLetter[];
+  /** Entries that are none of ours. */
+  readonly unreadable: number;
+  /** Larger than every number in the log. */
+  readonly nextNumber: number;
+}
+
+export class Inbox {
+  readonly #log: Log;
+  /** Letters to be written, by number; bound: what waits for one write of the disk, limited by the hub. */
+  #put = new Map<number, Pending>();
+  #done: { readonly number: number; readonly waiting: Waiting }[] = [];
+  /** The entry that each kept letter is in; one for each letter that the hub holds. */
+  readonly #entryOf = new Map<number, number>();
+  #writing: Promise<void> | undefined;
+  #firstEntry = 0;
+  #nextEntry = 0;
+  /** For writing again: what is kept, by number; the hub's own letters. */
+  readonly #letterOf: (number: number) => StoredLetter | undefined;
+
+  constructor(log: Log, letterOf: (number: number) => StoredLetter | undefined) {
+    this.#log = log;
+    this.#letterOf = letterOf;
+  }
+
+  /** What an earlier process has left, in the order in which it came. */
+  async load(): Promise<LoadedInbox> {
+    const letters = new Map<number, StoredLetter>();
+    const { first, next } = await this.#log.range();
+    this.#firstEntry = first;
+    this.#nextEntry = next;
+    let unreadable = 0;
+    let last = 0;
+    for (let from = first; ; ) {
+      const page = await this.#log.read({ from, limit: 256 });
+      const end = page.at(-1);
+      if (end === undefined) break;
+      for (const { sequence, value } of page) {
+        if (!isEntry(value)) {
+          unreadable += 1;
+          continue;
+        }
+        for (const number of [...value.put.map((one) => one.number), ...value.done]) {
+          last = Math.max(last, number);
+        }
+        for (const letter of value.put) {
+          letters.set(letter.number, letter);
+          this.#entryOf.set(letter.number, sequence);
+        }
+        for (const number of value.done) {
+          letters.delete(number);
+          this.#entryOf.delete(number);
+        }
+      }
+      from = end.sequence + 1;
+    }
+    const sorted = [...letters.values()].sort((one, other) => one.number - other.number);
+    return { letters: sorted, unreadable, nextNumber: last + 1 };
+  }
+
+  /** Resolves when it is on the disk, or done with. Rejects with a StoreError. */
+  put(letter: StoredLetter): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#put.set(letter.number, { letter, resolve, reject });
+      this.#write();
+    });
+  }
+
+  /** Resolves when the disk knows that it is done with. Rejects with a StoreError. */
+  done(number: number): Promise<void> {
+    const pending = this.#put.get(number);
+    if (pending !== undefined) {
+      this.#put.delete(number);
+      pending.resolve();
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      this.#done.push({ number, waiting: { resolve, reject } });
+      this.#write();
+    });
+  }
+
+  /** When nothing is being written any more. */
+  async settled(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  #write(): void {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#put.size > 0 || this.#done.length > 0) {
+      // What comes in the same turn is written together.
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#writeOne();
+      await this.#compact();
+    }
+  }
+
+  async #writeOne(): Promise<void> {
+    const put = [...this.#put.values()];
+    const done = this.#done;
+    this.#put = new Map();
+    this.#done = [];
+    if (put.length === 0 && done.length === 0) return;
+    const waiting: readonly Waiting[] = [...put, ...done.map((one) => one.waiting)];
+    try {
+      const entry = await this.#append({
+        put: put.map(({ letter }) => letter),
+        done: done.map(({ number }) => number),
+      });
+      for (const { letter } of put) this.#entryOf.set(letter.number, entry);
+      for (const { number } of done) this.#entryOf.delete(number);
+      for (const { resolve } of waiting) resolve();
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
+  }
+
+  async #append(entry: Entry): Promise<number> {
+    const sequence = await this.#log.append(entry);
+    this.#nextEntry = sequence + 1;
+    return sequence;
+  }
+
+  /** Never rejects: a disk that refuses is known from what is written for others. */
+  async #compact(): Promise<void> {
+    const entries = this.#nextEntry - this.#firstEntry;
+    if (entries < compactAfter || this.#entryOf.size > entries) return;
+    try {
+      const before = this.#nextEntry;
+      for (const batch of batches([...this.#entryOf.keys()], this.#letterOf)) {
+        const entry = await this.#append({ put: batch, done: [] });
+        for (const { number } of batch) {
+          if (this.#entryOf.has(number)) this.#entryOf.set(number, entry);
+        }
+      }
+      await this.#log.trim(before);
+      this.#firstEntry = before;
+    } catch {
+      // Tried again after the next write.
+    }
+  }
+}
+
+function* batches(
+  numbers: readonly number[],
+  letterOf: (number: number) => StoredLetter | undefined,
+): Iterable<readonly StoredLetter[]> {
+  let batch: StoredLetter[] = [];
+  let bytes = 0;
+  for (const number of numbers) {
+    const letter = letterOf(number);
+    if (letter === undefined) continue;
+    batch.push(letter);
+    bytes += letter.body.length;
+    if (bytes < rewriteBytes) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (typeof value !== 'object' || value === null) return false;
+  const { put, done } = value as Partial<Record<keyof Entry, unknown>>;
+  return (
+    Array.isArray(put) &&
+    put.every(isStoredLetter) &&
+    Array.isArray(done) &&
+    done.every((number) => typeof number === 'number')
+  );
+}

@@ -1,0 +1,107 @@
+// A member of the hub: one link with a verified identity in its seat, from its hello to its end. After its end it
+// asks for nothing more.
+
+import { BrokerError } from '../broker-error.ts';
+import type { Letter, Sender } from '../contract.ts';
+import type { Identity } from '../identity.ts';
+import type { Held } from './held.ts';
+import type { Hub } from './hub.ts';
+
+/** A letter as a member gets it. */
+export interface Handed {
+  /** What to acknowledge it by; 0: it was told, and is not kept. */
+  readonly number: number;
+  readonly id: string;
+  readonly from: Sender;
+  readonly kind: string;
+  readonly about: string | undefined;
+  readonly ttlMs: number | undefined;
+  readonly body: Buffer;
+}
+
+/** The link of a member. None of these may throw. */
+export interface Peer {
+  hand(letter: Handed): void;
+  /** Bytes that wait to be sent to it. */
+  readonly backlogBytes: number;
+  /** It is a member no longer. */
+  end(why: BrokerError): void;
+}
+
+/** One link, from its hello to its end. What it asks for throws a BrokerError, or rejects with one. */
+export class Member {
+  readonly #hub: Hub;
+  readonly identity: Identity;
+  readonly seat: string;
+  readonly peer: Peer;
+  #isOver = false;
+
+  constructor(hub: Hub, identity: Identity, seat: string, peer: Peer) {
+    this.#hub = hub;
+    this.identity = identity;
+    this.seat = seat;
+    this.peer = peer;
+  }
+
+  get sender(): Sender {
+    return { mailbox: this.identity.mailbox, seat: this.seat, role: this.identity.role };
+  }
+
+  async deliver(letter: Letter): Promise<void> {
+    this.#assertMember();
+    await this.#hub.deliver(this, letter);
+  }
+
+  tell(letter: Letter): void {
+    this.#assertMember();
+    this.#hub.tell(this, letter);
+  }
+
+  receive(kind: string): void {
+    this.#assertMember();
+    this.#hub.receive(this, kind);
+  }
+
+  acknowledge(number: number): void {
+    if (!this.#isOver) this.#hub.acknowledge(this, number);
+  }
+
+  setAside(number: number, why: string): void {
+    if (!this.#isOver) this.#hub.setAside(this, number, why);
+  }
+
+  present(): readonly string[] {
+    this.#assertMember();
+    return this.#hub.present(this);
+  }
+
+  handKept(held: Held, ttlMs: number | undefined): void {
+    this.peer.hand({
+      number: held.number,
+      id: held.id,
+      from: held.from,
+      kind: held.kind,
+      about: held.about,
+      ttlMs,
+      body: held.body,
+    });
+  }
+
+  /** Its link has ended. */
+  left(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#hub.left(this);
+  }
+
+  /** The hub ends its membership. */
+  end(why: BrokerError): void {
+    if (this.#isOver) return;
+    this.left();
+    this.peer.end(why);
+  }
+
+  #assertMember(): void {
+    if (this.#isOver) throw new BrokerError('closed', 'this link has ended');
+  }
+}

@@ -1,0 +1,22 @@
+// Who may write to whom. A worker writes to the orchestrators that its credential names; an orchestrator answers
+// the workers whose credentials name it. Nothing else is allowed, whatever a letter says.
+
+export interface Identity {
+  readonly mailbox: string;
+  readonly kind: 'worker' | 'orchestrator';
+  /** Of a worker. */
+  readonly role: string | null;
+  /** The orchestrators that a worker may write to. */
+  readonly to: readonly string[];
+  /** Wall time of the broker; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** `recipient` is undefined if nobody has that mailbox. */
+export function mayWrite(sender: Identity, recipient: Identity | undefined): boolean {
+  if (recipient === undefined) return false;
+  if (sender.kind === 'worker') {
+    return recipient.kind === 'orchestrator' && sender.to.includes(recipient.mailbox);
+  }
+  return recipient.kind === 'worker' && recipient.to.includes(sender.mailbox);
+}

@@ -1,0 +1,13 @@
+// How much a mailbox on NATS holds, and how much of it a link asks for at once.
+
+const mebibyte = 1024 * 1024;
+
+/** Of one kind of mail; a worker's is smaller, because a server sets this much of its disk apart for each. */
+export const mailboxBytes = { orchestrator: 64 * mebibyte, worker: 16 * mebibyte } as const;
+export const maxLetters = 50_000;
+/** A letter that nobody reads is kept this long. */
+export const maxAgeMs = 7 * 24 * 60 * 60 * 1_000;
+export const maxBodyBytes = mebibyte;
+/** Handed to the reader of one kind and not acknowledged yet. */
+export const windowLetters = 128;
+export const windowBytes = 4 * mebibyte;

@@ -1,0 +1,82 @@
+// The subjects of NATS that letters travel by. A subject says everything that the server guarantees: for whom the
+// letter is, of which kind, and by its last three parts who has sent it. Each mailbox is an account of its own, and
+// the config (`nats-config.ts`) lets an account send only with its own name in these parts. So a reader takes the
+// sender from the subject, never from a header, a body or a reply address.
+
+import type { Letter, Sender } from '../contract.ts';
+
+/** Kept letters, or told ones. */
+type Way = 'mail' | 'tell';
+
+/** In place of a seat. No name of ours has a "~". */
+export const anySeat = '~any';
+export const everySeat = '~all';
+/** In place of a role. */
+const noRole = '~none';
+/** A told letter of this kind says that its sender has a link. */
+const hereKind = '~here';
+
+/** The part of a subject for a mailbox or a role; it also names the account. */
+export function partOf(name: string): string {
+  return name.replaceAll('.', '~');
+}
+
+/** The parts that say who has sent it; `seat` may be a wildcard. */
+export function senderParts({ mailbox, seat, role }: Sender): string {
+  return `${partOf(mailbox)}.${role === null ? noRole : partOf(role)}.${seat}`;
+}
+
+export function subjectOf(way: Way, { to, kind, seat, toAll }: Letter, sender: Sender): string {
+  const place = toAll ? everySeat : (seat ?? anySeat);
+  return `hf.${way}.${partOf(to)}.${kind}.${place}.${senderParts(sender)}`;
+}
+
+export function hereSubject(to: string, sender: Sender): string {
+  return `hf.tell.${partOf(to)}.${hereKind}.${everySeat}.${senderParts(sender)}`;
+}
+
+/** Undefined if the subject is none of a letter. */
+export function senderIn(subject: string): Sender | undefined {
+  const [, , , , , from, role, seat, ...more] = subject.split('.');
+  if (from === undefined || role === undefined || seat === undefined || more.length > 0)
+    return undefined;
+  return {
+    mailbox: from.replaceAll('~', '.'),
+    seat,
+    role: role === noRole ? null : role.replaceAll('~', '.'),
+  };
+}
+
+/** What comes to a mailbox: of one kind for one place, from anybody. */
+export function incoming(way: Way, mailbox: string, kind: string, place: string): string {
+  return `hf.${way}.${partOf(mailbox)}.${kind}.${place}.*.*.*`;
+}
+
+export function hereIncoming(mailbox: string): string {
+  return incoming('tell', mailbox, hereKind, everySeat);
+}
+
+/** Everything of one kind that is kept for a mailbox. */
+export function keptSubject(mailbox: string, kind: string): string {
+  return `hf.mail.${partOf(mailbox)}.${kind}.>`;
+}
+
+/** An orchestrator asks here who of its workers has a link. */
+export function whoSubject(orchestrator: string): string {
+  return `hf.who.${partOf(orchestrator)}`;
+}
+
+/** Here a sender asks which queues a mailbox has. */
+export function queuesSubject(mailbox: string): string {
+  return `hf.queues.${partOf(mailbox)}`;
+}
+
+/** What links of one mailbox say among themselves; no other account hears it. */
+export function ownSubject(mailbox: string, about: string): string {
+  return `hf.own.${partOf(mailbox)}.${about}`;
+}
+
+/** The stream in which mail of one kind is kept. */
+export function mailStream(kind: string): string {
+  return `hf-mail-${kind}`;
+}

@@ -1,0 +1,88 @@
+// Letters that are told: published once, and not kept. The server says at once if nobody listens, or if this
+// credential may not write there, both before it answers the next ping. So each is remembered until a ping that was
+// sent after it is answered, and no longer.
+
+import type { Msg, MsgHdrs } from '@nats-io/transport-node';
+import { ignored } from '../../kernel/contain.ts';
+import { BrokerError } from '../broker-error.ts';
+import type { Wire } from './wire.ts';
+
+interface Told {
+  readonly subject: string;
+  readonly refused: (why: BrokerError) => void;
+}
+
+const noResponders = 503;
+/** Beyond this the oldest is forgotten. */
+const maxTold = 16_384;
+
+export class ToldLetters {
+  readonly #wire: Wire;
+  readonly #inbox: string;
+  /** By number, until the server has answered a later ping; at most `maxTold`. */
+  readonly #told = new Map<number, Told>();
+  #next = 1;
+  #isConfirming = false;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+    this.#inbox = wire.newInbox();
+    wire.subscribe(`${this.#inbox}.*`, (message) => this.#answered(message));
+    wire.onViolation((subject) => this.#violated(subject));
+  }
+
+  tell(subject: string, body: Uint8Array, headers: MsgHdrs | undefined, refused: Told['refused']) {
+    const number = this.#next;
+    this.#next += 1;
+    this.#told.set(number, { subject, refused });
+    this.#told.delete(number - maxTold);
+    const reply = `${this.#inbox}.${number}`;
+    this.#wire.publish(subject, body, headers === undefined ? { reply } : { reply, headers });
+    if (!this.#isConfirming) this.#confirm().catch(ignored);
+  }
+
+  /** When the server has said what it has to say about everything told so far. Rejects with a BrokerError. */
+  async settled(): Promise<void> {
+    await this.#wire.flush();
+    // What the client has heard before the answer is handed out in this turn.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Nobody knows what became of the rest. */
+  end(why: BrokerError): void {
+    const rest = [...this.#told.values()];
+    this.#told.clear();
+    for (const { refused } of rest) refused(why);
+  }
+
+  /** What the server has seen without a word was passed on. Rejects when the link has ended. */
+  async #confirm(): Promise<void> {
+    this.#isConfirming = true;
+    while (this.#told.size > 0) {
+      const before = this.#next;
+      await this.settled();
+      for (const number of this.#told.keys()) {
+        if (number >= before) break;
+        this.#told.delete(number);
+      }
+    }
+    this.#isConfirming = false;
+  }
+
+  /** Anything else than a word of the server is ignored: a reader does not answer here. */
+  #answered({ subject, headers, data }: Msg): void {
+    if (headers?.code !== noResponders || data.length > 0) return;
+    const number = Number(subject.slice(this.#inbox.length + 1));
+    const told = this.#told.get(number);
+    this.#told.delete(number);
+    told?.refused(new BrokerError('absent', `nobody listens at ${told.subject} now`));
+  }
+
+  #violated(subject: string): void {
+    for (const [number, told] of this.#told) {
+      if (told.subject !== subject) continue;
+      this.#told.delete(number);
+      return told.refused(new BrokerError('not_allowed', `this credential may not use ${subject}`));
+    }
+  }
+}

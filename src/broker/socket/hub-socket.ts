@@ -1,0 +1,196 @@
+// One WebSocket link at the hub: decodes frames, passes them to its member, and sends what the member gets. The
+// first frame is a hello; what is no frame ends the link. A link whose other side is silent is ended after two
+// missed pings, so that its seat is free and its letters wait for the next reader.
+
+import type { WebSocket } from 'ws';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Caught } from '../../kernel/contain.ts';
+import { BrokerError } from '../broker-error.ts';
+import type { Letter } from '../contract.ts';
+import type { Hub } from '../hub/hub.ts';
+import type { Handed, Member, Peer } from '../hub/member.ts';
+import type { Identity } from '../identity.ts';
+import { closeCodeOf } from './close-codes.ts';
+import {
+  type ClientFrame,
+  decodeClientFrame,
+  encodeFrame,
+  type HubFrame,
+  protocolVersion,
+} from './frames.ts';
+import { TurnBatch } from './turn-batch.ts';
+
+export interface HubSocketParts {
+  readonly hub: Hub;
+  readonly clock: Clock;
+  readonly caught: Caught;
+}
+
+type Asking = Exclude<ClientFrame, { readonly is: 'hello' }>;
+type LetterFrame = Extract<ClientFrame, { readonly is: 'deliver' | 'tell' }>;
+
+export const pingEveryMs = 5_000;
+const missedPings = 2;
+const helloWithinMs = 5_000;
+/** Questions of one link that wait for the disk; beyond it nothing more is read from it. */
+const maxWaiting = 1_024;
+
+export class HubSocket implements Peer {
+  readonly #parts: HubSocketParts;
+  readonly #identity: Identity;
+  readonly #socket: WebSocket;
+  readonly #done = new TurnBatch((ns) => this.#send({ is: 'done', ns }));
+  #member: Member | undefined;
+  #silentPings = 0;
+  #waiting = 0;
+  #timer: Disposable;
+
+  constructor(parts: HubSocketParts, identity: Identity, socket: WebSocket) {
+    this.#parts = parts;
+    this.#identity = identity;
+    this.#socket = socket;
+    this.#timer = parts.clock.after(helloWithinMs, () => this.#pingOrEnd(), true);
+    socket.on('message', (data: Buffer, isBinary: boolean) => this.#received(data, isBinary));
+    socket.on('pong', () => {
+      this.#silentPings = 0;
+    });
+    // The close comes next.
+    socket.on('error', () => {});
+    socket.on('close', () => this.#closed());
+  }
+
+  get backlogBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  hand({ number, id, from, kind, about, ttlMs, body }: Handed): void {
+    const { mailbox, seat, role } = from;
+    this.#send(
+      { is: 'mail', mail: number, id, from: mailbox, seat, role, kind, about, ttl: ttlMs },
+      body,
+    );
+  }
+
+  end(why: BrokerError): void {
+    this.#socket.close(closeCodeOf(why.reason), why.message.slice(0, 100));
+    // A side that does not answer the close is not waited for.
+    this.#timer[Symbol.dispose]();
+    this.#timer = this.#parts.clock.after(1_000, () => this.#socket.terminate(), true);
+  }
+
+  #received(data: Buffer, isBinary: boolean): void {
+    this.#silentPings = 0;
+    const frame = isBinary ? decodeClientFrame(data) : undefined;
+    if (frame === undefined) return this.#refuse('bad_letter', 'that is no frame of this protocol');
+    const { header, body } = frame;
+    try {
+      if (this.#member === undefined) return this.#greet(header);
+      if (header.is === 'hello') return;
+      this.#ask(this.#member, header, body);
+    } catch (error) {
+      this.#parts.caught(error);
+      this.#refuse('lost', 'an unexpected error');
+    }
+  }
+
+  #greet(header: ClientFrame): void {
+    if (header.is !== 'hello') return this.#refuse('bad_letter', 'the first frame must be a hello');
+    if (header.version !== protocolVersion) {
+      const words = `this broker speaks version ${protocolVersion} of the protocol`;
+      return this.#refuse('unsupported', words);
+    }
+    const { hub } = this.#parts;
+    this.#member = hub.join(this.#identity, header.seat, this);
+    const { mailbox, role } = this.#identity;
+    const maxBody = hub.limits.maxBodyBytes;
+    this.#send({
+      is: 'welcome',
+      version: protocolVersion,
+      mailbox,
+      seat: header.seat,
+      role,
+      maxBody,
+    });
+  }
+
+  #ask(member: Member, header: Asking, body: Buffer): void {
+    switch (header.is) {
+      case 'deliver':
+        return this.#await(header.n, () => member.deliver(letterIn(header, body)));
+      case 'tell':
+        return this.#orRefuse(header.n, () => member.tell(letterIn(header, body)));
+      case 'ack':
+        for (const mail of header.mails) member.acknowledge(mail);
+        return;
+      case 'aside':
+        return member.setAside(header.mail, header.why);
+      case 'receive':
+        return this.#orRefuse(header.n, () => {
+          // Before the mail that comes by it.
+          this.#send({ is: 'done', ns: [header.n] });
+          member.receive(header.kind);
+        });
+      case 'present':
+        return this.#send({ is: 'present', n: header.n, mailboxes: member.present() });
+    }
+  }
+
+  /** Its sender hears when it is kept; while too many wait, nothing more is read from it. */
+  #await(n: number, deliver: () => Promise<void>): void {
+    this.#waiting += 1;
+    if (this.#waiting >= maxWaiting) this.#socket.pause();
+    deliver()
+      .then(() => this.#done.add(n))
+      .catch((error: unknown) => this.#refused(n, error))
+      .finally(() => {
+        this.#waiting -= 1;
+        if (this.#waiting < maxWaiting && this.#socket.isPaused) this.#socket.resume();
+      })
+      .catch(this.#parts.caught);
+  }
+
+  #orRefuse(n: number, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#refused(n, error);
+    }
+  }
+
+  #refused(n: number, error: unknown): void {
+    if (!(error instanceof BrokerError)) {
+      this.#parts.caught(error);
+      this.#send({ is: 'refused', n, reason: 'not_kept', detail: 'an unexpected error' });
+      return;
+    }
+    this.#send({ is: 'refused', n, reason: error.reason, detail: error.message });
+  }
+
+  #send(frame: HubFrame, body?: Buffer): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(encodeFrame(frame, body));
+  }
+
+  #refuse(reason: 'bad_letter' | 'unsupported' | 'lost', detail: string): void {
+    this.#member?.left();
+    this.end(new BrokerError(reason, detail));
+  }
+
+  #pingOrEnd(): void {
+    if (this.#member === undefined) return this.#refuse('bad_letter', 'no hello came');
+    if (this.#silentPings >= missedPings) return this.#socket.terminate();
+    this.#silentPings += 1;
+    this.#socket.ping();
+    this.#timer = this.#parts.clock.after(pingEveryMs, () => this.#pingOrEnd(), true);
+  }
+
+  #closed(): void {
+    this.#timer[Symbol.dispose]();
+    this.#member?.left();
+  }
+}
+
+function letterIn(header: LetterFrame, body: Buffer): Letter {
+  const { id, to, seat, kind, about, ttl } = header;
+  const toAll = header.is === 'tell' && header.all === true;
+  return { id, to, seat, kind, about, ttlMs: ttl, body, toAll };
+}

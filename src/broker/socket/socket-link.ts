@@ -1,0 +1,288 @@
+// A link to the embedded broker over a WebSocket. It is opened by a credential in the request for the upgrade and
+// a hello; from then on each question has a number, and its answer the same. When the link ends, everything that
+// waits is rejected with the reason. It is never opened again: its user opens another (`reconnecting`).
+
+import { WebSocket } from 'ws';
+import type { Clock } from '../../kernel/clock.ts';
+import { BrokerError } from '../broker-error.ts';
+import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
+import { refusalOf } from './close-codes.ts';
+import {
+  type ClientFrame,
+  decodeHubFrame,
+  encodeFrame,
+  type HubFrame,
+  maxHeaderBytes,
+  protocolVersion,
+  subprotocol,
+} from './frames.ts';
+import { refusedUpgrade } from './refused-upgrade.ts';
+import { TurnBatch } from './turn-batch.ts';
+
+export interface SocketLinkOptions {
+  /** `ws://` or `wss://`. */
+  readonly url: string;
+  readonly secret: string;
+  readonly seat: string;
+  readonly clock: Clock;
+  /** Certificates to trust besides those of the system, in PEM. */
+  readonly ca?: string | Buffer | undefined;
+}
+
+type Welcome = Extract<HubFrame, { readonly is: 'welcome' }>;
+type MailFrame = Extract<HubFrame, { readonly is: 'mail' }>;
+/** A frame with a number, without it. */
+type Question = ClientFrame extends infer One
+  ? One extends { readonly n: number }
+    ? Omit<One, 'n'>
+    : never
+  : never;
+
+interface Waiting {
+  readonly resolve: (present: readonly string[]) => void;
+  readonly reject: (error: BrokerError) => void;
+}
+
+const handshakeMs = 5_000;
+/** More than this in one frame is none of ours; the broker says how much it takes. */
+const maxFrameBytes = 16 * 1024 * 1024 + maxHeaderBytes + 4;
+/** A refusal comes soon, or not at all. */
+const maxTold = 4_096;
+/** The broker pings every five seconds. */
+const silentAfterMs = 15_000;
+
+/** Rejects with a BrokerError. */
+export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal): Promise<Link> {
+  const { url, secret, seat, clock, ca } = options;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(new BrokerError('closed', 'not opened'));
+    const socket = new WebSocket(url, subprotocol, {
+      perMessageDeflate: false,
+      maxPayload: maxFrameBytes,
+      followRedirects: false,
+      headers: { authorization: `Bearer ${secret}` },
+      ...(ca === undefined ? {} : { ca }),
+    });
+    const fail = (error: BrokerError) => {
+      signal.removeEventListener('abort', onAbort);
+      timer[Symbol.dispose]();
+      socket.on('error', () => {});
+      socket.terminate();
+      reject(error);
+    };
+    const onAbort = () => fail(new BrokerError('closed', 'not opened'));
+    signal.addEventListener('abort', onAbort, { once: true });
+    const timer = clock.after(handshakeMs, () =>
+      fail(new BrokerError('lost', `${url} did not greet within ${handshakeMs} ms`)),
+    );
+    socket.once('unexpected-response', (_request, response) => {
+      response.resume();
+      fail(refusedUpgrade(url, response.statusCode ?? 0));
+    });
+    socket.once('error', (error) => fail(refusedUpgrade(url, error)));
+    socket.once('close', (code, words) => {
+      fail(new BrokerError(refusalOf(code), words.toString() || `${url} has ended the link`));
+    });
+    socket.once('open', () => {
+      socket.send(encodeFrame({ is: 'hello', version: protocolVersion, seat }));
+    });
+    socket.once('message', (data: Buffer) => {
+      const frame = decodeHubFrame(data);
+      if (frame?.header.is !== 'welcome') {
+        return fail(
+          new BrokerError('not_a_broker', `${url} does not speak the protocol of a broker`),
+        );
+      }
+      signal.removeEventListener('abort', onAbort);
+      timer[Symbol.dispose]();
+      socket.removeAllListeners();
+      resolve(new SocketLink(socket, url, clock, frame.header));
+    });
+  });
+}
+
+class SocketLink implements Link {
+  readonly #socket: WebSocket;
+  readonly #url: string;
+  readonly self: Sender;
+  readonly maxBodyBytes: number;
+  /** By number, until answered; bound: what its user waits for. */
+  readonly #waiting = new Map<number, Waiting>();
+  /** Who hears of a refusal of what was told, by number; the last `maxTold`. */
+  readonly #told = new Map<number, (why: BrokerError) => void>();
+  readonly #acks = new TurnBatch((mails) => this.#sendFrame({ is: 'ack', mails }));
+  /** One for each kind that is received. */
+  readonly #readers = new Map<string, MailReader>();
+  readonly ended: Promise<BrokerError>;
+  #end: (why: BrokerError) => void = () => {};
+  #over: BrokerError | undefined;
+  #next = 1;
+  readonly #clock: Clock;
+  /** When something was last heard. */
+  #heardAt: number;
+  #silence: Disposable;
+
+  constructor(
+    socket: WebSocket,
+    url: string,
+    clock: Clock,
+    { mailbox, seat, role, maxBody }: Welcome,
+  ) {
+    this.#socket = socket;
+    this.#url = url;
+    this.self = { mailbox, seat, role };
+    this.maxBodyBytes = maxBody;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.#clock = clock;
+    this.#heardAt = clock.now();
+    this.#silence = this.#watch(silentAfterMs);
+    socket.on('message', (data: Buffer) => this.#received(data));
+    socket.on('ping', () => {
+      this.#heardAt = clock.now();
+    });
+    // The close comes next.
+    socket.on('error', () => {});
+    socket.on('close', (code, words) => {
+      const detail = words.toString() || `the link to ${this.#url} has ended`;
+      this.#finish(new BrokerError(refusalOf(code), detail));
+    });
+  }
+
+  async deliver({ id, to, seat, kind, about, ttlMs, body }: Letter): Promise<void> {
+    await this.#ask({ is: 'deliver', id, to, seat, kind, about, ttl: ttlMs }, body);
+  }
+
+  tell(letter: Letter, refused: (why: BrokerError) => void = () => {}): void {
+    const { id, to, seat, kind, about, ttlMs, toAll, body } = letter;
+    const n = this.#send({ is: 'tell', id, to, seat, kind, about, ttl: ttlMs, all: toAll }, body);
+    if (n instanceof BrokerError) return refused(n);
+    this.#told.set(n, refused);
+    const oldest = n - maxTold;
+    this.#told.delete(oldest);
+  }
+
+  async receive(kind: string, reader: MailReader): Promise<void> {
+    this.#readers.set(kind, reader);
+    await this.#ask({ is: 'receive', kind });
+  }
+
+  present(): Promise<readonly string[]> {
+    return this.#ask({ is: 'present' });
+  }
+
+  async close(): Promise<void> {
+    this.#finish(new BrokerError('closed', 'the link was closed'));
+    this.#socket.close(1_000);
+    // A broker that does not answer is not waited for.
+    this.#clock.after(1_000, () => this.#socket.terminate(), true);
+    await this.ended;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #ask(question: Question, body?: Buffer): Promise<readonly string[]> {
+    return new Promise((resolve, reject) => {
+      const n = this.#send(question, body);
+      if (n instanceof BrokerError) return reject(n);
+      this.#waiting.set(n, { resolve, reject });
+    });
+  }
+
+  /** The number that it was sent with. */
+  #send(question: Question, body?: Buffer): number | BrokerError {
+    if (this.#over !== undefined) return this.#over;
+    if (body !== undefined && body.length > this.maxBodyBytes) {
+      const words = `a letter has at most ${this.maxBodyBytes} bytes, not ${body.length}`;
+      return new BrokerError('too_large', words);
+    }
+    const n = this.#next;
+    this.#next += 1;
+    this.#socket.send(encodeFrame({ ...question, n } as ClientFrame, body));
+    return n;
+  }
+
+  /** A broker that is not heard of is gone, whatever the socket says. */
+  #watch(ms: number): Disposable {
+    const look = () => {
+      const left = this.#heardAt + silentAfterMs - this.#clock.now();
+      if (left > 0) this.#silence = this.#watch(left);
+      else this.#socket.terminate();
+    };
+    return this.#clock.after(ms, look, true);
+  }
+
+  #received(data: Buffer): void {
+    this.#heardAt = this.#clock.now();
+    const frame = decodeHubFrame(data);
+    if (frame === undefined) {
+      this.#finish(new BrokerError('not_a_broker', `${this.#url} sent what is no frame`));
+      return this.#socket.terminate();
+    }
+    const { header, body } = frame;
+    if (header.is === 'mail') this.#mail(header, body);
+    else if (header.is !== 'welcome') this.#answered(header);
+  }
+
+  #answered(header: Exclude<HubFrame, MailFrame | Welcome>): void {
+    switch (header.is) {
+      case 'done':
+        for (const n of header.ns) this.#take(n)?.resolve([]);
+        return;
+      case 'present':
+        return this.#take(header.n)?.resolve(header.mailboxes);
+      case 'refused': {
+        const why = new BrokerError(header.reason, header.detail);
+        this.#take(header.n)?.reject(why);
+        const refused = this.#told.get(header.n);
+        this.#told.delete(header.n);
+        refused?.(why);
+      }
+    }
+  }
+
+  #take(n: number): Waiting | undefined {
+    const waiting = this.#waiting.get(n);
+    this.#waiting.delete(n);
+    return waiting;
+  }
+
+  #sendFrame(frame: ClientFrame): void {
+    if (this.#over === undefined) this.#socket.send(encodeFrame(frame));
+  }
+
+  #mail(header: MailFrame, body: Buffer): void {
+    const { mail, id, from, seat, role, kind, about, ttl } = header;
+    const isKept = mail !== 0;
+    const received: Mail = {
+      id,
+      from: { mailbox: from, seat, role },
+      kind,
+      about,
+      ttlMs: ttl,
+      body,
+      isKept,
+      ack: () => {
+        if (isKept) this.#acks.add(mail);
+      },
+      setAside: (why) => {
+        if (isKept) this.#sendFrame({ is: 'aside', mail, why: why.slice(0, 1_000) });
+      },
+    };
+    this.#readers.get(kind)?.(received);
+  }
+
+  #finish(why: BrokerError): void {
+    if (this.#over !== undefined) return;
+    this.#over = why;
+    this.#silence[Symbol.dispose]();
+    for (const { reject } of this.#waiting.values()) reject(why);
+    this.#waiting.clear();
+    for (const refused of this.#told.values()) refused(why);
+    this.#told.clear();
+    this.#end(why);
+  }
+}

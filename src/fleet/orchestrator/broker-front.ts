@@ -1,0 +1,135 @@
+// The gateway's face to workers behind a broker: a transport like stdio and HTTP. A letter is one request of the
+// modern era, made as the worker and role that the broker has stamped on it; everything else in the letter only
+// asks. Each request runs by itself, and its letter is acknowledged when the broker has the answer. A call id that
+// has been admitted is not admitted again: its answer is sent again instead.
+
+import type { Link, Mail, Sender } from '../../broker/contract.ts';
+import { judgeEnvelope, missingEnvelope } from '../../downstream/clients/modern-envelope.ts';
+import type { GatewayForTransports } from '../../downstream/contract.ts';
+import { tooManyUnderWay } from '../../downstream/refusals.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { contain } from '../../kernel/contain.ts';
+import type { Principal } from '../../policy/principal.ts';
+import { rpcCodes } from '../../wire/eras.ts';
+import { type ErrorToSend, errorFrame, idText } from '../../wire/frames.ts';
+import { type Message, scanMessage } from '../../wire/scan.ts';
+import { WireError } from '../../wire/wire-error.ts';
+import { mailKinds } from '../mail-kinds.ts';
+import { gonePart, partBody, pulledOffset } from '../parcel.ts';
+import { BrokeredCall } from './brokered-call.ts';
+import { CallBook } from './call-book.ts';
+
+export interface BrokerFrontParts {
+  readonly gateway: GatewayForTransports;
+  readonly clock: Clock;
+  /** The principal behind a sender; undefined if it is none that we serve. */
+  readonly principalOf: (sender: Sender) => Principal | undefined;
+  /** Another one for each process. */
+  readonly incarnation: string;
+}
+
+export class BrokerFront {
+  readonly #parts: BrokerFrontParts;
+  readonly #calls: CallBook;
+
+  constructor(parts: BrokerFrontParts) {
+    this.#parts = parts;
+    this.#calls = new CallBook(parts.clock);
+  }
+
+  /** Serves what comes by this link. Rejects with a BrokerError. */
+  async serve(link: Link): Promise<void> {
+    const contained = (handle: (mail: Mail) => void) => (mail: Mail) =>
+      contain(
+        () => handle(mail),
+        (error) => this.#parts.gateway.caught(error),
+      );
+    await link.receive(
+      mailKinds.cancel,
+      contained((mail) => this.#calls.get(keyOf(mail.from, mail.about ?? ''))?.cancel()),
+    );
+    await link.receive(
+      mailKinds.pull,
+      contained((mail) => this.#pulled(link, mail)),
+    );
+    await link.receive(
+      mailKinds.request,
+      contained((mail) => this.#request(link, mail)),
+    );
+    await this.#announce(link);
+  }
+
+  /** Nothing more is answered. */
+  close(): void {
+    for (const call of this.#calls.running) call.cancel();
+  }
+
+  /** Workers whose requests an earlier process has taken ask again. */
+  async #announce(link: Link): Promise<void> {
+    const { incarnation } = this.#parts;
+    const body = Buffer.from(incarnation);
+    for (const to of await link.present()) {
+      link.tell({ id: incarnation, to, toAll: true, kind: mailKinds.here, body });
+    }
+  }
+
+  #request(link: Link, mail: Mail): void {
+    const key = keyOf(mail.from, mail.id);
+    const known = this.#calls.get(key);
+    if (known !== undefined) return known.askedAgain(link, mail);
+    const call = new BrokeredCall(key, link, mail, this.#parts.clock, this.#calls);
+    const principal = this.#parts.principalOf(mail.from);
+    const message = messageIn(mail.body);
+    const hasRoom = this.#calls.hasRoomFor(call.worker);
+    this.#calls.admit(call);
+    if (message instanceof WireError) {
+      return this.#refuse(call, 'null', { code: rpcCodes.parseError, message: message.message });
+    }
+    if (principal === undefined || message.kind !== 'request') return call.withdrawn();
+    const refusal = refusalOf(message, hasRoom);
+    if (refusal !== undefined) return this.#refuse(call, idText(message), refusal);
+    const { mailbox, seat } = mail.from;
+    const from = { principal, client: `${mailbox}/${seat}`, callId: mail.id };
+    call.taken(this.#parts.gateway.request(message, from, call));
+    this.#endAfter(call, mail.ttlMs);
+  }
+
+  #refuse(call: BrokeredCall, id: string, error: ErrorToSend): void {
+    call.answer(errorFrame(id, error));
+  }
+
+  /** Nobody waits for it any longer. */
+  #endAfter(call: BrokeredCall, ttlMs: number | undefined): void {
+    if (ttlMs === undefined || call.isAnswered) return;
+    this.#parts.clock.after(ttlMs, () => call.cancel(), true);
+  }
+
+  #pulled(link: Link, { from, about, body, id }: Mail): void {
+    const response = this.#calls.get(keyOf(from, about ?? ''))?.response;
+    const offset = response && pulledOffset(body, response.length);
+    const part = response && offset !== undefined ? partBody(response, offset) : gonePart();
+    const { mailbox, seat } = from;
+    link.tell({ id, to: mailbox, seat, kind: mailKinds.chunk, about, body: part });
+  }
+}
+
+/** Call ids of different workers have nothing to do with each other. */
+function keyOf({ mailbox }: Sender, id: string): string {
+  return `${mailbox} ${id}`;
+}
+
+function messageIn(body: Buffer): Message | WireError {
+  try {
+    return scanMessage(body);
+  } catch (error) {
+    if (error instanceof WireError) return error;
+    throw error;
+  }
+}
+
+function refusalOf(message: Message, hasRoom: boolean): ErrorToSend | undefined {
+  if (!hasRoom) return tooManyUnderWay;
+  const verdict = judgeEnvelope(message);
+  if (verdict.kind === 'none') return missingEnvelope(message);
+  return verdict.kind === 'invalid' ? verdict.refusal : undefined;
+}

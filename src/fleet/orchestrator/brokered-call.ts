@@ -1,0 +1,120 @@
+// One request of a worker, from its admission until its answer need not be kept any more. The gateway answers it
+// once; the answer is sent each time that the worker asks with the same call id, because a letter may come again
+// and a worker may ask again. The letter is acknowledged when the broker has the answer.
+
+import { BrokerError } from '../../broker/broker-error.ts';
+import type { Link, Mail } from '../../broker/contract.ts';
+import type { Reply, Underway } from '../../downstream/contract.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Frame } from '../../wire/frames.ts';
+import { joinPieces } from '../../wire/pieces.ts';
+import { mailKinds } from '../mail-kinds.ts';
+import { parcelOf, parcelReply, partBytes } from '../parcel.ts';
+
+export interface CallEnds {
+  /** It has been answered, with so many bytes. */
+  answered(call: BrokeredCall): void;
+  /** There will be no answer. */
+  withdrawn(call: BrokeredCall): void;
+}
+
+/** An answer that the broker refuses for now is sent again after this. */
+const againMs = 1_000;
+
+export class BrokeredCall implements Reply {
+  readonly key: string;
+  readonly worker: string;
+  readonly #clock: Clock;
+  readonly #ends: CallEnds;
+  #link: Link;
+  /** The last letter that asked for it. */
+  #mail: Mail;
+  #underway: Underway | undefined;
+  #answer: Buffer | undefined;
+  #isOver = false;
+
+  constructor(key: string, link: Link, mail: Mail, clock: Clock, ends: CallEnds) {
+    this.key = key;
+    this.worker = mail.from.mailbox;
+    this.#link = link;
+    this.#mail = mail;
+    this.#clock = clock;
+    this.#ends = ends;
+  }
+
+  get isAnswered(): boolean {
+    return this.#answer !== undefined;
+  }
+
+  /** The whole response; undefined before it has come. */
+  get response(): Buffer | undefined {
+    return this.#answer;
+  }
+
+  /** The gateway has taken the request; it may have answered already. */
+  taken(underway: Underway | undefined): void {
+    if (this.isAnswered || this.#isOver) return;
+    this.#underway = underway;
+  }
+
+  /** The same call once more: a letter that came again, or a worker that has lost its link. */
+  askedAgain(link: Link, mail: Mail): void {
+    this.#link = link;
+    this.#mail = mail;
+    if (this.isAnswered) this.#deliver();
+  }
+
+  cancel(): void {
+    if (this.isAnswered || this.#isOver) return;
+    this.#underway?.cancel();
+    this.withdrawn();
+  }
+
+  send(frame: Frame): void {
+    if (this.#isOver || this.isAnswered) return;
+    const { id, from } = this.#mail;
+    const body = joinPieces(frame);
+    const { mailbox, seat } = from;
+    // News of a call whose link has ended reach nobody.
+    this.#link.tell({ id, to: mailbox, seat, kind: mailKinds.news, about: id, body });
+  }
+
+  answer(frame: Frame): void {
+    if (this.#isOver || this.isAnswered) return;
+    this.#answer = joinPieces(frame);
+    this.#underway = undefined;
+    this.#ends.answered(this);
+    this.#deliver();
+  }
+
+  withdrawn(): void {
+    if (this.#isOver || this.isAnswered) return;
+    this.#isOver = true;
+    this.#mail.ack();
+    this.#ends.withdrawn(this);
+  }
+
+  #deliver(): void {
+    const answer = this.#answer;
+    if (answer === undefined) return;
+    const link = this.#link;
+    const mail = this.#mail;
+    const { id, from, ttlMs } = mail;
+    const body = answer.length > partBytes ? parcelReply(parcelOf(answer)) : answer;
+    const { mailbox, seat } = from;
+    const letter = { id, to: mailbox, seat, kind: mailKinds.reply, about: id, ttlMs, body };
+    if (!mail.isKept) return link.tell(letter);
+    link.deliver(letter).then(
+      () => mail.ack(),
+      (error: unknown) => this.#notDelivered(error, mail),
+    );
+  }
+
+  /** After the loss of the link the letter comes again, and is answered then. */
+  #notDelivered(error: unknown, mail: Mail): void {
+    if (!(error instanceof BrokerError)) throw error;
+    if (error.reason === 'not_allowed' || error.reason === 'too_large') return mail.ack();
+    if (error.reason === 'lost' || error.reason === 'closed' || error.reason === 'replaced') return;
+    this.#clock.after(againMs, () => mail === this.#mail && this.#deliver(), true);
+  }
+}

@@ -1,0 +1,92 @@
+// The calls that workers have made, by worker and call id: those that run, and those that were answered, for as
+// long as somebody may ask for them again. A call id is admitted once. Each worker may have a limited number
+// running; answers are kept for some minutes, within a limit of bytes, and the oldest are forgotten first.
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { BrokeredCall } from './brokered-call.ts';
+
+export interface CallBookLimits {
+  readonly runningOfWorker: number;
+  readonly answered: number;
+  readonly answeredBytes: number;
+  readonly answeredMs: number;
+}
+
+export const usualCallBookLimits: CallBookLimits = {
+  runningOfWorker: 64,
+  answered: 4_096,
+  answeredBytes: 64 * 1024 * 1024,
+  answeredMs: 120_000,
+};
+
+interface Answered {
+  readonly call: BrokeredCall;
+  readonly until: number;
+}
+
+export class CallBook {
+  readonly #clock: Clock;
+  readonly #limits: CallBookLimits;
+  /** By key; bound: those that run (`runningOfWorker` for each worker), and those below. */
+  readonly #calls = new Map<string, BrokeredCall>();
+  /** Oldest first, by key; at most `answered`. */
+  readonly #answered = new Map<string, Answered>();
+  /** How many run, by worker; only those that have any. */
+  readonly #running = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(clock: Clock, limits: CallBookLimits = usualCallBookLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  get(key: string): BrokeredCall | undefined {
+    this.#forgetOld();
+    return this.#calls.get(key);
+  }
+
+  hasRoomFor(worker: string): boolean {
+    return (this.#running.get(worker) ?? 0) < this.#limits.runningOfWorker;
+  }
+
+  get running(): readonly BrokeredCall[] {
+    return [...this.#calls.values()].filter(({ isAnswered }) => !isAnswered);
+  }
+
+  admit(call: BrokeredCall): void {
+    this.#calls.set(call.key, call);
+    this.#running.set(call.worker, (this.#running.get(call.worker) ?? 0) + 1);
+  }
+
+  answered(call: BrokeredCall): void {
+    this.#ended(call);
+    const until = this.#clock.now() + this.#limits.answeredMs;
+    this.#answered.set(call.key, { call, until });
+    this.#bytes += call.response?.length ?? 0;
+    this.#forgetOld();
+  }
+
+  withdrawn(call: BrokeredCall): void {
+    this.#ended(call);
+    this.#calls.delete(call.key);
+  }
+
+  #ended({ worker }: BrokeredCall): void {
+    const left = (this.#running.get(worker) ?? 1) - 1;
+    if (left > 0) this.#running.set(worker, left);
+    else this.#running.delete(worker);
+  }
+
+  #forgetOld(): void {
+    const { answered, answeredBytes } = this.#limits;
+    const now = this.#clock.now();
+    for (const [key, { call, until }] of this.#answered) {
+      const isRoom = this.#answered.size <= answered && this.#bytes <= answeredBytes;
+      // The last one is kept, however large.
+      if (now < until && (isRoom || this.#answered.size === 1)) return;
+      this.#answered.delete(key);
+      this.#calls.delete(key);
+      this.#bytes -= call.response?.length ?? 0;
+    }
+  }
+}

@@ -1,0 +1,147 @@
+// The connection of a worker's gateway to its orchestrator, as the host sees one: a server of the modern era
+// behind a broker. Links come and go below it (`channel.ts`); it is lost only if the broker refuses for good or
+// the tries to reach it are exhausted, and then the host opens another when a call needs it. Calls of tools are
+// kept by the broker, because they may have an effect; everything else is told.
+
+import { randomUUID } from 'node:crypto';
+import type { OpenLink } from '../../broker/contract.ts';
+import type { Random } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import type { Fault } from '../../kernel/fault.ts';
+import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
+import type { ProbeOutcome } from '../../upstream/classify.ts';
+import type { ConnectionListener, RequestOptions } from '../../upstream/connection.ts';
+import type { Exchange } from '../../upstream/exchange.ts';
+import { type ConnectionParts, ServerConnection } from '../../upstream/server-connection.ts';
+import { unlessAborted } from '../../upstream/unless-aborted.ts';
+import type { Era } from '../../wire/eras.ts';
+import { joined, type TextOrFrame } from '../../wire/frames.ts';
+import { scanMessage } from '../../wire/scan.ts';
+import { WireError } from '../../wire/wire-error.ts';
+import { Channel } from './channel.ts';
+import type { CallFailure } from './open-call.ts';
+
+export interface BrokerConnectionParts extends ConnectionParts {
+  readonly openLink: OpenLink;
+  /** The mailbox of the orchestrator. */
+  readonly to: string;
+  readonly random: Random;
+}
+
+/** It speaks to our own gateway. */
+const known = { modern: true, legacy: false } as const;
+
+export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
+  protected readonly isOrdered = false;
+  readonly #channel: Channel;
+  /** The call id of each exchange, until it ends. */
+  readonly #callIds = new Map<Exchange, string>();
+  #isClosed = false;
+
+  constructor(parts: BrokerConnectionParts, generation: number, listener: ConnectionListener) {
+    super(parts, generation, listener);
+    const { openLink, to, clock, random, frameBytes } = parts;
+    this.#channel = new Channel({
+      openLink,
+      to,
+      clock,
+      random,
+      maxResponseBytes: frameBytes,
+      missed: () => this.greeted && listener.missed(this),
+      report: (why) => {
+        if (this.greeted) this.lose(this.fault(`cannot be reached: ${why.message}`, 'auth_required'));
+      },
+    });
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const memory = { learn: () => {}, notInitialized: () => {} };
+    const beginning = { first: 'modern', known, memory } as const;
+    this.opened(await unlessAborted(signal, this.negotiated(beginning)));
+  }
+
+  protected override get canSend(): boolean {
+    return !this.#isClosed && !this.isLost;
+  }
+
+  protected override transmit(
+    exchange: Exchange,
+    frame: TextOrFrame,
+    method: string,
+    _era: Era,
+    options: RequestOptions | undefined,
+  ): void {
+    const id = randomUUID();
+    this.#callIds.set(exchange, id);
+    const body = Buffer.from(joined(frame));
+    const isKept = method === 'tools/call';
+    const ttlMs = options?.deadlineMs ?? options?.remainingMs;
+    this.#channel.send(
+      { id, body, isKept, ttlMs },
+      {
+        sent: () => {
+          exchange.dispatched = 'maybe';
+        },
+        answered: (response) => {
+          this.#callIds.delete(exchange);
+          this.#heard(response, exchange);
+        },
+        news: (notification) => this.#heard(notification, exchange),
+        failed: (why) => {
+          this.#callIds.delete(exchange);
+          this.#failed(exchange, why);
+        },
+      },
+    );
+  }
+
+  /** The modern era has no messages to a server but requests; what is cancelled is said by its letter. */
+  protected override async say(): Promise<void> {}
+
+  protected override abandoned(exchange: Exchange): void {
+    const id = this.#callIds.get(exchange);
+    this.#callIds.delete(exchange);
+    if (id !== undefined) this.#channel.cancel(id);
+  }
+
+  protected override outcomeOf(fault: Fault): ProbeOutcome {
+    return { kind: 'unreachable', fault };
+  }
+
+  #heard(bytes: Buffer, exchange: Exchange): void {
+    try {
+      const message = scanMessage(bytes);
+      const isAnswer = message.kind === 'result' || message.kind === 'error';
+      // An answer counts only for its own request.
+      if (isAnswer && message.id !== exchange.id) this.count('unknown-id');
+      else this.conversation.receive(message, exchange);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.conversation.fail(exchange.id, this.fault('sent what is no message', 'protocol_violation'));
+    }
+  }
+
+  #failed(exchange: Exchange, { reason, detail, dispatched }: CallFailure): void {
+    exchange.dispatched = dispatched;
+    const code = ({ damaged: 'protocol_violation', timeout: 'timeout' } as const)[
+      reason as 'damaged' | 'timeout'
+    ];
+    this.conversation.fail(exchange.id, this.fault(`cannot be reached: ${detail}`, code));
+  }
+
+  protected override endWith(cause: Fault): void {
+    this.conversation.failAll(cause);
+    this.#channel.close().catch(ignored);
+  }
+
+  async close(reason: CloseReason): Promise<number> {
+    this.isLost = true;
+    if (letsCallsEnd(reason)) await this.conversation.drained();
+    this.#isClosed = true;
+    this.conversation.failAll(this.fault('was stopped'));
+    this.listener.ended(this);
+    await this.#channel.close();
+    return 0;
+  }
+}

@@ -1,0 +1,59 @@
+// A large response that is pulled in parts: which part to ask for next, and the whole when all have come. Parts
+// that have come are kept over the loss of a link.
+
+import { createHash } from 'node:crypto';
+import { type Parcel, partBytes, partsAhead } from '../parcel.ts';
+
+export class Download {
+  readonly #parcel: Parcel;
+  readonly #whole: Buffer;
+  /** Offsets of parts that have not come, in order. */
+  readonly #missing: Set<number>;
+  /** Offsets that were asked for; at most `partsAhead`. */
+  readonly #asked = new Set<number>();
+
+  constructor(parcel: Parcel) {
+    this.#parcel = parcel;
+    this.#whole = Buffer.allocUnsafeSlow(parcel.bytes);
+    const parts = Math.ceil(parcel.bytes / partBytes);
+    this.#missing = new Set(Array.from({ length: parts }, (_, at) => at * partBytes));
+  }
+
+  isOf({ bytes, sha256 }: Parcel): boolean {
+    return this.#parcel.bytes === bytes && this.#parcel.sha256 === sha256;
+  }
+
+  /** The parts to ask for now. */
+  next(): readonly number[] {
+    const offsets: number[] = [];
+    for (const offset of this.#missing) {
+      if (this.#asked.size >= partsAhead) break;
+      if (this.#asked.has(offset)) continue;
+      this.#asked.add(offset);
+      offsets.push(offset);
+    }
+    return offsets;
+  }
+
+  /** What was asked for on a link that has ended is asked for again. */
+  askAgain(): void {
+    this.#asked.clear();
+  }
+
+  /** False if it is no part of this response. */
+  put(offset: number, bytes: Buffer): boolean {
+    if (!this.#missing.has(offset)) return this.#whole.length > offset && offset % partBytes === 0;
+    if (bytes.length !== Math.min(partBytes, this.#whole.length - offset)) return false;
+    bytes.copy(this.#whole, offset);
+    this.#missing.delete(offset);
+    this.#asked.delete(offset);
+    return true;
+  }
+
+  /** Undefined while parts are missing; 'damaged' if the whole is not what was announced. */
+  get result(): Buffer | 'damaged' | undefined {
+    if (this.#missing.size > 0) return undefined;
+    const sha256 = createHash('sha256').update(this.#whole).digest('hex');
+    return sha256 === this.#parcel.sha256 ? this.#whole : 'damaged';
+  }
+}

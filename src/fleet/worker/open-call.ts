@@ -1,0 +1,49 @@
+// A request of a worker that waits for its answer, and how far it has gone.
+
+import type { Mail } from '../../broker/contract.ts';
+import type { Dispatched } from '../../kernel/fault.ts';
+import type { Download } from './download.ts';
+
+/** What its caller hears; none of these may throw. */
+export interface CallListener {
+  /** It may have reached the orchestrator from now on. */
+  sent(): void;
+  answered(response: Buffer): void;
+  /** A notification that belongs to it. */
+  news(notification: Buffer): void;
+  failed(why: CallFailure): void;
+}
+
+export interface CallFailure {
+  readonly reason: 'refused' | 'exhausted' | 'closed' | 'timeout' | 'damaged' | 'not_taken';
+  readonly detail: string;
+  readonly dispatched: Dispatched;
+}
+
+export interface CallRequest {
+  /** The call id: the same each time that it is sent. */
+  readonly id: string;
+  readonly body: Buffer;
+  /** It is kept by the broker until it is answered; false: it is told, and told again after a loss. */
+  readonly isKept: boolean;
+  /** How long it is of use; undefined: until it is cancelled. */
+  readonly ttlMs: number | undefined;
+}
+
+export interface OpenCall extends CallRequest {
+  readonly listener: CallListener;
+  /** On `Clock.now`. */
+  readonly endsAt: number | undefined;
+  /** It was sent on the present link. */
+  isSent: boolean;
+  /** The broker has it on its disk: it need not be sent again. */
+  isTaken: boolean;
+  /** It was sent at all. */
+  mayHaveArrived: boolean;
+  /** It was sent again because its answer was gone. */
+  isAskedAgain: boolean;
+  download: Download | undefined;
+  /** The announcement of what is downloaded, to be acknowledged at its end. */
+  announcement: Mail | undefined;
+  deadline: Disposable | undefined;
+}

@@ -1,0 +1,108 @@
+// How a worker's link to the broker comes back. It is opened again when a call needs it, once for all calls that
+// wait, in a few tries with growing waits, all of it within one deadline; there is no wait after the last try. If
+// that fails, the calls that waited fail, and a later call may try again: nothing is given up for good. What cannot
+// get better by itself ends the waiting at once. A call that was on its way when the link ended is sent once more,
+// with the same call id, unless the broker had taken it. A pure machine; the shell around it opens links and waits.
+
+import { backoffMs } from '../../kernel/backoff.ts';
+import type { Effect, Step } from '../machine.ts';
+
+export interface ReconnectionPolicy {
+  readonly tries: number;
+  readonly firstWaitMs: number;
+  readonly longestWaitMs: number;
+  /** For all tries together. */
+  readonly totalMs: number;
+}
+
+export const usualReconnection: ReconnectionPolicy = {
+  tries: 5,
+  firstWaitMs: 200,
+  longestWaitMs: 2_000,
+  totalMs: 10_000,
+};
+
+export type Reconnection =
+  | { readonly is: 'connected' }
+  | { readonly is: 'broken' }
+  | { readonly is: 'opening'; readonly tried: number; readonly until: number }
+  | { readonly is: 'waiting'; readonly tried: number; readonly until: number }
+  | { readonly is: 'closed' };
+
+export type ReconnectionEvent =
+  /** A call needs the link. */
+  | { readonly is: 'needed'; readonly at: number }
+  | { readonly is: 'opened' }
+  | {
+      readonly is: 'failed';
+      readonly at: number;
+      readonly isPermanent: boolean;
+      readonly random: number;
+    }
+  | { readonly is: 'elapsed' }
+  | { readonly is: 'deadline' }
+  | { readonly is: 'lost' }
+  | { readonly is: 'close' };
+
+export type ReconnectionEffect =
+  | Effect<'open'>
+  | (Effect<'wait'> & { readonly ms: number })
+  /** Everything is over by then. */
+  | (Effect<'limit'> & { readonly ms: number })
+  /** Calls that wait go on, with the new manifest. */
+  | Effect<'release'>
+  /** Calls that wait fail. */
+  | (Effect<'fail'> & { readonly why: 'refused' | 'exhausted' | 'closed' })
+  | Effect<'abandon'>;
+
+type Result = Step<Reconnection, ReconnectionEffect>;
+
+export function stepReconnection(
+  state: Reconnection,
+  event: ReconnectionEvent,
+  policy: ReconnectionPolicy,
+): Result {
+  if (state.is === 'closed')
+    return [state, event.is === 'needed' ? [{ do: 'fail', why: 'closed' }] : []];
+  switch (event.is) {
+    case 'close':
+      return [{ is: 'closed' }, [{ do: 'abandon' }, { do: 'fail', why: 'closed' }]];
+    case 'lost':
+      return state.is === 'connected' ? [{ is: 'broken' }, []] : [state, []];
+    case 'needed':
+      return needed(state, event.at, policy);
+    case 'opened':
+      return state.is === 'opening' ? [{ is: 'connected' }, [{ do: 'release' }]] : [state, []];
+    case 'failed':
+      return state.is === 'opening' ? failed(state, event, policy) : [state, []];
+    case 'elapsed':
+      return state.is === 'waiting' ? [{ ...state, is: 'opening' }, [{ do: 'open' }]] : [state, []];
+    case 'deadline':
+      return state.is === 'opening' || state.is === 'waiting' ? exhausted() : [state, []];
+  }
+}
+
+function needed(state: Reconnection, at: number, { totalMs }: ReconnectionPolicy): Result {
+  if (state.is === 'connected') return [state, [{ do: 'release' }]];
+  // Those that wait share one opening.
+  if (state.is !== 'broken') return [state, []];
+  const opening = { is: 'opening', tried: 0, until: at + totalMs } as const;
+  return [opening, [{ do: 'limit', ms: totalMs }, { do: 'open' }]];
+}
+
+function failed(
+  { tried, until }: Extract<Reconnection, { readonly is: 'opening' }>,
+  { at, isPermanent, random }: Extract<ReconnectionEvent, { readonly is: 'failed' }>,
+  { tries, firstWaitMs, longestWaitMs }: ReconnectionPolicy,
+): Result {
+  if (isPermanent) return [{ is: 'broken' }, [{ do: 'fail', why: 'refused' }]];
+  if (tried + 1 >= tries) return exhausted();
+  const ms = backoffMs({ firstMs: firstWaitMs, longestMs: longestWaitMs }, tried, random);
+  // A wait that would outlast the deadline is of no use.
+  if (at + ms >= until) return exhausted();
+  return [{ is: 'waiting', tried: tried + 1, until }, [{ do: 'wait', ms }]];
+}
+
+function exhausted(): Result {
+  return [{ is: 'broken' }, [{ do: 'abandon' }, { do: 'fail', why: 'exhausted' }]];
+}

@@ -231,7 +231,11 @@ export class Hub {
     if (shelves.size >= this.#limits.maxKinds) {
       throw new BrokerError('full', `the mailbox ${mailbox} has ${shelves.size} kinds of mail`);
     }
-    const shelf = new Shelf(this.#limits);
+    const shelf = new Shelf({
+      limits: this.#limits,
+      now: () => this.#clock.now(),
+      expired: (held) => this.#hasExpired(held),
+    });
     shelves.set(kind, shelf);
     this.#shelves.set(mailbox, shelves);
     return shelf;
@@ -337,18 +341,17 @@ export class Hub {
   }
 
   #expire(): void {
-    const now = this.#clock.now();
     for (const [mailbox, shelves] of this.#shelves) {
-      for (const shelf of shelves.values()) {
-        for (const held of shelf.expire(now)) {
-          this.#expired += 1;
-          this.#forget(held);
-          // A disk that refuses is known from what is written for others; it expires again after a restart.
-          this.#inbox.done(held.number).catch(ignored);
-        }
-      }
+      for (const shelf of shelves.values()) shelf.expire();
       this.#tidy(mailbox);
     }
+  }
+
+  #hasExpired(held: Held): void {
+    this.#expired += 1;
+    this.#forget(held);
+    // A disk that refuses is known from what is written for others; it expires again after a restart.
+    this.#inbox.done(held.number).catch(ignored);
   }
 
   #allMembers(): readonly Member[] {

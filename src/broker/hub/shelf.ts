@@ -20,8 +20,18 @@ interface Reading {
   bytes: number;
 }
 
+export interface ShelfOptions {
+  readonly limits: HubLimits;
+  /** As `endsAt` of letters is counted. */
+  readonly now: () => number;
+  /** The time of a letter was over before anybody got it; it is here no longer. */
+  readonly expired: (held: Held) => void;
+}
+
 export class Shelf {
   readonly #limits: HubLimits;
+  readonly #now: () => number;
+  readonly #expired: (held: Held) => void;
   /** Waiting letters for each seat, '' for any; bound: the letters of this shelf. */
   readonly #waiting = new Map<string, Held[]>();
   /** By seat; bound: the links of this mailbox. */
@@ -33,8 +43,10 @@ export class Shelf {
   #bytes = 0;
   #turn = 0;
 
-  constructor(limits: HubLimits) {
+  constructor({ limits, now, expired }: ShelfOptions) {
     this.#limits = limits;
+    this.#now = now;
+    this.#expired = expired;
   }
 
   get isEmpty(): boolean {
@@ -118,18 +130,17 @@ export class Shelf {
     return true;
   }
 
-  /** Waiting letters whose time is over are removed, and returned. */
-  expire(now: number): readonly Held[] {
-    const isOver = ({ endsAt }: Held) => endsAt !== undefined && endsAt <= now;
-    const over = [...this.#waiting.values()].flatMap((queue) => queue.filter(isOver));
+  /** Waiting letters whose time is over are removed. */
+  expire(): void {
+    const now = this.#now();
     for (const [place, queue] of this.#waiting) {
-      this.#waiting.set(
-        place,
-        queue.filter((held) => !isOver(held)),
-      );
+      const over = queue.filter((held) => isOver(held, now));
+      if (over.length === 0) continue;
+      const left = queue.filter((held) => !isOver(held, now));
+      if (left.length === 0) this.#waiting.delete(place);
+      else this.#waiting.set(place, left);
+      for (const held of over) this.#expire(held);
     }
-    for (const held of over) this.#forget(held);
-    return over;
   }
 
   letter(number: number): Held | undefined {
@@ -155,21 +166,35 @@ export class Shelf {
     this.#bytes -= held.body.length;
   }
 
+  #expire(held: Held): void {
+    this.#forget(held);
+    this.#expired(held);
+  }
+
   #handOut(place: string): void {
     const queue = this.#waiting.get(place);
     if (queue === undefined) return;
-    let handed = 0;
-    while (handed < queue.length) {
-      const held = queue[handed];
-      const reading = held && this.#freeReading(held);
-      if (held === undefined || reading === undefined) break;
-      handed += 1;
-      reading.unacknowledged.set(held.number, held);
-      reading.bytes += held.body.length;
-      reading.reader.hand(held);
+    const now = this.#now();
+    let gone = 0;
+    while (gone < queue.length) {
+      const held = queue[gone];
+      if (held === undefined) break;
+      if (isOver(held, now)) this.#expire(held);
+      else if (!this.#hand(held)) break;
+      gone += 1;
     }
-    queue.splice(0, handed);
+    queue.splice(0, gone);
     if (queue.length === 0) this.#waiting.delete(place);
+  }
+
+  /** False: nobody can take it now. */
+  #hand(held: Held): boolean {
+    const reading = this.#freeReading(held);
+    if (reading === undefined) return false;
+    reading.unacknowledged.set(held.number, held);
+    reading.bytes += held.body.length;
+    reading.reader.hand(held);
+    return true;
   }
 
   /** Of the one seat, or the next one in turn that has room. */
@@ -193,6 +218,10 @@ export class Shelf {
     if (unacknowledged.size === 0) return true;
     return unacknowledged.size < windowLetters && bytes + more <= windowBytes;
   }
+}
+
+function isOver({ endsAt }: Held, now: number): boolean {
+  return endsAt !== undefined && endsAt <= now;
 }
 
 function nameOf({ from, id }: Held): string {

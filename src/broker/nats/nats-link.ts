@@ -252,7 +252,7 @@ class NatsLink implements Link {
     // Whoever may write to us may also write what is no letter; it is not kept, so nothing is left of it.
     if (from === undefined || headers === undefined) return;
     const body = Buffer.from(message.data);
-    reader({ ...headers, from, kind, body, ack: () => {}, setAside: () => {} });
+    reader({ ...headers, from, kind, body, isKept: false, ack: () => {}, setAside: () => {} });
   }
 
   #hand(queue: KeptQueue, message: Msg, ack: string, kind: string, reader: MailReader): void {
@@ -271,6 +271,7 @@ class NatsLink implements Link {
         kind,
         ttlMs,
         body,
+        isKept: true,
         ack: () => queue.ack(ack),
         setAside,
       };

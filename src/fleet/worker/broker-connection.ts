@@ -49,7 +49,8 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
       maxResponseBytes: frameBytes,
       missed: () => this.greeted && listener.missed(this),
       report: (why) => {
-        if (this.greeted) this.lose(this.fault(`cannot be reached: ${why.message}`, 'auth_required'));
+        if (this.greeted)
+          this.lose(this.fault(`cannot be reached: ${why.message}`, 'auth_required'));
       },
     });
   }
@@ -118,7 +119,10 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
       else this.conversation.receive(message, exchange);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
-      this.conversation.fail(exchange.id, this.fault('sent what is no message', 'protocol_violation'));
+      this.conversation.fail(
+        exchange.id,
+        this.fault('sent what is no message', 'protocol_violation'),
+      );
     }
   }
 

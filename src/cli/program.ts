@@ -14,6 +14,7 @@ import { addDemo } from './commands/demo.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addLogs } from './commands/logs.ts';
 import { addReload, addShutdown, addStart, addStop } from './commands/operate.ts';
+import { addProxy } from './commands/proxy.ts';
 import { addRole } from './commands/role.ts';
 import { addSearch } from './commands/search.ts';
 import { addServe } from './commands/serve.ts';
@@ -67,7 +68,7 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
   const commands = [
     ...[addServe, addConnect, addCall, addTools, addSearch, addStatus, addCheck],
     ...[addLogs, addReload, addStart, addStop, addShutdown],
-    ...[addRole, addTokenCommands, addAudit, addTrust, addDoctor, addDemo],
+    ...[addProxy, addRole, addTokenCommands, addAudit, addTrust, addDoctor, addDemo],
   ];
   for (const add of commands) add(program, perform);
   return program;

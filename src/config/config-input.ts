@@ -56,6 +56,8 @@ export interface ConfigInput {
    * in the state directory. `memory`: it is lost when the gateway ends. Default: `"sqlite"`.
    */
   readonly store?: 'sqlite' | 'memory' | undefined;
+  /** The broker through which workers on other machines are served. Default: `null`. */
+  readonly broker?: BrokerInput | null | undefined;
   /**
    * `on`: who called what, and how it ended, is written to a log in the state directory that shows
    * later changes (holdfast audit). `required`: a call also waits until it is written down, and is
@@ -355,6 +357,16 @@ export interface CacheInput {
   readonly entriesPerTool?: number | undefined;
   /** The size of all cached results together, in bytes. Bytes, at least 0. Default: `67108864`. */
   readonly maxBytes?: number | undefined;
+}
+
+/** The keys of `broker`. */
+export interface BrokerInput {
+  /** ws://, wss:// or nats://HOST:PORT. */
+  readonly url: string;
+  /** The mailbox of this gateway there; the credential is for this one. */
+  readonly as: string;
+  /** The file with the credential; HOLDFAST_TOKEN_FILE, if it is set, is used instead. */
+  readonly tokenFile?: string | undefined;
 }
 
 /** The keys of `telemetry`. */

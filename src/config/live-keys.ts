@@ -68,4 +68,5 @@ export const configKeys: Readonly<
   store: 'restart-host',
   keyFile: 'restart-host',
   audit: 'restart-host',
+  broker: 'restart-host',
 };

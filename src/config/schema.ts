@@ -117,6 +117,27 @@ export const configSchema = z
       .describe(
         '`sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database in the state directory. `memory`: it is lost when the gateway ends.',
       ),
+    broker: z
+      .strictObject({
+        url: z
+          .string()
+          .regex(/^(wss?|nats|tls):\/\//)
+          .describe('ws://, wss:// or nats://HOST:PORT.'),
+        as: z
+          .string()
+          .regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/)
+          .describe('The mailbox of this gateway there; the credential is for this one.'),
+        tokenFile: z
+          .string()
+          .min(1)
+          .optional()
+          .describe(
+            'The file with the credential; HOLDFAST_TOKEN_FILE, if it is set, is used instead.',
+          ),
+      })
+      .nullable()
+      .default(null)
+      .describe('The broker through which workers on other machines are served.'),
     audit: z
       .enum(['off', 'on', 'required'])
       .default('off')

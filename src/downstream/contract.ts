@@ -81,6 +81,8 @@ export interface ModernSender {
   readonly principal: Principal;
   readonly client: string;
   readonly folder?: ClientFolder | undefined;
+  /** By which the transport may bring the same request again; absent: it does not. */
+  readonly callId?: string | undefined;
 }
 
 /** The gateway as transports see it. */

@@ -182,7 +182,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   request(
     message: Message,
-    { principal, client, folder }: ModernSender,
+    { principal, client, folder, callId }: ModernSender,
     reply: Reply,
   ): Underway | undefined {
     const { bytes, meta } = message;
@@ -203,6 +203,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
         era: 'modern',
         capabilities: capabilities ? lineText(bytes, capabilities) : '{}',
         logLevel: level && textOf(bytes, level),
+        callId,
       },
       reply,
       () => {

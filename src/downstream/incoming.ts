@@ -29,6 +29,7 @@ export interface Sender {
   /** The client's capabilities, in modern form: JSON. */
   readonly capabilities: string;
   readonly logLevel: string | undefined;
+  readonly callId?: string | undefined;
 }
 
 export class Incoming implements Caller, Underway {
@@ -38,6 +39,8 @@ export class Incoming implements Caller, Underway {
   readonly era: Era;
   readonly capabilities: string;
   readonly logLevel: string | undefined;
+  /** By which the transport may bring it again. */
+  readonly callId: string | undefined;
   /** Raised when the client has cancelled or disconnected. */
   readonly cancelSignal = new CancelSignal();
   readonly id: string;
@@ -66,6 +69,7 @@ export class Incoming implements Caller, Underway {
     this.era = from.era;
     this.capabilities = from.capabilities;
     this.logLevel = from.logLevel;
+    this.callId = from.callId;
     this.id = idText(message);
     this.#reply = reply;
     this.#over = over;

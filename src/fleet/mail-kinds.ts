@@ -17,3 +17,18 @@ export const mailKinds = {
   /** To workers: an orchestrator has come, and knows nothing of what was told to an earlier one. */
   here: 'mcp-here',
 } as const;
+
+/** What a worker receives. */
+export const workerKinds: readonly string[] = [
+  mailKinds.reply,
+  mailKinds.news,
+  mailKinds.chunk,
+  mailKinds.here,
+];
+
+/** What an orchestrator receives. */
+export const orchestratorKinds: readonly string[] = [
+  mailKinds.request,
+  mailKinds.cancel,
+  mailKinds.pull,
+];

@@ -44,6 +44,7 @@ import type { HostForGateway } from './gateway-face.ts';
 import type { Host } from './host.ts';
 import { HostCore } from './host-core.ts';
 import { ownIdentity } from './identity.ts';
+import type { Edges } from './servers/server-parts.ts';
 
 /** The keys of a config, or the file that holds one; and options of the host itself. */
 export interface HostOptions extends ConfigInput {
@@ -99,6 +100,8 @@ export interface HostSurroundings {
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
   readonly hasClients?: boolean;
+  /** Servers that are reached in another way than their config says. */
+  readonly connectors?: Edges['connectors'];
 }
 
 /** One host, for a command and for a gateway. */
@@ -155,6 +158,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
       http,
       sourceEnv: env,
       readSecret: readSecretFile,
+      ...(around.connectors && { connectors: around.connectors }),
     },
     config: loaded.config,
     configFile: loaded.file,

@@ -19,6 +19,7 @@ export type Handled =
   | 'an observer of calls'
   | 'progress of a call'
   | 'a message of the client'
+  | 'a message of the broker'
   | 'an answer to the client'
   | 'news for clients'
   | 'the control socket'

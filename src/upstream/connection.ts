@@ -23,8 +23,10 @@ export interface Greeting {
 export interface RequestOptions extends ExchangeOptions {
   /** It is cancelled after this time; for our own requests, which have no deadline of a call. */
   readonly deadlineMs?: number;
-  /** How long the answer is of use, as far as is known now; for transports that keep requests. */
+  /** Where requests are kept: how long one that nobody has begun is of use. */
   readonly remainingMs?: number;
+  /** Where requests are kept: the caller's own idempotency key. */
+  readonly callKey?: string;
   /** HTTP, modern: headers that repeat parts of the body (`Mcp-Name`, `Mcp-Param-*`). */
   readonly headers?: Readonly<Record<string, string>>;
   /** Modern: the capabilities of the end client, as JSON; none if absent. */
@@ -42,6 +44,8 @@ export interface Connection extends Described {
   readonly stderr: readonly string[];
   /** The process behind it; undefined for a remote server. */
   readonly child: Child | undefined;
+  /** Requests are kept on their way (a broker), and may be brought again. */
+  readonly keepsRequests?: boolean;
   request(method: string, params: Params, options?: RequestOptions): Exchange;
   notify(method: string, params: Params): void;
   /** Answers a request of the server, with a frame of `answers.ts`. */

@@ -12,6 +12,7 @@ import { MemoryStore } from '../../src/store/memory-store.ts';
 import { type BrokerSubject, type MemberName, members } from './broker-suite/subject.ts';
 
 export interface EmbeddedBroker extends BrokerSubject {
+  readonly url: string;
   /** A link that is given up where the signal says so. */
   open(member: MemberName, seat: string, signal: AbortSignal): Promise<Link>;
   /** Every link ends, and none can be opened until `start`. */
@@ -51,6 +52,7 @@ export async function startEmbeddedBroker(
   return {
     link: (secret, seat = randomUUID().slice(0, 8)) =>
       openSocketLink({ url, secret, seat, clock }, never),
+    url,
     strangersLink: () => openSocketLink({ url, secret: 'stranger', seat: 's', clock }, never),
     open: (secret, seat, signal) => openSocketLink({ url, secret, seat, clock }, signal),
     restart: async () => {

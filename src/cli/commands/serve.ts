@@ -4,11 +4,13 @@
 // start created one; the token is shown only this once.
 
 import { type Command, Option } from 'commander';
+import { isMailbox } from '../../broker/address.ts';
 import { assertApproved } from '../../instance/connect/trusted-configs.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig } from '../standalone.ts';
+import { badMailbox } from './proxy.ts';
 
 const help = `
 HTTP: MCP at /mcp (all versions), the 2024 transport at /sse; also /healthz and /readyz.
@@ -28,6 +30,9 @@ Examples:
 export interface ServeOptions {
   readonly listen?: string;
   readonly stdio?: boolean;
+  readonly broker?: string;
+  readonly as?: string;
+  readonly tlsCa?: string;
   /** Started by `holdfast connect`: it ends this many milliseconds after its last client. */
   readonly forConnect?: string;
   /** The hash of the config that may be used; absent: any. */
@@ -41,6 +46,9 @@ export function addServe(program: Command, perform: Perform): void {
     .description('Run the gateway: one MCP endpoint in front of every configured server.')
     .option('--listen <HOST:PORT>', 'where to listen, instead of http.listen of the config')
     .option('--stdio', 'serve one client with MCP on standard input and output instead')
+    .option('--broker <URL>', 'also serve workers through this broker: ws://, wss:// or nats://')
+    .option('--as <NAME>', 'the name of this gateway at the broker (token add --orchestrator NAME)')
+    .option('--tls-ca <FILE>', "a certificate of the broker to trust besides the system's")
     .addOption(new Option('--for-connect <MS>').hideHelp())
     .addOption(new Option('--approved <SHA256>').hideHelp())
     .addHelpText('after', help)
@@ -57,6 +65,7 @@ async function serve(invocation: Invocation, options: ServeOptions): Promise<num
       '--stdio and --listen cannot be combined: with --stdio nothing listens; see: holdfast serve --help',
     );
   }
+  assertBrokerOptions(options);
   const code = await underInit(shell);
   if (code !== undefined) return code;
   const loaded = await loadedConfig(shell, configFile);
@@ -64,6 +73,21 @@ async function serve(invocation: Invocation, options: ServeOptions): Promise<num
   if (path !== null) assertApproved({ path, sha256 }, options.approved);
   const { serveConfig } = await import('../gateway/serve-config.ts');
   return await serveConfig(invocation, loaded, options);
+}
+
+function assertBrokerOptions({ broker, as, stdio, tlsCa }: ServeOptions): void {
+  const wrong = (text: string) =>
+    new Fault('invalid_request', `${text}; see: holdfast serve --help`);
+  if (broker !== undefined && stdio === true) {
+    throw wrong('--stdio and --broker cannot be combined: a gateway for one client keeps no calls');
+  }
+  if ((broker === undefined) !== (as === undefined)) {
+    throw wrong(
+      '--broker and --as belong together: the address and the name of this gateway there',
+    );
+  }
+  if (tlsCa !== undefined && broker === undefined) throw wrong('--tls-ca needs --broker');
+  if (as !== undefined && !isMailbox(as)) throw badMailbox('--as', as);
 }
 
 /** As process 1 it runs below an init; the result is the exit code. Undefined: run here. */

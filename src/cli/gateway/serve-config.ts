@@ -2,17 +2,19 @@
 // followed, and clients are served in the way that was asked for. Loaded as a whole when a gateway is to run:
 // each file that is loaded by itself costs about a millisecond at the start.
 
+import { dirname, resolve } from 'node:path';
 import { loadConfig, type ReadConfig } from '../../config/load.ts';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import { Gateway } from '../../downstream/gateway.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { reportedAtOnce } from '../command-failure.ts';
+import { certificateIn } from '../commands/proxy.ts';
 import type { ServeOptions } from '../commands/serve.ts';
 import { disabledServers } from '../disabled-servers.ts';
 import type { Invocation } from '../invocation.ts';
 import { FailureLines } from '../render/failure-lines.ts';
-import { remark } from '../shell.ts';
+import { remark, type Shell } from '../shell.ts';
 import { openHost } from '../standalone.ts';
 import { ownStateDirectory, usableStateDirectory } from '../state-directory.ts';
 import { assertStillApproved } from '../trust-records.ts';
@@ -71,6 +73,7 @@ export async function serveConfig(
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
+    await using _workers = await workersOf(shell, { host, gateway }, loaded, options);
     host.startPinned();
     using _watching = followConfig(shell, host, inUse, loaded.state);
     const ownsDatabase = instance !== undefined && keepsState;
@@ -91,6 +94,25 @@ export async function serveConfig(
   } finally {
     await host.close();
   }
+}
+
+/** A gateway for one client serves no workers: it keeps nothing that a call of theirs could be answered from later. */
+async function workersOf(
+  shell: Shell,
+  served: { readonly host: OpenedHost; readonly gateway: Gateway },
+  { config, file }: LoadedConfig,
+  { broker: url, as, tlsCa, stdio }: ServeOptions,
+): Promise<AsyncDisposable | undefined> {
+  const { broker } = config;
+  if (stdio === true || (url === undefined && broker === null)) return undefined;
+  const { serveBroker } = await import('./serve-broker.ts');
+  if (url === undefined || as === undefined) {
+    const named = broker?.tokenFile;
+    const tokenFile = named && resolve(dirname(file ?? shell.cwd), named);
+    return broker === null ? undefined : await serveBroker(shell, served, { ...broker, tokenFile });
+  }
+  const ca = tlsCa === undefined ? undefined : certificateIn(shell, tlsCa);
+  return await serveBroker(shell, served, { url, as, ca, tokenFile: broker?.tokenFile });
 }
 
 function gatewayFor(host: OpenedHost, { config }: LoadedConfig): Gateway {

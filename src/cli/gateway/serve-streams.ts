@@ -1,11 +1,14 @@
 // Serves one client on standard input and output, until it disconnects or a signal comes.
 
+import type { Gateway } from '../../downstream/gateway.ts';
 import { holdUpServers } from '../../downstream/outgoing/hold-up.ts';
 import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { startStdio } from '../../downstream/stdio/stdio-front.ts';
+import type { OpenedHost } from '../../host/create-host.ts';
 import { ignored } from '../../kernel/contain.ts';
+import type { Principal } from '../../policy/principal.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { remark } from '../shell.ts';
+import { remark, type Shell } from '../shell.ts';
 import { drainTelling } from './drain.ts';
 import type { Served } from './served.ts';
 
@@ -16,20 +19,30 @@ const stdioDrainMs = 1_500;
 /** How long the client may take to read the last answers. */
 const lastWordsMs = 500;
 
-export async function serveStreams({
-  host,
-  gateway,
-  invocation,
-  onServing,
-}: Served): Promise<number> {
-  const { shell } = invocation;
+export async function serveStreams(served: Served): Promise<number> {
+  const { host, gateway, invocation, onServing } = served;
+  return await serveClient({ shell: invocation.shell, host, gateway, onServing });
+}
+
+export interface OneClient {
+  readonly shell: Shell;
+  readonly host: OpenedHost;
+  readonly gateway: Gateway;
+  /** Absent: the local user. */
+  readonly principal?: Principal;
+  readonly onServing?: () => void;
+}
+
+/** Closes the host when the client has gone. */
+export async function serveClient(one: OneClient): Promise<number> {
+  const { shell, host, gateway, principal, onServing } = one;
   const { clock, interrupt } = shell;
   const { stdin: input, stdout: output } = process;
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
   const held = (isHeld: boolean) => holdUpServers(host, isHeld);
   const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held };
-  const front = startStdio(parts);
-  onServing();
+  const front = startStdio({ ...parts, ...(principal && { principal }) });
+  onServing?.();
   await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
   const hurriedMs = Math.min(host.config.drainMs, stdioDrainMs);
   const hurry = () => drainTelling(shell, gateway, hurriedMs);

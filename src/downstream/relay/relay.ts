@@ -144,6 +144,7 @@ export class Relay {
         }),
       isContinued: rounds > 0,
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
+      callId: incoming.callId,
       slot: to.slot,
       task: to.task,
       timeoutMs: to.timeoutMs,

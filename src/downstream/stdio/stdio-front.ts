@@ -9,7 +9,7 @@ import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { RingMap } from '../../kernel/ring-map.ts';
-import { localUser } from '../../policy/principal.ts';
+import { localUser, type Principal } from '../../policy/principal.ts';
 import { scanBatch } from '../../wire/batch.ts';
 import { idOf } from '../../wire/decode.ts';
 import { batchVersion, rpcCodes } from '../../wire/eras.ts';
@@ -32,6 +32,8 @@ export interface StdioFrontParts {
   readonly frameBytes: number;
   readonly clock: Clock;
   readonly outgoing: OutgoingBudget;
+  /** Absent: the local user. */
+  readonly principal?: Principal;
   /** Tells this client from others of the same gateway; absent: there are none. */
   readonly clientKey?: string;
   /** The id of the first request to a legacy client; absent: 1. */
@@ -170,14 +172,15 @@ class StdioServer implements StdioFront {
     if (judgeEnvelope(message).kind !== 'none') this.#isModern = true;
     else if (message.kind === 'request')
       this.#session = this.#parts.front.openSession(
-        localUser,
+        this.#parts.principal ?? localUser,
         { send: (frame, kind) => this.#output.write(frame, kind) },
         { firstQuestion: this.#parts.firstQuestion, folder: this.#parts.folder },
       );
   }
 
   #modern(message: Message): void {
-    const from = { principal: localUser, client: this.#clientKey, folder: this.#parts.folder };
+    const { principal = localUser, folder } = this.#parts;
+    const from = { principal, client: this.#clientKey, folder };
     if (message.kind === 'notification') {
       if (message.method === 'notifications/cancelled') this.#cancelled(message);
       else this.#parts.front.notified(message, from);

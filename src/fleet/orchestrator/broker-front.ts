@@ -89,19 +89,16 @@ export class BrokerFront {
     const refusal = refusalOf(message, hasRoom);
     if (refusal !== undefined) return this.#refuse(call, idText(message), refusal);
     const { mailbox, seat } = mail.from;
-    const from = { principal, client: `${mailbox}/${seat}`, callId: mail.id };
+    const from = {
+      principal,
+      client: `${mailbox}/${seat}`,
+      ...(mail.isKept && { callId: mail.id }),
+    };
     call.taken(this.#parts.gateway.request(message, from, call));
-    this.#endAfter(call, mail.ttlMs);
   }
 
   #refuse(call: BrokeredCall, id: string, error: ErrorToSend): void {
     call.answer(errorFrame(id, error));
-  }
-
-  /** Nobody waits for it any longer. */
-  #endAfter(call: BrokeredCall, ttlMs: number | undefined): void {
-    if (ttlMs === undefined || call.isAnswered) return;
-    this.#parts.clock.after(ttlMs, () => call.cancel(), true);
   }
 
   #pulled(link: Link, { from, about, body, id }: Mail): void {

@@ -18,6 +18,8 @@ export interface CallEnds {
   withdrawn(call: BrokeredCall): void;
 }
 
+/** How long an answer is kept for a worker that is away; it may ask again after that, by the same call id. */
+const replyMs = 600_000;
 /** An answer that the broker refuses for now is sent again after this. */
 const againMs = 1_000;
 
@@ -99,10 +101,18 @@ export class BrokeredCall implements Reply {
     if (answer === undefined) return;
     const link = this.#link;
     const mail = this.#mail;
-    const { id, from, ttlMs } = mail;
+    const { id, from } = mail;
     const body = answer.length > partBytes ? parcelReply(parcelOf(answer)) : answer;
     const { mailbox, seat } = from;
-    const letter = { id, to: mailbox, seat, kind: mailKinds.reply, about: id, ttlMs, body };
+    const letter = {
+      id,
+      to: mailbox,
+      seat,
+      kind: mailKinds.reply,
+      about: id,
+      ttlMs: replyMs,
+      body,
+    };
     if (!mail.isKept) return link.tell(letter);
     link.deliver(letter).then(
       () => mail.ack(),

@@ -3,14 +3,14 @@
 // the tries to reach it are exhausted, and then the host opens another when a call needs it. Calls of tools are
 // kept by the broker, because they may have an effect; everything else is told.
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { OpenLink } from '../../broker/contract.ts';
 import type { Random } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import type { Fault } from '../../kernel/fault.ts';
 import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
 import type { ProbeOutcome } from '../../upstream/classify.ts';
-import type { ConnectionListener, RequestOptions } from '../../upstream/connection.ts';
+import type { Connection, ConnectionListener, RequestOptions } from '../../upstream/connection.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
 import { type ConnectionParts, ServerConnection } from '../../upstream/server-connection.ts';
 import { unlessAborted } from '../../upstream/unless-aborted.ts';
@@ -28,11 +28,29 @@ export interface BrokerConnectionParts extends ConnectionParts {
   readonly random: Random;
 }
 
+/** Rejects with a Fault, and then leaves nothing open. */
+export async function connectToBroker(
+  parts: BrokerConnectionParts,
+  generation: number,
+  signal: AbortSignal,
+  listener: ConnectionListener,
+): Promise<Connection> {
+  const connection = new BrokerConnection(parts, generation, listener);
+  try {
+    await connection.start(signal);
+    return connection;
+  } catch (error) {
+    await connection.close('start-failed');
+    throw error;
+  }
+}
+
 /** It speaks to our own gateway. */
 const known = { modern: true, legacy: false } as const;
 
 export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
   protected readonly isOrdered = false;
+  readonly keepsRequests = true;
   readonly #channel: Channel;
   /** The call id of each exchange, until it ends. */
   readonly #callIds = new Map<Exchange, string>();
@@ -73,11 +91,11 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
     _era: Era,
     options: RequestOptions | undefined,
   ): void {
-    const id = randomUUID();
+    const { callKey, remainingMs: ttlMs } = options ?? {};
+    const id = callKey === undefined ? randomUUID() : callIdOf(callKey);
     this.#callIds.set(exchange, id);
     const body = Buffer.from(joined(frame));
     const isKept = method === 'tools/call';
-    const ttlMs = options?.deadlineMs ?? options?.remainingMs;
     this.#channel.send(
       { id, body, isKept, ttlMs },
       {
@@ -128,9 +146,7 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
 
   #failed(exchange: Exchange, { reason, detail, dispatched }: CallFailure): void {
     exchange.dispatched = dispatched;
-    const code = ({ damaged: 'protocol_violation', timeout: 'timeout' } as const)[
-      reason as 'damaged' | 'timeout'
-    ];
+    const code = reason === 'damaged' ? 'protocol_violation' : undefined;
     this.conversation.fail(exchange.id, this.fault(`cannot be reached: ${detail}`, code));
   }
 
@@ -148,4 +164,9 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
     await this.#channel.close();
     return 0;
   }
+}
+
+/** The same for every process of the worker that uses this key. */
+function callIdOf(key: string): string {
+  return `key-${createHash('sha256').update(key).digest('hex')}`;
 }

@@ -64,7 +64,7 @@ export class Channel implements AsyncDisposable {
       isAskedAgain: false,
       download: undefined,
       announcement: undefined,
-      deadline: ttlMs === undefined ? undefined : clock.after(ttlMs, () => this.#expired(id)),
+      absence: undefined,
     };
     this.#calls.set(id, call);
     this.#need();
@@ -181,27 +181,37 @@ export class Channel implements AsyncDisposable {
   #transmit(call: OpenCall): void {
     const link = this.#link;
     if (call.isSent || call.isTaken || link === undefined) return;
+    const hadArrived = call.mayHaveArrived;
     call.isSent = true;
     call.mayHaveArrived = true;
     call.listener.sent();
     const letter = this.#letter(mailKinds.request, call, call.body);
-    if (!call.isKept) return link.tell(letter, (why) => this.#notTaken(call, why));
+    const notTaken = (why: unknown) => this.#notTaken(call, why, hadArrived);
+    if (!call.isKept) return link.tell(letter, notTaken);
     link.deliver(letter).then(
       () => {
         call.isTaken = true;
       },
-      (error: unknown) => this.#notTaken(call, error),
+      notTaken,
     );
   }
 
   /** The loss of the link is dealt with where it is noticed; anything else is the answer to this request. */
-  #notTaken(call: OpenCall, error: unknown): void {
+  #notTaken(call: OpenCall, error: unknown, hadArrived: boolean): void {
     if (!(error instanceof BrokerError)) throw error;
     const { reason } = error;
     if (reason === 'lost' || reason === 'closed' || reason === 'replaced') return;
-    const isSure = reason !== 'not_kept';
-    if (isSure) call.mayHaveArrived = false;
+    if (reason !== 'not_kept') call.mayHaveArrived = hadArrived;
+    if (reason === 'absent') return this.#awaitOrchestrator(call);
     this.#fail(call.id, 'not_taken', error.message);
+  }
+
+  /** It says so when it comes; for so long, and no longer, it is waited for. */
+  #awaitOrchestrator(call: OpenCall): void {
+    call.isSent = false;
+    const { clock, policy = usualReconnection, to } = this.#parts;
+    const give = () => this.#fail(call.id, 'not_taken', `${to} is not connected to the broker`);
+    if (this.#calls.get(call.id) === call) call.absence ??= clock.after(policy.totalMs, give);
   }
 
   #letter(kind: string, { id, endsAt }: OpenCall, body: Buffer): Letter {
@@ -215,12 +225,6 @@ export class Channel implements AsyncDisposable {
     this.#link?.tell({ ...this.#letter(kind, call, body), seat, toAll });
   }
 
-  #expired(id: string): void {
-    const call = this.#calls.get(id);
-    if (call?.mayHaveArrived) this.#tell(mailKinds.cancel, call, Buffer.alloc(0));
-    this.#fail(id, 'timeout', 'there was no answer in time');
-  }
-
   #fail(id: string, reason: CallFailure['reason'], detail: string): void {
     const call = this.#take(id);
     const dispatched = call?.mayHaveArrived ? 'maybe' : 'no';
@@ -230,7 +234,7 @@ export class Channel implements AsyncDisposable {
   #take(id: string): OpenCall | undefined {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    call?.deadline?.[Symbol.dispose]();
+    call?.absence?.[Symbol.dispose]();
     return call;
   }
 
@@ -309,8 +313,9 @@ export class Channel implements AsyncDisposable {
     if (this.#incarnation === incarnation) return;
     this.#incarnation = incarnation;
     for (const call of this.#calls.values()) {
-      if (call.isKept) continue;
-      call.isSent = false;
+      call.absence?.[Symbol.dispose]();
+      call.absence = undefined;
+      if (!call.isKept) call.isSent = false;
       this.#transmit(call);
     }
     this.#parts.missed();

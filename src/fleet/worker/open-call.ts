@@ -15,7 +15,7 @@ export interface CallListener {
 }
 
 export interface CallFailure {
-  readonly reason: 'refused' | 'exhausted' | 'closed' | 'timeout' | 'damaged' | 'not_taken';
+  readonly reason: 'refused' | 'exhausted' | 'closed' | 'damaged' | 'not_taken';
   readonly detail: string;
   readonly dispatched: Dispatched;
 }
@@ -26,7 +26,7 @@ export interface CallRequest {
   readonly body: Buffer;
   /** It is kept by the broker until it is answered; false: it is told, and told again after a loss. */
   readonly isKept: boolean;
-  /** How long it is of use; undefined: until it is cancelled. */
+  /** How long it is of use if nobody begins with it; undefined: until it is cancelled. */
   readonly ttlMs: number | undefined;
 }
 
@@ -45,5 +45,6 @@ export interface OpenCall extends CallRequest {
   download: Download | undefined;
   /** The announcement of what is downloaded, to be acknowledged at its end. */
   announcement: Mail | undefined;
-  deadline: Disposable | undefined;
+  /** The orchestrator is not there; it is waited for until then. */
+  absence: Disposable | undefined;
 }

@@ -29,6 +29,11 @@ export class CallDeadline implements ProgressListener {
     this.#listener = listener;
   }
 
+  /** Without progress. */
+  get limitMs(): number {
+    return this.#callTimeoutMs;
+  }
+
   /** The first dispatch starts the time; later ones change nothing. */
   begin(): void {
     if (this.#timer) return;

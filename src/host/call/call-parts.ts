@@ -47,6 +47,11 @@ export interface CallRequest {
   readonly onProgress?: ((params: Buffer) => void) | undefined;
   /** As the caller gave it; an invalid key is refused, never ignored. */
   readonly idempotencyKey?: unknown;
+  /**
+   * The id by which a transport may bring the same call again, also to a later process. It works like a key,
+   * where the call must not run twice; but the call belongs to its one caller, who can cancel it.
+   */
+  readonly callId?: string | undefined;
   /** The client that made the call, if servers may send it requests. */
   readonly caller?: Caller | undefined;
   /** The connection slot it has to use; if absent, the right one for its caller. */
@@ -76,6 +81,8 @@ export class Call implements ObservedCall {
   generation: number | null = null;
   /** The version of the policy by which it is allowed; undefined: it is not. */
   decidedBy: number | undefined;
+  /** What it runs once by; undefined: nothing. */
+  key: unknown;
   /** What it was charged to; undefined: nothing. */
   account: Account | undefined;
   /** Of a call with an idempotency key: why its result must not be given out. */
@@ -88,6 +95,7 @@ export class Call implements ObservedCall {
   constructor(request: CallRequest, startedAt: number) {
     this.request = request;
     this.startedAt = startedAt;
+    this.key = request.idempotencyKey;
   }
 
   /** Whether the server may have received it. */

@@ -23,6 +23,7 @@ import {
   overAllAttempts,
   unknownTool,
 } from './call-faults.ts';
+import { callKey } from './call-key.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
 import { assertPaid, chargedOnce, countBytes, countedError, paidError, roomFor } from './charge.ts';
@@ -45,7 +46,8 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       decideAgain(parts, call);
     }
     let server = usableServer(parts, call);
-    const isKeyed = request.idempotencyKey !== undefined;
+    call.key ??= callKey(server, request);
+    const isKeyed = call.key !== undefined;
     while (!isKeyed) {
       const wait = roomFor(parts, call);
       if (wait === undefined) break;
@@ -56,7 +58,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     parts.budgets.charge();
     call.account?.count();
     const answer = await (isKeyed
-      ? onceByKey(parts, server, call, request.idempotencyKey)
+      ? onceByKey(parts, server, call, call.key)
       : cachedOrCarried(parts, server, call));
     const bytes = answer.result.end - answer.result.start;
     // Both, also if the first is exceeded: they have been received.
@@ -72,7 +74,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     observers.ended(call, call.answer, undefined);
     return answer;
   } catch (failure) {
-    const isKeyed = request.idempotencyKey !== undefined;
+    const isKeyed = call.key !== undefined;
     const thrown = await (isKeyed ? paidError : countedError)(parts, call, failure);
     if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
     const fault = namedFault(faultToTell(parts, call, faultFrom(thrown)), call);

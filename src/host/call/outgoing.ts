@@ -43,11 +43,16 @@ export function ownParams(operation: Operation, offered: OfferedTool | undefined
 
 export function requestOptions(
   connection: Connection,
-  { operation, caller }: CallRequest,
+  { operation, caller, idempotencyKey: key }: CallRequest,
   offered: OfferedTool | undefined,
   deadline: CallDeadline,
 ): RequestOptions {
   const capabilities = capabilitiesFor(connection, operation, caller);
+  if (connection.keepsRequests) {
+    const own = { progress: deadline, remainingMs: deadline.limitMs, capabilities };
+    const keyed = typeof key === 'string' ? { callKey: key } : {};
+    return { ...own, ...keyed, ...(caller && { owner: caller, logLevel: caller.logLevel }) };
+  }
   const options: RequestOptions = caller
     ? { progress: deadline, owner: caller, capabilities, logLevel: caller.logLevel }
     : { progress: deadline, capabilities };

@@ -91,6 +91,8 @@ async function open(
   const { capabilities } = aim.clients;
   const starting = { startTimeoutMs, first: aim.era, eras, capabilities };
   const shared = { server: name, frameBytes, clock, identity, ...starting };
+  const connector = parts.connectors?.get(name);
+  if (connector !== undefined) return await connector(shared, generation, signal, listener);
   if (config.type !== 'stdio') {
     const { url, type } = config;
     const { values: headers, secrets } = await readLate(config.headers, 'header', late);

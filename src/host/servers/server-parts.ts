@@ -8,8 +8,10 @@ import type { ServerOutputs } from '../../observe/server-output.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { Spawn } from '../../supervise/child.ts';
 import type { Environment } from '../../supervise/process/start/environment.ts';
+import type { Connection, ConnectionListener } from '../../upstream/connection.ts';
 import type { HttpClient } from '../../upstream/http/http-client.ts';
 import type { Identity } from '../../upstream/negotiate.ts';
+import type { ConnectionParts } from '../../upstream/server-connection.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { ListChange, UpdateAudience } from '../host-news.ts';
 import type { KeptCatalogues } from '../lists/kept-catalogues.ts';
@@ -27,7 +29,17 @@ export interface Edges {
   readonly sourceEnv?: Environment;
   /** Reads a file that holds a secret; absent where there is no disk. */
   readonly readSecret?: ReadSecret;
+  /** Servers that are neither processes nor at an address, by name: how each is reached. */
+  readonly connectors?: ReadonlyMap<string, Connector>;
 }
+
+/** Opens a connection, or rejects with a Fault and leaves nothing open. */
+export type Connector = (
+  parts: ConnectionParts,
+  generation: number,
+  signal: AbortSignal,
+  listener: ConnectionListener,
+) => Promise<Connection>;
 
 export interface ServerParts extends Edges {
   readonly events: EventHub;

@@ -59,7 +59,9 @@ export class NatsServer implements AsyncDisposable {
 
   async #run(): Promise<void> {
     const { folder } = this;
-    const options = ['-c', join(folder, 'nats.conf'), '-a', '127.0.0.1', '-p', '-1'];
+    // After a restart it is where it was.
+    const port = this.url === '' ? '-1' : new URL(this.url).port;
+    const options = ['-c', join(folder, 'nats.conf'), '-a', '127.0.0.1', '-p', port];
     const log = join(folder, 'log');
     const child = spawn(program, [...options, '--ports_file_dir', folder, '-l', log], {
       stdio: 'ignore',
@@ -68,8 +70,9 @@ export class NatsServer implements AsyncDisposable {
     const ports = join(folder, `nats-server_${child.pid}.ports`);
     await until(() => {
       if (child.exitCode !== null) throw new Error(`nats-server: ${readFileSync(log, 'utf8')}`);
-      this.url = addressIn(ports) ?? '';
-      return this.url !== '';
+      const address = addressIn(ports);
+      this.url = address ?? this.url;
+      return address !== undefined;
     }, 'nats-server listens');
   }
 

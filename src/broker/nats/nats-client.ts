@@ -4,8 +4,12 @@ import { BrokerError } from '../broker-error.ts';
 
 export type NatsClient = typeof import('@nats-io/transport-node');
 
-export function loadNatsClient(): Promise<NatsClient> {
-  return import('@nats-io/transport-node');
+/** The package is CommonJS: bundled, everything is in the default export only. */
+export async function loadNatsClient(): Promise<NatsClient> {
+  const loaded: NatsClient & { readonly default?: NatsClient } = await import(
+    '@nats-io/transport-node'
+  );
+  return loaded.default ?? loaded;
 }
 
 /** Why a request was not answered, or a publish refused. */

@@ -188,12 +188,9 @@ export class Channel implements AsyncDisposable {
     const letter = this.#letter(mailKinds.request, call, call.body);
     const notTaken = (why: unknown) => this.#notTaken(call, why, hadArrived);
     if (!call.isKept) return link.tell(letter, notTaken);
-    link.deliver(letter).then(
-      () => {
-        call.isTaken = true;
-      },
-      notTaken,
-    );
+    link.deliver(letter).then(() => {
+      call.isTaken = true;
+    }, notTaken);
   }
 
   /** The loss of the link is dealt with where it is noticed; anything else is the answer to this request. */

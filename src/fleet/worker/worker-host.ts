@@ -29,6 +29,8 @@ export interface WorkerHost {
 const longestCallMs = 3_600_000;
 /** A start may have to wait for a broker that comes back, and for servers that are started for the first list. */
 const startTimeoutMs = 60_000;
+/** What is too large for a server of the orchestrator does not come here. */
+const frameBytes = 268_435_456;
 /** As much as the orchestrator takes of one worker. */
 const concurrency = 64;
 
@@ -65,6 +67,7 @@ export function workerHost(
         callTimeoutMs: longestCallMs,
         concurrency,
         queue: 4 * concurrency,
+        limits: { frameBytes },
       },
     },
     naming: 'transparent' as const,

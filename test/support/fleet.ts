@@ -1,0 +1,131 @@
+// A small fleet of real processes: a broker (the embedded one in this process, or a real nats-server), an
+// orchestrator (`holdfast serve --broker`) and workers (`holdfast proxy`) with the official client. The servers of
+// the orchestrator are those of its config; the role `reader` of the worker ann is one of its roles.
+
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { natsCredentialText } from '../../src/broker/nats-credential.ts';
+import { type MemberName, members } from './broker-suite/subject.ts';
+import { mainProgram } from './build.ts';
+import { startEmbeddedBroker } from './embedded-broker.ts';
+import { GatewayHome, type HomeConfig, type Started } from './gateway-home.ts';
+import { type Json, StdioClient } from './gateway-stdio-client.ts';
+import { NatsServer, passwordOf } from './nats-server.ts';
+
+export interface FleetBroker extends AsyncDisposable {
+  readonly url: string;
+  /** As the file of a credential holds it. */
+  credential(member: MemberName): string;
+  /** As by kill -9, with what is on its disk. */
+  restart(): Promise<void>;
+}
+
+export const fleetBrokers = {
+  embedded: async (): Promise<FleetBroker> => {
+    const broker = await startEmbeddedBroker();
+    return Object.assign(broker, { credential: (member: MemberName) => member });
+  },
+  nats: async (): Promise<FleetBroker> => {
+    const server = await NatsServer.start();
+    return {
+      get url() {
+        return server.url;
+      },
+      credential: (member) =>
+        natsCredentialText({ ...members[member], secret: passwordOf(member) }),
+      restart: () => server.restart(),
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  },
+} as const;
+
+export type FleetBrokerName = keyof typeof fleetBrokers;
+
+export interface Worker extends AsyncDisposable {
+  readonly client: Client;
+  readonly pid: number;
+  readonly stderr: () => string;
+  call(tool: string, args?: object, meta?: object): Promise<Json>;
+}
+
+export class Fleet implements AsyncDisposable {
+  readonly broker: FleetBroker;
+  readonly home: GatewayHome;
+  orchestrator: Started;
+  readonly #workers: AsyncDisposable[] = [];
+
+  private constructor(broker: FleetBroker, home: GatewayHome) {
+    this.broker = broker;
+    this.home = home;
+    this.orchestrator = this.#orchestrate();
+  }
+
+  static async start(name: FleetBrokerName, config: HomeConfig): Promise<Fleet> {
+    const broker = await fleetBrokers[name]();
+    const fleet = new Fleet(broker, await GatewayHome.create(config));
+    await fleet.orchestrator.printed('\n');
+    return fleet;
+  }
+
+  /** kill -9 of the orchestrator, and the next one. */
+  async restartOrchestrator(): Promise<void> {
+    this.orchestrator.kill('SIGKILL');
+    await this.orchestrator.ended;
+    this.orchestrator = this.#orchestrate();
+    await this.orchestrator.printed('\n');
+  }
+
+  async worker(member: MemberName = 'ann', capabilities: object = {}): Promise<Worker> {
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [mainProgram, 'proxy', '--broker', this.broker.url, '--to', 'boss'],
+      env: { ...this.home.env, HOLDFAST_TOKEN_FILE: this.#credential(member) },
+      stderr: 'pipe',
+    });
+    let said = '';
+    transport.stderr?.on('data', (chunk) => {
+      said += chunk;
+    });
+    const client = new Client({ name: 'worker', version: '1' }, { capabilities });
+    await client.connect(transport);
+    const worker: Worker = {
+      client,
+      pid: transport.pid ?? 0,
+      stderr: () => said,
+      call: (name, args = {}, meta = {}) =>
+        client.callTool({ name, arguments: { ...args }, _meta: { ...meta } }),
+      [Symbol.asyncDispose]: () => client.close(),
+    };
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  /** A worker whose client writes and reads lines. */
+  rawWorker(member: MemberName = 'ann'): StdioClient {
+    const args = [mainProgram, 'proxy', '--broker', this.broker.url, '--to', 'boss'];
+    const env = { ...this.home.env, HOLDFAST_TOKEN_FILE: this.#credential(member) };
+    const worker = new StdioClient(spawn(process.execPath, args, { env }));
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker[Symbol.asyncDispose]()));
+    await this.orchestrator.stop();
+    await this.broker[Symbol.asyncDispose]();
+    await this.home[Symbol.asyncDispose]();
+  }
+
+  #orchestrate(): Started {
+    const args = ['--listen', '127.0.0.1:0', '--json', '--broker', this.broker.url, '--as', 'boss'];
+    return this.home.start(args, { HOLDFAST_TOKEN_FILE: this.#credential('boss') });
+  }
+
+  #credential(member: MemberName): string {
+    const file = this.home.file(`credential-${member}`);
+    writeFileSync(file, this.broker.credential(member), { mode: 0o600 });
+    return file;
+  }
+}

@@ -71,8 +71,11 @@ export interface Link extends AsyncDisposable {
    * say so; not called: it was passed on, or nobody knows.
    */
   tell(letter: Letter, refused?: (why: BrokerError) => void): void;
-  /** From now on mail of this kind comes here, kept and told; once for each kind. Rejects with a BrokerError. */
-  receive(kind: string, reader: MailReader): Promise<void>;
+  /**
+   * From now on mail of this kind comes here, kept and told; once for each kind. `isOnlyTold`: nobody delivers
+   * mail of this kind, and no room is needed for it. Rejects with a BrokerError.
+   */
+  receive(kind: string, reader: MailReader, isOnlyTold?: boolean): Promise<void>;
   /** Which of the mailboxes that we may write to have a link now. */
   present(): Promise<readonly string[]>;
   /** Resolves when the link has ended, with why. What waits is rejected with the same. */

@@ -18,17 +18,8 @@ export const mailKinds = {
   here: 'mcp-here',
 } as const;
 
-/** What a worker receives. */
-export const workerKinds: readonly string[] = [
-  mailKinds.reply,
-  mailKinds.news,
-  mailKinds.chunk,
-  mailKinds.here,
-];
+/** What is kept for a worker; the rest is only told. */
+export const workerKinds: readonly string[] = [mailKinds.reply];
 
-/** What an orchestrator receives. */
-export const orchestratorKinds: readonly string[] = [
-  mailKinds.request,
-  mailKinds.cancel,
-  mailKinds.pull,
-];
+/** What is kept for an orchestrator. */
+export const orchestratorKinds: readonly string[] = [mailKinds.request];

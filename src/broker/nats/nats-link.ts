@@ -156,15 +156,16 @@ class NatsLink implements Link {
     this.#told.tell(subjectOf('tell', letter, this.self), letter.body, headers, refused);
   }
 
-  async receive(kind: string, reader: MailReader): Promise<void> {
+  async receive(kind: string, reader: MailReader, isOnlyTold = false): Promise<void> {
     const { mailbox, seat } = this.self;
     const { identity, clock, caught, replicas = 1 } = this.#options;
     if (!isKind(kind)) throw new BrokerError('bad_letter', `${kind} is no kind of mail`);
-    await this.#jetStream.ensureStream(mailConfig(identity, kind, replicas));
+    if (!isOnlyTold) await this.#jetStream.ensureStream(mailConfig(identity, kind, replicas));
     const heard = (message: Msg) => this.#heard(message, kind, reader);
     this.#wire.subscribe(incoming('tell', mailbox, kind, seat), heard);
     this.#wire.subscribe(incoming('tell', mailbox, kind, everySeat), heard);
     this.#wire.subscribe(incoming('tell', mailbox, kind, anySeat), heard, 'hf');
+    if (isOnlyTold) return;
     const parts = { wire: this.#wire, jetStream: this.#jetStream, clock, caught, mailbox, kind };
     for (const place of [seat, anySeat]) {
       const queue: KeptQueue = new KeptQueue({

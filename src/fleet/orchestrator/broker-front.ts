@@ -47,10 +47,12 @@ export class BrokerFront {
     await link.receive(
       mailKinds.cancel,
       contained((mail) => this.#calls.get(keyOf(mail.from, mail.about ?? ''))?.cancel()),
+      true,
     );
     await link.receive(
       mailKinds.pull,
       contained((mail) => this.#pulled(link, mail)),
+      true,
     );
     await link.receive(
       mailKinds.request,

@@ -145,9 +145,9 @@ export class Channel implements AsyncDisposable {
     const link = await this.#parts.openLink(signal);
     try {
       await link.receive(mailKinds.reply, (mail) => this.#replied(link, mail));
-      await link.receive(mailKinds.news, (mail) => this.#news(mail));
-      await link.receive(mailKinds.chunk, (mail) => this.#part(mail));
-      await link.receive(mailKinds.here, (mail) => this.#here(mail));
+      await link.receive(mailKinds.news, (mail) => this.#news(mail), true);
+      await link.receive(mailKinds.chunk, (mail) => this.#part(mail), true);
+      await link.receive(mailKinds.here, (mail) => this.#here(mail), true);
       if (signal.aborted) throw new BrokerError('closed', 'not needed any more');
     } catch (error) {
       await link.close();

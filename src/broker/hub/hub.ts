@@ -44,11 +44,11 @@ export class Hub {
   readonly #options: HubOptions;
   readonly #limits: HubLimits;
   readonly #inbox: Inbox;
-  /** By mailbox and kind; bound: mailboxes with a credential, `maxKinds` each. */
+  /** By mailbox and kind; at most `maxKinds` for each mailbox with a credential. */
   readonly #shelves = new Map<string, Map<string, Shelf>>();
-  /** By mailbox and seat; bound: the open links. */
+  /** By mailbox and seat; one for each open link. */
   readonly #members = new Map<string, Map<string, Member>>();
-  /** The shelf of each kept letter, by number; bound: `maxTotalBytes` and the limits of shelves. */
+  /** The shelf of each kept letter, by number; bounded by the limits of shelves. */
   readonly #shelfOf = new Map<number, Shelf>();
   #bytes = 0;
   #expired = 0;

@@ -36,7 +36,7 @@ export interface LoadedInbox {
 
 export class Inbox {
   readonly #log: Log;
-  /** Letters to be written, by number; bound: what waits for one write of the disk, limited by the hub. */
+  /** Letters to be written, by number, until the next write of the disk. */
   #put = new Map<number, Pending>();
   #done: { readonly number: number; readonly waiting: Waiting }[] = [];
   /** The entry that each kept letter is in; one for each letter that the hub holds. */

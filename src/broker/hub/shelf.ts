@@ -32,13 +32,13 @@ export class Shelf {
   readonly #limits: HubLimits;
   readonly #now: () => number;
   readonly #expired: (held: Held) => void;
-  /** Waiting letters for each seat, '' for any; bound: the letters of this shelf. */
+  /** Waiting letters for each seat, '' for any; at most the letters of this shelf. */
   readonly #waiting = new Map<string, Held[]>();
-  /** By seat; bound: the links of this mailbox. */
+  /** By seat; at most one for each link of this mailbox. */
   readonly #readings = new Map<string, Reading>();
   /** All that are here, handed out or not, by number; at most `maxLetters`. */
   readonly #letters = new Map<number, Held>();
-  /** The number of each, by its sender and id: the same letter sent again is no second one. */
+  /** The number of each, by its sender and id, one for each letter: the same one sent again is no second. */
   readonly #numbers = new Map<string, number>();
   #bytes = 0;
   #turn = 0;

@@ -45,8 +45,7 @@ export async function startHubServer(options: HubServerOptions): Promise<HubServ
   });
   const server = tls === undefined ? createServer() : createTlsServer(tls);
   server.on('request', (_request, response) => {
-    const words =
-      'This is a Holdfast broker; it speaks to: holdfast proxy, holdfast serve --broker\n';
+    const words = 'This is a Holdfast broker; only workers and orchestrators of Holdfast use it\n';
     response.writeHead(426, { 'content-type': 'text/plain', upgrade: 'websocket' }).end(words);
   });
   server.on('upgrade', (request, socket: Duplex, head) => {

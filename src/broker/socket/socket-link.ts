@@ -108,7 +108,7 @@ class SocketLink implements Link {
   readonly maxBodyBytes: number;
   /** By number, until answered; bound: what its user waits for. */
   readonly #waiting = new Map<number, Waiting>();
-  /** Who hears of a refusal of what was told, by number; the last `maxTold`. */
+  /** Who hears of a refusal of what was told, by number; at most the last `maxTold`. */
   readonly #told = new Map<number, (why: BrokerError) => void>();
   readonly #acks = new TurnBatch((mails) => this.#sendFrame({ is: 'ack', mails }));
   /** One for each kind that is received. */

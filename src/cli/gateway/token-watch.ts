@@ -12,8 +12,8 @@ export interface FollowedTokens {
   read(): Promise<boolean>;
   /** Those who have access now; one whose role is another has lost what it had. */
   readonly principals: readonly { readonly id: string; readonly role: string | null }[];
-  /** When each was last used, by id. */
-  readonly uses: ReadonlyMap<string, number>;
+  /** When each was last used, by id; absent: it is not known. */
+  readonly uses?: ReadonlyMap<string, number>;
 }
 
 export interface TokenWatchParts {
@@ -66,7 +66,7 @@ export class TokenWatch implements Disposable {
     const { tokens, uses, caught } = this.#parts;
     // A disk that hangs does not keep an expired token alive.
     this.#compare();
-    uses?.keep(tokens.uses);
+    if (tokens.uses !== undefined) uses?.keep(tokens.uses);
     if (this.#isLooking) return;
     this.#isLooking = true;
     const done = () => {

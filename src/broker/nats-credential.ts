@@ -22,10 +22,7 @@ export function natsCredentialText({ mailbox, kind, role, to, secret }: NatsCred
 export function readNatsCredential(text: string): NatsCredential {
   const found = text.startsWith(prefix) ? credentialIn(text.slice(prefix.length)) : undefined;
   if (found !== undefined) return found;
-  throw new BrokerError(
-    'unauthorized',
-    'this credential is not one for a NATS server; holdfast broker nats-config prints those',
-  );
+  throw new BrokerError('unauthorized', 'this credential is not one for a NATS server');
 }
 
 function credentialIn(text: string): NatsCredential | undefined {

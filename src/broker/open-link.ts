@@ -24,12 +24,12 @@ export interface LinkOptions {
   readonly caught: Caught;
 }
 
-const protocols = {
-  'ws:': 'embedded',
-  'wss:': 'embedded',
-  'nats:': 'nats',
-  'tls:': 'nats',
-} as const;
+const protocols: ReadonlyMap<string, 'embedded' | 'nats'> = new Map([
+  ['ws:', 'embedded'],
+  ['wss:', 'embedded'],
+  ['nats:', 'nats'],
+  ['tls:', 'nats'],
+]);
 
 /** Throws a BrokerError if the address or the credential can never be used. */
 export function linkOpener(options: LinkOptions): OpenLink {
@@ -49,8 +49,8 @@ export function linkOpener(options: LinkOptions): OpenLink {
 
 /** Throws a BrokerError if it is no address of a broker. */
 export function kindOfBroker(url: string): 'embedded' | 'nats' {
-  const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-  if (Object.hasOwn(protocols, protocol)) return protocols[protocol as keyof typeof protocols];
+  const kind = URL.canParse(url) ? protocols.get(new URL(url).protocol) : undefined;
+  if (kind !== undefined) return kind;
   throw new BrokerError(
     'not_a_broker',
     `the address of a broker is ws://HOST:PORT, wss://HOST:PORT or nats://HOST:PORT, not ${JSON.stringify(url)}`,

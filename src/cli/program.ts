@@ -7,6 +7,7 @@ import { nearestWord } from '../config/nearest-word.ts';
 import { Fault } from '../kernel/fault.ts';
 import { printableLine } from '../kernel/printable.ts';
 import { addAudit } from './commands/audit.ts';
+import { addBroker } from './commands/broker.ts';
 import { addCall } from './commands/call.ts';
 import { addCheck } from './commands/check.ts';
 import { addConnect, addTrust } from './commands/connect.ts';
@@ -68,7 +69,7 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
   const commands = [
     ...[addServe, addConnect, addCall, addTools, addSearch, addStatus, addCheck],
     ...[addLogs, addReload, addStart, addStop, addShutdown],
-    ...[addProxy, addRole, addTokenCommands, addAudit, addTrust, addDoctor, addDemo],
+    ...[addBroker, addProxy, addRole, addTokenCommands, addAudit, addTrust, addDoctor, addDemo],
   ];
   for (const add of commands) add(program, perform);
   return program;

@@ -5,7 +5,8 @@ import { manualClock } from '../../test/support/manual-clock.ts';
 import { newToken } from '../downstream/http/access/token-record.ts';
 import { storedTokens } from '../downstream/http/access/token-table.ts';
 import { MemoryStore } from '../store/memory-store.ts';
-import { addToken, listedTokens, revokeToken } from './token-book.ts';
+import { addToken, listedTokens } from './token-book.ts';
+import { revokeNamed } from './token-revocation.ts';
 
 async function book() {
   const store = new MemoryStore({ clock: manualClock(), claims: 'durable' });
@@ -16,12 +17,14 @@ async function book() {
   };
   const add = (name?: string, role = 'reader', now = 0) =>
     addToken(records, { role, name, now, expiresAt: null });
-  return { records, add };
+  const credentials = store.records('credentials', { durability: 'durable' });
+  const revoke = (word: string) => revokeNamed({ tokens: records, credentials }, word);
+  return { records, add, revoke };
 }
 
 describe('a token that is added', () => {
   it('is stored as a hash, under a random id that is not its name #tokens', async () => {
-    const { records, add } = await book();
+    const { records, add, revoke } = await book();
     const { secret, record } = await add('ci');
     expect(secret).toMatch(/^hf_[A-Za-z0-9_-]{43}$/);
     expect(record).toMatchObject({ name: 'ci', role: 'reader', createdAt: 0, expiresAt: null });
@@ -29,7 +32,7 @@ describe('a token that is added', () => {
     expect(JSON.stringify(await records.own.entries())).not.toContain(secret.slice(3));
     expect(await storedTokens(records.own)).toEqual([record]);
     expect(await storedTokens(records.local)).toEqual([]);
-    await revokeToken(records, 'ci');
+    await revoke('ci');
     expect((await add('ci')).record.id).not.toBe(record.id);
   });
 
@@ -95,32 +98,32 @@ describe('the list of tokens', () => {
 
 describe('a token that is revoked', () => {
   it('is gone, by its name or its id, with its last use #tokens', async () => {
-    const { add, records } = await book();
+    const { add, records, revoke } = await book();
     const [one, two, three] = [await add('one'), await add('two'), await add('three')];
     await records.uses.put(one.record.id, { usedAt: 1 });
-    expect(await revokeToken(records, 'one')).toMatchObject({ id: one.record.id, lastUsedAt: 1 });
-    expect(await revokeToken(records, two.record.id)).toMatchObject({ name: 'two' });
+    expect(await revoke('one')).toMatchObject({ id: one.record.id, lastUsedAt: 1 });
+    expect(await revoke(two.record.id)).toMatchObject({ name: 'two' });
     expect((await listedTokens(records)).map(({ id }) => id)).toEqual([three.record.id]);
     expect(await records.uses.entries()).toEqual([]);
   });
 
   it("may be the local user's", async () => {
-    const { records } = await book();
+    const { records, revoke } = await book();
     const about = { name: 'the local user', role: null, createdAt: 0, expiresAt: null };
     await records.local.put('local', newToken(about, 'local').record);
-    await revokeToken(records, 'local');
+    await revoke('local');
     expect(await records.local.entries()).toEqual([]);
   });
 
   it('must be there, and one alone', async () => {
-    const { add, records } = await book();
+    const { add, records, revoke } = await book();
     const { record } = await add('report');
-    await expect(revokeToken(records, 'reprot')).rejects.toThrow("did you mean 'report'?");
-    await expect(revokeToken(records, 'reprot')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(revoke('reprot')).rejects.toThrow("did you mean 'report'?");
+    await expect(revoke('reprot')).rejects.toMatchObject({ code: 'not_found' });
     // Two processes have added it at once.
     const twin = newToken({ name: 'report', role: 'r', createdAt: 1, expiresAt: null }).record;
     await records.own.put(twin.id, twin);
-    await expect(revokeToken(records, 'report')).rejects.toThrow(`${record.id}, ${twin.id}`);
+    await expect(revoke('report')).rejects.toThrow(`${record.id}, ${twin.id}`);
     expect(await records.own.entries()).toHaveLength(2);
   });
 });

@@ -1,7 +1,6 @@
 // The tokens of a config as commands see and change them: added, listed, revoked. A name is unique among
 // them; where two processes have added the same one at once, only the id tells them apart.
 
-import { nearestWord } from '../config/nearest-word.ts';
 import {
   isTokenName,
   localTokenId,
@@ -77,31 +76,11 @@ function freeName(role: string, taken: ReadonlySet<string>): string {
   return `${start}-${number}`;
 }
 
-/** Resolves to what was revoked, when it is gone for good. Throws a Fault if there is none or several. */
-export async function revokeToken(records: TokenRecords, word: string): Promise<ListedToken> {
-  const known = await listedTokens(records);
-  const byId = known.filter(({ id }) => id === word);
-  const found = byId.length > 0 ? byId : known.filter(({ name }) => name === word);
-  const [token, ...more] = found;
-  if (token === undefined) throw unknownToken(word, known);
-  if (more.length > 0) {
-    const ids = found.map(({ id }) => id).join(', ');
-    throw refusal(`there are ${found.length} tokens '${word}'; name one by its id: ${ids}`);
-  }
-  if (token.id === localTokenId) await records.local.remove(token.id);
-  await records.own.remove(token.id);
-  await records.uses.remove(token.id);
-  return token;
-}
-
-function unknownToken(word: string, known: readonly ListedToken[]): Fault {
-  const near = nearestWord(
-    word,
-    known.flatMap(({ id, name }) => [name, id]),
-  );
-  const hint = near === undefined ? '' : `; did you mean '${near}'?`;
-  const told = `there is no token '${word}'${hint}; see: holdfast token list`;
-  return new Fault('not_found', told);
+/** Resolves when it is gone for good. */
+export async function revokeToken(records: TokenRecords, { id }: ListedToken): Promise<void> {
+  if (id === localTokenId) await records.local.remove(id);
+  await records.own.remove(id);
+  await records.uses.remove(id);
 }
 
 function refusal(text: string): Fault {

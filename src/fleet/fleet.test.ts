@@ -105,7 +105,10 @@ async function startFleet(): Promise<Fleet> {
       missed.count += 1;
     },
     report: () => {},
-    policy: { tries: 3, firstWaitMs: 20, longestWaitMs: 40, totalMs: 5_000 },
+    caught: (error) => {
+      throw error;
+    },
+    policy: { tries: 3, firstWaitMs: 20, longestWaitMs: 40, totalMs: 2_000 },
   });
   let calls = 0;
   const fleet: Fleet = {
@@ -216,12 +219,16 @@ describe('a request of a worker', () => {
     expect(fleet.gateway.runs).toEqual([]);
   });
 
-  it('whose time is over fails, and is cancelled there', async () => {
+  it('that nobody is there for waits for the orchestrator, and fails as one that was not sent', async () => {
     await using fleet = await startFleet();
-    fleet.gateway.answer = undefined;
-    const { answer } = fleet.ask(request('slow'), { ttlMs: 300 });
-    await expect(answer).rejects.toMatchObject({ why: { reason: 'timeout', dispatched: 'maybe' } });
-    await until(() => fleet.gateway.runs[0]?.cancelled === true, 'it is cancelled');
+    await fleet.orchestratorLink.close();
+    const waiting = fleet.ask(request('list'), { isKept: false });
+    await fleet.newOrchestrator();
+    expect(await waiting.answer).toBe(request('list'));
+    await fleet.orchestratorLink.close();
+    await expect(fleet.ask(request('again'), { isKept: false }).answer).rejects.toMatchObject({
+      why: { reason: 'not_taken', dispatched: 'no' },
+    });
   });
 });
 

@@ -18,9 +18,9 @@ export interface Secret {
 /**
  * The access tokens of the gateway itself: their values are not stored, but their format is known.
  */
-const ownToken = /hf_[A-Za-z0-9_-]{40,}/g;
+const ownToken = /hf[wo]?_[A-Za-z0-9_-]{40,}/g;
 
-const begunToken = /hf_[A-Za-z0-9_-]*$/;
+const begunToken = /hf[wo]?_[A-Za-z0-9_-]*$/;
 
 interface Form extends SecretForm {
   readonly name: string;

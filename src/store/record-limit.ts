@@ -14,7 +14,7 @@ const smallBytes = 65_536;
  */
 const largeBytes = 67_108_864;
 
-const small: ReadonlySet<string> = new Set(['verdicts', 'starts', 'tokens']);
+const small: ReadonlySet<string> = new Set(['verdicts', 'starts', 'tokens', 'credentials']);
 
 export function maxRecordBytes(collection: string): number {
   return small.has(collection) ? smallBytes : largeBytes;

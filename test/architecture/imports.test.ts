@@ -36,11 +36,13 @@ const table: Readonly<Record<string, readonly string[]>> = {
   cache: ['kernel', 'store'],
   catalog: ['kernel', 'wire', 'policy'],
   audit: ['kernel'],
+  broker: ['kernel', 'store'],
   host: former,
   'host-tools': ['kernel', 'wire', 'observe', 'catalog', 'host'],
   downstream: ['kernel', 'wire', 'policy', 'store', 'catalog', 'upstream', 'host', 'host-tools'],
+  fleet: [...former, 'broker', 'host', 'downstream'],
   instance: [...former, 'host', 'downstream'],
-  cli: [...former, 'host', 'host-tools', 'downstream', 'instance', 'index.ts'],
+  cli: [...former, 'broker', 'fleet', 'host', 'host-tools', 'downstream', 'instance', 'index.ts'],
 };
 
 /** Packages that one place alone may touch. */
@@ -49,7 +51,8 @@ const confined: readonly { readonly name: RegExp; readonly home: RegExp | null }
   { name: /^@modelcontextprotocol\//, home: null },
   { name: /^@nats-io\//, home: /^broker\/nats\// },
   { name: /^(node:)?child_process$/, home: /^supervise\/process\// },
-  { name: /^(node:)?https?$/, home: /^downstream\/http\// },
+  { name: /^ws$/, home: /^broker\/socket\// },
+  { name: /^(node:)?https?$/, home: /^(downstream\/http|broker\/socket)\// },
 ];
 
 /** Files that others know only by a contract, and who may import them; tests may. */

@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { commandLine } from '../support/command-line.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
@@ -86,7 +87,7 @@ describe('a token', () => {
     await using other = await GatewayHome.create({ mcpServers: {}, http: { auth: 'token' } });
     const sameUser = { HOLDFAST_STATE: home.state };
     const listed = await other.run(['token', 'list', '--json'], sameUser);
-    expect(JSON.parse(listed.stdout)).toEqual({ tokens: [] });
+    expect(JSON.parse(listed.stdout)).toEqual({ tokens: [], credentials: [] });
     expect((await other.run(['token', 'revoke', 'mine'], sameUser)).code).toBe(2);
     const first = await other.serve(undefined, sameUser);
     const local = first.token ?? '';
@@ -142,5 +143,80 @@ describe('a token', () => {
     expect(stdout).toMatch(/^hf_[\w-]{43}\n$/);
     expect(stderr).toContain("'all'");
     expect(stderr).not.toContain(stdout.trim());
+  });
+});
+
+describe('a credential of the broker', () => {
+  it('is added, listed and revoked, in the directory of the config or one that is named #broker-identity', async () => {
+    await using home = await GatewayHome.create(config);
+    const ann = ['--worker', 'ann', '--role', 'reader', '--to', 'boss'];
+    const { stdout, stderr } = await home.run(['token', 'add', ...ann]);
+    expect(stdout).toMatch(/^hfw_[\w-]{43}\n$/);
+    expect(stderr).toContain("worker 'ann' has the role 'reader', may write to boss");
+    expect(stderr).toContain('add --orchestrator boss\n');
+    expect(stderr).not.toContain(stdout.trim());
+    expect(contents(home.state)).not.toContain(stdout.trim().slice(4));
+    const dir = home.file('elsewhere');
+    const boss = await home.run(['token', 'add', '--orchestrator', 'boss', '--dir', dir]);
+    expect(boss.stdout).toMatch(/^hfo_[\w-]{43}\n$/);
+    expect(boss.stderr).toContain(`revoke boss --dir ${dir}\n`);
+    const names = async (...words: string[]) => {
+      const listed = await home.run(['token', 'list', '--json', ...words]);
+      return JSON.parse(listed.stdout).credentials.map(({ name }: { name: string }) => name);
+    };
+    expect(await names()).toEqual(['ann']);
+    expect(await names('--dir', dir)).toEqual(['boss']);
+    expect((await home.run(['token', 'list'])).stdout).toMatch(
+      /ann +[0-9a-f]{16} +worker +reader +boss/,
+    );
+    expect((await home.run(['token', 'revoke', 'boss'])).code).toBe(2);
+    const revoked = await home.run(['token', 'revoke', 'boss', '--dir', dir]);
+    expect(revoked.stdout).toContain("The credential of the orchestrator 'boss'");
+    expect((await home.run(['token', 'revoke', 'ann'])).code).toBe(0);
+    expect([await names(), await names('--dir', dir)]).toEqual([[], []]);
+  });
+
+  it('has a role of the config, if there is one #broker-identity', async () => {
+    await using home = await GatewayHome.create(config);
+    const words = ['token', 'add', '--worker', 'ann', '--to', 'boss', '--dir', home.file('b')];
+    const wrong = await home.run([...words, '--role', 'raeder']);
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining("did you mean 'reader'?"),
+    ]);
+    expect((await home.run([...words, '--role', 'reader'])).code).toBe(0);
+    await using line = await commandLine();
+    const away = ['token', 'add', '--worker', 'ann', '--to', 'boss', '--role', 'any'];
+    const nowhere = await line.run(away);
+    expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('--dir DIR')]);
+    expect((await line.run([...away, '--dir', 'b'])).code).toBe(0);
+  });
+
+  it.each([
+    [['--worker', '../ann', '--role', 'reader', '--to', 'boss'], 'cannot be the name of a worker'],
+    [['--worker', 'Ann', '--role', 'reader', '--to', 'boss'], 'cannot be the name of a worker'],
+    [['--worker', 'a'.repeat(61), '--role', 'reader', '--to', 'boss'], '1 to 60 of a-z'],
+    [['--worker', '', '--role', 'reader', '--to', 'boss'], 'cannot be the name of a worker'],
+    [
+      ['--worker', 'ann', '--role', 'reader', '--to', '..'],
+      'cannot be the name of an orchestrator',
+    ],
+    [['--worker', 'ann', '--role', 'reader'], '--to ORCHESTRATOR'],
+    [['--worker', 'ann', '--to', 'boss'], '--role ROLE'],
+    [['--orchestrator', '..'], 'cannot be the name of an orchestrator'],
+    [['--orchestrator', 'boss', '--role', 'reader'], 'an orchestrator has no role'],
+    [['--orchestrator', 'boss', '--worker', 'ann'], 'cannot be combined'],
+    [['--role', 'reader', '--to', 'boss'], '--to is for a worker'],
+    [['--role', 'reader', '--dir', 'x'], '--dir is for credentials'],
+    [['--orchestrator', 'boss', '--dir', ''], '--dir is empty'],
+    [['--orchestrator', 'boss', '--dir', '/'], 'is open to other users'],
+    [['--orchestrator', 'boss', '--dir', '/dev/null'], 'is not a directory'],
+    [['--orchestrator', 'boss', '--expires', '0d'], 'at least a minute'],
+  ])('%j is refused in one line #command-line', async (words, told) => {
+    await using home = await GatewayHome.create(config);
+    const ended = await home.run(['token', 'add', ...words]);
+    expect(ended.stderr).toContain(told);
+    expect([ended.code, ended.stdout]).toEqual([2, '']);
+    expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 });

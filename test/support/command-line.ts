@@ -17,6 +17,8 @@ export interface Ended {
 
 export interface Started {
   readonly ended: Promise<Ended>;
+  /** What it has printed so far. */
+  readonly stdout: string;
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Closes our end of its standard output, as `head` does when it has seen enough. */
   readonly stopReading: () => void;
@@ -87,6 +89,9 @@ function startIn(folder: string, args: readonly string[], options: StartOptions)
   };
   return {
     ended,
+    get stdout() {
+      return texts.stdout;
+    },
     kill: (signal) => void child.kill(signal),
     stopReading: () => void child.stdout?.destroy(),
     said: (text) => appears('stderr', text),

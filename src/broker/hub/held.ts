@@ -16,6 +16,8 @@ export interface Held {
   /** The same on the monotonic clock of this process. */
   readonly endsAt: number | undefined;
   readonly body: Buffer;
-  /** Resolves when it is on the disk, or done with; rejects with a StoreError. */
+  /** Resolves when it is on the disk, or done with; rejects with a BrokerError. */
   stored: Promise<void>;
+  /** The disk has refused it, and its reader had it already. */
+  isUnkept: boolean;
 }

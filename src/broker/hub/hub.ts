@@ -12,8 +12,9 @@ import type { Letter } from '../contract.ts';
 import { type Identity, mayWrite } from '../identity.ts';
 import type { Held } from './held.ts';
 import { Inbox } from './inbox.ts';
-import { type HubLimits, usualHubLimits } from './limits.ts';
+import { type HubLimits, usualHubLimits, weightOf } from './limits.ts';
 import { Member, type Peer } from './member.ts';
+import { SenderShares } from './sender-shares.ts';
 import { Shelf } from './shelf.ts';
 import { bodyOf, type StoredLetter, storedBody } from './stored-letter.ts';
 
@@ -38,19 +39,23 @@ export interface HubFigures {
 }
 
 const sweepEveryMs = 5_000;
+/** Of those that were put aside; the oldest go first. */
+const maxAside = 1_000;
 
 export class Hub {
   readonly #clock: Clock;
   readonly #options: HubOptions;
   readonly #limits: HubLimits;
   readonly #inbox: Inbox;
-  /** By mailbox and kind; bound: mailboxes with a credential, `maxKinds` each. */
+  /** By mailbox and kind; at most twice `maxKinds` for each mailbox with a credential. */
   readonly #shelves = new Map<string, Map<string, Shelf>>();
-  /** By mailbox and seat; bound: the open links. */
+  /** By mailbox and seat; one for each open link. */
   readonly #members = new Map<string, Map<string, Member>>();
-  /** The shelf of each kept letter, by number; bound: `maxTotalBytes` and the limits of shelves. */
+  /** The shelf of each kept letter, by number; bounded by the limits of shelves. */
   readonly #shelfOf = new Map<number, Shelf>();
+  readonly #shares = new SenderShares();
   #bytes = 0;
+  #isClosing = false;
   #expired = 0;
   #nextNumber = 1;
   #sweeping: Disposable | undefined;
@@ -83,13 +88,23 @@ export class Hub {
     return { members, letters, bytes: this.#bytes, expired: this.#expired };
   }
 
-  /** A newer link in the same seat replaces the older one. */
+  /** A newer link in the same seat replaces the older one. Throws a BrokerError. */
   join(identity: Identity, seat: string, peer: Peer): Member {
-    const seats = this.#members.get(identity.mailbox) ?? new Map<string, Member>();
-    this.#members.set(identity.mailbox, seats);
-    seats.get(seat)?.end(new BrokerError('replaced', 'a newer link has this seat'));
+    this.#assertOpen();
+    const { mailbox } = identity;
+    // It may have been revoked since the link was opened.
+    if (this.#options.ownerOf(mailbox) !== identity) throw revoked();
+    this.#members
+      .get(mailbox)
+      ?.get(seat)
+      ?.end(new BrokerError('replaced', 'a newer link has this seat'));
+    // Looked up only now: the end of the only link of a mailbox ends its entry.
+    const seats = this.#members.get(mailbox) ?? new Map<string, Member>();
+    if (seats.size >= this.#limits.maxSeats) {
+      throw new BrokerError('full', `the mailbox ${mailbox} has ${seats.size} links`);
+    }
     const member = new Member(this, identity, seat, peer);
-    seats.set(seat, member);
+    this.#members.set(mailbox, seats.set(seat, member));
     return member;
   }
 
@@ -98,18 +113,18 @@ export class Hub {
     for (const member of this.#allMembers()) {
       const now = this.#options.ownerOf(member.identity.mailbox);
       if (now === member.identity) continue;
-      member.end(
-        new BrokerError('unauthorized', 'the credential of this link was changed or revoked'),
-      );
+      member.end(revoked());
     }
   }
 
-  /** Ends every link, when what was taken is on the disk. */
+  /** Takes nothing more; every link ends when what was taken is on the disk and confirmed. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     this.#sweeping?.[Symbol.dispose]();
-    for (const member of this.#allMembers()) {
-      member.end(new BrokerError('lost', 'the broker ends'));
-    }
+    await this.#inbox.settled();
+    // Confirmations are sent at the end of the turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const member of this.#allMembers()) member.end(closing());
     await this.#inbox.settled();
   }
 
@@ -117,22 +132,38 @@ export class Hub {
   deliver(member: Member, letter: Letter): Promise<void> {
     const shelf = this.#shelfFor(member, letter);
     const same = shelf.sameAs(member.identity.mailbox, letter.id);
-    if (same !== undefined) return same.stored;
-    const bytes = letter.body.length;
-    if (!shelf.hasRoomFor(bytes) || this.#bytes + bytes > this.#limits.maxTotalBytes) {
-      throw new BrokerError('full', `the mailbox ${letter.to} is full`);
-    }
+    if (same !== undefined) return same.isUnkept ? this.#store(shelf, same) : same.stored;
+    this.#assertRoom(member, letter, shelf);
     const held = this.#held(member, letter);
-    this.#shelfOf.set(held.number, shelf);
-    this.#bytes += bytes;
+    this.#remember(shelf, held);
+    const stored = this.#store(shelf, held);
+    shelf.put(held);
+    return stored;
+  }
+
+  #store(shelf: Shelf, held: Held): Promise<void> {
+    held.isUnkept = false;
     held.stored = this.#inbox.put(asStored(held)).catch((error: unknown) => {
       this.#drop(shelf, held);
       throw notKept(error);
     });
     // Whoever waits for it hears of it; nobody need.
     held.stored.catch(ignored);
-    shelf.put(held);
     return held.stored;
+  }
+
+  #assertRoom({ identity }: Member, letter: Letter, shelf: Shelf): void {
+    const weight = weightOf(letter);
+    const { maxTotalBytes } = this.#limits;
+    if (!shelf.hasRoomFor(weight) || this.#bytes + weight > maxTotalBytes) {
+      throw new BrokerError('full', `the mailbox ${letter.to} is full`);
+    }
+    if (
+      identity.kind === 'worker' &&
+      !this.#shares.hasRoom(identity.mailbox, weight, this.#limits)
+    ) {
+      throw new BrokerError('full', `too many letters of ${identity.mailbox} are not read yet`);
+    }
   }
 
   /** Throws a BrokerError if it is not passed on. */
@@ -160,8 +191,7 @@ export class Hub {
   }
 
   receive(member: Member, kind: string): void {
-    const { mailbox } = member.identity;
-    const shelf = this.#shelf(mailbox, kind);
+    const shelf = this.#shelf(member.identity.mailbox, kind, true);
     shelf.join({
       seat: member.seat,
       hand: (held) => member.handKept(held, this.#remaining(held)),
@@ -185,16 +215,18 @@ export class Hub {
     );
     aside
       .append({ ...asStored(held), why, at: this.#clock.wallNow() })
-      .then(() => this.#inbox.done(held.number))
+      .then((last) => Promise.all([this.#inbox.done(held.number), aside.trim(last + 1 - maxAside)]))
       // It comes again after a restart.
       .catch(ignored);
   }
 
   /** Those that this member may write to and that have a link. */
-  present(member: Member): readonly string[] {
-    return [...this.#members.keys()].filter((mailbox) =>
-      mayWrite(member.identity, this.#options.ownerOf(mailbox)),
-    );
+  present({ identity }: Member): readonly string[] {
+    const among =
+      identity.kind === 'worker'
+        ? identity.to.filter((mailbox) => this.#members.has(mailbox))
+        : [...this.#members.keys()];
+    return among.filter((mailbox) => mayWrite(identity, this.#options.ownerOf(mailbox)));
   }
 
   left(member: Member): void {
@@ -208,6 +240,7 @@ export class Hub {
   }
 
   #shelfFor(member: Member, { to, kind, body }: Letter): Shelf {
+    this.#assertOpen();
     const { maxBodyBytes } = this.#limits;
     if (body.length > maxBodyBytes) {
       throw new BrokerError(
@@ -222,29 +255,42 @@ export class Hub {
     return this.#shelf(to, kind);
   }
 
-  #shelf(mailbox: string, kind: string): Shelf {
-    const shelves = this.#shelves.get(mailbox) ?? new Map<string, Shelf>();
-    this.#shelves.set(mailbox, shelves);
-    const known = shelves.get(kind);
-    if (known !== undefined) return known;
-    if (shelves.size >= this.#limits.maxKinds) this.#tidy(mailbox);
-    if (shelves.size >= this.#limits.maxKinds) {
-      throw new BrokerError('full', `the mailbox ${mailbox} has ${shelves.size} kinds of mail`);
+  /** For a reader there is always room among those that the mailbox reads, whatever others have sent. */
+  #shelf(mailbox: string, kind: string, isForReader = false): Shelf {
+    const known = this.#shelves.get(mailbox)?.get(kind);
+    if (known !== undefined && (known.hadReader || !isForReader)) return known;
+    if (this.#kinds(mailbox, isForReader) >= this.#limits.maxKinds) this.#tidy(mailbox);
+    if (this.#kinds(mailbox, isForReader) >= this.#limits.maxKinds) {
+      const words = `the mailbox ${mailbox} has ${this.#limits.maxKinds} kinds of mail`;
+      throw new BrokerError('full', words);
     }
+    return known ?? this.#newShelf(mailbox, kind);
+  }
+
+  #newShelf(mailbox: string, kind: string): Shelf {
     const shelf = new Shelf({
       limits: this.#limits,
       now: () => this.#clock.now(),
       expired: (held) => this.#hasExpired(held),
     });
-    shelves.set(kind, shelf);
-    this.#shelves.set(mailbox, shelves);
+    const shelves = this.#shelves.get(mailbox) ?? new Map<string, Shelf>();
+    this.#shelves.set(mailbox, shelves.set(kind, shelf));
     return shelf;
   }
 
-  /** Empty shelves need no place. */
+  /** How many it has: of those that it reads, or of the others. */
+  #kinds(mailbox: string, areRead: boolean): number {
+    const shelves = [...(this.#shelves.get(mailbox)?.values() ?? [])];
+    return shelves.filter(({ hadReader }) => hadReader === areRead).length;
+  }
+
+  /** Empty shelves need no place, but those that a mailbox reads keep theirs while its link is away. */
   #tidy(mailbox: string): void {
     const shelves = this.#shelves.get(mailbox);
-    for (const [kind, shelf] of shelves ?? []) if (shelf.isEmpty) shelves?.delete(kind);
+    const isOwned = this.#options.ownerOf(mailbox) !== undefined;
+    for (const [kind, shelf] of shelves ?? []) {
+      if (shelf.isEmpty && !(shelf.hadReader && isOwned)) shelves?.delete(kind);
+    }
     if (shelves?.size === 0) this.#shelves.delete(mailbox);
   }
 
@@ -273,6 +319,7 @@ export class Hub {
       endsAt: ttlMs === undefined ? undefined : this.#clock.now() + ttlMs,
       body,
       stored: Promise.resolve(),
+      isUnkept: false,
     };
   }
 
@@ -288,14 +335,22 @@ export class Hub {
     return held;
   }
 
+  #remember(shelf: Shelf, held: Held): void {
+    this.#shelfOf.set(held.number, shelf);
+    this.#bytes += weightOf(held);
+    this.#shares.add(held.from.mailbox, weightOf(held));
+  }
+
   #forget(held: Held): void {
     this.#shelfOf.delete(held.number);
-    this.#bytes -= held.body.length;
+    this.#bytes -= weightOf(held);
+    this.#shares.remove(held.from.mailbox, weightOf(held));
   }
 
   /** It is not on the disk: it goes to nobody who does not have it already. */
   #drop(shelf: Shelf, held: Held): void {
     if (shelf.withdraw(held.number)) this.#forget(held);
+    else held.isUnkept = true;
   }
 
   async #load(): Promise<void> {
@@ -306,9 +361,10 @@ export class Hub {
     const wallNow = this.#clock.wallNow();
     for (const stored of letters) {
       const held = this.#asHeld(stored, wallNow);
-      const shelf = this.#shelf(held.to, held.kind);
-      this.#shelfOf.set(held.number, shelf);
-      this.#bytes += held.body.length;
+      // What was taken is kept, also if the limits are others now.
+      const known = this.#shelves.get(held.to)?.get(held.kind);
+      const shelf = known ?? this.#newShelf(held.to, held.kind);
+      this.#remember(shelf, held);
       shelf.put(held);
     }
     this.#expire();
@@ -329,6 +385,7 @@ export class Hub {
       endsAt: left === undefined ? undefined : this.#clock.now() + left,
       body: bodyOf(stored),
       stored: Promise.resolve(),
+      isUnkept: false,
     };
   }
 
@@ -354,9 +411,21 @@ export class Hub {
     this.#inbox.done(held.number).catch(ignored);
   }
 
+  #assertOpen(): void {
+    if (this.#isClosing) throw closing();
+  }
+
   #allMembers(): readonly Member[] {
     return [...this.#members.values()].flatMap((seats) => [...seats.values()]);
   }
+}
+
+function revoked(): BrokerError {
+  return new BrokerError('unauthorized', 'the credential of this link was changed or revoked');
+}
+
+function closing(): BrokerError {
+  return new BrokerError('lost', 'the broker ends');
 }
 
 function asStored(held: Held): StoredLetter {

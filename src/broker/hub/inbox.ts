@@ -21,10 +21,11 @@ interface Pending extends Waiting {
   readonly letter: StoredLetter;
 }
 
-/** Entries that may be in the log before it is looked whether most of it can go. */
+/** Entries, or bytes of letters, that may be in the log before it is looked whether most of it can go. */
 const compactAfter = 4_096;
-/** Bytes of letters that are written again in one entry. */
-const rewriteBytes = 4 * 1024 * 1024;
+const compactAfterBytes = 64 * 1024 * 1024;
+/** Bytes of letters in one entry: it is one text in memory. */
+const entryBytes = 4 * 1024 * 1024;
 
 export interface LoadedInbox {
   readonly letters: readonly StoredLetter[];
@@ -36,14 +37,19 @@ export interface LoadedInbox {
 
 export class Inbox {
   readonly #log: Log;
-  /** Letters to be written, by number; bound: what waits for one write of the disk, limited by the hub. */
+  /** Letters to be written, by number, until the next write of the disk. */
   #put = new Map<number, Pending>();
   #done: { readonly number: number; readonly waiting: Waiting }[] = [];
-  /** The entry that each kept letter is in; one for each letter that the hub holds. */
-  readonly #entryOf = new Map<number, number>();
+  /** The size of each kept letter that is in the log; one for each letter that the hub holds. */
+  readonly #sizes = new Map<number, number>();
+  /** Of letters in the log, and of those among them that are kept. */
+  #logBytes = 0;
+  #keptBytes = 0;
   #writing: Promise<void> | undefined;
   #firstEntry = 0;
   #nextEntry = 0;
+  /** Not before this entry. */
+  #compactFrom = 0;
   /** For writing again: what is kept, by number; the hub's own letters. */
   readonly #letterOf: (number: number) => StoredLetter | undefined;
 
@@ -64,7 +70,7 @@ export class Inbox {
       const page = await this.#log.read({ from, limit: 256 });
       const end = page.at(-1);
       if (end === undefined) break;
-      for (const { sequence, value } of page) {
+      for (const { value } of page) {
         if (!isEntry(value)) {
           unreadable += 1;
           continue;
@@ -72,14 +78,9 @@ export class Inbox {
         for (const number of [...value.put.map((one) => one.number), ...value.done]) {
           last = Math.max(last, number);
         }
-        for (const letter of value.put) {
-          letters.set(letter.number, letter);
-          this.#entryOf.set(letter.number, sequence);
-        }
-        for (const number of value.done) {
-          letters.delete(number);
-          this.#entryOf.delete(number);
-        }
+        for (const letter of value.put) letters.set(letter.number, letter);
+        for (const number of value.done) letters.delete(number);
+        this.#note(value);
       }
       from = end.sequence + 1;
     }
@@ -117,6 +118,8 @@ export class Inbox {
   #write(): void {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
+      // Something may have come after the last look.
+      if (this.#put.size > 0 || this.#done.length > 0) this.#write();
     });
   }
 
@@ -130,47 +133,79 @@ export class Inbox {
   }
 
   async #writeOne(): Promise<void> {
-    const put = [...this.#put.values()];
+    const put = this.#nextPut();
     const done = this.#done;
-    this.#put = new Map();
     this.#done = [];
     if (put.length === 0 && done.length === 0) return;
     const waiting: readonly Waiting[] = [...put, ...done.map((one) => one.waiting)];
     try {
-      const entry = await this.#append({
+      await this.#append({
         put: put.map(({ letter }) => letter),
         done: done.map(({ number }) => number),
       });
-      for (const { letter } of put) this.#entryOf.set(letter.number, entry);
-      for (const { number } of done) this.#entryOf.delete(number);
       for (const { resolve } of waiting) resolve();
     } catch (error) {
       for (const { reject } of waiting) reject(error);
     }
   }
 
-  async #append(entry: Entry): Promise<number> {
+  /** Taken from those that wait, up to the size of one entry. */
+  #nextPut(): readonly Pending[] {
+    const put: Pending[] = [];
+    let bytes = 0;
+    for (const pending of this.#put.values()) {
+      put.push(pending);
+      bytes += pending.letter.body.length;
+      if (bytes >= entryBytes) break;
+    }
+    if (put.length === this.#put.size) this.#put = new Map();
+    else for (const { letter } of put) this.#put.delete(letter.number);
+    return put;
+  }
+
+  async #append(entry: Entry): Promise<void> {
     const sequence = await this.#log.append(entry);
     this.#nextEntry = sequence + 1;
-    return sequence;
+    this.#note(entry);
+  }
+
+  #note({ put, done }: Entry): void {
+    for (const { number, body } of put) {
+      this.#logBytes += body.length;
+      if (!this.#sizes.has(number)) this.#keptBytes += body.length;
+      this.#sizes.set(number, body.length);
+    }
+    for (const number of done) {
+      this.#keptBytes -= this.#sizes.get(number) ?? 0;
+      this.#sizes.delete(number);
+    }
+  }
+
+  get #isMostlyDone(): boolean {
+    if (this.#nextEntry < this.#compactFrom) return false;
+    const entries = this.#nextEntry - this.#firstEntry;
+    const hasManyEntries = entries >= compactAfter && this.#sizes.size <= entries;
+    return (
+      hasManyEntries ||
+      (this.#logBytes >= compactAfterBytes && this.#keptBytes * 2 <= this.#logBytes)
+    );
   }
 
   /** Never rejects: a disk that refuses is known from what is written for others. */
   async #compact(): Promise<void> {
-    const entries = this.#nextEntry - this.#firstEntry;
-    if (entries < compactAfter || this.#entryOf.size > entries) return;
+    if (!this.#isMostlyDone) return;
     try {
       const before = this.#nextEntry;
-      for (const batch of batches([...this.#entryOf.keys()], this.#letterOf)) {
-        const entry = await this.#append({ put: batch, done: [] });
-        for (const { number } of batch) {
-          if (this.#entryOf.has(number)) this.#entryOf.set(number, entry);
-        }
+      const bytesBefore = this.#logBytes;
+      for (const batch of batches([...this.#sizes.keys()], this.#letterOf)) {
+        await this.#append({ put: batch, done: [] });
       }
       await this.#log.trim(before);
       this.#firstEntry = before;
+      this.#logBytes -= bytesBefore;
     } catch {
-      // Tried again after the next write.
+      // Each attempt writes again what is kept: the next one is not soon.
+      this.#compactFrom = this.#nextEntry + compactAfter;
     }
   }
 }
@@ -186,7 +221,7 @@ function* batches(
     if (letter === undefined) continue;
     batch.push(letter);
     bytes += letter.body.length;
-    if (bytes < rewriteBytes) continue;
+    if (bytes < entryBytes) continue;
     yield batch;
     batch = [];
     bytes = 0;

@@ -5,6 +5,9 @@ export interface HubLimits {
   /** Of one kind of mail in one mailbox. */
   readonly maxLetters: number;
   readonly maxBytes: number;
+  /** Of one worker, in all mailboxes: one cannot take the room of the others. */
+  readonly maxWorkerLetters: number;
+  readonly maxWorkerBytes: number;
   /** Of all letters. */
   readonly maxTotalBytes: number;
   /** Handed to one reader and not acknowledged yet. */
@@ -12,8 +15,17 @@ export interface HubLimits {
   readonly windowBytes: number;
   /** Waiting to be sent on one link, before letters that are told are refused. */
   readonly maxBacklogBytes: number;
-  /** Kinds of mail that one mailbox has at once. */
+  /** Kinds of mail that one mailbox has at once: those that it reads, and as many others. */
   readonly maxKinds: number;
+  /** Links of one mailbox. */
+  readonly maxSeats: number;
+}
+
+/** What a letter takes besides its body, in memory and on the disk; so that letters without a body count, too. */
+const overheadBytes = 512;
+
+export function weightOf({ body }: { readonly body: Buffer }): number {
+  return body.length + overheadBytes;
 }
 
 const mebibyte = 1024 * 1024;
@@ -22,9 +34,12 @@ export const usualHubLimits: HubLimits = {
   maxBodyBytes: mebibyte,
   maxLetters: 50_000,
   maxBytes: 64 * mebibyte,
+  maxWorkerLetters: 5_000,
+  maxWorkerBytes: 16 * mebibyte,
   maxTotalBytes: 512 * mebibyte,
   windowLetters: 256,
   windowBytes: 4 * mebibyte,
   maxBacklogBytes: 8 * mebibyte,
   maxKinds: 16,
+  maxSeats: 1_024,
 };

@@ -5,7 +5,8 @@
 // its caller sends it.
 
 import type { Held } from './held.ts';
-import type { HubLimits } from './limits.ts';
+import { LetterQueue } from './letter-queue.ts';
+import { type HubLimits, weightOf } from './limits.ts';
 
 /** Somebody who reads mail of this kind. */
 export interface Reader {
@@ -32,16 +33,17 @@ export class Shelf {
   readonly #limits: HubLimits;
   readonly #now: () => number;
   readonly #expired: (held: Held) => void;
-  /** Waiting letters for each seat, '' for any; bound: the letters of this shelf. */
-  readonly #waiting = new Map<string, Held[]>();
-  /** By seat; bound: the links of this mailbox. */
+  /** Waiting letters for each seat, '' for any; at most the letters of this shelf. */
+  readonly #waiting = new Map<string, LetterQueue>();
+  /** By seat; at most one for each link of this mailbox. */
   readonly #readings = new Map<string, Reading>();
   /** All that are here, handed out or not, by number; at most `maxLetters`. */
   readonly #letters = new Map<number, Held>();
-  /** The number of each, by its sender and id: the same letter sent again is no second one. */
+  /** The number of each, by its sender and id, one for each letter: the same one sent again is no second. */
   readonly #numbers = new Map<string, number>();
   #bytes = 0;
   #turn = 0;
+  #hadReader = false;
 
   constructor({ limits, now, expired }: ShelfOptions) {
     this.#limits = limits;
@@ -53,26 +55,28 @@ export class Shelf {
     return this.#letters.size === 0 && this.#readings.size === 0;
   }
 
-  get bytes(): number {
-    return this.#bytes;
+  /** Whether somebody has ever read mail of this kind: then it is one of the mailbox's own. */
+  get hadReader(): boolean {
+    return this.#hadReader;
   }
 
-  hasRoomFor(bytes: number): boolean {
+  hasRoomFor(weight: number): boolean {
     const { maxLetters, maxBytes } = this.#limits;
-    return this.#letters.size < maxLetters && this.#bytes + bytes <= maxBytes;
+    return this.#letters.size < maxLetters && this.#bytes + weight <= maxBytes;
   }
 
   put(held: Held): void {
     this.#letters.set(held.number, held);
     this.#numbers.set(nameOf(held), held.number);
-    this.#bytes += held.body.length;
-    this.#queue(held);
+    this.#bytes += weightOf(held);
+    this.#queueOf(held.seat ?? '').push(held);
     this.#handOut(held.seat ?? '');
   }
 
   /** A newer reader in the same seat takes over from the older one. */
   join(reader: Reader): void {
     this.leave(reader.seat);
+    this.#hadReader = true;
     this.#readings.set(reader.seat, { reader, unacknowledged: new Map(), bytes: 0 });
     this.#handOut(reader.seat);
     this.#handOut('');
@@ -84,9 +88,8 @@ export class Shelf {
     if (reading === undefined) return;
     this.#readings.delete(seat);
     const back = [...reading.unacknowledged.values()];
-    for (const held of back) this.#queue(held);
     for (const place of new Set(back.map((held) => held.seat ?? ''))) {
-      this.#waiting.get(place)?.sort((one, other) => one.number - other.number);
+      this.#queueOf(place).putBack(back.filter((held) => (held.seat ?? '') === place));
       this.#handOut(place);
     }
   }
@@ -123,9 +126,8 @@ export class Shelf {
   withdraw(number: number): boolean {
     const held = this.#letters.get(number);
     const queue = this.#waiting.get(held?.seat ?? '');
-    const at = held === undefined ? -1 : (queue?.indexOf(held) ?? -1);
-    if (held === undefined || at < 0) return false;
-    queue?.splice(at, 1);
+    if (held === undefined || queue?.remove(held) !== true) return false;
+    if (queue.size === 0) this.#waiting.delete(held.seat ?? '');
     this.#forget(held);
     return true;
   }
@@ -134,11 +136,8 @@ export class Shelf {
   expire(): void {
     const now = this.#now();
     for (const [place, queue] of this.#waiting) {
-      const over = queue.filter((held) => isOver(held, now));
-      if (over.length === 0) continue;
-      const left = queue.filter((held) => !isOver(held, now));
-      if (left.length === 0) this.#waiting.delete(place);
-      else this.#waiting.set(place, left);
+      const over = queue.takeOut((held) => isOver(held, now));
+      if (queue.size === 0) this.#waiting.delete(place);
       for (const held of over) this.#expire(held);
     }
   }
@@ -153,17 +152,18 @@ export class Shelf {
     return number === undefined ? undefined : this.#letters.get(number);
   }
 
-  #queue(held: Held): void {
-    const place = held.seat ?? '';
-    const queue = this.#waiting.get(place);
-    if (queue === undefined) this.#waiting.set(place, [held]);
-    else queue.push(held);
+  #queueOf(place: string): LetterQueue {
+    const known = this.#waiting.get(place);
+    if (known !== undefined) return known;
+    const queue = new LetterQueue();
+    this.#waiting.set(place, queue);
+    return queue;
   }
 
   #forget(held: Held): void {
     this.#letters.delete(held.number);
     this.#numbers.delete(nameOf(held));
-    this.#bytes -= held.body.length;
+    this.#bytes -= weightOf(held);
   }
 
   #expire(held: Held): void {
@@ -175,16 +175,13 @@ export class Shelf {
     const queue = this.#waiting.get(place);
     if (queue === undefined) return;
     const now = this.#now();
-    let gone = 0;
-    while (gone < queue.length) {
-      const held = queue[gone];
-      if (held === undefined) break;
-      if (isOver(held, now)) this.#expire(held);
-      else if (!this.#hand(held)) break;
-      gone += 1;
+    for (let held = queue.first; held !== undefined; held = queue.first) {
+      const isLate = isOver(held, now);
+      if (!isLate && !this.#hand(held)) break;
+      queue.dropFirst();
+      if (isLate) this.#expire(held);
     }
-    queue.splice(0, gone);
-    if (queue.length === 0) this.#waiting.delete(place);
+    if (queue.size === 0) this.#waiting.delete(place);
   }
 
   /** False: nobody can take it now. */

@@ -55,7 +55,8 @@ export type HubFrame =
     }
   /** Everything with these numbers is done; letters: kept. */
   | { readonly is: 'done'; readonly ns: readonly number[] }
-  | { readonly is: 'present'; readonly n: number; readonly mailboxes: readonly string[] }
+  /** Its body has the mailboxes, one on each line: a header would be too small for all of a large fleet. */
+  | { readonly is: 'present'; readonly n: number }
   | {
       readonly is: 'refused';
       readonly n: number;
@@ -144,7 +145,7 @@ function isHubFrame(header: Members): boolean {
     case 'refused':
       return isCount(n) && isBrokerRefusal(header['reason']) && isText(header['detail']);
     case 'present':
-      return isCount(n) && isList(header['mailboxes'], (one) => isNamed(one, isMailbox));
+      return isCount(n);
     case 'welcome':
       return (
         isCount(header['version']) &&
@@ -191,12 +192,13 @@ function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {
   return value === undefined || is(value);
 }
 
-function isList(value: unknown, is: (one: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.length <= maxNumbers && value.every(is);
+function isNumbers(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= maxNumbers && value.every(isCount);
 }
 
-function isNumbers(value: unknown): boolean {
-  return isList(value, isCount);
+/** In the body of `present`. */
+export function mailboxesIn(body: Buffer): readonly string[] {
+  return body.toString('utf8').split('\n').filter(isMailbox);
 }
 
 function isCount(value: unknown): boolean {

@@ -7,7 +7,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, within } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { Identity } from '../identity.ts';
@@ -29,8 +29,21 @@ export interface HubServerOptions {
 
 const usualMaxLinks = 4_096;
 
+/** A stranger who connects and says nothing, or says it slowly, is gone soon. */
+const times = {
+  connectionsCheckingInterval: 1_000,
+  headersTimeout: 5_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 1_000,
+  handshakeTimeout: 5_000,
+  maxHeaderSize: 8_192,
+} as const;
+/** How long links may take to say goodbye. */
+const closeMs = 1_000;
+
 export interface HubServer {
   readonly address: AddressInfo;
+  /** No new links; those that are open are ended by the hub first, or here at once. */
   close(): Promise<void>;
 }
 
@@ -43,11 +56,13 @@ export async function startHubServer(options: HubServerOptions): Promise<HubServ
     maxPayload: hub.limits.maxBodyBytes + maxHeaderBytes + 4,
     handleProtocols: () => subprotocol,
   });
-  const server = tls === undefined ? createServer() : createTlsServer(tls);
+  const server = tls === undefined ? createServer(times) : createTlsServer({ ...times, ...tls });
+  // Beyond the links there is room for those that are told that there is none.
+  server.maxConnections = 2 * maxLinks;
   server.on('request', (_request, response) => {
-    const words =
-      'This is a Holdfast broker; it speaks to: holdfast proxy, holdfast serve --broker\n';
-    response.writeHead(426, { 'content-type': 'text/plain', upgrade: 'websocket' }).end(words);
+    const words = 'This is a Holdfast broker; only workers and orchestrators of Holdfast use it\n';
+    const headers = { 'content-type': 'text/plain', upgrade: 'websocket', connection: 'close' };
+    response.writeHead(426, headers).end(words);
   });
   server.on('upgrade', (request, socket: Duplex, head) => {
     socket.on('error', () => {});
@@ -64,9 +79,15 @@ export async function startHubServer(options: HubServerOptions): Promise<HubServ
   return {
     address: server.address() as AddressInfo,
     close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      const links = [...sockets.clients];
+      const ending = links.filter((link) => link.readyState === link.CLOSING);
+      for (const link of links) if (!ending.includes(link)) link.terminate();
+      const ended = ending.map((link) => new Promise((resolve) => link.once('close', resolve)));
+      await within(clock, closeMs, Promise.all(ended));
       for (const link of sockets.clients) link.terminate();
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await closed;
     },
   };
 }

@@ -1,6 +1,8 @@
 // One WebSocket link at the hub: decodes frames, passes them to its member, and sends what the member gets. The
-// first frame is a hello; what is no frame ends the link. A link whose other side is silent is ended after two
-// missed pings, so that its seat is free and its letters wait for the next reader.
+// first frame is a hello; what is no frame ends the link. Nothing more is read from a link for a while if it has
+// sent more than its rate, if too much of it waits for the disk, or if it does not read what it is sent: so it
+// slows only itself. A link whose other side is silent is ended after two missed pings, so that its seat is free
+// and its letters wait for the next reader.
 
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../kernel/clock.ts';
@@ -11,6 +13,7 @@ import type { Hub } from '../hub/hub.ts';
 import type { Handed, Member, Peer } from '../hub/member.ts';
 import type { Identity } from '../identity.ts';
 import { closeCodeOf } from './close-codes.ts';
+import { FrameRate } from './frame-rate.ts';
 import {
   type ClientFrame,
   decodeClientFrame,
@@ -34,6 +37,11 @@ const missedPings = 2;
 const helloWithinMs = 5_000;
 /** Questions of one link that wait for the disk; beyond it nothing more is read from it. */
 const maxWaiting = 1_024;
+/** Bytes that wait to be sent to one link; beyond it nothing more is read from it. */
+const maxUnread = 1_048_576;
+
+/** Why nothing is read from a link for now. */
+type Hold = 'disk' | 'rate' | 'unread';
 
 export class HubSocket implements Peer {
   readonly #parts: HubSocketParts;
@@ -43,12 +51,22 @@ export class HubSocket implements Peer {
   #member: Member | undefined;
   #silentPings = 0;
   #waiting = 0;
+  #isOver = false;
+  readonly #rate: FrameRate;
+  /** At most one of each. */
+  readonly #holds = new Set<Hold>();
+  #sentBytes = 0;
+  /** When the last ping was sent: bytes that were on their way, and bytes that waited. */
+  #flushed = 0;
+  #backlog = 0;
   #timer: Disposable;
+  #rateTimer: Disposable | undefined;
 
   constructor(parts: HubSocketParts, identity: Identity, socket: WebSocket) {
     this.#parts = parts;
     this.#identity = identity;
     this.#socket = socket;
+    this.#rate = new FrameRate(parts.clock);
     this.#timer = parts.clock.after(helloWithinMs, () => this.#pingOrEnd(), true);
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#received(data, isBinary));
     socket.on('pong', () => {
@@ -72,6 +90,9 @@ export class HubSocket implements Peer {
   }
 
   end(why: BrokerError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#socket.resume();
     this.#socket.close(closeCodeOf(why.reason), why.message.slice(0, 100));
     // A side that does not answer the close is not waited for.
     this.#timer[Symbol.dispose]();
@@ -79,7 +100,9 @@ export class HubSocket implements Peer {
   }
 
   #received(data: Buffer, isBinary: boolean): void {
+    if (this.#isOver) return;
     this.#silentPings = 0;
+    this.#slowDown();
     const frame = isBinary ? decodeClientFrame(data) : undefined;
     if (frame === undefined) return this.#refuse('bad_letter', 'that is no frame of this protocol');
     const { header, body } = frame;
@@ -88,9 +111,27 @@ export class HubSocket implements Peer {
       if (header.is === 'hello') return;
       this.#ask(this.#member, header, body);
     } catch (error) {
+      if (error instanceof BrokerError) return this.#endBy(error);
       this.#parts.caught(error);
       this.#refuse('lost', 'an unexpected error');
     }
+  }
+
+  /** A link that sends more than its rate is not read until its turn. */
+  #slowDown(): void {
+    const waitMs = this.#rate.taken();
+    if (waitMs === 0 || this.#holds.has('rate')) return;
+    this.#hold('rate');
+    this.#rateTimer = this.#parts.clock.after(waitMs, () => this.#release('rate'), true);
+  }
+
+  #hold(why: Hold): void {
+    this.#holds.add(why);
+    this.#socket.pause();
+  }
+
+  #release(why: Hold): void {
+    if (this.#holds.delete(why) && this.#holds.size === 0) this.#socket.resume();
   }
 
   #greet(header: ClientFrame): void {
@@ -131,20 +172,20 @@ export class HubSocket implements Peer {
           member.receive(header.kind);
         });
       case 'present':
-        return this.#send({ is: 'present', n: header.n, mailboxes: member.present() });
+        return this.#send({ is: 'present', n: header.n }, Buffer.from(member.present().join('\n')));
     }
   }
 
   /** Its sender hears when it is kept; while too many wait, nothing more is read from it. */
   #await(n: number, deliver: () => Promise<void>): void {
     this.#waiting += 1;
-    if (this.#waiting >= maxWaiting) this.#socket.pause();
+    if (this.#waiting >= maxWaiting) this.#hold('disk');
     deliver()
       .then(() => this.#done.add(n))
       .catch((error: unknown) => this.#refused(n, error))
       .finally(() => {
         this.#waiting -= 1;
-        if (this.#waiting < maxWaiting && this.#socket.isPaused) this.#socket.resume();
+        if (this.#waiting < maxWaiting) this.#release('disk');
       })
       .catch(this.#parts.caught);
   }
@@ -167,24 +208,47 @@ export class HubSocket implements Peer {
   }
 
   #send(frame: HubFrame, body?: Buffer): void {
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(encodeFrame(frame, body));
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    const bytes = encodeFrame(frame, body);
+    this.#sentBytes += bytes.length;
+    if (this.backlogBytes < maxUnread) return this.#socket.send(bytes);
+    this.#hold('unread');
+    this.#socket.send(bytes, () => {
+      if (this.backlogBytes < maxUnread) this.#release('unread');
+    });
   }
 
   #refuse(reason: 'bad_letter' | 'unsupported' | 'lost', detail: string): void {
+    this.#endBy(new BrokerError(reason, detail));
+  }
+
+  #endBy(why: BrokerError): void {
     this.#member?.left();
-    this.end(new BrokerError(reason, detail));
+    this.end(why);
   }
 
   #pingOrEnd(): void {
     if (this.#member === undefined) return this.#refuse('bad_letter', 'no hello came');
+    if (this.#showsLife()) this.#silentPings = 0;
     if (this.#silentPings >= missedPings) return this.#socket.terminate();
     this.#silentPings += 1;
     this.#socket.ping();
     this.#timer = this.#parts.clock.after(pingEveryMs, () => this.#pingOrEnd(), true);
   }
 
+  /** Without a pong: we do not read what it sends, or it reads what waited for it. */
+  #showsLife(): boolean {
+    const flushed = this.#sentBytes - this.backlogBytes;
+    const isReading = this.#backlog > 0 && flushed > this.#flushed;
+    this.#flushed = flushed;
+    this.#backlog = this.backlogBytes;
+    return isReading || this.#holds.has('disk') || this.#holds.has('rate');
+  }
+
   #closed(): void {
+    this.#isOver = true;
     this.#timer[Symbol.dispose]();
+    this.#rateTimer?.[Symbol.dispose]();
     this.#member?.left();
   }
 }

@@ -12,6 +12,7 @@ import {
   decodeHubFrame,
   encodeFrame,
   type HubFrame,
+  mailboxesIn,
   maxHeaderBytes,
   protocolVersion,
   subprotocol,
@@ -108,7 +109,7 @@ class SocketLink implements Link {
   readonly maxBodyBytes: number;
   /** By number, until answered; bound: what its user waits for. */
   readonly #waiting = new Map<number, Waiting>();
-  /** Who hears of a refusal of what was told, by number; the last `maxTold`. */
+  /** Who hears of a refusal of what was told, by number; at most the last `maxTold`. */
   readonly #told = new Map<number, (why: BrokerError) => void>();
   readonly #acks = new TurnBatch((mails) => this.#sendFrame({ is: 'ack', mails }));
   /** One for each kind that is received. */
@@ -224,16 +225,16 @@ class SocketLink implements Link {
     }
     const { header, body } = frame;
     if (header.is === 'mail') this.#mail(header, body);
-    else if (header.is !== 'welcome') this.#answered(header);
+    else if (header.is !== 'welcome') this.#answered(header, body);
   }
 
-  #answered(header: Exclude<HubFrame, MailFrame | Welcome>): void {
+  #answered(header: Exclude<HubFrame, MailFrame | Welcome>, body: Buffer): void {
     switch (header.is) {
       case 'done':
         for (const n of header.ns) this.#take(n)?.resolve([]);
         return;
       case 'present':
-        return this.#take(header.n)?.resolve(header.mailboxes);
+        return this.#take(header.n)?.resolve(mailboxesIn(body));
       case 'refused': {
         const why = new BrokerError(header.reason, header.detail);
         this.#take(header.n)?.reject(why);

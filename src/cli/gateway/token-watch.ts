@@ -1,15 +1,24 @@
-// Follows the tokens of a running gateway: commands of other processes add and revoke them, and each ends at
-// its time. Four times a second the state of the folders is compared, which costs one `stat` for each; their
+// Follows the tokens of a running gateway, or the credentials of a running broker: commands of other processes
+// add and revoke them, and each ends at its time. Four times a second the state of the folders is compared, which costs one `stat` for each; their
 // records are read only after a change. Timestamps of files can be coarse, so for a while after a change they
 // are read at every look.
 
-import type { TokenTable } from '../../downstream/http/access/token-table.ts';
 import type { TokenUses } from '../../downstream/http/access/token-uses.ts';
 import type { Clock } from '../../kernel/clock.ts';
 
+/** A table of tokens, as far as it is followed. */
+export interface FollowedTokens {
+  /** Reads the records; resolves to whether each of them could be read. */
+  read(): Promise<boolean>;
+  /** Those who have access now; one whose role is another has lost what it had. */
+  readonly principals: readonly { readonly id: string; readonly role: string | null }[];
+  /** When each was last used, by id; absent: it is not known. */
+  readonly uses?: ReadonlyMap<string, number>;
+}
+
 export interface TokenWatchParts {
   readonly clock: Clock;
-  readonly tokens: Pick<TokenTable, 'read' | 'principals' | 'uses'>;
+  readonly tokens: FollowedTokens;
   readonly uses: Pick<TokenUses, 'keep'> | undefined;
   /** A text that is another one when something in the folders has changed. */
   readonly stateOfFolders: () => Promise<string>;
@@ -57,7 +66,7 @@ export class TokenWatch implements Disposable {
     const { tokens, uses, caught } = this.#parts;
     // A disk that hangs does not keep an expired token alive.
     this.#compare();
-    uses?.keep(tokens.uses);
+    if (tokens.uses !== undefined) uses?.keep(tokens.uses);
     if (this.#isLooking) return;
     this.#isLooking = true;
     const done = () => {
@@ -91,6 +100,6 @@ export class TokenWatch implements Disposable {
   }
 }
 
-function rolesOf({ principals }: TokenWatchParts['tokens']): ReadonlyMap<string, string | null> {
+function rolesOf({ principals }: FollowedTokens): ReadonlyMap<string, string | null> {
   return new Map(principals.map(({ id, role }) => [id, role]));
 }

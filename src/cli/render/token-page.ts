@@ -28,7 +28,7 @@ export function tokenLines(page: TokenPage, style: Style, columns: number): stri
   }
   const rows = page.tokens.map((token) => ({
     token,
-    words: [roleText(token, page), endText(token, page), useText(token, page)] as const,
+    words: [roleText(token, page), endText(token, page.now), useText(token, page)] as const,
   }));
   if (columns < narrow) {
     return rows.flatMap(({ token, words }) => [
@@ -52,7 +52,7 @@ function roleText({ role }: ListedToken, { roles, localRole }: TokenPage): strin
   return roles?.has(role) === false ? `${role} (not in the config)` : role;
 }
 
-function endText({ expiresAt }: ListedToken, { now }: TokenPage): string {
+export function endText({ expiresAt }: Pick<ListedToken, 'expiresAt'>, now: number): string {
   if (expiresAt === null) return 'never';
   // A token of 30 days has 30 days left a moment later, not 29.
   return expiresAt <= now ? 'expired' : `in ${durationText(expiresAt - now + minuteMs)}`;

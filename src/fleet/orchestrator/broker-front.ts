@@ -34,7 +34,7 @@ export class BrokerFront {
 
   constructor(parts: BrokerFrontParts) {
     this.#parts = parts;
-    this.#calls = new CallBook(parts.clock);
+    this.#calls = new CallBook(parts.clock, (error) => parts.gateway.caught(error));
   }
 
   /** Serves what comes by this link. Rejects with a BrokerError. */

@@ -6,6 +6,7 @@ import { BrokerError } from '../../broker/broker-error.ts';
 import type { Link, Mail } from '../../broker/contract.ts';
 import type { Reply, Underway } from '../../downstream/contract.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Caught } from '../../kernel/contain.ts';
 import type { Frame } from '../../wire/frames.ts';
 import { joinPieces } from '../../wire/pieces.ts';
 import { mailKinds } from '../mail-kinds.ts';
@@ -16,6 +17,8 @@ export interface CallEnds {
   answered(call: BrokeredCall): void;
   /** There will be no answer. */
   withdrawn(call: BrokeredCall): void;
+  /** Unexpected errors. */
+  readonly caught: Caught;
 }
 
 /** How long an answer is kept for a worker that is away; it may ask again after that, by the same call id. */
@@ -114,10 +117,13 @@ export class BrokeredCall implements Reply {
       body,
     };
     if (!mail.isKept) return link.tell(letter);
-    link.deliver(letter).then(
-      () => mail.ack(),
-      (error: unknown) => this.#notDelivered(error, mail),
-    );
+    link
+      .deliver(letter)
+      .then(
+        () => mail.ack(),
+        (error: unknown) => this.#notDelivered(error, mail),
+      )
+      .catch(this.#ends.caught);
   }
 
   /** After the loss of the link the letter comes again, and is answered then. */

@@ -3,6 +3,7 @@
 // running; answers are kept for some minutes, within a limit of bytes, and the oldest are forgotten first.
 
 import type { Clock } from '../../kernel/clock.ts';
+import type { Caught } from '../../kernel/contain.ts';
 import type { BrokeredCall } from './brokered-call.ts';
 
 export interface CallBookLimits {
@@ -27,7 +28,7 @@ interface Answered {
 export class CallBook {
   readonly #clock: Clock;
   readonly #limits: CallBookLimits;
-  /** By key; bound: those that run (`runningOfWorker` for each worker), and those below. */
+  /** By key; at most `runningOfWorker` for each worker, and those below. */
   readonly #calls = new Map<string, BrokeredCall>();
   /** Oldest first, by key; at most `answered`. */
   readonly #answered = new Map<string, Answered>();
@@ -35,8 +36,11 @@ export class CallBook {
   readonly #running = new Map<string, number>();
   #bytes = 0;
 
-  constructor(clock: Clock, limits: CallBookLimits = usualCallBookLimits) {
+  readonly caught: Caught;
+
+  constructor(clock: Clock, caught: Caught, limits: CallBookLimits = usualCallBookLimits) {
     this.#clock = clock;
+    this.caught = caught;
     this.#limits = limits;
   }
 

@@ -6,7 +6,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { OpenLink } from '../../broker/contract.ts';
 import type { Random } from '../../kernel/clock.ts';
-import { ignored } from '../../kernel/contain.ts';
+import { type Caught, ignored } from '../../kernel/contain.ts';
 import type { Fault } from '../../kernel/fault.ts';
 import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
 import type { ProbeOutcome } from '../../upstream/classify.ts';
@@ -26,6 +26,8 @@ export interface BrokerConnectionParts extends ConnectionParts {
   /** The mailbox of the orchestrator. */
   readonly to: string;
   readonly random: Random;
+  /** Unexpected errors. */
+  readonly caught: Caught;
 }
 
 /** Rejects with a Fault, and then leaves nothing open. */
@@ -58,12 +60,13 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
 
   constructor(parts: BrokerConnectionParts, generation: number, listener: ConnectionListener) {
     super(parts, generation, listener);
-    const { openLink, to, clock, random, frameBytes } = parts;
+    const { openLink, to, clock, random, frameBytes, caught } = parts;
     this.#channel = new Channel({
       openLink,
       to,
       clock,
       random,
+      caught,
       maxResponseBytes: frameBytes,
       missed: () => this.greeted && listener.missed(this),
       report: (why) => {

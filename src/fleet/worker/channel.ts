@@ -4,9 +4,9 @@
 // (`reconnection.ts` decides when, and when to give up). Answers count only from the orchestrator that was asked.
 
 import { BrokerError } from '../../broker/broker-error.ts';
-import type { Letter, Link, Mail, OpenLink } from '../../broker/contract.ts';
+import type { Letter, Link, Mail, MailReader, OpenLink } from '../../broker/contract.ts';
 import type { Clock, Random } from '../../kernel/clock.ts';
-import { ignored } from '../../kernel/contain.ts';
+import { type Caught, contain, ignored } from '../../kernel/contain.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { parcelIn, partIn, pullBody } from '../parcel.ts';
 import { Download } from './download.ts';
@@ -32,6 +32,8 @@ export interface ChannelParts {
   readonly missed: () => void;
   /** For people: why there is no link. */
   readonly report: (why: BrokerError) => void;
+  /** Unexpected errors. */
+  readonly caught: Caught;
   readonly policy?: ReconnectionPolicy;
 }
 
@@ -131,7 +133,7 @@ export class Channel implements AsyncDisposable {
     const opening = new AbortController();
     this.#opening = opening;
     this.#opened(opening.signal).catch((error: unknown) => {
-      if (!(error instanceof BrokerError)) throw error;
+      if (!(error instanceof BrokerError)) return this.#parts.caught(error);
       if (opening.signal.aborted) return;
       this.#lastRefusal = error.message;
       const { clock, random, report } = this.#parts;
@@ -144,10 +146,18 @@ export class Channel implements AsyncDisposable {
   async #opened(signal: AbortSignal): Promise<void> {
     const link = await this.#parts.openLink(signal);
     try {
-      await link.receive(mailKinds.reply, (mail) => this.#replied(link, mail));
-      await link.receive(mailKinds.news, (mail) => this.#news(mail), true);
-      await link.receive(mailKinds.chunk, (mail) => this.#part(mail), true);
-      await link.receive(mailKinds.here, (mail) => this.#here(mail), true);
+      const contained = (handle: MailReader) => (mail: Mail) =>
+        contain(() => handle(mail), this.#parts.caught);
+      await link.receive(
+        mailKinds.reply,
+        contained((mail) => this.#replied(link, mail)),
+      );
+      const told: readonly (readonly [string, MailReader])[] = [
+        [mailKinds.news, (mail) => this.#news(mail)],
+        [mailKinds.chunk, (mail) => this.#part(mail)],
+        [mailKinds.here, (mail) => this.#here(mail)],
+      ];
+      for (const [kind, handle] of told) await link.receive(kind, contained(handle), true);
       if (signal.aborted) throw new BrokerError('closed', 'not needed any more');
     } catch (error) {
       await link.close();
@@ -188,9 +198,10 @@ export class Channel implements AsyncDisposable {
     const letter = this.#letter(mailKinds.request, call, call.body);
     const notTaken = (why: unknown) => this.#notTaken(call, why, hadArrived);
     if (!call.isKept) return link.tell(letter, notTaken);
-    link.deliver(letter).then(() => {
+    const taken = () => {
       call.isTaken = true;
-    }, notTaken);
+    };
+    link.deliver(letter).then(taken, notTaken).catch(this.#parts.caught);
   }
 
   /** The loss of the link is dealt with where it is noticed; anything else is the answer to this request. */

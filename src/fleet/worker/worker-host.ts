@@ -55,7 +55,12 @@ export function workerHost(
       report: around.report,
     });
     const random = Math.random;
-    return connectToBroker({ ...parts, openLink, to, random }, generation, signal, listener);
+    return connectToBroker(
+      { ...parts, openLink, to, random, caught },
+      generation,
+      signal,
+      listener,
+    );
   };
   const input = {
     mcpServers: {

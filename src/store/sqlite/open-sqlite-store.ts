@@ -1,6 +1,7 @@
 // Opens the durable store of an instance without waiting for it: the thread that uses the database takes
 // some time to start, and nothing needs it before the first request of a session. If there can be no database,
-// everything is kept in memory, and the store says so for as long as it is open.
+// everything is kept in memory, and the store says so for as long as it is open. A broker, whose confirmations
+// would be untrue then, waits for it instead, and hears why there is none.
 
 import { lstatSync } from 'node:fs';
 import type { Clock } from '../../kernel/clock.ts';
@@ -22,24 +23,36 @@ export interface OpenSqliteOptions {
   readonly openAfter?: Promise<unknown>;
 }
 
+const besideThis = new URL('./worker.js', import.meta.url);
+
 export function openSqliteStore(file: string, options: OpenSqliteOptions): Store {
   return new DeferredStore(() => opened(file, options), options.openAfter);
 }
 
 async function opened(
   file: string,
-  { clock, report, program = new URL('./worker.js', import.meta.url) }: OpenSqliteOptions,
+  { clock, report, program = besideThis }: OpenSqliteOptions,
 ): Promise<Store> {
-  const database = await openInWorker(file, program);
-  if (database.kind === 'opened') {
-    const { backend, findings } = database;
-    return new SqliteStore({ backend, file, clock, report, findings });
-  }
+  const database = await openedOrFailed(file, { clock, report, program });
+  if (database.kind === 'opened') return database.store;
   const problem = inMemory(file, database);
   report({ kind: 'unwritable', file, code: database.code, detail: problem });
   const memory = new MemoryStore({ clock, claims: 'durable' });
   const store = holdsData(file) ? notWhole(memory) : memory;
   return withHealthOf(store, () => ({ ok: false, problem }));
+}
+
+export type OnlyDatabase = { readonly kind: 'opened'; readonly store: Store } | FailedDatabase;
+
+/** For whom memory is no replacement: it says why there is no database. */
+export async function openedOrFailed(
+  file: string,
+  { clock, report, program = besideThis }: Omit<OpenSqliteOptions, 'openAfter'>,
+): Promise<OnlyDatabase> {
+  const database = await openInWorker(file, program);
+  if (database.kind === 'failed') return database;
+  const { backend, findings } = database;
+  return { kind: 'opened', store: new SqliteStore({ backend, file, clock, report, findings }) };
 }
 
 /**
@@ -75,14 +88,23 @@ function notWhole(store: Store): Store {
   };
 }
 
-function inMemory(file: string, { why, detail, code }: FailedDatabase): string {
-  const cause = code === null ? detail : `${code}: ${detail}`;
-  const remedy = {
+export function causeOfFailure({ detail, code }: FailedDatabase): string {
+  return code === null ? detail : `${code}: ${detail}`;
+}
+
+/** `unusable`: what to do about the code. */
+export function remedyOfFailure({ why }: FailedDatabase, unusable: string): string {
+  return {
     missing: 'use Node 22.13 or later, or install Holdfast again with its optional packages',
     newer: 'install that version again, or move the file away',
     foreign: 'move the file away',
     unsafe: 'move it away, or make it a file of this user that others cannot change (chmod 600)',
-    unusable: remedyOf(code),
+    unusable,
   }[why];
+}
+
+function inMemory(file: string, failed: FailedDatabase): string {
+  const cause = causeOfFailure(failed);
+  const remedy = remedyOfFailure(failed, remedyOf(failed.code));
   return `${file} cannot be used (${cause}), so its data is kept in memory and lost at the end: ${remedy}`;
 }

@@ -39,9 +39,12 @@ const loopbackOf: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Where a client on this machine finds it: a wildcard address is reached as loopback. */
+export function reachedAt({ host, port }: ListenAddress): string {
+  return addressText({ host: loopbackOf.get(host) ?? host, port });
+}
+
 export function urlOf(address: ListenAddress): string {
-  const host = loopbackOf.get(address.host) ?? address.host;
-  return `http://${addressText({ host, port: address.port })}/mcp`;
+  return `http://${reachedAt(address)}/mcp`;
 }
 
 /** Names and addresses that only this machine can reach. */
@@ -66,9 +69,11 @@ export function listenFault(
   address: ListenAddress,
   error: unknown,
   holder?: { readonly version: string },
+  command: 'serve' | 'broker' = 'serve',
 ): Fault {
   const at = addressText(address);
-  const freePort = `holdfast serve --listen ${addressText({ ...address, port: 0 })}`;
+  const listen = `holdfast ${command} --listen`;
+  const freePort = `${listen} ${addressText({ ...address, port: 0 })}`;
   const code = errnoOf(error);
   switch (code) {
     case 'EADDRINUSE':
@@ -86,18 +91,18 @@ export function listenFault(
     case 'EADDRNOTAVAIL':
       return fault(
         'invalid_request',
-        `cannot listen on ${at}: this machine has no such address; choose one it has, such as: holdfast serve --listen 127.0.0.1:${address.port}`,
+        `cannot listen on ${at}: this machine has no such address; choose one it has, such as: ${listen} 127.0.0.1:${address.port}`,
       );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return fault(
         'invalid_request',
-        `cannot listen on ${at}: the name cannot be resolved; choose an address, such as: holdfast serve --listen 127.0.0.1:${address.port}`,
+        `cannot listen on ${at}: the name cannot be resolved; choose an address, such as: ${listen} 127.0.0.1:${address.port}`,
       );
     default:
       return fault(
         shortageOf(error) === undefined ? 'unavailable' : 'overloaded',
-        `cannot listen on ${at}: ${shortageOf(error) ?? code ?? 'unknown error'}; choose another address with: holdfast serve --listen HOST:PORT`,
+        `cannot listen on ${at}: ${shortageOf(error) ?? code ?? 'unknown error'}; choose another address with: ${listen} HOST:PORT`,
       );
   }
 

@@ -1,9 +1,8 @@
 // One access token: a secret that its holder sends with every request, and the record that is stored of it,
-// from which the secret cannot be computed. The secret has 32 random bytes. The id is random too, and says
-// nothing about the name: it is what the principal of the token is known by. Other files decide where
-// records are stored and who may use one.
+// from which the secret cannot be computed. The id says nothing about the name: it is what the principal of the
+// token is known by. Other files decide where records are stored and who may use one.
 
-import { hash, randomBytes } from 'node:crypto';
+import { isSecretHash, newRecordId, newSecret } from '../../../kernel/bearer-secret.ts';
 
 /** The stored record of a token, under its id. */
 export interface TokenRecord {
@@ -33,13 +32,9 @@ export interface NewToken {
   readonly secret: string;
 }
 
-export function newToken(about: Omit<TokenRecord, 'hash' | 'id'>, id = newId()): NewToken {
-  const secret = `hf_${randomBytes(32).toString('base64url')}`;
-  return { record: { ...about, id, hash: hash('sha256', secret, 'hex') }, secret };
-}
-
-function newId(): string {
-  return randomBytes(8).toString('hex');
+export function newToken(about: Omit<TokenRecord, 'hash' | 'id'>, id = newRecordId()): NewToken {
+  const { secret, hash } = newSecret('hf');
+  return { record: { ...about, id, hash }, secret };
 }
 
 /** What comes back from a disk is a token only if it looks like one. */
@@ -51,8 +46,7 @@ export function isTokenRecord(value: unknown): value is TokenRecord {
   return (
     typeof id === 'string' &&
     word.test(id) &&
-    typeof hash === 'string' &&
-    /^[0-9a-f]{64}$/.test(hash) &&
+    isSecretHash(hash) &&
     typeof name === 'string' &&
     (role === null || typeof role === 'string') &&
     typeof createdAt === 'number' &&

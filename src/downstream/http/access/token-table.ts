@@ -8,7 +8,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { Turns } from '../../../kernel/turns.ts';
 import { localUser, type Principal, verifiedPrincipal } from '../../../policy/principal.ts';
 import type { Records } from '../../../store/contract/records.ts';
-import { StoreError } from '../../../store/store-error.ts';
+import { type ReadRecords, readAgain } from '../../../store/read-again.ts';
 import { isTokenRecord, localTokenId, type TokenRecord } from './token-record.ts';
 
 export interface Tokens {
@@ -167,30 +167,11 @@ export class TokenTable implements Tokens {
   }
 }
 
-interface ReadRecords {
-  readonly records: readonly TokenRecord[];
-  readonly isWhole: boolean;
-}
-
-async function recordsIn(records: Records, before: readonly TokenRecord[]): Promise<ReadRecords> {
-  const read = await storedTokens(records);
-  if (await records.isWhole()) return { records: read, isWhole: true };
-  const kept: TokenRecord[] = [];
-  for (const record of before) {
-    if (read.some(({ id }) => id === record.id)) continue;
-    if (await cannotBeRead(records, record.id)) kept.push(record);
-  }
-  return { records: [...read, ...kept], isWhole: false };
-}
-
-async function cannotBeRead(records: Records, id: string): Promise<boolean> {
-  try {
-    await records.get(id);
-    return false;
-  } catch (error) {
-    if (error instanceof StoreError && error.reason === 'unreadable') return true;
-    throw error;
-  }
+function recordsIn(
+  records: Records,
+  before: readonly TokenRecord[],
+): Promise<ReadRecords<TokenRecord>> {
+  return readAgain(records, before, storedTokens, ({ id }) => id);
 }
 
 /** Those that can be read. */

@@ -1,0 +1,223 @@
+// The hub without sockets: seats, credentials that change, limits, and a disk that refuses. Members with a peer
+// that records; a store in memory, or one that refuses.
+
+import { describe, expect, it } from 'vitest';
+import { manualClock, settled } from '../../../test/support/manual-clock.ts';
+import type { Log } from '../../store/contract/log.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import { StoreError } from '../../store/store-error.ts';
+import type { BrokerError } from '../broker-error.ts';
+import type { Letter } from '../contract.ts';
+import type { Identity } from '../identity.ts';
+import { Hub } from './hub.ts';
+import type { HubLimits } from './limits.ts';
+import type { Handed, Member, Peer } from './member.ts';
+
+const never = { expiresAt: null } as const;
+const boss: Identity = { mailbox: 'boss', kind: 'orchestrator', role: null, to: [], ...never };
+const ann: Identity = { mailbox: 'ann.mcp', kind: 'worker', role: 'r', to: ['boss'], ...never };
+const bob: Identity = { ...ann, mailbox: 'bob.mcp' };
+
+class RecordingPeer implements Peer {
+  readonly handed: Handed[] = [];
+  ended: BrokerError | undefined;
+  backlogBytes = 0;
+
+  hand(letter: Handed): void {
+    this.handed.push(letter);
+  }
+
+  end(why: BrokerError): void {
+    this.ended = why;
+  }
+
+  get ids(): readonly string[] {
+    return this.handed.map(({ id }) => id);
+  }
+}
+
+interface Joined {
+  readonly member: Member;
+  readonly peer: RecordingPeer;
+}
+
+async function hubWith(limits: Partial<HubLimits> = {}, wrapped: (log: Log) => Log = (log) => log) {
+  const clock = manualClock();
+  const store = new MemoryStore({ clock, claims: 'durable' });
+  const owners = new Map([boss, ann, bob].map((one) => [one.mailbox, one]));
+  const aside = store.log('aside', { durability: 'durable' });
+  const reports: string[] = [];
+  const open = () =>
+    Hub.open({
+      clock,
+      letters: wrapped(store.log('letters', { durability: 'durable' })),
+      aside,
+      ownerOf: (mailbox) => owners.get(mailbox),
+      report: (text) => reports.push(text),
+      limits,
+    });
+  const hub = await open();
+  const join = (identity: Identity, seat = 'seat', kinds: readonly string[] = []): Joined => {
+    const peer = new RecordingPeer();
+    const member = hub.join(identity, seat, peer);
+    for (const kind of kinds) member.receive(kind);
+    return { member, peer };
+  };
+  return { hub, join, owners, clock, open, aside };
+}
+
+let ids = 0;
+function letter(to: string, more: Partial<Letter> = {}): Letter {
+  ids += 1;
+  return { id: `id-${ids}`, to, kind: 'note', body: Buffer.from('text'), ...more };
+}
+
+describe('a link that takes the seat of the only link of a mailbox', () => {
+  it('is a member as the other was: present, told, and ended with its credential #broker-lease', async () => {
+    const { hub, join, owners } = await hubWith();
+    const { member } = join(boss);
+    const older = join(ann, 'window', ['note']);
+    const newer = join(ann, 'window', ['note']);
+    expect(older.peer.ended?.reason).toBe('replaced');
+    expect(member.present()).toEqual(['ann.mcp']);
+    member.tell(letter('ann.mcp', { id: 'told' }));
+    expect(newer.peer.ids).toEqual(['told']);
+    expect(hub.figures.members).toBe(2);
+    owners.delete('ann.mcp');
+    hub.credentialsChanged();
+    expect(newer.peer.ended?.reason).toBe('unauthorized');
+  });
+
+  it('gives back what it has not acknowledged when it leaves', async () => {
+    const { join } = await hubWith();
+    const { member } = join(boss);
+    join(ann, 'window', ['note']);
+    const newer = join(ann, 'window', ['note']);
+    await member.deliver(letter('ann.mcp', { id: 'kept' }));
+    newer.member.left();
+    expect(join(ann, 'other', ['note']).peer.ids).toEqual(['kept']);
+  });
+});
+
+describe('a credential that is revoked between the request for a link and its hello', () => {
+  it('makes no member #revoked', async () => {
+    const { hub, join, owners } = await hubWith();
+    owners.set('ann.mcp', { ...ann });
+    hub.credentialsChanged();
+    expect(() => join(ann)).toThrow(expect.objectContaining({ reason: 'unauthorized' }));
+    expect(hub.figures.members).toBe(0);
+  });
+});
+
+describe('the limits of a hub', () => {
+  it('are so many links of one mailbox, and one that is replaced is none more #no-growth', async () => {
+    const { join } = await hubWith({ maxSeats: 2 });
+    join(ann, 'one');
+    join(ann, 'two');
+    expect(() => join(ann, 'three')).toThrow(expect.objectContaining({ reason: 'full' }));
+    join(ann, 'two');
+    join(bob, 'one');
+  });
+
+  it('are so many kinds of mail, and those that a mailbox reads are not among them #broker-kinds', async () => {
+    const { join } = await hubWith({ maxKinds: 3 });
+    const worker = join(ann).member;
+    const send = (kind: string) => worker.deliver(letter('boss', { kind }));
+    for (const kind of ['a', 'b', 'c']) await send(kind);
+    await expect(send('d')).rejects.toMatchObject({ reason: 'full' });
+    const reader = join(boss, 'seat', ['call', 'cancel']);
+    await send('call');
+    expect(reader.peer.handed.map(({ kind }) => kind)).toEqual(['call']);
+    // Also while it is away.
+    reader.member.left();
+    await send('cancel');
+    await expect(send('d')).rejects.toMatchObject({ reason: 'full' });
+    const again = join(boss, 'seat', ['call', 'cancel', 'a']);
+    expect(again.peer.handed).toHaveLength(3);
+    for (const kind of ['more', 'b']) {
+      expect(() => again.member.receive(kind)).toThrow(expect.objectContaining({ reason: 'full' }));
+    }
+  });
+
+  it('are a share for each worker: one that fills its own takes nothing from others', async () => {
+    const { join } = await hubWith({ maxWorkerLetters: 2 });
+    const [first, second] = [join(ann).member, join(bob).member];
+    await first.deliver(letter('boss'));
+    await first.deliver(letter('boss', { kind: 'other' }));
+    await expect(first.deliver(letter('boss'))).rejects.toMatchObject({ reason: 'full' });
+    await second.deliver(letter('boss'));
+    const reader = join(boss, 'seat', ['note']);
+    const [one] = reader.peer.handed;
+    reader.member.acknowledge(one?.number ?? 0);
+    await first.deliver(letter('boss'));
+  });
+
+  it('count a letter without a body, too', async () => {
+    const { join } = await hubWith({ maxTotalBytes: 2_000 });
+    const { member } = join(boss);
+    const empty = () => member.deliver(letter('ann.mcp', { body: Buffer.alloc(0) }));
+    for (let sent = 0; sent < 3; sent += 1) await empty();
+    await expect(empty()).rejects.toMatchObject({ reason: 'full' });
+  });
+
+  it('do not keep out what was taken before a restart', async () => {
+    const { join, open } = await hubWith({ maxKinds: 2 });
+    const { member } = join(ann);
+    join(boss, 'seat', ['x', 'y']).member.left();
+    for (const kind of ['a', 'b', 'x', 'y']) await member.deliver(letter('boss', { kind }));
+    expect((await open()).figures.letters).toBe(4);
+  });
+
+  it('are a thousand letters that were put aside', async () => {
+    const { join, aside } = await hubWith();
+    const { member } = join(boss);
+    const reader = join(ann, 'seat', ['note']);
+    for (let sent = 0; sent < 1_003; sent += 1) {
+      await member.deliver(letter('ann.mcp'));
+      reader.member.setAside(reader.peer.handed.at(-1)?.number ?? 0, 'unreadable');
+    }
+    await settled();
+    const { first, next } = await aside.range();
+    expect(next - first).toBe(1_000);
+  });
+});
+
+describe('a letter that the disk has refused', () => {
+  it('and that its reader has, is written when it is sent again #broker-durable', async () => {
+    let isRefusing = true;
+    const refusing = (log: Log): Log => ({
+      append: (value) =>
+        isRefusing
+          ? Promise.reject(new StoreError('not_kept', 'the disk refuses'))
+          : log.append(value),
+      read: (options) => log.read(options),
+      trim: (before) => log.trim(before),
+      range: () => log.range(),
+    });
+    const { join, open } = await hubWith({}, refusing);
+    const { member } = join(boss);
+    const reader = join(ann, 'seat', ['note']);
+    const once = letter('ann.mcp');
+    await expect(member.deliver(once)).rejects.toMatchObject({ reason: 'not_kept' });
+    isRefusing = false;
+    await member.deliver(once);
+    expect(reader.peer.ids).toEqual([once.id]);
+    expect((await open()).figures.letters).toBe(1);
+  });
+});
+
+describe('a hub that closes', () => {
+  it('confirms what it has taken, takes nothing more, and ends every link #broker-durable', async () => {
+    const { hub, join, open } = await hubWith();
+    const { member, peer } = join(boss);
+    const taken = member.deliver(letter('ann.mcp'));
+    const closed = hub.close();
+    await expect(member.deliver(letter('ann.mcp'))).rejects.toMatchObject({ reason: 'lost' });
+    expect(peer.ended).toBeUndefined();
+    await taken;
+    await closed;
+    expect(peer.ended?.reason).toBe('lost');
+    expect(() => join(ann)).toThrow(expect.objectContaining({ reason: 'lost' }));
+    expect((await open()).figures.letters).toBe(1);
+  });
+});

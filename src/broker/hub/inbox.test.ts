@@ -1,0 +1,101 @@
+// What the inbox writes: entries of limited size, and no more log than is needed. A log in memory that counts.
+
+import { describe, expect, it } from 'vitest';
+import { manualClock, settled } from '../../../test/support/manual-clock.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import { Inbox } from './inbox.ts';
+import type { StoredLetter } from './stored-letter.ts';
+
+const mebibyte = 1024 * 1024;
+
+function stored(number: number, bytes: number): StoredLetter {
+  const from = { mailbox: 'boss', seat: 's', role: null };
+  const common = { to: 'ann.mcp', seat: null, kind: 'note', about: null, expiresAt: null };
+  return { number, id: `id-${number}`, from, ...common, coding: 'text', body: 'x'.repeat(bytes) };
+}
+
+function inbox() {
+  const store = new MemoryStore({ clock: manualClock(), claims: 'durable', maxBytes: 2 ** 30 });
+  const log = store.log('letters', { durability: 'durable' });
+  const kept = new Map<number, StoredLetter>();
+  const sizes: number[] = [];
+  const watched = {
+    append: (value: unknown) => {
+      sizes.push(JSON.stringify(value).length);
+      return log.append(value);
+    },
+    read: log.read.bind(log),
+    trim: log.trim.bind(log),
+    range: log.range.bind(log),
+  };
+  const own = new Inbox(watched, (number) => kept.get(number));
+  const put = (letter: StoredLetter) => {
+    kept.set(letter.number, letter);
+    return own.put(letter);
+  };
+  const done = (number: number) => {
+    kept.delete(number);
+    return own.done(number);
+  };
+  const loaded = async () => {
+    const { letters } = await new Inbox(log, () => undefined).load();
+    return letters.map(({ number }) => number);
+  };
+  return { own, put, done, log, sizes, loaded };
+}
+
+describe('the inbox', () => {
+  it('writes what comes at once in entries of a few mebibytes #no-growth', async () => {
+    const { put, sizes, loaded } = inbox();
+    await Promise.all(Array.from({ length: 40 }, (_, at) => put(stored(at + 1, mebibyte))));
+    expect(Math.max(...sizes)).toBeLessThan(6 * mebibyte);
+    expect(await loaded()).toHaveLength(40);
+  });
+
+  it('writes small letters that come at once in one entry', async () => {
+    const { put, sizes } = inbox();
+    await Promise.all(Array.from({ length: 500 }, (_, at) => put(stored(at + 1, 100))));
+    expect(sizes).toHaveLength(1);
+  });
+
+  it('removes large letters that are done with from the log, and keeps the others #no-growth', async () => {
+    const { put, done, log, loaded, own } = inbox();
+    await put(stored(1, 100));
+    for (let number = 2; number <= 150; number += 1) {
+      await put(stored(number, mebibyte));
+      await done(number);
+    }
+    await own.settled();
+    const { first, next } = await log.range();
+    // Two entries for each mebibyte, of at most 64 and a few more.
+    expect(next - first).toBeLessThan(140);
+    expect(await loaded()).toEqual([1]);
+  });
+
+  it('removes many small entries, and keeps what is left #no-growth', async () => {
+    const { put, done, log, loaded, own } = inbox();
+    await put(stored(1, 10));
+    for (let number = 2; number <= 3_000; number += 1) {
+      await put(stored(number, 10));
+      await done(number);
+    }
+    await own.settled();
+    const { first, next } = await log.range();
+    expect(next - first).toBeLessThan(4_096);
+    expect(await loaded()).toEqual([1]);
+  });
+
+  it('writes what comes while it finishes, whenever that is #broker-durable', async () => {
+    for (let turns = 0; turns < 20; turns += 1) {
+      const { put, own, loaded } = inbox();
+      await put(stored(1, 10));
+      // One of these counts of microtasks is the very end of the write.
+      for (let turn = 0; turn < turns; turn += 1) await null;
+      const late = put(stored(2, 10));
+      await settled();
+      await own.settled();
+      expect(await loaded(), `after ${turns} turns`).toEqual([1, 2]);
+      await late;
+    }
+  });
+});

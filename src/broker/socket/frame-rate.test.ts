@@ -1,0 +1,36 @@
+// How fast one link may send. A manual clock.
+
+import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { FrameRate } from './frame-rate.ts';
+
+function taken(rate: FrameRate, frames: number): number {
+  let waitMs = 0;
+  for (let frame = 0; frame < frames; frame += 1) waitMs = rate.taken();
+  return waitMs;
+}
+
+describe('the rate of a link', () => {
+  it('is 20,000 frames at once, and then 20,000 in a second #no-growth', () => {
+    const clock = manualClock();
+    const rate = new FrameRate(clock);
+    expect(taken(rate, 20_000)).toBe(0);
+    expect(rate.taken()).toBe(10);
+    // What was read already counts: it waits longer.
+    expect(taken(rate, 1_999)).toBe(100);
+    clock.advance(100);
+    expect(rate.taken()).toBe(10);
+    clock.advance(1_000);
+    expect(taken(rate, 19_999)).toBe(0);
+    expect(rate.taken()).toBe(10);
+  });
+
+  it('does not save up more than one second', () => {
+    const clock = manualClock();
+    const rate = new FrameRate(clock);
+    taken(rate, 10_000);
+    clock.advance(60_000);
+    expect(taken(rate, 20_000)).toBe(0);
+    expect(rate.taken()).toBe(10);
+  });
+});

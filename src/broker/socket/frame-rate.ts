@@ -1,0 +1,30 @@
+// How fast one link may send: so many frames in a second, and as many at once after a pause. It counts every frame
+// that came, and says how long to read nothing more; nothing is dropped.
+
+import type { Clock } from '../../kernel/clock.ts';
+
+const framesPerSecond = 20_000;
+const burst = 20_000;
+/** Timers are not finer, and reading in many small pieces costs more. */
+const shortestMs = 10;
+
+export class FrameRate {
+  readonly #clock: Clock;
+  #left = burst;
+  #at: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#at = clock.now();
+  }
+
+  /** One frame has come: for how many milliseconds nothing more is to be read; 0: go on. */
+  taken(): number {
+    const now = this.#clock.now();
+    const more = ((now - this.#at) * framesPerSecond) / 1_000;
+    this.#left = Math.min(burst, this.#left + more) - 1;
+    this.#at = now;
+    if (this.#left >= 0) return 0;
+    return Math.max(shortestMs, (-this.#left * 1_000) / framesPerSecond);
+  }
+}

@@ -1,0 +1,39 @@
+// Reads records that decide who has access, again and again while a process runs. A record that cannot be read
+// for the moment counts as it was before; one that is gone or damaged counts no more.
+
+import type { Records } from './contract/records.ts';
+import { StoreError } from './store-error.ts';
+
+export interface ReadRecords<Known> {
+  readonly records: readonly Known[];
+  /** Each of them could be read. */
+  readonly isWhole: boolean;
+}
+
+/** `read` gives those that can be read; `keyOf` is the key that one is stored under. */
+export async function readAgain<Known>(
+  records: Records,
+  before: readonly Known[],
+  read: (records: Records) => Promise<readonly Known[]>,
+  keyOf: (known: Known) => string,
+): Promise<ReadRecords<Known>> {
+  const found = await read(records);
+  if (await records.isWhole()) return { records: found, isWhole: true };
+  const keys = new Set(found.map(keyOf));
+  const kept: Known[] = [];
+  for (const known of before) {
+    const key = keyOf(known);
+    if (!keys.has(key) && (await cannotBeRead(records, key))) kept.push(known);
+  }
+  return { records: [...found, ...kept], isWhole: false };
+}
+
+async function cannotBeRead(records: Records, key: string): Promise<boolean> {
+  try {
+    await records.get(key);
+    return false;
+  } catch (error) {
+    if (error instanceof StoreError && error.reason === 'unreadable') return true;
+    throw error;
+  }
+}

@@ -1,0 +1,137 @@
+// The real command `holdfast broker` with its real database, for the members of the suite: killed as by kill -9,
+// and started again on the same port with the same directory.
+
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Link } from '../../src/broker/contract.ts';
+import {
+  type CredentialRecord,
+  credentialCollection,
+  isCredentialRecord,
+  newCredential,
+} from '../../src/broker/credentials/credential-record.ts';
+import { openSocketLink } from '../../src/broker/socket/socket-link.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { openFilesStore } from '../../src/store/file-store.ts';
+import { type BrokerSubject, type MemberName, members } from './broker-suite/subject.ts';
+import { type CommandLine, commandLine, type Ended, type Started } from './command-line.ts';
+
+export interface BrokerStart {
+  readonly url: string;
+  readonly listen: string;
+  readonly pid: number;
+}
+
+export class BrokerProcess implements BrokerSubject {
+  readonly dir: string;
+  readonly #line: CommandLine;
+  readonly #root: string;
+  /** By member. */
+  readonly #secrets = new Map<string, string>();
+  #started: Started | undefined;
+  #told: BrokerStart | undefined;
+
+  private constructor(line: CommandLine, root: string) {
+    this.#line = line;
+    this.#root = root;
+    this.dir = join(root, 'broker');
+  }
+
+  /** In a directory of its own, with a credential for each member of the suite. */
+  static async start(): Promise<BrokerProcess> {
+    const root = await mkdtemp(join(tmpdir(), 'holdfast-broker-'));
+    const broker = new BrokerProcess(await commandLine(), root);
+    for (const [name, member] of Object.entries(members)) {
+      // A worker of the command line always has a role.
+      const role = member.kind === 'worker' ? (member.role ?? 'any') : null;
+      await broker.admit(name, { ...member, role });
+    }
+    await broker.launch();
+    return broker;
+  }
+
+  get url(): string {
+    return this.#told?.url ?? '';
+  }
+
+  get pid(): number {
+    return this.#told?.pid ?? 0;
+  }
+
+  get ended(): Promise<Ended> {
+    if (this.#started === undefined) throw new Error('it was not started');
+    return this.#started.ended;
+  }
+
+  /** Stores a credential, as the command `holdfast token add` does. Its secret. */
+  async admit(
+    name: string,
+    about: Omit<CredentialRecord, 'id' | 'hash' | 'createdAt'>,
+  ): Promise<string> {
+    const { record, secret } = newCredential({ ...about, createdAt: systemClock.wallNow() });
+    await this.#withRecords((records) => records.put(record.mailbox, record));
+    this.#secrets.set(name, secret);
+    return secret;
+  }
+
+  revoke(mailbox: string): Promise<unknown> {
+    return this.#withRecords((records) => records.remove(mailbox));
+  }
+
+  secretOf(name: string): string {
+    return this.#secrets.get(name) ?? 'of nobody';
+  }
+
+  /** On the port of before, if there was one. */
+  async launch(): Promise<void> {
+    const listen = this.#told?.listen ?? '127.0.0.1:0';
+    const words = ['broker', '--dir', this.dir, '--listen', listen, '--json'];
+    this.#started = this.#line.start(words);
+    await this.#started.printed('\n');
+    this.#told = JSON.parse(this.#started.stdout) as BrokerStart;
+  }
+
+  /** Another one in the same or another directory, until it has ended. */
+  run(words: readonly string[]): Promise<Ended> {
+    return this.#line.run(['broker', '--listen', '127.0.0.1:0', ...words]);
+  }
+
+  kill(signal: NodeJS.Signals): Promise<Ended> {
+    this.#started?.kill(signal);
+    return this.ended;
+  }
+
+  link(member: MemberName, seat: string = randomUUID().slice(0, 8)): Promise<Link> {
+    return this.linkBy(this.secretOf(member), seat);
+  }
+
+  linkBy(secret: string, seat: string = randomUUID().slice(0, 8)): Promise<Link> {
+    const never = new AbortController().signal;
+    return openSocketLink({ url: this.url, secret, seat, clock: systemClock }, never);
+  }
+
+  strangersLink(): Promise<Link> {
+    return this.linkBy('of-nobody');
+  }
+
+  async restart(): Promise<void> {
+    await this.kill('SIGKILL');
+    await this.launch();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill('SIGKILL');
+    await this.#line[Symbol.asyncDispose]();
+    await rm(this.#root, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #withRecords<T>(
+    work: (records: ReturnType<ReturnType<typeof openFilesStore>['records']>) => Promise<T>,
+  ): Promise<T> {
+    await using store = openFilesStore(this.dir, { clock: systemClock, report: () => {} });
+    const shape = isCredentialRecord;
+    return await work(store.records(credentialCollection, { durability: 'durable', shape }));
+  }
+}

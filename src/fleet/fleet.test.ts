@@ -226,6 +226,9 @@ describe('a request of a worker', () => {
     await fleet.newOrchestrator();
     expect(await waiting.answer).toBe(request('list'));
     await fleet.orchestratorLink.close();
+    const isGone = async () =>
+      (await fleet.broker.link('ann').then((ann) => ann.present())).length === 0;
+    await until(isGone, 'the broker knows that it has gone');
     await expect(fleet.ask(request('again'), { isKept: false }).answer).rejects.toMatchObject({
       why: { reason: 'not_taken', dispatched: 'no' },
     });

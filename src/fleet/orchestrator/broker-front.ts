@@ -31,6 +31,7 @@ export interface BrokerFrontParts {
 export class BrokerFront {
   readonly #parts: BrokerFrontParts;
   readonly #calls: CallBook;
+  #links = 0;
 
   constructor(parts: BrokerFrontParts) {
     this.#parts = parts;
@@ -68,7 +69,9 @@ export class BrokerFront {
 
   /** Workers whose requests an earlier process has taken ask again. */
   async #announce(link: Link): Promise<void> {
-    const { incarnation } = this.#parts;
+    this.#links += 1;
+    // What was told by the way of an earlier link may have been lost with it.
+    const incarnation = `${this.#parts.incarnation}-${this.#links}`;
     const body = Buffer.from(incarnation);
     for (const to of await link.present()) {
       link.tell({ id: incarnation, to, toAll: true, kind: mailKinds.here, body });

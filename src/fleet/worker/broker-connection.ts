@@ -99,8 +99,9 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
     this.#callIds.set(exchange, id);
     const body = Buffer.from(joined(frame));
     const isKept = method === 'tools/call';
+    const isListening = method === 'subscriptions/listen';
     this.#channel.send(
-      { id, body, isKept, ttlMs },
+      { id, body, isKept, isListening, ttlMs },
       {
         sent: () => {
           exchange.dispatched = 'maybe';

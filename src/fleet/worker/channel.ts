@@ -37,6 +37,9 @@ export interface ChannelParts {
   readonly policy?: ReconnectionPolicy;
 }
 
+/** How soon it is noticed that an orchestrator has gone, before it is waited for. */
+const lookEveryMs = 5_000;
+
 export class Channel implements AsyncDisposable {
   readonly #parts: ChannelParts;
   /** By call id, until answered; bound: what the callers wait for. */
@@ -46,6 +49,7 @@ export class Channel implements AsyncDisposable {
   #opening: AbortController | undefined;
   #timer: Disposable | undefined;
   #limit: Disposable | undefined;
+  #looking: Disposable | undefined;
   #lastRefusal = 'there is no link to the broker';
   #incarnation: string | undefined;
 
@@ -70,6 +74,7 @@ export class Channel implements AsyncDisposable {
     };
     this.#calls.set(id, call);
     this.#need();
+    this.#lookLater();
   }
 
   /** The answer is not wanted any more; the orchestrator hears of it if it may have the request. */
@@ -79,6 +84,7 @@ export class Channel implements AsyncDisposable {
   }
 
   async close(): Promise<void> {
+    this.#looking?.[Symbol.dispose]();
     this.#happen({ is: 'close' });
     await this.#link?.close();
   }
@@ -217,9 +223,44 @@ export class Channel implements AsyncDisposable {
   /** It says so when it comes; for so long, and no longer, it is waited for. */
   #awaitOrchestrator(call: OpenCall): void {
     call.isSent = false;
+    this.#limitAbsence(call);
+  }
+
+  #limitAbsence(call: OpenCall): void {
     const { clock, policy = usualReconnection, to } = this.#parts;
-    const give = () => this.#fail(call.id, 'not_taken', `${to} is not connected to the broker`);
-    if (this.#calls.get(call.id) === call) call.absence ??= clock.after(policy.totalMs, give);
+    if (call.isListening || this.#calls.get(call.id) !== call) return;
+    const giveUp = () => this.#fail(call.id, 'not_taken', `${to} is not connected to the broker`);
+    call.absence ??= clock.after(policy.totalMs, giveUp);
+  }
+
+  /** An orchestrator that has gone says nothing: as long as something waits for it, the broker is asked. */
+  #lookLater(): void {
+    this.#looking ??= this.#parts.clock.after(
+      lookEveryMs,
+      () => {
+        this.#looking = undefined;
+        this.#look().catch(this.#parts.caught);
+      },
+      true,
+    );
+  }
+
+  async #look(): Promise<void> {
+    if (this.#calls.size === 0 || this.#state.is === 'closed') return;
+    this.#lookLater();
+    // Without a link, or if it ends now, that is dealt with elsewhere.
+    const present = await this.#link?.present().catch(ignored);
+    if (present === undefined) return;
+    const isThere = present.includes(this.#parts.to);
+    for (const call of this.#calls.values()) {
+      if (!isThere) this.#limitAbsence(call);
+      else if (call.isSent) this.#endAbsence(call);
+    }
+  }
+
+  #endAbsence(call: OpenCall): void {
+    call.absence?.[Symbol.dispose]();
+    call.absence = undefined;
   }
 
   #letter(kind: string, { id, endsAt }: OpenCall, body: Buffer): Letter {
@@ -242,7 +283,7 @@ export class Channel implements AsyncDisposable {
   #take(id: string): OpenCall | undefined {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    call?.absence?.[Symbol.dispose]();
+    if (call !== undefined) this.#endAbsence(call);
     return call;
   }
 
@@ -321,8 +362,7 @@ export class Channel implements AsyncDisposable {
     if (this.#incarnation === incarnation) return;
     this.#incarnation = incarnation;
     for (const call of this.#calls.values()) {
-      call.absence?.[Symbol.dispose]();
-      call.absence = undefined;
+      this.#endAbsence(call);
       if (!call.isKept) call.isSent = false;
       this.#transmit(call);
     }

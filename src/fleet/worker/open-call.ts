@@ -26,6 +26,8 @@ export interface CallRequest {
   readonly body: Buffer;
   /** It is kept by the broker until it is answered; false: it is told, and told again after a loss. */
   readonly isKept: boolean;
+  /** It only listens: it waits for an orchestrator that is away for as long as it takes. */
+  readonly isListening?: boolean;
   /** How long it is of use if nobody begins with it; undefined: until it is cancelled. */
   readonly ttlMs: number | undefined;
 }

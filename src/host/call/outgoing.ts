@@ -12,6 +12,9 @@ import type { CallDeadline } from './call-deadline.ts';
 import type { CallRequest } from './call-parts.ts';
 import type { Operation } from './operation.ts';
 
+/** A call that nobody begins with for so long is not wanted any more. */
+const keptMs = 60_000;
+
 /** A legacy tool that can be called only as a task is called as one, whoever calls it (see task-wait). */
 export function requestParams(
   { era, greeting }: Pick<Connection, 'era' | 'greeting'>,
@@ -49,7 +52,11 @@ export function requestOptions(
 ): RequestOptions {
   const capabilities = capabilitiesFor(connection, operation, caller);
   if (connection.keepsRequests) {
-    const own = { progress: deadline, remainingMs: deadline.limitMs, capabilities };
+    const own = {
+      progress: deadline,
+      remainingMs: Math.min(deadline.limitMs, keptMs),
+      capabilities,
+    };
     const keyed = typeof key === 'string' ? { callKey: key } : {};
     return { ...own, ...keyed, ...(caller && { owner: caller, logLevel: caller.logLevel }) };
   }

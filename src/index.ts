@@ -22,6 +22,7 @@ export type {
   ToolInput,
 } from './config/config-input.ts';
 export type { ConfigPlan, ServerChange, SettingChange } from './config/plan.ts';
+export { type ConnectWorkerOptions, connectWorker } from './fleet/worker/connect-worker.ts';
 export type { AppliedConfig, ServerCause } from './host/apply.ts';
 export type {
   AudioContent,

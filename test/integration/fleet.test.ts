@@ -6,6 +6,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
+import { connectWorker } from '../../src/fleet/worker/connect-worker.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { Fleet, type FleetBrokerName } from '../support/fleet.ts';
 import { executions, readLedger } from '../support/ledger.ts';
@@ -27,7 +28,7 @@ async function fleetOn(name: FleetBrokerName): Promise<{ fleet: Fleet; ledger: s
 }
 
 describe.each(['embedded', 'nats'] as const)('workers behind the %s broker', (name) => {
-  it('see what their role allows, and nothing else exists for them #broker-identity', async () => {
+  it('see what their role allows, and nothing else exists for them #broker-identity #fleet', async () => {
     const { fleet } = await fleetOn(name);
     await using _fleet = fleet;
     const worker = await fleet.worker();
@@ -45,7 +46,7 @@ describe.each(['embedded', 'nats'] as const)('workers behind the %s broker', (na
     });
   });
 
-  it('run their calls at the same time: four have begun before one is done', async () => {
+  it('run their calls at the same time: four have begun before one is done #fleet', async () => {
     const { fleet, ledger } = await fleetOn(name);
     await using _fleet = fleet;
     const worker = await fleet.worker();
@@ -95,7 +96,7 @@ describe.each(['embedded', 'nats'] as const)('workers behind the %s broker', (na
     expect(next['content']).toEqual([{ type: 'text', text: 'next' }]);
   });
 
-  it('cancel a call where it runs', async () => {
+  it('cancel a call where it runs #fleet', async () => {
     const { fleet, ledger } = await fleetOn(name);
     await using _fleet = fleet;
     const worker = await fleet.worker();
@@ -113,7 +114,7 @@ describe.each(['embedded', 'nats'] as const)('workers behind the %s broker', (na
     }, 'it was cancelled there');
   });
 
-  it('get a result of 20 MB byte for byte, and progress before it', async () => {
+  it('get a result of 20 MB byte for byte, and progress before it #fleet', async () => {
     const { fleet } = await fleetOn(name);
     await using _fleet = fleet;
     // The official client takes 10 MB on stdio.
@@ -135,7 +136,7 @@ describe.each(['embedded', 'nats'] as const)('workers behind the %s broker', (na
     expect(seen.length).toBeGreaterThan(1);
   });
 
-  it('are asked by servers, through their own client', async () => {
+  it('are asked by servers, through their own client #fleet', async () => {
     const { fleet } = await fleetOn(name);
     await using _fleet = fleet;
     const worker = await fleet.worker('ann', { elicitation: {} });
@@ -151,7 +152,19 @@ describe.each(['embedded', 'nats'] as const)('workers behind the %s broker', (na
     expect(JSON.stringify(answer)).toContain('forty-two');
   });
 
-  it('are told when what they may use has changed', async () => {
+  it('can be programs: the same tools, as a host of the library #fleet', async () => {
+    const { fleet } = await fleetOn(name);
+    await using _fleet = fleet;
+    const { url: broker } = fleet.broker;
+    const credential = fleet.broker.credential('ann');
+    await using worker = await connectWorker({ broker, to: 'boss', credential });
+    const tools = await worker.tools('boss');
+    expect(tools.map((tool) => tool.name)).toContain('own__echo');
+    const answer = await worker.call('boss', 'own__echo', { text: 'hello' });
+    expect(answer.content).toEqual([{ type: 'text', text: 'hello' }]);
+  });
+
+  it('are told when what they may use has changed #fleet', async () => {
     const { fleet } = await fleetOn(name);
     await using _fleet = fleet;
     const worker = await fleet.worker();

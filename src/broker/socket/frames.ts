@@ -89,6 +89,11 @@ export function decodeHubFrame(bytes: Buffer): Decoded<HubFrame> | undefined {
   return decoded(isHubFrame, bytes);
 }
 
+/** Whether the other side takes this for a frame: it ends the link otherwise. */
+export function isSendable(frame: ClientFrame): boolean {
+  return isClientFrame(frame as unknown as Members);
+}
+
 function decoded<Header>(
   isHeader: (header: Members) => boolean,
   bytes: Buffer,

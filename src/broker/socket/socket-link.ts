@@ -12,6 +12,7 @@ import {
   decodeHubFrame,
   encodeFrame,
   type HubFrame,
+  isSendable,
   mailboxesIn,
   maxHeaderBytes,
   protocolVersion,
@@ -201,8 +202,11 @@ class SocketLink implements Link {
       return new BrokerError('too_large', words);
     }
     const n = this.#next;
+    const frame = { ...question, n } as ClientFrame;
+    if (!isSendable(frame))
+      return new BrokerError('bad_letter', 'a name or time in it cannot be used');
     this.#next += 1;
-    this.#socket.send(encodeFrame({ ...question, n } as ClientFrame, body));
+    this.#socket.send(encodeFrame(frame, body));
     return n;
   }
 

@@ -139,6 +139,28 @@ export function brokerSuite({ name, start }: BrokerKind): void {
     );
 
     it(
+      'with a name that cannot be is refused, and the link goes on',
+      within(async (broker) => {
+        const ann = await broker.link('ann');
+        for (const wrong of [
+          letter('../boss', ''),
+          letter('Boss', ''),
+          letter('', ''),
+          letter('b'.repeat(65), ''),
+          letter('boss', '', { kind: 'a/b' }),
+          letter('boss', '', { kind: '' }),
+          letter('boss', '', { id: 'a b' }),
+          letter('boss', '', { seat: '..' }),
+        ]) {
+          expect(await refused(ann.deliver(wrong))).toBe('bad_letter');
+          expect(await tellRefused(ann, wrong)).toBe('bad_letter');
+        }
+        expect(await refused(ann.receive('a b', () => {}))).toBe('bad_letter');
+        await ann.deliver(letter('boss', 'good'));
+      }),
+    );
+
+    it(
       'that is too large is refused, and the link goes on',
       within(async (broker) => {
         const ann = await broker.link('ann');

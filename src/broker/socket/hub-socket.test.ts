@@ -1,0 +1,232 @@
+// One link at the hub: when it is read from and when not, and when it is ended. A socket that a test plays, a
+// manual clock and a real hub.
+
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import type { WebSocket } from 'ws';
+import { manualClock, settled } from '../../../test/support/manual-clock.ts';
+import type { Log } from '../../store/contract/log.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import { Hub } from '../hub/hub.ts';
+import type { Identity } from '../identity.ts';
+import { type ClientFrame, decodeHubFrame, encodeFrame } from './frames.ts';
+import { HubSocket } from './hub-socket.ts';
+
+const never = { expiresAt: null } as const;
+const boss: Identity = { mailbox: 'boss', kind: 'orchestrator', role: null, to: [], ...never };
+const ann: Identity = { mailbox: 'ann.mcp', kind: 'worker', role: 'r', to: ['boss'], ...never };
+
+/** What `HubSocket` uses of a WebSocket. */
+class PlayedSocket extends EventEmitter {
+  readonly OPEN = 1;
+  readyState = 1;
+  /** Its reader does not read. */
+  isStuck = false;
+  bufferedAmount = 0;
+  isPaused = false;
+  pings = 0;
+  closed: number | undefined;
+  isTerminated = false;
+  readonly sent: Buffer[] = [];
+  readonly #flushed: (() => void)[] = [];
+
+  send(bytes: Buffer, flushed: () => void = () => {}): void {
+    this.sent.push(bytes);
+    if (!this.isStuck) return flushed();
+    this.bufferedAmount += bytes.length;
+    this.#flushed.push(flushed);
+  }
+
+  /** Its reader has read everything. */
+  drain(): void {
+    this.isStuck = false;
+    this.bufferedAmount = 0;
+    for (const flushed of this.#flushed.splice(0)) flushed();
+  }
+
+  ping(): void {
+    this.pings += 1;
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
+  }
+
+  close(code: number): void {
+    this.closed ??= code;
+    this.readyState = 2;
+  }
+
+  terminate(): void {
+    this.isTerminated = true;
+    this.readyState = 3;
+    this.emit('close');
+  }
+
+  says(frame: ClientFrame, body?: Buffer): void {
+    this.emit('message', encodeFrame(frame, body), true);
+  }
+
+  get frames() {
+    return this.sent.map((bytes) => decodeHubFrame(bytes)?.header);
+  }
+}
+
+async function opened(wrapped: (log: Log) => Log = (log) => log) {
+  const clock = manualClock();
+  const store = new MemoryStore({ clock, claims: 'durable' });
+  const owners = new Map([boss, ann].map((one) => [one.mailbox, one]));
+  const hub = await Hub.open({
+    clock,
+    letters: wrapped(store.log('letters', { durability: 'durable' })),
+    aside: store.log('aside', { durability: 'durable' }),
+    ownerOf: (mailbox) => owners.get(mailbox),
+    report: () => {},
+  });
+  const errors: unknown[] = [];
+  const caught = (error: unknown) => void errors.push(error);
+  const link = (identity: Identity) => {
+    const socket = new PlayedSocket();
+    new HubSocket({ hub, clock, caught }, identity, socket as unknown as WebSocket);
+    return socket;
+  };
+  const greeted = (identity: Identity) => {
+    const socket = link(identity);
+    socket.says({ is: 'hello', version: 1, seat: 'seat' });
+    return socket;
+  };
+  return { clock, hub, link, greeted, errors, owners };
+}
+
+const tell = (n: number): ClientFrame => ({
+  is: 'tell',
+  n,
+  id: `t-${n}`,
+  to: 'boss',
+  kind: 'note',
+});
+
+describe('a link that sends more than its rate', () => {
+  it('is not read from for a while, and nothing of it is dropped #no-growth', async () => {
+    const { greeted, clock } = await opened();
+    const socket = greeted(ann);
+    for (let n = 1; n <= 20_100; n += 1) socket.says(tell(n));
+    expect(socket.isPaused).toBe(true);
+    // Nobody reads them: each has its answer.
+    expect(socket.frames.filter((frame) => frame?.is === 'refused')).toHaveLength(20_100);
+    clock.advance(20);
+    expect(socket.isPaused).toBe(false);
+  });
+
+  it('leaves no timer behind when it ends', async () => {
+    const { greeted, clock } = await opened();
+    const before = clock.pending;
+    const socket = greeted(ann);
+    for (let n = 1; n <= 20_100; n += 1) socket.says(tell(n));
+    socket.terminate();
+    expect(clock.pending).toBe(before);
+  });
+});
+
+describe('a link that does not read what it is sent', () => {
+  it('is not read from until it has, so that answers to it do not pile up #no-growth', async () => {
+    const { greeted } = await opened();
+    const socket = greeted(ann);
+    socket.isStuck = true;
+    for (let n = 1; !socket.isPaused && n < 20_000; n += 1) socket.says(tell(n));
+    expect(socket.isPaused).toBe(true);
+    expect(socket.bufferedAmount).toBeLessThan(1.1 * 1_048_576);
+    socket.drain();
+    expect(socket.isPaused).toBe(false);
+  });
+
+  it('is ended after two pings, unless it reads a little', async () => {
+    const { greeted, clock } = await opened();
+    const [dead, slow] = [greeted(ann), greeted(boss)];
+    for (const socket of [dead, slow]) socket.bufferedAmount = 5_000_000;
+    for (let seconds = 0; seconds < 30; seconds += 5) {
+      clock.advance(5_000);
+      slow.bufferedAmount -= 100_000;
+    }
+    expect([dead.isTerminated, slow.isTerminated]).toEqual([true, false]);
+  });
+});
+
+describe('a link that waits for the disk', () => {
+  it('is not read from while too much waits, and is not taken for dead #broker-durable', async () => {
+    const waiting: (() => void)[] = [];
+    const slow = (log: Log): Log => ({
+      append: async (value) => {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        return log.append(value);
+      },
+      read: (options) => log.read(options),
+      trim: (before) => log.trim(before),
+      range: () => log.range(),
+    });
+    const { greeted, clock } = await opened(slow);
+    const socket = greeted(ann);
+    for (let n = 1; n <= 1_024; n += 1) {
+      socket.says({ is: 'deliver', n, id: `d-${n}`, to: 'boss', kind: 'note' });
+    }
+    expect(socket.isPaused).toBe(true);
+    await settled();
+    clock.advance(60_000);
+    expect(socket.isTerminated).toBe(false);
+    for (const resolve of waiting) resolve();
+    await settled();
+    await settled();
+    expect(socket.isPaused).toBe(false);
+    expect(socket.frames.flatMap((frame) => (frame?.is === 'done' ? frame.ns : []))).toHaveLength(
+      1_024,
+    );
+  });
+});
+
+describe('a link that is ended', () => {
+  it('is gone a second later, whatever it still sends', async () => {
+    const { greeted, clock, errors } = await opened();
+    const socket = greeted(ann);
+    socket.emit('message', Buffer.from('text'), false);
+    expect(socket.closed).toBe(4_400);
+    for (let tenths = 0; tenths < 10; tenths += 1) {
+      socket.says({ is: 'present', n: 1 });
+      socket.emit('message', Buffer.from('text'), false);
+      clock.advance(100);
+    }
+    expect(socket.isTerminated).toBe(true);
+    expect(errors).toEqual([]);
+  });
+
+  it('because it says no hello within five seconds', async () => {
+    const { link, clock } = await opened();
+    const socket = link(ann);
+    clock.advance(4_999);
+    expect(socket.closed).toBeUndefined();
+    clock.advance(1);
+    expect(socket.closed).toBe(4_400);
+  });
+
+  it('because its credential was revoked before its hello #revoked', async () => {
+    const { link, owners, errors } = await opened();
+    const socket = link(ann);
+    owners.delete('ann.mcp');
+    socket.says({ is: 'hello', version: 1, seat: 'seat' });
+    expect(socket.closed).toBe(4_401);
+    expect([socket.sent, errors]).toEqual([[], []]);
+  });
+
+  it('because nothing is heard of it for two pings', async () => {
+    const { greeted, clock } = await opened();
+    const [silent, alive] = [greeted(ann), greeted(boss)];
+    for (let seconds = 0; seconds < 20; seconds += 5) {
+      clock.advance(5_000);
+      alive.emit('pong');
+    }
+    expect([silent.isTerminated, alive.isTerminated]).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,85 @@
+// Addresses that are no broker: a link to them says so, and whether it is worth trying again.
+
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { WebSocketServer } from 'ws';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { until } from '../../../test/support/until.ts';
+import { systemClock } from '../../kernel/system-clock.ts';
+import type { BrokerError } from '../broker-error.ts';
+import { openSocketLink } from './socket-link.ts';
+
+async function listening(server: Server): Promise<{ url: string; close: () => Promise<void> }> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () => new Promise<void>((resolve) => void server.close(() => resolve()));
+  return { url: `ws://127.0.0.1:${port}/`, close };
+}
+
+async function refusal(url: string, clock = systemClock): Promise<[string, boolean]> {
+  const options = { url, secret: 'secret', seat: 'seat', clock };
+  const error = await openSocketLink(options, new AbortController().signal).catch(
+    (why: unknown) => why as BrokerError,
+  );
+  return 'reason' in error ? [error.reason, error.isPermanent] : ['opened', false];
+}
+
+describe('an address that is no broker', () => {
+  it.each([200, 301, 400, 404, 426, 500])('because HTTP answers with %s', async (status) => {
+    const server = createHttpServer((_request, response) => response.writeHead(status).end('page'));
+    const { url, close } = await listening(server);
+    expect(await refusal(url)).toEqual(['not_a_broker', true]);
+    await close();
+  });
+
+  it('because it speaks no HTTP', async () => {
+    const { url, close } = await listening(
+      createServer((socket) =>
+        socket
+          .on('error', () => {})
+          .resume()
+          .end('SSH-2.0-x\r\n'),
+      ),
+    );
+    expect(await refusal(url)).toEqual(['not_a_broker', true]);
+    await close();
+  });
+
+  it('because it is another WebSocket server', async () => {
+    const server = createHttpServer();
+    const sockets = new WebSocketServer({ server });
+    sockets.on('connection', (socket) => socket.send('hello'));
+    const { url, close } = await listening(server);
+    expect(await refusal(url)).toEqual(['not_a_broker', true]);
+    sockets.close();
+    await close();
+  });
+});
+
+describe('an address where a broker may be later', () => {
+  it('refuses the connection', async () => {
+    const { url, close } = await listening(createServer());
+    await close();
+    expect(await refusal(url)).toEqual(['lost', false]);
+  });
+
+  it('says nothing for five seconds', async () => {
+    const open: Socket[] = [];
+    const { url, close } = await listening(createServer((socket) => void open.push(socket)));
+    const clock = manualClock();
+    const refused = refusal(url, clock);
+    await until(() => open.length === 1, 'it has connected');
+    clock.advance(5_000);
+    expect(await refused).toEqual(['lost', false]);
+    for (const socket of open) socket.destroy();
+    await close();
+  });
+
+  it('has no room for another link', async () => {
+    const server = createHttpServer((_request, response) => response.writeHead(503).end());
+    const { url, close } = await listening(server);
+    expect(await refusal(url)).toEqual(['lost', false]);
+    await close();
+  });
+});

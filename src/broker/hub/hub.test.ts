@@ -119,7 +119,7 @@ describe('the limits of a hub', () => {
     join(bob, 'one');
   });
 
-  it('are so many kinds of mail, and those that a mailbox reads are not among them', async () => {
+  it('are so many kinds of mail, and those that a mailbox reads are not among them #broker-kinds', async () => {
     const { join } = await hubWith({ maxKinds: 3 });
     const worker = join(ann).member;
     const send = (kind: string) => worker.deliver(letter('boss', { kind }));

@@ -402,6 +402,67 @@ describe('a retry with the same idempotency key', () => {
 });
 
 describe('what was spent', () => {
+  const ofCalls = (count: number, most: number) => ({
+    limit: 'calls',
+    limitValue: most,
+    spent: count,
+    freesAt: null,
+  });
+
+  it('is in the status: of everybody for who sees everything, else of oneself alone #budget #own-view', async () => {
+    const { call, host, clock } = await world({ calls: 5, perMinute: 9 });
+    const [frees] = [clock.wallNow() + 60_000, await call('s__put', ann)];
+    await call('s__put', bob);
+    await call('s__put', bob);
+    const limits = (count: number) => [
+      ofCalls(count, 5),
+      { limit: 'perMinute', limitValue: 9, spent: count, freesAt: expect.any(Number) },
+    ];
+    const [ofAnn, ofBob] = host.status().budgets;
+    expect(ofAnn).toEqual({ role: 'r', per: 'principal', principal: ann.id, limits: limits(1) });
+    expect(ofBob).toEqual({ role: 'r', per: 'principal', principal: bob.id, limits: limits(2) });
+    expect(ofAnn?.limits[1]?.freesAt).toBeGreaterThanOrEqual(frees);
+    expect(ofAnn?.limits[1]?.freesAt).toBeLessThan(frees + 1_000);
+    const own = { role: null, per: 'principal', principal: bob.id, limits: limits(2) };
+    expect(host.status({ principal: bob }).budgets).toEqual([own]);
+    const path = cutBy(bob, { kind: 'server', name: 's' });
+    expect(host.status({ principal: path }).budgets).toEqual([own]);
+    const eve = { id: 'token:eve', role: 'r' };
+    expect(host.status({ principal: eve }).budgets).toMatchObject([
+      { principal: eve.id, limits: [{ spent: 0 }, { spent: 0, freesAt: null }] },
+    ]);
+    expect(host.status({ principal: { id: 'token:none', role: null } }).budgets).toEqual([]);
+    await clock.advanceAsync(60_000);
+    expect(host.status().budgets[0]?.limits).toMatchObject([
+      { spent: 1 },
+      { spent: 0, freesAt: null },
+    ]);
+  });
+
+  it('is told to the local user with a role as to everybody else with one #budget #own-view', async () => {
+    const { call, host } = await world({ calls: 5 }, { settings: { local: { role: 'r' } } });
+    await call('s__put', ann);
+    await call('s__put', localUser);
+    const own = { per: 'principal', principal: 'local', limits: [ofCalls(1, 5)] };
+    expect(host.status().budgets).toEqual([{ role: 'r', ...own }]);
+  });
+
+  it('is in the status soon after a restart, without a call, and not that of other limits #budget', async () => {
+    const kept = keptIn(manualClock());
+    const first = await world({ calls: 3 }, kept);
+    await first.call('s__put');
+    await first.host.close();
+    const second = await world({ calls: 3 }, kept);
+    await settled();
+    expect(second.host.status().budgets).toMatchObject([
+      { principal: ann.id, limits: [ofCalls(1, 3)] },
+    ]);
+    await second.host.close();
+    const third = await world({ calls: 4 }, kept);
+    await settled();
+    expect(third.host.status().budgets).toEqual([]);
+  });
+
   it('of a minute goes on after an orderly restart #budgets-kept', async () => {
     const kept = keptIn(manualClock());
     const first = await world({ perMinute: 2 }, kept);

@@ -93,6 +93,35 @@ export class AccountBook {
     for (const [key, account] of this.#accounts) yield { ...holderIn(key), account };
   }
 
+  /**
+   * What is spent of these budgets, by role: of the counts in use, and of those that are only stored. `read` finds
+   * out about the latter.
+   */
+  *known(budgets: ReadonlyMap<string, MarkedRules>): Iterable<Holder & Pick<Account, 'limits'>> {
+    for (const key of new Set([...this.#accounts.keys(), ...this.#counts.keys()])) {
+      const holder = holderIn(key);
+      const budget = budgets.get(holder.role);
+      const marks = [this.#accounts.get(key)?.mark, this.#counts.get(key)?.mark];
+      // What was spent under other limits counts no more.
+      if (budget === undefined || !marks.includes(budget.mark)) continue;
+      yield { ...holder, limits: this.limitsOf(holder, budget) };
+    }
+  }
+
+  /** The same of one holder, who may have made no call yet. No count is put into use by that. */
+  limitsOf(holder: Holder, budget: MarkedRules): Account['limits'] {
+    const key = keyOf(holder);
+    const account = this.#accounts.get(key);
+    if (account?.mark === budget.mark) return account.limits;
+    const spent = this.#storedOf(key, budget.mark);
+    return new Account({ clock: this.#parts.clock, role: holder.role, budget, spent }).limits;
+  }
+
+  /** Finds out what was spent before this process, if that is not known. */
+  async read(): Promise<void> {
+    if (!this.#isLoaded && this.#isDue) await this.#load();
+  }
+
   /** Records exactly what was spent, where a part of a block is left. */
   async close(): Promise<void> {
     const accounts = [...this.#accounts.values()];

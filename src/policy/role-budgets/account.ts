@@ -9,6 +9,7 @@ import { ignored } from '../../kernel/contain.ts';
 import { exceeded, exceededForNow } from '../budget.ts';
 import { type CallsOfSecond, MinuteWindow } from '../minute-window.ts';
 import { type BudgetRules, type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
+import type { SpentLimit } from './budget-status.ts';
 
 /** What is recorded. */
 export interface Recorded extends Spent {
@@ -38,6 +39,7 @@ export function blockOf(kind: keyof Spent, limit: number): number {
 export class Account {
   readonly mark: string;
   readonly rules: BudgetRules;
+  readonly #clock: Clock;
   readonly #role: string;
   #record: AccountParts['record'];
   readonly #max: Spent;
@@ -54,6 +56,7 @@ export class Account {
     const { rules, mark } = budget;
     this.mark = mark;
     this.rules = rules;
+    this.#clock = clock;
     this.#role = role;
     this.#record = record;
     this.#max = { calls: rules.calls ?? none, bytes: rules.bytes ?? none };
@@ -89,6 +92,21 @@ export class Account {
 
   get spent(): Spent {
     return { calls: this.#calls, bytes: this.#bytes };
+  }
+
+  /** What is spent of each limit that is set. */
+  get limits(): readonly SpentLimit[] {
+    const { calls, perMinute, bytes } = this.rules;
+    const { spent, freesInMs } = this.#minute.use;
+    const freesAt = freesInMs === null ? null : Math.round(this.#clock.wallNow() + freesInMs);
+    const all = [
+      { limit: 'calls', limitValue: calls, spent: this.#calls, freesAt: null },
+      { limit: 'perMinute', limitValue: perMinute, spent, freesAt },
+      { limit: 'bytes', limitValue: bytes, spent: this.#bytes, freesAt: null },
+    ] as const;
+    return all.flatMap(({ limitValue, ...one }) =>
+      limitValue === null ? [] : [{ ...one, limitValue }],
+    );
   }
 
   /** Whether it outlives the process. */

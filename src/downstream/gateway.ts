@@ -18,6 +18,7 @@ import { errorFrame, idText } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
+import { endAccess } from './access-ended.ts';
 import { ClientNews } from './client-news.ts';
 import { passOn } from './clients/client-notifications.ts';
 import { Hearing } from './clients/hearing.ts';
@@ -245,10 +246,10 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     const isTheirs = ({ principal, client }: Incoming) =>
       client.key === principal.id && ids.has(ownerOf(principal).id);
     for (const listening of [...this.#listenings]) {
-      if (isTheirs(listening.incoming)) listening.incoming.cancel();
+      if (isTheirs(listening.incoming)) endAccess(listening.incoming);
     }
     for (const incoming of [...this.#requests.values()]) {
-      if (isTheirs(incoming)) incoming.cancel();
+      if (isTheirs(incoming)) endAccess(incoming);
     }
     this.#clients.endAccess(ids);
     this.#parking.endAccess(ids);

@@ -2399,7 +2399,10 @@ export const patches: readonly Patch[] = [
     foundBy: 'chaos',
     promise: 'revoked',
     rules: ['afterRevocation'],
-    edits: [{ find: 'this.#door.endAccess(ids);', replace: '' }],
+    edits: [
+      { find: 'this.#door.endAccess(ids);', replace: '' },
+      { find: 'this.#old.endAccess(ids);', replace: '' },
+    ],
   },
   {
     id: 'numbers-of-others',

@@ -14,6 +14,7 @@ import { describe, expect, it } from 'vitest';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
+import { phases } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
 
 const config = {
@@ -102,6 +103,49 @@ describe('a token', () => {
     expect(await statusWith(served.url, one.token)).toBe(401);
     expect(await statusWith(served.url, two.token)).toBe(200);
     expect(streams[1]?.response.destroyed).toBe(false);
+  });
+
+  it('that is revoked has its running calls answered with an error before they end #revoked', async () => {
+    await using home = await GatewayHome.create(config);
+    const ledger = home.file('ledger.jsonl');
+    await home.configure({ ...config, mcpServers: { files: faultyStdio({ ledger }) } });
+    const { token } = await added(home, '--role', 'reader');
+    await using served = await home.serve();
+    using client = new HttpClient(served.url, { authorization: `Bearer ${token}` });
+    const call = (nonce: string) => ({
+      name: 'files__add',
+      arguments: { key: 'a', amount: 1, nonce, fault: { kind: 'hang', effect: true } },
+    });
+    const session = await client.session();
+    const events = await client.open({
+      method: 'GET',
+      path: '/sse',
+      headers: { accept: 'text/event-stream' },
+    });
+    const path = (await events.next()).data ?? '';
+    const headers = { 'content-type': 'application/json' };
+    const say = async (body: object) => {
+      const { status } = await client.ask({ path, headers, body: { jsonrpc: '2.0', ...body } });
+      expect(status).toBe(202);
+    };
+    const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 't' } };
+    await say({ id: 1, method: 'initialize', params });
+    await say({ id: 'old', method: 'tools/call', params: call('old') });
+    const answers = [
+      client.modern('tools/call', call('modern')),
+      session.begin('tools/call', call('session'), 'own').answered,
+    ];
+    const nonces = ['old', 'modern', 'session'];
+    await until(
+      () => nonces.every((nonce) => phases(ledger, nonce).length > 0),
+      'the calls to arrive',
+    );
+    expect((await home.run(['token', 'revoke', 'reader'])).code).toBe(0);
+    const error = { code: -32603, data: { code: 'denied', dispatched: 'maybe' } };
+    for (const answer of answers) expect((await answer).json).toMatchObject({ error });
+    await events.ended();
+    expect(JSON.parse(events.events.at(-1)?.data ?? '')).toMatchObject({ id: 'old', error });
+    expect((await client.modern('tools/list')).status).toBe(401);
   });
 
   it.each([

@@ -13,6 +13,7 @@ import { carriedFrame, errorFrame, type Frame, idText, resultFrame } from '../..
 import { objectAt } from '../../wire/parts.ts';
 import type { Message } from '../../wire/scan.ts';
 import { oneLine } from '../../wire/splice.ts';
+import { endAccess } from '../access-ended.ts';
 import { clientCancel } from '../client-cancel.ts';
 import { maxUnderWay, type Outlet, type Reply, type Session, type Underway } from '../contract.ts';
 import { Incoming } from '../incoming.ts';
@@ -292,6 +293,11 @@ export class LegacySession implements Session, Client {
   inputEnded(): void {
     this.#isSilent = true;
     this.#asked.close();
+  }
+
+  endAccess(): void {
+    for (const incoming of this.#requests.values()) endAccess(incoming);
+    this.close();
   }
 
   close(): void {

@@ -224,6 +224,12 @@ export class HttpSession implements Outlet {
     this.#events?.clear();
   }
 
+  /** The access of its principal has ended: what it waits for is answered with an error. */
+  endAccess(): void {
+    this.#session.endAccess?.();
+    this.close();
+  }
+
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -161,7 +161,9 @@ export class Sessions implements SessionTable {
   endAccess(ids: ReadonlySet<string>): void {
     for (const asking of this.#asking) if (ids.has(asking.owner)) asking.isBarred = true;
     for (const session of [...this.#sessions.values()]) {
-      if (ids.has(ownerOf(session.principal).id)) this.drop(session);
+      if (!ids.has(ownerOf(session.principal).id)) continue;
+      session.endAccess();
+      this.drop(session);
     }
     if (this.#kept === undefined) return;
     for (const id of ids) this.#ending.add(id);

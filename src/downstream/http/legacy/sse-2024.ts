@@ -3,7 +3,7 @@
 // the session: when it ends, so does the client.
 
 import type { ServerResponse } from 'node:http';
-import type { Principal } from '../../../policy/principal.ts';
+import { ownerOf, type Principal } from '../../../policy/principal.ts';
 import type { Frame } from '../../../wire/frames.ts';
 import { type Message, scanMessage } from '../../../wire/scan.ts';
 import { WireError } from '../../../wire/wire-error.ts';
@@ -62,6 +62,13 @@ export class OldTransport {
     accept(res);
   }
 
+  /** The access of these principals has ended, by id. */
+  endAccess(ids: ReadonlySet<string>): void {
+    for (const client of [...this.#clients.values()]) {
+      if (ids.has(ownerOf(client.principal).id)) client.endAccess();
+    }
+  }
+
   endAll(): void {
     for (const client of [...this.#clients.values()]) client.end();
   }
@@ -104,6 +111,11 @@ class OldClient implements Outlet, Reply {
 
   answer(frame: Frame): void {
     this.#stream.message(frame);
+  }
+
+  endAccess(): void {
+    this.#session.endAccess?.();
+    this.end();
   }
 
   end(): void {

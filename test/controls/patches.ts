@@ -2766,4 +2766,19 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'modern-clients-share-nothing',
+    breaks:
+      'The processes, requests, streams and tasks of modern clients are not counted for their owner.',
+    file: 'src/downstream/clients/modern-client.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/reserved-share.test.ts'],
+    edits: [
+      {
+        find: 'this.sharingOwner = sharingOwner;',
+        replace: 'this.sharingOwner = sharingOwner && undefined;',
+      },
+    ],
+  },
 ];

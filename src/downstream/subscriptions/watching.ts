@@ -16,7 +16,7 @@ import { type ListenedResource, Listening, readWishes } from './listen.ts';
 
 /** Resources, and tasks, that one client may watch, in one session or in one request. */
 export const maxWatched = 1_000;
-/** Requests of one client that stay open to listen. */
+/** Requests of one client, and of one owner on all paths, that stay open to listen. */
 export const maxListenings = 64;
 
 export async function subscribe(
@@ -90,7 +90,7 @@ export function mayWatch(
 export async function listen(gateway: Gateway, incoming: Incoming): Promise<void> {
   const wishes = readWishes(incoming);
   if (!wishes) return incoming.error(invalidParams('notifications must be an object'));
-  const hasRoom = () => gateway.listeningsOf(incoming.client.key) < maxListenings;
+  const hasRoom = () => gateway.listeningsOf(incoming.client) < maxListenings;
   assertRoom(hasRoom(), `${maxListenings} streams`);
   assertRoom(wishes.resourceSubscriptions.length <= maxWatched, `${maxWatched} resources`);
   assertRoom(wishes.taskIds.length <= maxWatched, `${maxWatched} tasks`);

@@ -2781,4 +2781,13 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'described-though-hidden',
+    breaks: 'A tool is described to a client from which it was hidden while its server was asked.',
+    file: 'src/downstream/view/own-tools.ts',
+    foundBy: 'tests',
+    promise: 'policy-at-once',
+    tests: ['src/downstream/hidden-while-waiting.test.ts'],
+    edits: [{ find: '!definition || !isStillMeant', replace: '!definition' }],
+  },
 ];

@@ -10,7 +10,7 @@ import type { Incoming } from '../incoming.ts';
 import { invalidParams, refuseRequest, textParam } from '../refusals.ts';
 import { lacksTasks } from '../tasks/task-requests.ts';
 import { declaresTasks } from '../tasks/task-results.ts';
-import { watchTasks } from '../tasks/task-watch.ts';
+import { stillFollowed, watchTasks } from '../tasks/task-watch.ts';
 import { noteUnknown } from '../unknown-request.ts';
 import { type ListenedResource, Listening, readWishes } from './listen.ts';
 
@@ -103,8 +103,9 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
     if (watched) resources.push({ as: uri, watched });
     else if (watched === undefined) unknown.push(uri);
   });
-  const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
+  const [begun] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
   // What came first may have been hidden while others were asked.
+  const tasks = stillFollowed(gateway, incoming.principal, begun);
   const isSeen = ({ watched }: ListenedResource) => mayWatch(gateway, incoming.principal, watched);
   for (const one of resources) if (!isSeen(one)) one.watched.stop();
   const seen = resources.filter(isSeen);

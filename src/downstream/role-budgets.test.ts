@@ -95,6 +95,66 @@ describe('the budget of a role', () => {
     expect(ran()).toBe(1);
   });
 
+  it('is not charged for calls that are denied while they wait, nor is a scope #budgets-kept', async () => {
+    const open: [Heard, ScriptedChild][] = [];
+    const hold = (heard: Heard, child: ScriptedChild) => void open.push([heard, child]);
+    const { host, legacy, config, ...at } = newGateway(
+      { s: { ...scripts.s, on: { 'tools/call': hold } } },
+      { config: { s: { concurrency: 1 } }, settings: { roles: rolesWith({ calls: 3 }) } },
+    );
+    const answerAll = async () => {
+      for (let one = open.shift(); one; one = open.shift()) {
+        one[1].answer(one[0], text('done'));
+        await settled();
+      }
+    };
+    const apply = async (allow: string[]) => {
+      const roles = { r: { allow, deny: ['s/secret'], budget: { calls: 3 } } };
+      await host.apply({ mcpServers: config.mcpServers, hostTools: false, roles });
+      await settled();
+    };
+    legacy().request('tools/list');
+    legacy().request('tools/call', { name: 's__put' });
+    await settled();
+    const peer = legacy({}, ann);
+    const put = (meta: object = {}) =>
+      peer.request('tools/call', { name: 's__put', arguments: {}, _meta: meta });
+    const waiting = [put(), put(), put(key('k'))];
+    await settled();
+    await apply(['other/*']);
+    await answerAll();
+    expect(waiting.map(endOf)).toEqual(Array.from({ length: 3 }, () => 'Unknown tool: s__put'));
+    expect(at.servers.s.heard('tools/call')).toHaveLength(1);
+    await apply(['*']);
+    const ends = [];
+    for (const meta of [{}, key('k'), {}, {}]) {
+      const reply = put(meta);
+      await settled();
+      await answerAll();
+      ends.push(endOf(reply));
+    }
+    expect(ends).toEqual(['ok', 'ok', 'ok', spent({ spent: 3 })]);
+    legacy().request('tools/call', { name: 's__put' });
+    await settled();
+    await host.withBudget({ calls: 1 }, async () => {
+      const call = () =>
+        host.call('s', 'put', {}).then(
+          () => 'ok',
+          (thrown: Fault) => thrown.code,
+        );
+      const denied = call();
+      await settled();
+      host.setGuard(() => ({ allow: false, reason: 'no' }));
+      await answerAll();
+      expect(await denied).toBe('denied');
+      host.setGuard(null);
+      const allowed = call();
+      await settled();
+      await answerAll();
+      expect([await allowed, await call()]).toEqual(['ok', 'budget_exceeded']);
+    });
+  });
+
   it('counts prompts and resources as it counts tools', async () => {
     const { call, ask } = await world({ calls: 2 });
     expect(endOf(await ask('prompts/get', { name: 's__p' }))).toBe('ok');

@@ -2790,4 +2790,13 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/hidden-while-waiting.test.ts'],
     edits: [{ find: '!definition || !isStillMeant', replace: '!definition' }],
   },
+  {
+    id: 'denied-calls-charged',
+    breaks: 'A call that is denied while it waits, and is never sent, is charged to the budget of its role.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    promise: 'budgets-kept',
+    tests: ['src/downstream/role-budgets.test.ts'],
+    edits: [{ find: 'giveBackDenied(parts, call, fault);', replace: '' }],
+  },
 ];

@@ -25,7 +25,16 @@ import {
 } from './call-faults.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
-import { assertPaid, chargedOnce, countBytes, countedError, paidError, roomFor } from './charge.ts';
+import {
+  assertPaid,
+  chargeCall,
+  chargedOnce,
+  countBytes,
+  countedError,
+  giveBackDenied,
+  paidError,
+  roomFor,
+} from './charge.ts';
 import { decide, decideAgain, decideOnAnswer, faultToTell } from './decision.ts';
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
@@ -53,12 +62,13 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       decideAgain(parts, call);
       server = usableServer(parts, call);
     }
-    parts.budgets.charge();
-    call.account?.count();
+    chargeCall(parts, call);
     const answer = await (isKeyed
       ? onceByKey(parts, server, call, request.idempotencyKey)
       : cachedOrCarried(parts, server, call));
     const bytes = answer.result.end - answer.result.start;
+    if (!isKeyed) decideOnAnswer(parts, call, 'no');
+    call.chargedBytes = bytes;
     // Both, also if the first is exceeded: they have been received.
     let counted: Promise<void> | undefined;
     try {
@@ -76,6 +86,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     const thrown = await (isKeyed ? paidError : countedError)(parts, call, failure);
     if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
     const fault = namedFault(faultToTell(parts, call, faultFrom(thrown)), call);
+    giveBackDenied(parts, call, fault);
     audit?.settled(call, fault.code, fault);
     observers.ended(call, fault.code, fault);
     throw fault;

@@ -14,6 +14,7 @@ import { RpcAnswer } from './call-faults.ts';
 import type { Call, CallParts } from './call-parts.ts';
 
 type ChargeParts = Pick<CallParts, 'access' | 'roleBudgets'>;
+type BudgetParts = Pick<CallParts, 'budgets'>;
 
 const counted: ReadonlySet<Action> = new Set(['call', 'complete', 'get', 'read', 'request']);
 /** What gives results of servers. */
@@ -30,6 +31,21 @@ export function roomFor(parts: ChargeParts, call: Call): Promise<unknown> | unde
   if (account instanceof Promise) return account;
   call.account = account;
   return account?.room();
+}
+
+/** Charges the call to its scope and, unless its key has to be claimed first, to its role. */
+export function chargeCall({ budgets }: BudgetParts, call: Call): void {
+  budgets.charge();
+  call.account?.count();
+  call.isCharged = true;
+}
+
+/** A call that was denied while it waited, and never sent, is not charged; nor for the answer that it did not get. */
+export function giveBackDenied({ budgets }: BudgetParts, call: Call, fault: Fault): void {
+  if (!call.isCharged || fault.code !== 'denied' || fault.dispatched !== 'no') return;
+  budgets.giveBack(call.chargedBytes);
+  // With a key its role was charged by `chargedOnce`, which gives that back itself.
+  if (call.request.idempotencyKey === undefined) call.account?.giveBack(call.chargedBytes);
 }
 
 /**

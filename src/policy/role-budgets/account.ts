@@ -133,9 +133,13 @@ export class Account {
     this.#reserveAhead();
   }
 
-  /** The call was never sent, and may be made again as the same call. The minute stays charged. */
-  giveBack(): void {
+  /**
+   * The call was never sent: it may be made again as the same call, or was denied, after bytes were counted for it.
+   * The minute stays charged.
+   */
+  giveBack(bytes = 0): void {
     this.#calls -= 1;
+    this.#bytes -= bytes;
   }
 
   /**

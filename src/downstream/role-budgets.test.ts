@@ -338,6 +338,32 @@ describe('the budget of a role', () => {
     expect(await put()).toBe('budget_exceeded');
   });
 
+  it('is not waited for by a call that is cancelled, nor at the end, if its record hangs', async () => {
+    const hangs = keptIn(manualClock());
+    hangs.kept.spent.put = () => new Promise<never>(() => {});
+    const { legacy, host, clock } = await world({ calls: 10 }, hangs);
+    const client = legacy({}, ann);
+    const put = { name: 's__put', arguments: {} };
+    const replies = [client.request('tools/call', put, 7), client.request('tools/call', put, 8)];
+    await settled();
+    expect(replies.map(({ answers }) => answers.length)).toEqual([0, 0]);
+    expect(host.status().servers[0]?.inFlight).toBe(0);
+    client.note('notifications/cancelled', { requestId: 7 });
+    await settled();
+    expect(host.traffic.snapshot(() => true).inFlight).toBe(1);
+    await clock.advanceAsync(10_000);
+    await settled();
+    expect(replies.map(endOf)[1]).toBe('ok');
+    let isClosed = false;
+    const closing = host.close().then(() => {
+      isClosed = true;
+    });
+    await clock.advanceAsync(10_000);
+    await settled();
+    expect(isClosed).toBe(true);
+    await closing;
+  });
+
   it('never lets more calls through than it has, however many come at once', async () => {
     const { legacy, done, ran } = await world({ calls: 10 }, keptIn(manualClock()));
     const client = legacy({}, ann);
@@ -383,7 +409,7 @@ function spentIn({ parts }: ReturnType<typeof newGateway>['host']) {
 }
 
 /** What outlives a host, as the database does. */
-function keptIn(clock: ManualClock): Pick<WorldOptions, 'kept'> {
+function keptIn(clock: ManualClock) {
   const store = new MemoryStore({ clock });
   const spentRecords = store.records('spent', { durability: 'process', shape: isStoredCount });
   return { kept: { keyed: new KeyedMemory(clock), spent: spentRecords } };

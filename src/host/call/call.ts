@@ -34,6 +34,7 @@ import {
   giveBackDenied,
   paidError,
   roomFor,
+  waitedFor,
 } from './charge.ts';
 import { decide, decideAgain, decideOnAnswer, faultToTell } from './decision.ts';
 import { callFingerprint } from './fingerprint.ts';
@@ -58,7 +59,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     while (!isKeyed) {
       const wait = roomFor(parts, call);
       if (wait === undefined) break;
-      await wait;
+      await waitedFor(call, wait);
       decideAgain(parts, call);
       server = usableServer(parts, call);
     }

@@ -10,7 +10,8 @@ import { Fault } from '../../kernel/fault.ts';
 import type { Action } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
 import type { Account } from '../../policy/role-budgets/account.ts';
-import { RpcAnswer } from './call-faults.ts';
+import { unlessAborted } from '../../upstream/unless-aborted.ts';
+import { cancelledFault, RpcAnswer } from './call-faults.ts';
 import type { Call, CallParts } from './call-parts.ts';
 
 type ChargeParts = Pick<CallParts, 'access' | 'roleBudgets'>;
@@ -31,6 +32,16 @@ export function roomFor(parts: ChargeParts, call: Call): Promise<unknown> | unde
   if (account instanceof Promise) return account;
   call.account = account;
   return account?.room();
+}
+
+/** Waits for room, as long as the caller does. */
+export async function waitedFor({ request }: Call, wait: Promise<unknown>): Promise<void> {
+  const { signal, server } = request;
+  try {
+    await (signal === undefined ? wait : unlessAborted(signal, wait));
+  } catch (thrown) {
+    throw signal?.aborted ? cancelledFault(server, signal.reason) : thrown;
+  }
 }
 
 /** Charges the call to its scope and, unless its key has to be claimed first, to its role. */

@@ -2,14 +2,16 @@
 // for it, in durable records. The records are read once, when the first count is needed. A record belongs
 // to the limits it was counted under: with other limits the count begins at zero. If the records cannot be
 // read, counts begin at zero in memory, nothing that is stored is written over, and calls try again to read
-// them, at most once a second and without waiting. Then what was spent before is added to each count.
+// them, at most once a second and without waiting. Then what was spent before is added to each count. Records
+// that are not read or written in time (count-writer.ts) are no longer waited for.
 
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { Account, type Recorded } from './account.ts';
 import { type MarkedRules, nothingSpent } from './budget-rules.ts';
+import { CountWriter, storeMs } from './count-writer.ts';
 
 export interface AccountBookParts {
   readonly clock: Clock;
@@ -61,11 +63,16 @@ export class AccountBook {
   #failedAt = Number.NEGATIVE_INFINITY;
   #isLoaded: boolean;
   #loading: Promise<void> | undefined;
+  /** Somebody has waited in vain for what is being read. */
+  #isReadLate = false;
+  readonly #writer: CountWriter<StoredCount>;
 
   constructor(parts: AccountBookParts) {
     this.#parts = parts;
     this.#max = parts.maxAccounts ?? maxAccounts;
     this.#isLoaded = parts.records === undefined;
+    const put = (key: string, count: StoredCount) => this.#put(key, count);
+    this.#writer = new CountWriter({ clock: parts.clock, put, max: this.#max });
   }
 
   /** The count of this holder under these limits; a promise only while nothing is known of it. */
@@ -76,8 +83,8 @@ export class AccountBook {
       if (!this.#isLoaded && this.#isDue) this.#load().catch(ignored);
       return account;
     }
-    if (this.#isLoaded || !this.#isDue) return this.#open(key, holder, budget);
-    return this.#load().then(() => {
+    if (this.#isLoaded || !this.#isDue || this.#isReadLate) return this.#open(key, holder, budget);
+    return this.#loadInTime().then(() => {
       const opened = this.#accounts.get(key);
       return opened?.mark === budget.mark ? opened : this.#open(key, holder, budget);
     });
@@ -154,11 +161,15 @@ export class AccountBook {
     return (spent: Recorded) => this.#record(key, { mark, ...spent });
   }
 
-  async #record(key: string, count: StoredCount): Promise<void> {
-    const { records, caught } = this.#parts;
+  #record(key: string, count: StoredCount): Promise<void> {
     // At the end of the order.
     this.#counts.delete(key);
     this.#counts.set(key, count);
+    return this.#writer.write(key, count);
+  }
+
+  async #put(key: string, count: StoredCount): Promise<void> {
+    const { records, caught } = this.#parts;
     try {
       await Promise.all([records?.put(key, count), this.#forgetOldest()]);
     } catch (error) {
@@ -185,8 +196,15 @@ export class AccountBook {
   #load(): Promise<void> {
     this.#loading ??= this.#read().finally(() => {
       this.#loading = undefined;
+      this.#isReadLate = false;
     });
     return this.#loading;
+  }
+
+  async #loadInTime(): Promise<void> {
+    const loading = this.#load();
+    await within(this.#parts.clock, storeMs, loading);
+    if (this.#loading === loading) this.#isReadLate = true;
   }
 
   async #read(): Promise<void> {

@@ -10,6 +10,7 @@ import { StoreError } from '../../store/store-error.ts';
 import { Account, blockOf } from './account.ts';
 import { AccountBook, isStoredCount, readAgainMs } from './account-book.ts';
 import { type BudgetRules, markOf, type Spent } from './budget-rules.ts';
+import { storeMs } from './count-writer.ts';
 
 function budgetOf(limits: Partial<BudgetRules>) {
   const rules = { calls: null, perMinute: null, bytes: null, per: 'principal' as const, ...limits };
@@ -183,6 +184,59 @@ describe('the counts of all principals', () => {
     expect(await ending(callOn(account))).toBe('budget_exceeded');
     expect(await ending(callOn(await next().of(ann, budget)))).toBe('budget_exceeded');
     expect(defects).toEqual([]);
+  });
+
+  it('go on in memory while the store hangs, and nobody waits for it but the first, and not for long', async () => {
+    const { book, next, records, clock } = newBook();
+    const budget = budgetOf({ calls: 10 });
+    const put = records.put.bind(records);
+    const hanging: (() => void)[] = [];
+    records.put = (key, value) =>
+      new Promise((resolve, reject) => {
+        hanging.push(() => void put(key, value).then(resolve, reject));
+      });
+    const account = await book.of(ann, budget);
+    const first = callOn(account);
+    await settled();
+    clock.advance(storeMs - 1);
+    await settled();
+    expect(account.spent.calls).toBe(0);
+    clock.advance(1);
+    await first;
+    for (let count = 1; count < 5; count++) await callOn(account);
+    const others = Array.from({ length: 20 }, (_, owner) => ({ role: 'r', owner: `${owner}` }));
+    for (const owner of others) await callOn(await book.of(owner, budget));
+    await book.close();
+    // One write for each count: what came meanwhile is written when the one before has been.
+    expect(hanging.length).toBe(21);
+    while (hanging.length > 0) {
+      hanging.shift()?.();
+      await settled();
+    }
+    expect((await next().of(ann, budget)).spent.calls).toBe(5);
+  });
+
+  it('begin in memory while the records are not read in time, and what was spent is added when they are', async () => {
+    const { book, next, records, clock } = newBook();
+    const budget = budgetOf({ calls: 10 });
+    for (let count = 0; count < 4; count++) await callOn(await book.of(ann, budget));
+    await book.close();
+    const entries = records.entries.bind(records);
+    let read = () => {};
+    records.entries = () =>
+      new Promise((resolve, reject) => {
+        read = () => void entries().then(resolve, reject);
+      });
+    const later = next();
+    const opened = later.of(ann, budget);
+    expect(opened).toBeInstanceOf(Promise);
+    clock.advance(storeMs);
+    const account = await opened;
+    await callOn(account);
+    expect(later.of({ ...ann, owner: 'token:bob' }, budget)).toBeInstanceOf(Account);
+    read();
+    await settled();
+    expect(account).toMatchObject({ spent: { calls: 5 }, isKept: true });
   });
 
   it('live in memory if what was spent cannot be read, and nothing stored is written over', async () => {

@@ -136,10 +136,11 @@ export class AccountBook {
     await Promise.all(accounts.map((account) => account.close()));
   }
 
-  #open(key: string, { role }: Holder, budget: MarkedRules): Account {
+  #open(key: string, holder: Holder, budget: MarkedRules): Account {
+    const { role } = holder;
     const former = this.#accounts.get(key);
     // In this order: what is recorded for the one before comes before what is recorded for this one.
-    former?.close().catch(ignored);
+    if (former !== undefined) this.#replace(key, former);
     const spent = this.#storedOf(key, budget.mark);
     const record = this.#isLoaded ? this.#recordOf(key, budget) : undefined;
     const account = new Account({ clock: this.#parts.clock, role, budget, spent, record });
@@ -189,7 +190,13 @@ export class AccountBook {
     if (oldest === undefined) return;
     const [key, account] = oldest;
     this.#accounts.delete(key);
-    account.close().catch(ignored);
+    this.#replace(key, account);
+  }
+
+  /** Calls that were counted by this one may still run: what they add belongs to whichever is in use then. */
+  #replace(key: string, account: Account): void {
+    const successor = () => this.#accounts.get(key) ?? this.#open(key, holderIn(key), account);
+    account.close(successor).catch(ignored);
   }
 
   /** Finds out what was spent before; if that fails, a later call tries again. */

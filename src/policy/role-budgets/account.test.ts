@@ -285,6 +285,30 @@ describe('the counts of all principals', () => {
     expect((await afterKill.of({ ...ann, owner: 'token:bob' }, budget)).spent.calls).toBe(2);
   });
 
+  it('that were closed while a call runs have what it adds in the count that is used now #budgets-kept', async () => {
+    const { book } = newBook({ maxAccounts: 2 });
+    const budget = budgetOf({ calls: 10, bytes: 100 });
+    const evicted = await book.of(ann, budget);
+    await callOn(evicted);
+    await callOn(evicted);
+    for (const owner of ['token:bob', 'token:carol']) {
+      await callOn(await book.of({ ...ann, owner }, budget));
+    }
+    await evicted.countBytes(60);
+    evicted.giveBack();
+    expect((await book.of(ann, budget)).spent).toEqual({ calls: 1, bytes: 60 });
+    expect(() => evicted.countBytes(60)).toThrow(Fault);
+    // Under other limits it began at zero: bytes that arrive count there, the call does not.
+    const changed = budgetOf({ calls: 20, bytes: 100 });
+    const now = await book.of(ann, changed);
+    await evicted.countBytes(30);
+    evicted.giveBack(30);
+    expect([now.spent, (await book.of(ann, changed)) === now]).toEqual([
+      { calls: 0, bytes: 30 },
+      true,
+    ]);
+  });
+
   it('are bounded while nothing can be read, too #no-growth', async () => {
     const { book, records, clock } = newBook({ maxAccounts: 3 });
     records.entries = () => Promise.reject(new StoreError('unreadable', 'the disk fails'));

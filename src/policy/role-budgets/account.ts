@@ -51,6 +51,7 @@ export class Account {
   #reserved: Spent;
   #recording: Promise<void> | undefined;
   #isClosed = false;
+  #successor: (() => Account) | undefined;
 
   constructor({ clock, role, budget, spent = nothingRecorded, record }: AccountParts) {
     const { rules, mark } = budget;
@@ -138,8 +139,15 @@ export class Account {
    * The minute stays charged.
    */
   giveBack(bytes = 0): void {
-    this.#calls -= 1;
-    this.#bytes -= bytes;
+    const next = this.#successor?.();
+    if (next !== undefined) {
+      // Under other limits the count began at zero: this call was never counted there.
+      if (next.mark === this.mark) next.giveBack(bytes);
+      return;
+    }
+    // What it was counted in may have been forgotten.
+    this.#calls = Math.max(0, this.#calls - 1);
+    this.#bytes = Math.max(0, this.#bytes - bytes);
   }
 
   /**
@@ -147,6 +155,8 @@ export class Account {
    * before it has resolved.
    */
   countBytes(count: number): Promise<void> | undefined {
+    const next = this.#successor?.();
+    if (next !== undefined) return next.countBytes(count);
     this.#bytes += count;
     if (this.#bytes > this.#max.bytes) {
       if (this.#record !== undefined) this.#reserve().catch(ignored);
@@ -164,10 +174,14 @@ export class Account {
     }
   }
 
-  /** Another count is used from now on: nothing more is recorded, after exactly what was spent. */
-  async close(): Promise<void> {
+  /**
+   * Nothing more is recorded, after exactly what was spent. What calls that still run add is counted by the
+   * successor: the count that is used from now on.
+   */
+  async close(successor?: () => Account): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#successor = successor;
     const { calls } = this.#minute;
     await this.#record?.(calls.length === 0 ? this.spent : { ...this.spent, minute: calls });
   }

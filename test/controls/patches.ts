@@ -2799,4 +2799,27 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/role-budgets.test.ts'],
     edits: [{ find: 'giveBackDenied(parts, call, fault);', replace: '' }],
   },
+  {
+    id: 'folded-for-each-pattern',
+    breaks: 'An address is folded again for each pattern of a role that is compared with it.',
+    file: 'src/policy/roles/address-readings.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/policy/roles/address-readings.test.ts'],
+    edits: [
+      {
+        find: 'this.#folded ??= [...new Set(',
+        replace: 'this.#folded = [...new Set(',
+      },
+    ],
+  },
+  {
+    id: 'addresses-of-any-length',
+    breaks: 'A role decides about addresses of any length, so one of megabytes stops the gateway.',
+    file: 'src/policy/roles/role.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/policy/roles/address-readings.test.ts'],
+    edits: [{ find: 'if (isTooLong(address)) return tooLong;', replace: '' }],
+  },
 ];

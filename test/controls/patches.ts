@@ -2603,10 +2603,10 @@ export const patches: readonly Patch[] = [
     promise: 'same-work',
     edits: [
       {
-        find: `trail.noteDenied(() => {
+        find: `const record = () => {
       const { request, why } = refusal();`,
         replace: `const { request, why } = refusal();
-    trail.noteDenied(() => {`,
+    const record = () => {`,
       },
     ],
   },
@@ -2821,5 +2821,40 @@ export const patches: readonly Patch[] = [
     promise: 'no-growth',
     tests: ['src/policy/roles/address-readings.test.ts'],
     edits: [{ find: 'if (isTooLong(address)) return tooLong;', replace: '' }],
+  },
+  {
+    id: 'record-for-each-denial',
+    breaks: 'For every refused request a record is made, also where it is only counted.',
+    file: 'src/audit/denials.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/audit/denials.test.ts'],
+    edits: [
+      { find: 'const latest = latestOf(denial);', replace: 'const latest = denial.record();' },
+    ],
+  },
+  {
+    id: 'secrets-server-by-server',
+    breaks: 'What was refused is looked through again for the secrets of each server.',
+    file: 'src/host/pipeline-parts.ts',
+    foundBy: 'tests',
+    promise: 'same-work',
+    tests: ['src/downstream/equal-work.test.ts'],
+    edits: [
+      {
+        find: 'isCut ? secrets.redactor.cut(text) : secrets.redactor.text(text);',
+        replace:
+          'isCut ? secrets.redactor.cut(text) : this.registry.all().reduce((shown, { redactor }) => redactor.text(shown), text);',
+      },
+    ],
+  },
+  {
+    id: 'half-a-secret',
+    breaks: 'A name that is cut for the audit log ends with the beginning of a secret.',
+    file: 'src/host/call/call-audit.ts',
+    foundBy: 'tests',
+    promise: 'stderr-guarded',
+    tests: ['src/downstream/audited.test.ts'],
+    edits: [{ find: 'text.length > longestText);', replace: 'false);' }],
   },
 ];

@@ -2857,4 +2857,32 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/audited.test.ts'],
     edits: [{ find: 'text.length > longestText);', replace: 'false);' }],
   },
+  {
+    id: 'sessions-without-weight',
+    breaks: 'What clients say to set their sessions up is not bounded for one owner.',
+    file: 'src/downstream/http/legacy/setup-bytes.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/downstream/http/legacy/sessions.test.ts'],
+    edits: [
+      {
+        find: 'return this.#byOwner.of(owner) + more > shareOf(this.#maxBytes);',
+        replace: 'return more > shareOf(this.#maxBytes);',
+      },
+    ],
+  },
+  {
+    id: 'capabilities-of-any-size',
+    breaks: 'A client can declare capabilities of any size, which are kept with its session.',
+    file: 'src/downstream/clients/legacy-session.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/downstream/clients/legacy-session.test.ts'],
+    edits: [
+      {
+        find: 'if (capabilities && capabilities.end - capabilities.start > maxCapabilityBytes) {',
+        replace: 'if (capabilities && capabilities.end < capabilities.start) {',
+      },
+    ],
+  },
 ];

@@ -23,6 +23,9 @@ import { asTheClientKnowsIt, asTheServerKnowsIt, type KnownTasks } from '../task
 import { AskedClient, cannotBeAsked } from './asked-client.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 
+/** They are kept as long as the session; on the transports that keep no more of `initialize`, too. */
+const maxCapabilityBytes = 16_384;
+
 /** What a session needs of the gateway. */
 export interface SessionHost {
   /** The result of `initialize` but for the version: JSON members. */
@@ -189,6 +192,11 @@ export class LegacySession implements Session, Client {
       return reply.answer(errorFrame(idText(message), refusal), refusal.code);
     }
     const capabilities = paramsObject?.find('capabilities');
+    if (capabilities && capabilities.end - capabilities.start > maxCapabilityBytes) {
+      const problem = `Invalid params: capabilities may have ${maxCapabilityBytes} bytes`;
+      const refusal = { code: rpcCodes.invalidParams, message: problem };
+      return reply.answer(errorFrame(idText(message), refusal), refusal.code);
+    }
     this.#capabilities = new ClientCapabilities(capabilities && parsed(bytes, capabilities));
     const isKnown = (legacyVersions as readonly string[]).includes(version);
     this.#protocolVersion = isKnown ? version : latestLegacyVersion;

@@ -61,6 +61,8 @@ export class HttpSession implements Outlet {
   opening: SessionOpening | undefined;
   /** What the client has said that a later process needs. */
   readonly setup: ClientSetup;
+  /** The bytes of it that the table of sessions counts. */
+  setupBytes = 0;
   /** When that was stored last; monotonic. */
   storedAt = 0;
   readonly #edge: Edge;

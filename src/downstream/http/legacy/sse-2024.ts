@@ -35,7 +35,7 @@ export class OldTransport {
     if (!readsEvents(req.headers.accept)) {
       return refuseHttp(res, 406, 'Not Acceptable: /sse is answered with text/event-stream');
     }
-    if (!this.#others.isWithinShare(principal)) return refuseHttp(res, 429, tooManySessions);
+    if (!this.#others.isWithinShare(principal, 0)) return refuseHttp(res, 429, tooManySessions);
     if (this.#clients.size + this.#others.size >= this.#edge.limits.sessions) {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use');
     }

@@ -78,6 +78,7 @@ export type { CallCounts } from './observe/traffic.ts';
 export type { AccessRequest, Action, Guard, Kind, Verdict } from './policy/access.ts';
 export type { BudgetLimits } from './policy/budget.ts';
 export type { Principal } from './policy/principal.ts';
+export type { BudgetStatus, SpentLimit } from './policy/role-budgets/budget-status.ts';
 export type { StoreHealth } from './store/store.ts';
 export type { Containment } from './supervise/child.ts';
 export type { Lease } from './supervise/leases.ts';

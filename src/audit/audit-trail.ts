@@ -8,8 +8,8 @@ import { type Clock, within } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { remedyFor } from '../kernel/disk-remedy.ts';
 import { errnoOf } from '../kernel/errno.ts';
-import type { AuditRecord, DeniedRecord, LostRecord } from './audit-record.ts';
-import { Denials } from './denials.ts';
+import type { AuditRecord, LostRecord } from './audit-record.ts';
+import { type Denial, Denials } from './denials.ts';
 
 /** Where the records go. */
 export interface AuditSink {
@@ -70,7 +70,7 @@ export class AuditTrail implements AsyncDisposable {
   readonly #maxWaiting: number;
   readonly #denials: Denials;
   /** At most `maxBatch`, for `gatherMs`. */
-  #denied: (() => DeniedRecord)[] = [];
+  #denied: Denial[] = [];
   #deniedTimer: Disposable | undefined;
   #waiting: Entry[] = [];
   /** Of those, the ones that are to be kept; also when nobody waits for them any more. */
@@ -107,9 +107,9 @@ export class AuditTrail implements AsyncDisposable {
    * Written soon, and those of one principal with a limit: further ones are counted (denials.ts). The record is made
    * later than now, so that no answer of this moment takes longer for it.
    */
-  noteDenied(record: () => DeniedRecord): void {
+  noteDenied(denial: Denial): void {
     if (this.#closing !== undefined) return;
-    this.#denied.push(record);
+    this.#denied.push(denial);
     if (this.#denied.length >= maxBatch) this.#takeDenied();
     else this.#deniedTimer ??= this.#options.clock.after(gatherMs, () => this.#takeDenied(), true);
   }
@@ -119,7 +119,7 @@ export class AuditTrail implements AsyncDisposable {
     this.#deniedTimer = undefined;
     const denied = this.#denied;
     this.#denied = [];
-    for (const record of denied) this.#denials.add(record());
+    for (const denial of denied) this.#denials.add(denial);
   }
 
   /** Resolves when it is on the disk. Rejects with `NotAudited` if that cannot be done. */

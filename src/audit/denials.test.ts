@@ -4,14 +4,21 @@ import { describe, expect, it } from 'vitest';
 import { auditFolder, auditTrail } from '../../test/support/audit-log.ts';
 import { manualClock, settled } from '../../test/support/manual-clock.ts';
 import type { DeniedRecord } from './audit-record.ts';
-import { Denials, denialWindowMs, maxDenialLines, maxDeniedPrincipals } from './denials.ts';
+import {
+  type Denial,
+  Denials,
+  denialWindowMs,
+  maxDenialLines,
+  maxDeniedPrincipals,
+} from './denials.ts';
 
 let number = 0;
 
-function denied(principal: string, name: string, at = 1): DeniedRecord {
+function denied(principal: string, name: string, at = 1): Denial {
   const asked = { principal, role: 'r', path: null, server: 'files', what: 'tool', name };
   const why = { method: 'tools/call', reason: 'no pattern matches it' };
-  return { kind: 'denied', at, id: `p1-${++number}`, ...asked, ...why };
+  const record = { kind: 'denied', at, id: `p1-${++number}`, ...asked, ...why } as const;
+  return { ...record, wish: ['files', 'tool', name], record: () => record };
 }
 
 function newDenials() {
@@ -62,12 +69,41 @@ describe('denied requests of one principal', () => {
   });
 });
 
+describe('the record of a denied request', () => {
+  it('is made for those that get a line of their own, and for no other #audit #no-growth', () => {
+    const { clock, lines, denials } = newDenials();
+    let made = 0;
+    for (let at = 1; at <= 1_000; at += 1) {
+      const one = denied('token:a', `name-${at % 100}`);
+      denials.add({
+        ...one,
+        record: () => {
+          made += 1;
+          return one.record();
+        },
+      });
+    }
+    clock.advance(denialWindowMs);
+    expect(made).toBe(maxDenialLines);
+    expect(lines.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(1_000);
+  });
+
+  it('is another one for another role or path of the same principal #audit', () => {
+    const { lines, denials } = newDenials();
+    const one = denied('token:a', 'secret');
+    for (const part of [{}, { role: 'other' }, { path: 'server/files' }]) {
+      denials.add({ ...one, ...part });
+    }
+    expect(lines).toHaveLength(3);
+  });
+});
+
 describe('the count of denied requests', () => {
   it('is written when the log ends #audit', async () => {
     const { trail, disk } = auditTrail();
-    for (let at = 1; at <= 7; at += 1) trail.noteDenied(() => denied('token:a', 'secret'));
+    for (let at = 1; at <= 7; at += 1) trail.noteDenied(denied('token:a', 'secret'));
     await trail[Symbol.asyncDispose]();
-    trail.noteDenied(() => denied('token:a', 'secret'));
+    trail.noteDenied(denied('token:a', 'secret'));
     await settled();
     const lines = disk.records(`${auditFolder}/1`);
     expect(lines.map(({ kind, count }) => [kind, count])).toEqual([

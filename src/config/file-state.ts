@@ -1,8 +1,9 @@
 // The state of a file as one text: another one if the file has changed, been replaced, come or gone. With it
-// the files of a config are compared with what was read, without reading them again.
+// the files of a config, and the records of tokens, are compared with what was read, without reading them again.
 
 import { type BigIntStats, statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { errnoOf } from '../kernel/errno.ts';
 
 export function stateOfFile(file: string): string {
@@ -20,6 +21,19 @@ export async function stateOfFiles(files: readonly string[]): Promise<string> {
       return textOf(file, await stat(file, { bigint: true }));
     } catch (error) {
       return absent(file, error);
+    }
+  });
+  return joinedStates(await Promise.all(states));
+}
+
+/** One text for all files in these folders. */
+export async function stateOfFilesIn(folders: readonly string[]): Promise<string> {
+  const states = folders.map(async (folder) => {
+    try {
+      const names = await readdir(folder);
+      return await stateOfFiles(names.sort().map((name) => join(folder, name)));
+    } catch (error) {
+      return absent(folder, error);
     }
   });
   return joinedStates(await Promise.all(states));

@@ -1,11 +1,15 @@
 // What the gateway keeps for a principal over HTTP ends with its access: parked calls, and connections of
-// its own. The local user on a stdio connection is not the one whose token was revoked. Real gateway and
-// host, scripted servers.
+// its own. What runs is answered with an error. The local user on a stdio connection is not the one whose token
+// was revoked. Real gateway and host, scripted servers.
 
 import { describe, expect, it } from 'vitest';
-import { newGateway, settled } from '../../test/support/fake-gateway.ts';
-import { type Script, tool } from '../../test/support/scripted-server.ts';
+import { newGateway, RecordedReply, settled } from '../../test/support/fake-gateway.ts';
+import { type Script, text, tool } from '../../test/support/scripted-server.ts';
+import type { Client } from '../host/connections/caller.ts';
 import { cutBy, localUser, verifiedPrincipal } from '../policy/principal.ts';
+import { scanMessage } from '../wire/scan.ts';
+import { endAccess } from './access-ended.ts';
+import { Incoming } from './incoming.ts';
 
 /** Asks its client in every call, and never answers. */
 const asking: Script = {
@@ -65,9 +69,73 @@ describe('when the access of a principal ends', () => {
     await settled();
     expect(gateway.kept).toMatchObject({ requests: (before['requests'] ?? 0) / 2 });
     expect(servers.s.heard('notifications/cancelled')).toHaveLength(1);
-    expect(anns.call.answers).toEqual([]);
-    expect(bobs.listening.answers).toEqual([]);
+    expect(anns.call.answered.error).toMatchObject({
+      code: -32603,
+      message: expect.stringMatching(/^Unauthorized: .* may have run/),
+      data: { code: 'denied', dispatched: 'maybe', retryable: false },
+    });
+    expect(anns.listening.answered.error).toMatchObject({ data: { code: 'denied' } });
+    expect([...bobs.listening.answers, ...bobs.call.answers]).toEqual([]);
+    // What its server answers nevertheless goes nowhere.
+    const { child } = servers.s;
+    for (const heard of servers.s.heard('tools/call')) child.answer(heard, text('late'));
+    await settled();
+    expect(anns.call.answers).toHaveLength(1);
+    expect(bobs.call.result).toBeDefined();
   });
+
+  it('its sessions end with an answer to each request #revoked', async () => {
+    const script: Script = { tools: [tool('t')], on: { 'tools/call': () => undefined } };
+    const { host, gateway, servers } = newGateway({ s: script });
+    host.setGuard(() => ({ allow: true }));
+    const session = gateway.openSession(ann, { send: () => {} });
+    const say = (id: number, method: string, params: object) => {
+      const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+      const reply = new RecordedReply();
+      session.receive(scanMessage(Buffer.from(text)), reply);
+      return reply;
+    };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: {} };
+    say(1, 'initialize', params);
+    await settled();
+    const call = say(2, 'tools/call', { name: 's__t' });
+    await settled();
+    expect(servers.s.heard('tools/call')).toHaveLength(1);
+    session.endAccess?.();
+    await settled();
+    expect(call.answered).toMatchObject({
+      id: 2,
+      error: { code: -32603, data: { code: 'denied', dispatched: 'maybe' } },
+    });
+    expect(servers.s.heard('notifications/cancelled')).toHaveLength(1);
+    expect(gateway.kept).toMatchObject({ sessions: 0 });
+  });
+
+  it.each([
+    ['tools/call', false, 'no'],
+    ['tools/call', true, 'maybe'],
+    ['resources/subscribe', false, 'maybe'],
+  ])(
+    'a %s (carried: %s) is said to have been sent: %s #revoked',
+    (method, isCarried, dispatched) => {
+      const reply = new RecordedReply();
+      const client = { key: ann.id } as Client;
+      const message = scanMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method })));
+      const from = {
+        principal: ann,
+        client,
+        era: 'modern',
+        capabilities: '{}',
+        logLevel: undefined,
+      } as const;
+      const incoming = new Incoming(message, from, reply);
+      incoming.isCarried = isCarried;
+      endAccess(incoming);
+      endAccess(incoming);
+      expect(reply.answered.error).toMatchObject({ data: { dispatched } });
+      expect(incoming.cancelSignal.aborted).toBe(true);
+    },
+  );
 
   it('and it is the local user, its windows go on #revoked', async () => {
     const { gateway, parked } = world();

@@ -320,11 +320,47 @@ describe('what others have chosen', () => {
   });
 });
 
+describe('a secret', () => {
+  it.each([0, 1, 2, 3, 10, 15, 19])(
+    'of which a cut leaves %i characters is not shown #audit #stderr-guarded',
+    async (left) => {
+      const { ask, lines, disk } = await world('on');
+      // Replaced by much less, so that the end of what is looked through has room in the line.
+      const known = `nothing__hf_${'A'.repeat(900)}`;
+      const begin = `${known} ${'x'.repeat(1_024 - known.length - 1 - left)}`;
+      await ask('tools/call', { name: `${begin}${secret}` });
+      const [line] = await lines();
+      const name = String(line?.['name']);
+      expect(name).toContain('nothing__[access token] x');
+      expect(name).toMatch(/x$/);
+      expect([...disk.files.values()].join('')).not.toContain('S3c');
+    },
+  );
+
+  it('of one server is not shown in what is said of another, also after it was changed #audit #stderr-guarded', async () => {
+    const { ask, lines, disk, diskClock, host } = await world('on');
+    await ask('tools/call', { name: `open__${secret}` });
+    await ask('tools/call', { name: `hidden__${secret}` });
+    await diskClock.advanceAsync(20);
+    const other = 'Another-s3cret';
+    const mcpServers = {
+      open: { command: '/bin/open', env: { TOKEN: other } },
+      hidden: { command: '/bin/hidden' },
+    };
+    await host.apply({ mcpServers, hostTools: false, roles });
+    await settled();
+    await ask('tools/call', { name: `nothing__${other}` });
+    const names = (await lines()).map(({ name }) => name);
+    expect(names).toEqual(['open__[env TOKEN]', 'hidden__[env TOKEN]', 'nothing__[env TOKEN]']);
+    expect([...disk.files.values()].join('')).not.toMatch(/S3cret|s3cret/);
+  });
+});
+
 describe('a name of megabytes', () => {
   it('is cut before secrets are looked for in it, and before it is formatted #audit', async () => {
     const { trail, disk } = auditTrail();
     const looked: number[] = [];
-    const redact = (_server: string | null, said: string) => {
+    const redact = (said: string) => {
       looked.push(said.length);
       return said;
     };
@@ -332,10 +368,10 @@ describe('a name of megabytes', () => {
     const audit = new CallAudit({ ...parts, redact, roleOf: ({ role }) => role });
     const name = 'x'.repeat(8 * 1_048_576);
     const request = { server: null, kind: 'tool', name, method: name } as const;
-    audit.denied(reader, () => ({ request, why: `there is no ${name}` }));
+    audit.denied(reader, request, () => ({ request, why: `there is no ${name}` }));
     await trail[Symbol.asyncDispose]();
     expect(looked).toHaveLength(2);
-    expect(Math.max(...looked)).toBeLessThanOrEqual(4_096);
+    expect(Math.max(...looked)).toBeLessThanOrEqual(1_024);
     const [line] = disk.records(`${auditFolder}/1`).filter(({ kind }) => kind === 'denied');
     expect(JSON.stringify(line).length).toBeLessThan(2_048);
   });

@@ -62,6 +62,8 @@ export interface Session {
    * error.
    */
   inputEnded?(): void;
+  /** The access of its principal has ended: its requests are answered with an error, and it is closed. */
+  endAccess?(): void;
   /** The client has disconnected: its requests are cancelled, its own connections end. */
   close(): void;
 }
@@ -107,7 +109,10 @@ export interface GatewayForTransports {
   inputSchemaOf(tool: string, principal: Principal): unknown;
   /** The principal behind a path that takes rights away; undefined if nothing is left of them. */
   narrowed(principal: Principal, cut: Cut): Principal | undefined;
-  /** The access of these principals has ended, by id: nothing is kept for them any more. */
+  /**
+   * The access of these principals has ended, by id: their modern requests are answered with an error, and nothing
+   * is kept for them any more.
+   */
   accessEnded(ids: ReadonlySet<string>): void;
   /** An unexpected error while a client's message was handled: counted and reported. */
   caught(error: unknown): void;

@@ -1,9 +1,12 @@
 // What is decided on is what the server reads: a request in which another member could be taken for the one
 // that was authorised is refused, and no server hears of it.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { tool } from '../../test/support/scripted-server.ts';
+import { objectAt } from '../wire/parts.ts';
+import { WireError } from '../wire/wire-error.ts';
+import { assertOneReading } from './decided-members.ts';
 
 const roles = {
   narrow: { allow: ['docs/open', 'prompt:docs/open', 'resource:docs/x://open*'] },
@@ -90,5 +93,40 @@ describe('a request that names two things', () => {
     const reply = peer.request('tasks/get', { taskId: 'x', [key]: 'y' });
     await settled();
     expect(reply.answered.error?.code).toBe(-32_600);
+  });
+});
+
+describe('a key', () => {
+  function judged(key: string): void {
+    const bytes = Buffer.from(`{"${key}":1}`);
+    assertOneReading(bytes, objectAt(bytes, { start: 0, end: bytes.length }));
+  }
+
+  /** As bold letters of mathematics, each two escapes. */
+  function bold(word: string): string {
+    const letters = [...word].map((letter) => {
+      const isCapital = letter < 'a';
+      const first = isCapital ? 0x1d400 - 65 : 0x1d41a - 97;
+      return String.fromCodePoint(first + letter.charCodeAt(0));
+    });
+    const units = [...letters.join('')].flatMap((letter) => [
+      letter.charCodeAt(0),
+      letter.charCodeAt(1),
+    ]);
+    return units.map((unit) => `\\u${unit.toString(16)}`).join('');
+  }
+
+  it.each(['name', 'inputResponses'])('that looks like %s is found in its longest form', (word) => {
+    expect(() => judged(bold(word))).toThrow(WireError);
+  });
+
+  it('of megabytes is not folded #no-growth', () => {
+    const normalize = vi.spyOn(String.prototype, 'normalize');
+    try {
+      judged('\ufdfa'.repeat(1_000_000));
+      expect(normalize).not.toHaveBeenCalled();
+    } finally {
+      normalize.mockRestore();
+    }
   });
 });

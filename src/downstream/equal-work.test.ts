@@ -1,10 +1,12 @@
 // A name that is hidden costs what a name costs that does not exist: time would tell of it. Time is measured by
-// `npm run strangers`; here the decisions of roles are counted, which is what differed where time did.
+// `npm run strangers`; here the decisions of roles are counted, and what is looked through for secrets when the
+// refusal is written down: these are what differed where time did.
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { auditTrail } from '../../test/support/audit-log.ts';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { tool } from '../../test/support/scripted-server.ts';
+import { KnownTexts } from '../kernel/known-texts.ts';
 import type { Principal } from '../policy/principal.ts';
 import { Role } from '../policy/roles/role.ts';
 
@@ -27,9 +29,16 @@ const roles = {
   hider: { allow: ['hidden/*'] },
 };
 
+/** Values that must not be shown. */
+const config = {
+  open: { env: { TOKEN: 'S3cret-of-open' } },
+  hidden: { env: { TOKEN: 'S3cret-of-hidden' } },
+};
+
 async function world() {
-  const { trail } = auditTrail();
-  const made = newGateway(scripts, { settings: { roles }, audit: { mode: 'on', trail } });
+  const { trail, clock: trailClock } = auditTrail();
+  const audit = { mode: 'on', trail } as const;
+  const made = newGateway(scripts, { settings: { roles }, config, audit });
   const whole = made.legacy();
   for (const list of ['tools', 'prompts', 'resources']) whole.request(`${list}/list`);
   await settled();
@@ -50,7 +59,7 @@ async function world() {
       await settled();
       expect(reply.answered.error?.message).toMatch(/unknown/i);
     });
-  return { ...made, cost, asked };
+  return { ...made, peer, trailClock, cost, asked };
 }
 
 const named = (name: string) => ({ name });
@@ -75,6 +84,33 @@ describe('a hidden name', () => {
     async (method, params, hidden, missing) => {
       const { asked } = await world();
       expect(await asked(method, params(hidden))).toBe(await asked(method, params(missing)));
+    },
+  );
+
+  it.each([
+    ['tools/call', named, 'hidden__read', 'absent__read'],
+    ['tools/call', named, 'open__write', 'open__wrote'],
+    ['prompts/get', named, 'hidden__read', 'absent__read'],
+    ['resources/read', addressed, 'y://read', 'z://read'],
+  ])(
+    'is looked through for the same secrets as one that does not exist: %s, %o %s #same-work',
+    async (method, params, hidden, missing) => {
+      const { peer, trailClock } = await world();
+      const search = vi.spyOn(KnownTexts.prototype, 'search');
+      onTestFinished(() => search.mockRestore());
+      const written = async (name: string) => {
+        search.mockClear();
+        peer.request(method, params(name));
+        await settled();
+        expect(search).not.toHaveBeenCalled();
+        await trailClock.advanceAsync(20);
+        return search.mock.contexts;
+      };
+      const [ofHidden, ofMissing] = [await written(hidden), await written(missing)];
+      // The name and the reason, each once, however many servers there are.
+      expect(ofHidden).toHaveLength(2);
+      expect(ofMissing).toEqual(ofHidden);
+      expect(new Set([...ofHidden, ...ofMissing]).size).toBe(1);
     },
   );
 

@@ -3,14 +3,14 @@
 // answers requests that concern no server. Everything else is forwarded.
 
 import { conflictLine } from '../catalog/name-conflicts.ts';
-import type { Caller } from '../host/connections/caller.ts';
+import { type Caller, type Client, limitedAs } from '../host/connections/caller.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
 import type { LiveSettings, ServersChange } from '../host/host-news.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { RingMap } from '../kernel/ring-map.ts';
 import { serverRequest } from '../policy/access.ts';
-import { type Cut, cutBy, ownerOf, type Principal } from '../policy/principal.ts';
+import { type Cut, cutBy, ownerOf, type Principal, sharingOwnerOf } from '../policy/principal.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import { textOf } from '../wire/decode.ts';
 import { envelopeKeys } from '../wire/eras.ts';
@@ -18,20 +18,20 @@ import { errorFrame, idText } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Span } from '../wire/span.ts';
 import { oneLine } from '../wire/splice.ts';
+import { endAccess } from './access-ended.ts';
 import { ClientNews } from './client-news.ts';
 import { passOn } from './clients/client-notifications.ts';
 import { Hearing } from './clients/hearing.ts';
 import { LegacySession } from './clients/legacy-session.ts';
 import { ModernClients } from './clients/modern-clients.ts';
-import {
-  type GatewayForTransports,
-  type ModernSender,
-  maxUnderWay,
-  type Outlet,
-  type Reply,
-  type Session,
-  type SessionOptions,
-  type Underway,
+import type {
+  GatewayForTransports,
+  ModernSender,
+  Outlet,
+  Reply,
+  Session,
+  SessionOptions,
+  Underway,
 } from './contract.ts';
 import { legacyGreeting } from './greeting.ts';
 import { Incoming } from './incoming.ts';
@@ -82,10 +82,10 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   readonly #parking: Parking;
   /** Until they are closed; their transports allow only so many. */
   readonly #sessions = new Set<LegacySession>();
-  /** Until their requests end; at most `maxListenings` for each client. */
+  /** Until their requests end; at most `maxListenings` for each owner. */
   readonly #listenings = new Set<Listening>();
   readonly #clients: ModernClients;
-  /** Modern requests until they are answered, at most `maxUnderWay` for each client. */
+  /** Modern requests until they are answered, at most `maxUnderWay` for each owner. */
   readonly #requests = new RingMap<number, Incoming>(1024);
   readonly #news: ClientNews;
   readonly #subscription: Disposable;
@@ -189,12 +189,16 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     const level = meta?.find(envelopeKeys.logLevel);
     const capabilities = meta?.find(envelopeKeys.clientCapabilities);
     const serial = this.#nextRequest++;
-    const sender = this.#clients.of(client, client === principal.id, folder);
-    if (sender.underWay >= maxUnderWay) {
+    const sharingOwner = sharingOwnerOf(principal);
+    const sender = this.#clients.of(client, {
+      endsIdle: client === principal.id,
+      sharingOwner,
+      folder,
+    });
+    if (!this.#clients.begin(sender)) {
       reply.answer(errorFrame(idText(message), tooManyUnderWay), tooManyUnderWay.code);
       return undefined;
     }
-    sender.underWay += 1;
     const incoming = new Incoming(
       message,
       {
@@ -208,7 +212,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       reply,
       () => {
         this.#requests.delete(serial);
-        sender.underWay -= 1;
+        this.#clients.end(sender);
         this.#draining?.settled();
       },
     );
@@ -246,10 +250,10 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     const isTheirs = ({ principal, client }: Incoming) =>
       client.key === principal.id && ids.has(ownerOf(principal).id);
     for (const listening of [...this.#listenings]) {
-      if (isTheirs(listening.incoming)) listening.incoming.cancel();
+      if (isTheirs(listening.incoming)) endAccess(listening.incoming);
     }
     for (const incoming of [...this.#requests.values()]) {
-      if (isTheirs(incoming)) incoming.cancel();
+      if (isTheirs(incoming)) endAccess(incoming);
     }
     this.#clients.endAccess(ids);
     this.#parking.endAccess(ids);
@@ -280,10 +284,13 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   // --- what clients are told ---------------------------------------------------------------
 
-  /** How many streams this client listens on. */
-  listeningsOf(key: string): number {
+  /** How many streams this client listens on, with those of its owner on other paths. */
+  listeningsOf(client: Client): number {
+    const limited = limitedAs(client);
     let count = 0;
-    for (const { incoming } of this.#listenings) if (incoming.client.key === key) count += 1;
+    for (const { incoming } of this.#listenings) {
+      if (limitedAs(incoming.client) === limited) count += 1;
+    }
     return count;
   }
 

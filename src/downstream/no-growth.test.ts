@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { type ScriptedChild, text, tool } from '../../test/support/scripted-server.ts';
+import { cutBy } from '../policy/principal.ts';
 import { maxPending } from './clients/asked-client.ts';
 import { clientIdleMs } from './clients/modern-clients.ts';
 import { maxUnderWay } from './contract.ts';
@@ -213,6 +214,42 @@ describe('what the gateway keeps', () => {
     expect(client.request('tools/call', params).answered.error).toMatchObject({ code: -32603 });
     expect(gateway.kept['requests']).toBe(maxUnderWay);
     const other = modern({}, { key: 'other' }).request('tools/call', params);
+    await settled();
+    expect(other.answers).toEqual([]);
+  }, 20_000);
+
+  it('of streams and of requests under way is bounded for each owner, on all its paths #no-growth #principal-share', async () => {
+    const silent = { ...echo, on: { 'tools/call': () => undefined } };
+    const roles = Object.fromEntries(
+      ['a', 'b', 'c'].map((name) => [name, { allow: ['s/*'] }] as const),
+    );
+    const { modern, gateway } = newGateway(
+      { s: silent },
+      { config: { s: { queue: 10_000 } }, settings: { roles } },
+    );
+    const owner = { id: 'token:owner', role: 'a' };
+    const on = (name: string) => {
+      const principal = cutBy(owner, { kind: 'role', name });
+      return modern({}, { principal, key: principal.id });
+    };
+    const [first, second, third] = [on('a'), on('b'), on('c')];
+    const listen = { notifications: { toolsListChanged: true } };
+    for (let count = 0; count < maxListenings; count++) {
+      (count % 2 ? first : second).request('subscriptions/listen', listen);
+    }
+    await settled();
+    const stream = third.request('subscriptions/listen', listen);
+    await settled();
+    expect(stream.answered.error?.data).toMatchObject({ code: 'overloaded' });
+    const params = { name: 's__t', arguments: {} };
+    for (let count = maxListenings; count < maxUnderWay; count++) {
+      (count % 2 ? first : second).request('tools/call', params);
+    }
+    await settled();
+    expect(third.request('tools/call', params).answered.error).toMatchObject({ code: -32603 });
+    expect(gateway.kept['requests']).toBe(maxUnderWay);
+    const principal = { id: 'token:other', role: 'a' };
+    const other = modern({}, { principal, key: principal.id }).request('tools/call', params);
     await settled();
     expect(other.answers).toEqual([]);
   }, 20_000);

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../test/support/fake-gateway.ts';
 import { text, tool } from '../../test/support/scripted-server.ts';
-import { localUser } from '../policy/principal.ts';
+import { cutBy, localUser, type Principal } from '../policy/principal.ts';
 
 const greedy = { id: 'token:greedy', role: 'r' };
 const modest = { id: 'token:modest', role: 'r' };
+
+const staying = { name: 's__stay', arguments: {} };
+
+/** `r`, and others that allow the same. */
+function rolesOf(count: number): Record<string, { allow: string[] }> {
+  const names = Array.from({ length: count }, (_, at) => (at === 0 ? 'r' : `r${at}`));
+  return Object.fromEntries(names.map((name) => [name, { allow: ['s/*'] }]));
+}
 
 /** A server with a process for each client; a call of `stay` does not end. */
 function world() {
@@ -16,7 +24,7 @@ function world() {
     { s: { tools: [tool('stay'), tool('go')], on } },
     {
       config: { s: { isolation: 'client', concurrency: 1_000 } },
-      settings: { roles: { r: { allow: ['s/*'] } }, maxIdle: 1_000 },
+      settings: { roles: rolesOf(10), maxIdle: 1_000 },
     },
   );
   const call = async (name: string, who = greedy) => {
@@ -64,6 +72,36 @@ describe('the processes that a server has for single clients', () => {
     expect(alive()).toBe(64);
     expect((await call('go', modest)).reply.result).toEqual(text('done'));
     expect(alive()).toBe(64);
+  });
+
+  it('are limited for modern clients too, of all owners together #principal-share', async () => {
+    const { modern, alive } = world();
+    const replies = Array.from({ length: 72 }, (_, at) => {
+      const principal = { id: `token:${Math.floor(at / 8)}`, role: 'r' };
+      return modern({}, { principal, key: principal.id }).request('tools/call', staying);
+    });
+    await settled();
+    expect(alive()).toBe(64);
+    const refused = replies.filter(({ answers }) => answers.length > 0);
+    expect(refused.length).toBe(8);
+    expect(refused[0]?.result).toMatchObject({
+      _meta: { 'holdfast/fault': { code: 'overloaded', dispatched: 'no' } },
+    });
+  });
+
+  it('are limited for one owner, on however many paths it comes #principal-share', async () => {
+    const { modern, alive } = world();
+    for (let path = 0; path < 10; path++) {
+      const principal: Principal = cutBy(greedy, {
+        kind: 'role',
+        name: path === 0 ? 'r' : `r${path}`,
+      });
+      for (let count = 0; count < 8; count++) {
+        modern({}, { principal, key: principal.id }).request('tools/call', staying);
+      }
+      await settled();
+    }
+    expect(alive()).toBe(48);
   });
 
   it('of the local user are not limited', async () => {

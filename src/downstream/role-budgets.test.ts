@@ -95,6 +95,66 @@ describe('the budget of a role', () => {
     expect(ran()).toBe(1);
   });
 
+  it('is not charged for calls that are denied while they wait, nor is a scope #budgets-kept', async () => {
+    const open: [Heard, ScriptedChild][] = [];
+    const hold = (heard: Heard, child: ScriptedChild) => void open.push([heard, child]);
+    const { host, legacy, config, ...at } = newGateway(
+      { s: { ...scripts.s, on: { 'tools/call': hold } } },
+      { config: { s: { concurrency: 1 } }, settings: { roles: rolesWith({ calls: 3 }) } },
+    );
+    const answerAll = async () => {
+      for (let one = open.shift(); one; one = open.shift()) {
+        one[1].answer(one[0], text('done'));
+        await settled();
+      }
+    };
+    const apply = async (allow: string[]) => {
+      const roles = { r: { allow, deny: ['s/secret'], budget: { calls: 3 } } };
+      await host.apply({ mcpServers: config.mcpServers, hostTools: false, roles });
+      await settled();
+    };
+    legacy().request('tools/list');
+    legacy().request('tools/call', { name: 's__put' });
+    await settled();
+    const peer = legacy({}, ann);
+    const put = (meta: object = {}) =>
+      peer.request('tools/call', { name: 's__put', arguments: {}, _meta: meta });
+    const waiting = [put(), put(), put(key('k'))];
+    await settled();
+    await apply(['other/*']);
+    await answerAll();
+    expect(waiting.map(endOf)).toEqual(Array.from({ length: 3 }, () => 'Unknown tool: s__put'));
+    expect(at.servers.s.heard('tools/call')).toHaveLength(1);
+    await apply(['*']);
+    const ends = [];
+    for (const meta of [{}, key('k'), {}, {}]) {
+      const reply = put(meta);
+      await settled();
+      await answerAll();
+      ends.push(endOf(reply));
+    }
+    expect(ends).toEqual(['ok', 'ok', 'ok', spent({ spent: 3 })]);
+    legacy().request('tools/call', { name: 's__put' });
+    await settled();
+    await host.withBudget({ calls: 1 }, async () => {
+      const call = () =>
+        host.call('s', 'put', {}).then(
+          () => 'ok',
+          (thrown: Fault) => thrown.code,
+        );
+      const denied = call();
+      await settled();
+      host.setGuard(() => ({ allow: false, reason: 'no' }));
+      await answerAll();
+      expect(await denied).toBe('denied');
+      host.setGuard(null);
+      const allowed = call();
+      await settled();
+      await answerAll();
+      expect([await allowed, await call()]).toEqual(['ok', 'budget_exceeded']);
+    });
+  });
+
   it('counts prompts and resources as it counts tools', async () => {
     const { call, ask } = await world({ calls: 2 });
     expect(endOf(await ask('prompts/get', { name: 's__p' }))).toBe('ok');
@@ -278,6 +338,32 @@ describe('the budget of a role', () => {
     expect(await put()).toBe('budget_exceeded');
   });
 
+  it('is not waited for by a call that is cancelled, nor at the end, if its record hangs', async () => {
+    const hangs = keptIn(manualClock());
+    hangs.kept.spent.put = () => new Promise<never>(() => {});
+    const { legacy, host, clock } = await world({ calls: 10 }, hangs);
+    const client = legacy({}, ann);
+    const put = { name: 's__put', arguments: {} };
+    const replies = [client.request('tools/call', put, 7), client.request('tools/call', put, 8)];
+    await settled();
+    expect(replies.map(({ answers }) => answers.length)).toEqual([0, 0]);
+    expect(host.status().servers[0]?.inFlight).toBe(0);
+    client.note('notifications/cancelled', { requestId: 7 });
+    await settled();
+    expect(host.traffic.snapshot(() => true).inFlight).toBe(1);
+    await clock.advanceAsync(10_000);
+    await settled();
+    expect(replies.map(endOf)[1]).toBe('ok');
+    let isClosed = false;
+    const closing = host.close().then(() => {
+      isClosed = true;
+    });
+    await clock.advanceAsync(10_000);
+    await settled();
+    expect(isClosed).toBe(true);
+    await closing;
+  });
+
   it('never lets more calls through than it has, however many come at once', async () => {
     const { legacy, done, ran } = await world({ calls: 10 }, keptIn(manualClock()));
     const client = legacy({}, ann);
@@ -323,7 +409,7 @@ function spentIn({ parts }: ReturnType<typeof newGateway>['host']) {
 }
 
 /** What outlives a host, as the database does. */
-function keptIn(clock: ManualClock): Pick<WorldOptions, 'kept'> {
+function keptIn(clock: ManualClock) {
   const store = new MemoryStore({ clock });
   const spentRecords = store.records('spent', { durability: 'process', shape: isStoredCount });
   return { kept: { keyed: new KeyedMemory(clock), spent: spentRecords } };
@@ -402,6 +488,67 @@ describe('a retry with the same idempotency key', () => {
 });
 
 describe('what was spent', () => {
+  const ofCalls = (count: number, most: number) => ({
+    limit: 'calls',
+    limitValue: most,
+    spent: count,
+    freesAt: null,
+  });
+
+  it('is in the status: of everybody for who sees everything, else of oneself alone #budget #own-view', async () => {
+    const { call, host, clock } = await world({ calls: 5, perMinute: 9 });
+    const [frees] = [clock.wallNow() + 60_000, await call('s__put', ann)];
+    await call('s__put', bob);
+    await call('s__put', bob);
+    const limits = (count: number) => [
+      ofCalls(count, 5),
+      { limit: 'perMinute', limitValue: 9, spent: count, freesAt: expect.any(Number) },
+    ];
+    const [ofAnn, ofBob] = host.status().budgets;
+    expect(ofAnn).toEqual({ role: 'r', per: 'principal', principal: ann.id, limits: limits(1) });
+    expect(ofBob).toEqual({ role: 'r', per: 'principal', principal: bob.id, limits: limits(2) });
+    expect(ofAnn?.limits[1]?.freesAt).toBeGreaterThanOrEqual(frees);
+    expect(ofAnn?.limits[1]?.freesAt).toBeLessThan(frees + 1_000);
+    const own = { role: null, per: 'principal', principal: bob.id, limits: limits(2) };
+    expect(host.status({ principal: bob }).budgets).toEqual([own]);
+    const path = cutBy(bob, { kind: 'server', name: 's' });
+    expect(host.status({ principal: path }).budgets).toEqual([own]);
+    const eve = { id: 'token:eve', role: 'r' };
+    expect(host.status({ principal: eve }).budgets).toMatchObject([
+      { principal: eve.id, limits: [{ spent: 0 }, { spent: 0, freesAt: null }] },
+    ]);
+    expect(host.status({ principal: { id: 'token:none', role: null } }).budgets).toEqual([]);
+    await clock.advanceAsync(60_000);
+    expect(host.status().budgets[0]?.limits).toMatchObject([
+      { spent: 1 },
+      { spent: 0, freesAt: null },
+    ]);
+  });
+
+  it('is told to the local user with a role as to everybody else with one #budget #own-view', async () => {
+    const { call, host } = await world({ calls: 5 }, { settings: { local: { role: 'r' } } });
+    await call('s__put', ann);
+    await call('s__put', localUser);
+    const own = { per: 'principal', principal: 'local', limits: [ofCalls(1, 5)] };
+    expect(host.status().budgets).toEqual([{ role: 'r', ...own }]);
+  });
+
+  it('is in the status soon after a restart, without a call, and not that of other limits #budget', async () => {
+    const kept = keptIn(manualClock());
+    const first = await world({ calls: 3 }, kept);
+    await first.call('s__put');
+    await first.host.close();
+    const second = await world({ calls: 3 }, kept);
+    await settled();
+    expect(second.host.status().budgets).toMatchObject([
+      { principal: ann.id, limits: [ofCalls(1, 3)] },
+    ]);
+    await second.host.close();
+    const third = await world({ calls: 4 }, kept);
+    await settled();
+    expect(third.host.status().budgets).toEqual([]);
+  });
+
   it('of a minute goes on after an orderly restart #budgets-kept', async () => {
     const kept = keptIn(manualClock());
     const first = await world({ perMinute: 2 }, kept);

@@ -19,7 +19,8 @@ export function noteUnknown(
   const { audit } = gateway.host;
   if (audit === null || name === undefined) return;
   const asked = { kind, name: ownText(name), method: message.method ?? '' };
-  audit.denied(principal, () => refusalOf(gateway, principal, asked));
+  const wish = { server: null, ...asked };
+  audit.denied(principal, wish, () => refusalOf(gateway, principal, asked));
 }
 
 function refusalOf(

@@ -24,6 +24,7 @@ function status(...servers: ServerStatus[]): HostStatus {
     servers,
     cache: { hits: 3, misses: 4, entries: 2, bytes: 2_048 },
     calls: { total: 9, ok: 7, isError: 1, faults: 1, replays: 1 },
+    budgets: [],
     internalErrors: 0,
   };
 }

@@ -24,6 +24,7 @@ const status: HostStatus = {
   servers: [],
   cache: { hits: 0, misses: 0, entries: 0, bytes: 0 },
   calls: { total: 0, ok: 0, isError: 0, faults: 0, replays: 0 },
+  budgets: [],
   internalErrors: 0,
 };
 

@@ -27,6 +27,7 @@ import { CallTraffic } from './call/call-traffic.ts';
 import { HostNews } from './host-news.ts';
 import type { HostParts } from './host-parts.ts';
 import { isKeptRecord, KeptCatalogues, keptVersion } from './lists/kept-catalogues.ts';
+import { AllSecrets } from './servers/all-secrets.ts';
 import { containedClock } from './servers/contained-edges.ts';
 import { IdlePool } from './servers/idle-pool.ts';
 import { Registry } from './servers/registry.ts';
@@ -128,12 +129,9 @@ export class PipelineParts implements CallParts {
 
   #auditOf({ audit, instance }: HostParts): CallAudit | null {
     if (audit === undefined) return null;
-    const redact = (server: string | null, text: string) => {
-      const owner = server === null ? undefined : this.registry.get(server);
-      if (owner) return owner.redactor.text(text);
-      // Whose secret it could be is not known.
-      return this.registry.all().reduce((shown, one) => one.redactor.text(shown), text);
-    };
+    const secrets = new AllSecrets(() => this.registry.all().map(({ redactor }) => redactor));
+    const redact = (text: string, isCut: boolean) =>
+      isCut ? secrets.redactor.cut(text) : secrets.redactor.text(text);
     const roleOf = (principal: Principal) => this.access.roleOf(principal);
     return new CallAudit({ ...audit, clock: this.clock, process: instance, redact, roleOf });
   }

@@ -2,7 +2,8 @@
 // waited for. status.ts has the types.
 
 import { serverRequest } from '../policy/access.ts';
-import type { Principal } from '../policy/principal.ts';
+import { isOperatorOf, ownerOf, type Principal } from '../policy/principal.ts';
+import type { BudgetStatus } from '../policy/role-budgets/budget-status.ts';
 import type { HostAudit } from './call/call-audit.ts';
 import type { HostParts } from './host-parts.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
@@ -47,8 +48,20 @@ export class StatusReading {
       servers: [...running, ...off].sort((a, b) => (a.name < b.name ? -1 : 1)),
       cache: cache.stats(),
       calls: traffic.calls,
+      budgets: this.#budgets(principal),
       internalErrors: defects.total,
     };
+  }
+
+  #budgets(principal: Principal): readonly BudgetStatus[] {
+    const { access, roleBudgets } = this.#parts;
+    const isOperator = isOperatorOf(principal, '');
+    return roleBudgets.spent({
+      owner: ownerOf(principal).id,
+      role: access.roleOf(principal),
+      seesAll: isOperator && access.scopeOf(principal) === '',
+      isOperator,
+    });
   }
 
   of(server: Server): ServerStatus {

@@ -7,6 +7,7 @@ import type { NoiseCounts } from '../observe/noise-text.ts';
 import type { CallCounts } from '../observe/traffic.ts';
 import { disclosedRecord } from '../policy/disclosure.ts';
 import { isOperatorOf, type Principal } from '../policy/principal.ts';
+import type { BudgetStatus } from '../policy/role-budgets/budget-status.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
 
@@ -162,6 +163,11 @@ export interface HostStatus {
   readonly cache: CacheStats;
   /** How calls have ended. */
   readonly calls: CallCounts;
+  /**
+   * What is spent of the budgets of roles, at most 1,000 counts: who sees everything is told of all, everybody else
+   * of its own. What was spent before a start is read soon after it.
+   */
+  readonly budgets: readonly BudgetStatus[];
   /** Internal errors that were contained; the event log has their causes. */
   readonly internalErrors: number;
 }

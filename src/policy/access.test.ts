@@ -45,6 +45,18 @@ describe('the scope of a principal', () => {
     expect(new Set(scopes).size).toBe(scopes.length);
     expect(access.scopeOf({ ...ann })).toBe(access.scopeOf(ann));
   });
+
+  it('are told apart whatever spaces their ids and roles have #guard', () => {
+    const access = accessOf(() => ({ allow: true }));
+    const one = { id: 'jwt:ann lee', role: 'admin' };
+    const others = [
+      { id: 'jwt:ann', role: 'lee admin' },
+      { id: 'jwt:ann lee admin', role: null },
+      { id: 'jwt:ann lee admin', role: '' },
+    ];
+    const scopes = [one, ...others].map((principal) => access.scopeOf(principal));
+    expect(new Set(scopes).size).toBe(4);
+  });
 });
 
 describe('authorize', () => {

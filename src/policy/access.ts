@@ -129,13 +129,14 @@ export class Access {
    */
   scopeOf(principal: Principal): string {
     const cut = cutOf(principal);
-    const path = cut === undefined ? '' : `by ${cut.kind} ${cut.name}`;
-    if (this.#guard !== null) return `id ${principal.id} ${principal.role ?? ''}`;
+    // Names may have spaces in them: as JSON, two different scopes are never the same text.
+    const path = cut === undefined ? '' : JSON.stringify(['by', cut.kind, cut.name]);
+    if (this.#guard !== null) return JSON.stringify(['id', principal.id, principal.role]);
     if (isLocalUser(principal) && this.#roles.localRole === null) return path;
     const role = this.roleOf(principal);
     if (this.#roles.isEverything(role)) return path;
     const scope = this.#roles.scopeOf(role) ?? 'nothing';
-    return path === '' ? scope : `${scope} ${path}`;
+    return path === '' ? scope : JSON.stringify([scope, cut?.kind, cut?.name]);
   }
 
   may(principal: Principal, request: AccessRequest): Verdict {

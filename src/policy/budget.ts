@@ -51,6 +51,11 @@ export class Budgets implements Disposable {
     this.#scopes?.getStore()?.chargeBytes(count);
   }
 
+  /** The call that was charged, and bytes with it, was denied and never sent. The minute stays charged. */
+  giveBack(bytes: number): void {
+    this.#scopes?.getStore()?.giveBack(bytes);
+  }
+
   /** Removes the context from the promises of the process. */
   [Symbol.dispose](): void {
     this.#isOver = true;
@@ -89,6 +94,11 @@ export class Budget {
     this.#bytes += count;
     if (this.#bytes <= this.#maxBytes) return;
     throw spent('bytes', this.#maxBytes, this.#bytes).with({ dispatched: 'yes' });
+  }
+
+  giveBack(bytes: number): void {
+    this.#calls -= 1;
+    this.#bytes -= bytes;
   }
 
   /** How many times are stored. */

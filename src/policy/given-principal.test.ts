@@ -9,6 +9,7 @@ import { principalProblem } from './given-principal.ts';
 import { cutBy, localUser, type Principal, verifiedPrincipal } from './principal.ts';
 
 const wrong: readonly (readonly [string, unknown])[] = [
+  ['the id of the local user', { id: 'local', role: null }],
   ['a slash', { id: 'token:ann/server/s', role: null }],
   ['a slash at its end', { id: 'token:ann/', role: null }],
   ['a line break', { id: 'token:a\nb', role: null }],
@@ -50,8 +51,10 @@ describe('a principal from a program', () => {
     const ann = { id: 'jwt:https%3A%2F%2Fissuer|ann', role: 'r' };
     const cut = cutBy(ann, { kind: 'server', name: 's' });
     const verified = verifiedPrincipal('token:x', null, () => false);
+    const almost = { id: 'user:local', role: null };
     for (const good of [
       ann,
+      almost,
       cut,
       localUser,
       verified,
@@ -60,5 +63,7 @@ describe('a principal from a program', () => {
       expect(principalProblem(good)).toBeUndefined();
     }
     expect(principalProblem(verifiedPrincipal('jwt:a/b', null, () => false))).toContain('slash');
+    const posing = verifiedPrincipal('local', 'r', () => true);
+    expect(principalProblem(posing)).toContain('is that of the local user');
   });
 });

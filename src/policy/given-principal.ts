@@ -1,6 +1,7 @@
 // A principal that a program gives us, by the library or from an authenticator: outside input, like everything
 // else that is given. Its id must be one that can stand for a credential: it has no slash, because the ids of
-// paths that narrow are made by adding one, so that it would be somebody else behind a path.
+// paths that narrow are made by adding one, so that it would be somebody else behind a path. Nor is it that of the
+// local user: idempotency keys, private cache entries, sessions and budgets belong to an id.
 
 import { Fault } from '../kernel/fault.ts';
 import { cutOf, isLocalUser, localUser, type Principal } from './principal.ts';
@@ -29,6 +30,9 @@ export function principalProblem(given: unknown): string | undefined {
   }
   if (id.includes('/') || hasControl(id)) {
     return 'the id of a principal has no slash and no control characters; encode it, for instance with encodeURIComponent';
+  }
+  if (id === localUser.id) {
+    return `the id '${id}' is that of the local user; leave the principal out to act as the local user, or give it an id that begins with its kind, such as 'user:${id}'`;
   }
   if (role !== null && typeof role !== 'string')
     return 'the role of a principal is a text, or null';

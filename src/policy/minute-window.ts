@@ -44,6 +44,15 @@ export class MinuteWindow {
     return [...byEnd];
   }
 
+  /** How many calls of the last minute there are, and in how long the oldest stops counting; null: there is none. */
+  get use(): { readonly spent: number; readonly freesInMs: number | null } {
+    this.waitMs();
+    const oldest = this.#recent[this.#oldest];
+    const freesInMs =
+      oldest === undefined ? null : Math.ceil(oldest + minuteMs - this.#clock.now());
+    return { spent: this.#recent.length - this.#oldest, freesInMs };
+  }
+
   /** How long to wait until another call fits; 0: it fits now. */
   waitMs(): number {
     if (this.#limit === Number.POSITIVE_INFINITY) return 0;

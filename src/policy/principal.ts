@@ -8,7 +8,7 @@
 
 /** On whose behalf something is done. */
 export interface Principal {
-  /** The id, beginning with the kind of credential, such as `token:ci`: 1 to 256 characters, no slash. */
+  /** The id, beginning with the kind of credential, such as `token:ci`: 1 to 256 characters, no slash, not `local`. */
   readonly id: string;
   /** The role whose rules apply; null when the credential names none. */
   readonly role: string | null;

@@ -56,10 +56,13 @@ export class DurableFileRecords extends FileRecords {
   }
 
   async #entryNow(key: string): Promise<RecordEntry | undefined> {
-    const found = await this.reading.findNow(this.reading.fileOf(key));
+    const { name, files } = this.parts;
+    const file = this.reading.fileOf(key);
+    const found = await this.reading.findNow(file);
     if (found !== 'closed') return this.reading.entryOf(found);
-    const problem = this.parts.files.problem ?? 'it was written by a newer Holdfast';
-    throw new StoreError('unreadable', `a record of ${this.parts.name} cannot be read: ${problem}`);
+    const problem = files.problem ?? 'it was written by a newer Holdfast';
+    const detail = `a record of ${name} cannot be read: ${problem}`;
+    throw new StoreError('unreadable', detail, files.errorOf(file));
   }
 
   async #inTurn<T>(task: () => Promise<T>): Promise<T> {

@@ -1,6 +1,8 @@
 // Reads records that decide who has access, again and again while a process runs. A record that cannot be read
-// for the moment counts as it was before; one that is gone or damaged counts no more.
+// for the moment counts as it was before; one that is gone, damaged or closed to us counts no more.
 
+import { errnoOf } from '../kernel/errno.ts';
+import { shortageOf } from '../kernel/shortage.ts';
 import type { Records } from './contract/records.ts';
 import { StoreError } from './store-error.ts';
 
@@ -23,17 +25,21 @@ export async function readAgain<Known>(
   const kept: Known[] = [];
   for (const known of before) {
     const key = keyOf(known);
-    if (!keys.has(key) && (await cannotBeRead(records, key))) kept.push(known);
+    if (!keys.has(key) && (await cannotBeReadNow(records, key))) kept.push(known);
   }
   return { records: [...found, ...kept], isWhole: false };
 }
 
-async function cannotBeRead(records: Records, key: string): Promise<boolean> {
+/** What a disk or a network does for a while; a change by somebody has other codes. */
+const passing: ReadonlySet<string | undefined> = new Set(['EIO', 'EBUSY', 'ESTALE', 'ETIMEDOUT']);
+
+/** For a reason that may pass by itself. */
+async function cannotBeReadNow(records: Records, key: string): Promise<boolean> {
   try {
     await records.get(key);
     return false;
   } catch (error) {
-    if (error instanceof StoreError && error.reason === 'unreadable') return true;
-    throw error;
+    if (!(error instanceof StoreError) || error.reason !== 'unreadable') throw error;
+    return shortageOf(error.cause) !== undefined || passing.has(errnoOf(error.cause));
   }
 }

@@ -50,7 +50,7 @@ export class RecordFiles {
   readonly #disk: Disk;
   readonly #complaints: Complaints;
   /** Files and folders that could not be read, and why, until they can. */
-  readonly #closed = new Map<string, string>();
+  readonly #closed = new Map<string, { readonly detail: string; readonly error: unknown }>();
   /** What the values of a collection look like; at most one for each collection. */
   readonly #expected = new Map<string, Expected>();
   /** Files of a newer Holdfast, until they are found to be others; at most `maxNewer`. */
@@ -76,7 +76,12 @@ export class RecordFiles {
 
   /** What cannot be read now, in one line; null if there is nothing of the kind. */
   get problem(): string | null {
-    return this.#closed.values().next().value ?? null;
+    return this.#closed.values().next().value?.detail ?? null;
+  }
+
+  /** Why this file could not be read when that was last tried; undefined if it could, or is of a newer Holdfast. */
+  errorOf(file: string): unknown {
+    return this.#closed.get(file)?.error;
   }
 
   /**
@@ -182,7 +187,7 @@ export class RecordFiles {
 
   #unreadable(name: string, error: unknown): void {
     const { detail } = this.#complaints.failure('unreadable', this.#disk.pathOf(name), error);
-    this.#closed.set(name, detail);
+    this.#closed.set(name, { detail, error });
   }
 
   #readable(name: string): void {

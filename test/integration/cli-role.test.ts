@@ -3,6 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
+import { HttpClient } from '../support/gateway-http-client.ts';
+import { until } from '../support/until.ts';
 
 const config = {
   mcpServers: {
@@ -103,5 +105,36 @@ describe('status and doctor', () => {
     expect(texts).toContain(
       "finding the token 'lost' may use nothing, because the config has no role 'all'",
     );
+  });
+});
+
+describe('holdfast status', () => {
+  it('says what is spent of the budgets of roles, also of a token that made its call before a restart #budget', async () => {
+    const { files } = config.mcpServers;
+    const budget = { calls: 5, perMinute: 3 };
+    await using home = await GatewayHome.create({
+      mcpServers: { files },
+      roles: { reader: { allow: ['files/*'], budget } },
+      http: { auth: 'token' },
+    });
+    const none = JSON.parse((await home.run(['status', '--json'])).stdout);
+    expect(none.budgets).toBeNull();
+    const { stdout } = await home.run(['token', 'add', '--json', '--role', 'reader']);
+    const { token, id } = JSON.parse(stdout) as { token: string; id: string };
+    const first = await home.serve();
+    using client = new HttpClient(first.url, { authorization: `Bearer ${token}` });
+    const call = { name: 'files__echo', arguments: { text: 'a' } };
+    expect((await client.modern('tools/call', call)).status).toBe(200);
+    const counted = [{ limit: 'calls', limitValue: 5, spent: 1, freesAt: null }];
+    const minute = { limit: 'perMinute', limitValue: 3, spent: 1, freesAt: expect.any(Number) };
+    const own = { role: 'reader', per: 'principal', principal: `token:${id}` };
+    const told = JSON.parse((await home.run(['status', '--json'])).stdout);
+    expect(told.budgets).toEqual([{ ...own, limits: [...counted, minute] }]);
+    await first.stop();
+    await using second = await home.serve();
+    expect(second.pid).not.toBe(first.pid);
+    // Nothing waits for it to be read.
+    const line = `token:${id} (reader): 1 of 5 calls`;
+    await until(async () => (await home.run(['status'])).stdout.includes(line), 'it is told');
   });
 });

@@ -1,13 +1,21 @@
 // The command `holdfast token` and gateways that run meanwhile: a token that is added is accepted and one
 // that is revoked ends within a second, without a word to the gateway; and only at the gateways of its config.
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandLine } from '../support/command-line.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
+import { phases } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
 
 const config = {
@@ -32,6 +40,23 @@ function contents(folder: string): string {
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
     .join('\n');
+}
+
+/** The file with the record of this token. */
+function recordOf(home: GatewayHome, id: string): string {
+  const found = readdirSync(home.state, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.record') && name.includes('/tokens/'))
+    .map((name) => join(home.state, name))
+    .filter((file) => readFileSync(file, 'utf8').includes(`"${id}"`));
+  expect(found).toHaveLength(1);
+  return found[0] ?? '';
+}
+
+/** The same content, at another place. */
+function linked(file: string): void {
+  writeFileSync(`${file}.moved`, readFileSync(file));
+  rmSync(file);
+  symlinkSync(`${file}.moved`, file);
 }
 
 describe('a token', () => {
@@ -80,6 +105,76 @@ describe('a token', () => {
     expect(await statusWith(served.url, two.token)).toBe(200);
     expect(streams[1]?.response.destroyed).toBe(false);
   });
+
+  it('that is revoked has its running calls answered with an error before they end #revoked', async () => {
+    await using home = await GatewayHome.create(config);
+    const ledger = home.file('ledger.jsonl');
+    await home.configure({ ...config, mcpServers: { files: faultyStdio({ ledger }) } });
+    const { token } = await added(home, '--role', 'reader');
+    await using served = await home.serve();
+    using client = new HttpClient(served.url, { authorization: `Bearer ${token}` });
+    const call = (nonce: string) => ({
+      name: 'files__add',
+      arguments: { key: 'a', amount: 1, nonce, fault: { kind: 'hang', effect: true } },
+    });
+    const session = await client.session();
+    const events = await client.open({
+      method: 'GET',
+      path: '/sse',
+      headers: { accept: 'text/event-stream' },
+    });
+    const path = (await events.next()).data ?? '';
+    const headers = { 'content-type': 'application/json' };
+    const say = async (body: object) => {
+      const { status } = await client.ask({ path, headers, body: { jsonrpc: '2.0', ...body } });
+      expect(status).toBe(202);
+    };
+    const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 't' } };
+    await say({ id: 1, method: 'initialize', params });
+    await say({ id: 'old', method: 'tools/call', params: call('old') });
+    const answers = [
+      client.modern('tools/call', call('modern')),
+      session.begin('tools/call', call('session'), 'own').answered,
+    ];
+    const nonces = ['old', 'modern', 'session'];
+    await until(
+      () => nonces.every((nonce) => phases(ledger, nonce).length > 0),
+      'the calls to arrive',
+    );
+    expect((await home.run(['token', 'revoke', 'reader'])).code).toBe(0);
+    const error = { code: -32603, data: { code: 'denied', dispatched: 'maybe' } };
+    for (const answer of answers) expect((await answer).json).toMatchObject({ error });
+    await events.ended();
+    expect(JSON.parse(events.events.at(-1)?.data ?? '')).toMatchObject({ id: 'old', error });
+    expect((await client.modern('tools/list')).status).toBe(401);
+  });
+
+  it.each([
+    ['emptied in its place', (file: string) => truncateSync(file), 'is damaged'],
+    ['replaced by a link', linked, 'cannot be read (ELOOP)'],
+  ])(
+    'whose record is %s ends while the gateway runs, with a line that says so #revoked',
+    async (_, spoil, said) => {
+      await using home = await GatewayHome.create(config);
+      const { token, id } = await added(home, '--role', 'reader');
+      const other = await added(home, '--role', 'all');
+      await using served = await home.serve();
+      // By then its records are not read any more without a reason.
+      await until(async () => {
+        const { stdout } = await home.run(['status', '--json']);
+        return JSON.parse(stdout).uptimeMs > 3_000;
+      }, 'its first looks at the tokens are over');
+      expect(await statusWith(served.url, token)).toBe(200);
+      const file = recordOf(home, id);
+      spoil(file);
+      await until(async () => (await statusWith(served.url, token)) === 401, 'it is refused');
+      expect(await statusWith(served.url, other.token)).toBe(200);
+      const { stderr } = await served.stop();
+      expect(stderr.split('\n').filter((line) => line.includes(file))).toEqual([
+        expect.stringContaining(said),
+      ]);
+    },
+  );
 
   it('belongs to its config: the gateway of another one of the same user knows nothing of it #tokens', async () => {
     await using home = await GatewayHome.create(config);

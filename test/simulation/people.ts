@@ -17,8 +17,8 @@ export interface People {
 const strangers: readonly Principal[] = [
   { id: 'token:ann', role: 'reader' },
   { id: 'token:bob', role: null },
-  // Called like the local user, which does not make it one.
-  { id: 'local', role: null },
+  // Called almost like the local user, which does not make it one.
+  { id: 'user:local', role: null },
 ];
 
 export function drawPeople(

@@ -1,6 +1,6 @@
 // Who may use a gateway over HTTP with `http.auth` "token": its tokens are opened, and followed while it runs.
 
-import { stateOfFiles } from '../../config/file-state.ts';
+import { stateOfFiles, stateOfFilesIn } from '../../config/file-state.ts';
 import { isTokenRecord } from '../../downstream/http/access/token-record.ts';
 import { TokenUses } from '../../downstream/http/access/token-uses.ts';
 import { type OpenedTokens, openTokens } from '../../downstream/http/access/tokens.ts';
@@ -47,6 +47,7 @@ export async function openAccess({ host, loaded, invocation }: Served): Promise<
         tokens: opened.tokens,
         uses: records && new TokenUses(records.uses),
         stateOfFolders: () => stateOfFiles(folders?.tokens ?? []),
+        stateOfRecords: () => stateOfFilesIn(folders?.tokens ?? []),
         ended,
         caught: (error) => void host.defects.caught('the tokens', error),
       }),

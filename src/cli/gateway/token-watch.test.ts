@@ -15,11 +15,13 @@ function watched() {
     /** On the disk. */
     stored: [ann, bob] as readonly Principal[],
     state: 'first',
+    records: 'first',
     isWhole: true,
     isHanging: false,
     fails: undefined as Error | undefined,
     reads: 0,
     looks: 0,
+    looksAtRecords: 0,
     ended: [] as string[][],
     kept: 0,
     errors: [] as unknown[],
@@ -50,6 +52,10 @@ function watched() {
       if (world.isHanging) await new Promise<never>(() => {});
       return world.state;
     },
+    stateOfRecords: async () => {
+      world.looksAtRecords += 1;
+      return world.records;
+    },
     ended: (ids) => void world.ended.push([...ids]),
     caught: (error) => void world.errors.push(error),
   });
@@ -67,6 +73,15 @@ describe('tokens that are followed', () => {
     expect(world.ended).toEqual([['token:ann']]);
     await clock.advanceAsync(10_000);
     expect(world.ended).toHaveLength(1);
+  });
+
+  it('end within a second of a change inside their records #revoked', async () => {
+    const { clock, world } = watched();
+    await clock.advanceAsync(10_000);
+    world.stored = [bob];
+    world.records = 'second';
+    await clock.advanceAsync(1_000);
+    expect(world.ended).toEqual([['token:ann']]);
   });
 
   it('end at their time, and also while the disk hangs #revoked', async () => {
@@ -87,13 +102,14 @@ describe('tokens that are followed', () => {
     expect(world.ended).toEqual([['token:bob']]);
   });
 
-  it('cost one look at the folders four times a second, and no reading unless something has changed', async () => {
+  it('cost one look at the folders four times a second, two at their files, and no reading unless something has changed', async () => {
     const { clock, world } = watched();
     await clock.advanceAsync(10_000);
-    const { reads, looks } = world;
+    const { reads, looks, looksAtRecords } = world;
     await clock.advanceAsync(10_000);
     expect(world.reads).toBe(reads);
     expect(world.looks).toBe(looks + 40);
+    expect(world.looksAtRecords).toBe(looksAtRecords + 20);
     world.state = 'second';
     await clock.advanceAsync(250);
     expect(world.reads).toBe(reads + 1);

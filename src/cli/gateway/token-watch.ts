@@ -1,7 +1,8 @@
 // Follows the tokens of a running gateway, or the credentials of a running broker: commands of other processes
-// add and revoke them, and each ends at its time. Four times a second the state of the folders is compared, which costs one `stat` for each; their
-// records are read only after a change. Timestamps of files can be coarse, so for a while after a change they
-// are read at every look.
+// add and revoke them, and each ends at its time. Four times a second the state of the folders is compared, which
+// costs one `stat` for each, and every second time that of the files in them too: one that is emptied or closed in
+// its place does not change its folder. Records are read only after a change. Timestamps of files can be coarse, so
+// for a while after a change they are read at every look.
 
 import type { TokenUses } from '../../downstream/http/access/token-uses.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -22,6 +23,8 @@ export interface TokenWatchParts {
   readonly uses: Pick<TokenUses, 'keep'> | undefined;
   /** A text that is another one when something in the folders has changed. */
   readonly stateOfFolders: () => Promise<string>;
+  /** The same of each file in them. */
+  readonly stateOfRecords: () => Promise<string>;
   /** The access of these principals has ended, by id. */
   readonly ended: (ids: ReadonlySet<string>) => void;
   /** An unexpected error. */
@@ -38,7 +41,9 @@ export class TokenWatch implements Disposable {
   readonly #parts: TokenWatchParts;
   /** The role of each principal that has access, by id; one for each token. */
   #valid: ReadonlyMap<string, string | null>;
-  #seen: string | undefined;
+  #seenFolders: string | undefined;
+  #seenRecords: string | undefined;
+  #looks = 0;
   #settledAt = 0;
   /** When to read once more what could not be read. */
   #againAt = Number.POSITIVE_INFINITY;
@@ -81,14 +86,23 @@ export class TokenWatch implements Disposable {
   }
 
   async #readChanges(): Promise<void> {
-    const { clock, tokens, stateOfFolders } = this.#parts;
-    const state = await stateOfFolders();
-    if (state !== this.#seen) this.#settledAt = clock.now() + settleMs;
-    this.#seen = state;
+    const { clock, tokens } = this.#parts;
+    if (await this.#isChanged()) this.#settledAt = clock.now() + settleMs;
     if (clock.now() > this.#settledAt && clock.now() < this.#againAt) return;
     const isWhole = await tokens.read();
     this.#againAt = isWhole ? Number.POSITIVE_INFINITY : clock.now() + againMs;
     this.#compare();
+  }
+
+  async #isChanged(): Promise<boolean> {
+    const { stateOfFolders, stateOfRecords } = this.#parts;
+    const folders = await stateOfFolders();
+    this.#looks += 1;
+    const records = this.#looks % 2 === 0 ? this.#seenRecords : await stateOfRecords();
+    const isChanged = folders !== this.#seenFolders || records !== this.#seenRecords;
+    this.#seenFolders = folders;
+    this.#seenRecords = records;
+    return isChanged;
   }
 
   /** Who had access at the last look and has none now, or another role. */

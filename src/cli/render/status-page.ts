@@ -12,6 +12,7 @@ import type { HostEvent } from '../../observe/events.ts';
 import { noiseTexts } from '../../observe/noise-text.ts';
 import type { AccessNote } from '../access-note.ts';
 import type { NextSteps } from '../next-step.ts';
+import { budgetLines } from './budget-lines.ts';
 import { agoText, countText, durationText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { type Cell, tableLines } from './table.ts';
@@ -85,7 +86,8 @@ export function statusLines(view: StatusView, style: Style, size: Size): string[
   const notes = [...instanceNotes(status), ...accessNotes(view.access)].flatMap((note) =>
     warningLines(view, note, style, size),
   );
-  return [...headline(view, style, size), ...table, ...notes];
+  const budgets = view.instanceState === 'running' ? budgetLines(view, style, size.columns) : [];
+  return [...headline(view, style, size), ...table, ...budgets, ...notes];
 }
 
 /** What is not as one might think. */

@@ -12,44 +12,40 @@ type Declared = Readonly<Record<string, unknown>>;
 export class ClientCapabilities {
   /** In the form for a modern server: JSON. */
   readonly modernText: string;
-  readonly #declared: Declared;
+  readonly hasRoots: boolean;
+  readonly #hasSampling: boolean;
+  readonly #elicitsByForm: boolean;
+  readonly elicitsByAddress: boolean;
 
+  /** What was declared is not kept beside its text: as values it can take many times as much memory. */
   constructor(declared: unknown) {
-    this.#declared = isRecord(declared) ? declared : {};
-    this.modernText = JSON.stringify(inModernWords(this.#declared));
-  }
-
-  get hasRoots(): boolean {
-    return isRecord(this.#declared['roots']);
+    const all: Declared = isRecord(declared) ? declared : {};
+    this.modernText = JSON.stringify(inModernWords(all));
+    this.hasRoots = isRecord(all['roots']);
+    this.#hasSampling = isRecord(all['sampling']);
+    const elicitation = all['elicitation'];
+    this.elicitsByAddress = isRecord(elicitation) && isRecord(elicitation['url']);
+    // `elicitation: {}` is the form alone.
+    this.#elicitsByForm =
+      isRecord(elicitation) && (isRecord(elicitation['form']) || !this.elicitsByAddress);
   }
 
   hasExtension(name: string): boolean {
-    const extensions = this.#declared['extensions'];
+    const { extensions } = JSON.parse(this.modernText) as Declared;
     return isRecord(extensions) && isRecord(ownValue(extensions, name));
-  }
-
-  get elicitsByAddress(): boolean {
-    const elicitation = this.#declared['elicitation'];
-    return isRecord(elicitation) && isRecord(elicitation['url']);
   }
 
   /** Whether this request may be sent. An unknown one may, if nothing forbids it. */
   allows(method: string, params: Buffer | undefined): boolean {
     if (method === 'roots/list') return this.hasRoots;
-    if (method === 'sampling/createMessage') return isRecord(this.#declared['sampling']);
-    if (method === 'elicitation/create') return this.#elicits(params);
+    if (method === 'sampling/createMessage') return this.#hasSampling;
+    if (method === 'elicitation/create') {
+      return elicitationMode(params) === 'url' ? this.elicitsByAddress : this.#elicitsByForm;
+    }
     // No request becomes a task of the client (see tasks/related-task): the gateway does not follow
     // such tasks.
     if (method.startsWith('tasks/')) return false;
     return true;
-  }
-
-  /** `elicitation: {}` is the form alone. */
-  #elicits(params: Buffer | undefined): boolean {
-    const elicitation = this.#declared['elicitation'];
-    if (!isRecord(elicitation)) return false;
-    if (elicitationMode(params) === 'url') return isRecord(elicitation['url']);
-    return isRecord(elicitation['form']) || !isRecord(elicitation['url']);
   }
 }
 

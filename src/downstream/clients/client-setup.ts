@@ -25,7 +25,7 @@ export interface SetupRequest {
 /** As many resources as a session may watch. */
 const maxSubscriptions = 1_000;
 /** Of the parameters of one request, and of all subscriptions together: what is larger is not stored. */
-const maxRequestBytes = 65_536;
+const maxRequestBytes = 16_384;
 const maxSubscriptionBytes = 262_144;
 
 export class ClientSetup {
@@ -63,9 +63,7 @@ export class ClientSetup {
     const span = paramsObject?.find('uri');
     const isKnown = this.#subscriptions.has((span && textOf(bytes, span)) ?? '');
     if (method !== subscribe || isKnown) return undefined;
-    const sizes = [...this.#subscriptions.values()].map((text) => Buffer.byteLength(text));
-    const all = sizes.reduce((sum, one) => sum + one, size);
-    return all <= maxSubscriptionBytes
+    return this.#subscriptionBytes + size <= maxSubscriptionBytes
       ? undefined
       : `the subscriptions of a session may have ${maxSubscriptionBytes} bytes together; end others first`;
   }
@@ -81,6 +79,20 @@ export class ClientSetup {
     else if (method === 'resources/subscribe' && this.#subscriptions.size < maxSubscriptions) {
       this.#subscriptions.set(uri, text);
     }
+  }
+
+  /** Of everything that the client has said. */
+  get bytes(): number {
+    const [first, level] = [this.#initialize ?? '', this.#level ?? ''].map((text) =>
+      Buffer.byteLength(text),
+    );
+    return (first ?? 0) + (level ?? 0) + this.#subscriptionBytes;
+  }
+
+  get #subscriptionBytes(): number {
+    let sum = 0;
+    for (const text of this.#subscriptions.values()) sum += Buffer.byteLength(text);
+    return sum;
   }
 
   /** What begins a session again after `initialize`. */

@@ -66,6 +66,17 @@ describe('a request that cannot be handled', () => {
 });
 
 describe('a legacy client before initialize', () => {
+  it('may declare so much, and no more is kept #no-growth', () => {
+    const { peer } = newSession();
+    const declare = (bytes: number) => {
+      const capabilities = { experimental: { x: { y: 'a'.repeat(bytes) } } };
+      return peer.request('initialize', { protocolVersion: '2025-11-25', capabilities });
+    };
+    expect(declare(16_384).answered.error?.code).toBe(-32602);
+    expect(peer.request('tools/list').answered.error?.code).toBe(-32002);
+    expect(declare(16_000).answered.error).toBeUndefined();
+  });
+
   it('is answered though the result of initialize cannot be written', async () => {
     const defect = new Error('a defect');
     const { peer, caught } = newSession(() => Promise.reject(defect));

@@ -13,6 +13,7 @@ import { carriedFrame, errorFrame, type Frame, idText, resultFrame } from '../..
 import { objectAt } from '../../wire/parts.ts';
 import type { Message } from '../../wire/scan.ts';
 import { oneLine } from '../../wire/splice.ts';
+import { endAccess } from '../access-ended.ts';
 import { clientCancel } from '../client-cancel.ts';
 import { maxUnderWay, type Outlet, type Reply, type Session, type Underway } from '../contract.ts';
 import { Incoming } from '../incoming.ts';
@@ -21,6 +22,9 @@ import { isWithin } from '../subscriptions/watched-address.ts';
 import { asTheClientKnowsIt, asTheServerKnowsIt, type KnownTasks } from '../tasks/related-task.ts';
 import { AskedClient, cannotBeAsked } from './asked-client.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
+
+/** They are kept as long as the session; on the transports that keep no more of `initialize`, too. */
+const maxCapabilityBytes = 16_384;
 
 /** What a session needs of the gateway. */
 export interface SessionHost {
@@ -188,6 +192,11 @@ export class LegacySession implements Session, Client {
       return reply.answer(errorFrame(idText(message), refusal), refusal.code);
     }
     const capabilities = paramsObject?.find('capabilities');
+    if (capabilities && capabilities.end - capabilities.start > maxCapabilityBytes) {
+      const problem = `Invalid params: capabilities may have ${maxCapabilityBytes} bytes`;
+      const refusal = { code: rpcCodes.invalidParams, message: problem };
+      return reply.answer(errorFrame(idText(message), refusal), refusal.code);
+    }
     this.#capabilities = new ClientCapabilities(capabilities && parsed(bytes, capabilities));
     const isKnown = (legacyVersions as readonly string[]).includes(version);
     this.#protocolVersion = isKnown ? version : latestLegacyVersion;
@@ -292,6 +301,11 @@ export class LegacySession implements Session, Client {
   inputEnded(): void {
     this.#isSilent = true;
     this.#asked.close();
+  }
+
+  endAccess(): void {
+    for (const incoming of this.#requests.values()) endAccess(incoming);
+    this.close();
   }
 
   close(): void {

@@ -23,6 +23,14 @@ export interface ModernClientParts {
   readonly hearing: Pick<Hearing, 'may'>;
 }
 
+export interface ModernClientFacts {
+  /** Its end is not reported. */
+  readonly endsIdle: boolean;
+  /** Whose share of everything it uses; undefined: the local user's, who has no such limit. */
+  readonly sharingOwner?: string | undefined;
+  readonly folder?: ClientFolder | undefined;
+}
+
 /** What may stand in `inputRequests`. */
 const embeddable: ReadonlySet<string> = new Set([
   'elicitation/create',
@@ -36,6 +44,7 @@ export class ModernClient implements Client {
   /** Its end is not reported: it counts as gone when it has been idle for long. */
   readonly endsIdle: boolean;
   readonly folder: ClientFolder | undefined;
+  readonly sharingOwner: string | undefined;
   /** The number of its latest request, and how many are not answered. */
   lastRequest = 0;
   underWay = 0;
@@ -47,11 +56,11 @@ export class ModernClient implements Client {
   constructor(
     key: string,
     { clock, parking, hearing }: ModernClientParts,
-    endsIdle: boolean,
-    folder?: ClientFolder,
+    { endsIdle, sharingOwner, folder }: ModernClientFacts,
   ) {
     this.key = key;
     this.folder = folder;
+    this.sharingOwner = sharingOwner;
     this.#roots = new CallRootsQuestions(clock, (question) => this.ask(question));
     this.#parking = parking;
     this.#hearing = hearing;

@@ -20,9 +20,9 @@ function known() {
 describe('a modern client', () => {
   it('whose end is not reported is removed when it has been idle #no-growth', () => {
     const { clock, gone, clients } = known();
-    clients.of('a', true);
+    clients.of('a', { endsIdle: true });
     clock.advance(clientIdleMs);
-    clients.of('b', true);
+    clients.of('b', { endsIdle: true });
     clock.advance(clientIdleMs - 1);
     expect(gone).toEqual([]);
     clock.advance(1);
@@ -33,18 +33,18 @@ describe('a modern client', () => {
 
   it('that is gone is known to be, so that nothing new is begun for it; who comes back is another #no-growth', () => {
     const { clients } = known();
-    const first = clients.of('a', true);
+    const first = clients.of('a', { endsIdle: true });
     expect(first.isGone).toBe(false);
     clients.forget('a');
-    expect([first.isGone, clients.of('a', true).isGone]).toEqual([true, false]);
+    expect([first.isGone, clients.of('a', { endsIdle: true }).isGone]).toEqual([true, false]);
   });
 
   it('stays while it makes requests, however seldom within the time', () => {
     const { clock, gone, clients } = known();
-    const first = clients.of('a', true);
+    const first = clients.of('a', { endsIdle: true });
     for (let count = 0; count < 20; count++) {
       clock.advance(clientIdleMs - 1);
-      expect(clients.of('a', true)).toBe(first);
+      expect(clients.of('a', { endsIdle: true })).toBe(first);
     }
     expect(gone).toEqual([]);
   });
@@ -53,7 +53,7 @@ describe('a modern client', () => {
     'stays while %s, and for the whole time after it',
     (what) => {
       const { clock, gone, awaited, clients } = known();
-      const client = clients.of('a', true);
+      const client = clients.of('a', { endsIdle: true });
       const isRequest = what.includes('request');
       if (isRequest) client.underWay = 1;
       else awaited.push('a');
@@ -69,18 +69,28 @@ describe('a modern client', () => {
 
   it('that is a connection ends with it, and not before', () => {
     const { clock, gone, clients } = known();
-    clients.of('stdio', false);
+    clients.of('stdio', { endsIdle: false });
     expect(clock.pending).toBe(0);
-    clients.of('a', true);
+    clients.of('a', { endsIdle: true });
     clock.advance(10 * clientIdleMs);
     expect([gone, clock.pending]).toEqual([['a'], 0]);
     clients.forget('stdio');
     expect([gone, clients.size]).toEqual([['a', 'stdio'], 0]);
   });
 
+  it('goes first, beyond the bound, if its owner has the most of them #no-growth #principal-share', () => {
+    const { gone, clients } = known();
+    clients.of('modest', { endsIdle: true, sharingOwner: 'modest' });
+    for (let path = 0; path < 300; path++) {
+      clients.of(`greedy/role/${path}`, { endsIdle: true, sharingOwner: 'greedy' });
+    }
+    expect([clients.size, gone.length, gone[0]]).toEqual([256, 45, 'greedy/role/0']);
+    expect(gone).not.toContain('modest');
+  });
+
   it('is looked at no more after the end', () => {
     const { clock, clients } = known();
-    clients.of('a', true);
+    clients.of('a', { endsIdle: true });
     clients[Symbol.dispose]();
     expect(clock.pending).toBe(0);
   });

@@ -1,11 +1,14 @@
 // The known modern clients, by key: a stdio connection until it ends, and every principal over
 // HTTP, where the end of a client is not reported. So a principal without requests for some time
 // counts as gone, and what its servers kept only for it ends. The number of clients is bounded too:
-// beyond the bound, the one that is idle for longest counts as gone at once.
+// beyond the bound, the one that is idle for longest counts as gone at once, of the owner that has the most: a
+// token that is used on many paths is many clients of one owner.
 
-import type { ClientFolder } from '../../host/connections/client-folder.ts';
+import { limitedAs } from '../../host/connections/caller.ts';
+import { OwnerCounts } from '../../kernel/owner-counts.ts';
 import { ownerIdIn } from '../../policy/principal.ts';
-import { ModernClient, type ModernClientParts } from './modern-client.ts';
+import { maxUnderWay } from '../contract.ts';
+import { ModernClient, type ModernClientFacts, type ModernClientParts } from './modern-client.ts';
 
 const maxClients = 256;
 /** As long as a legacy session without requests; at most twice as long, because of how it is looked at. */
@@ -25,6 +28,8 @@ export class ModernClients implements Disposable {
   readonly #parts: ModernClientsParts;
   /** By key, until they are gone; at most `maxClients` and those that have requests under way. */
   readonly #clients = new Map<string, ModernClient>();
+  /** Requests that are not answered, by who is limited; none is zero. */
+  readonly #underWay = new OwnerCounts();
   #requests = 0;
   /** How many requests there had been when the idle were last looked for. */
   #requestsThen = 0;
@@ -38,11 +43,25 @@ export class ModernClients implements Disposable {
     return this.#clients.size;
   }
 
-  /** The client of this key, which has a request; `endsIdle` if its end is not reported. */
-  of(key: string, endsIdle: boolean, folder?: ClientFolder): ModernClient {
-    const client = this.#clients.get(key) ?? this.#add(key, endsIdle, folder);
+  /** The client of this key, which has a request. */
+  of(key: string, facts: ModernClientFacts): ModernClient {
+    const client = this.#clients.get(key) ?? this.#add(key, facts);
     client.lastRequest = ++this.#requests;
     return client;
+  }
+
+  /** A request of this client begins; false if it, or its owner on all paths, has too many. */
+  begin(client: ModernClient): boolean {
+    if (this.#underWay.of(limitedAs(client)) >= maxUnderWay) return false;
+    this.#underWay.add(limitedAs(client));
+    client.underWay += 1;
+    return true;
+  }
+
+  /** It is answered. */
+  end(client: ModernClient): void {
+    this.#underWay.remove(limitedAs(client));
+    client.underWay -= 1;
   }
 
   forget(key: string): void {
@@ -66,20 +85,21 @@ export class ModernClients implements Disposable {
     this.#timer = undefined;
   }
 
-  #add(key: string, endsIdle: boolean, folder: ClientFolder | undefined): ModernClient {
+  #add(key: string, facts: ModernClientFacts): ModernClient {
     if (this.#clients.size >= maxClients) this.#forgetOldest();
-    const client = new ModernClient(key, this.#parts, endsIdle, folder);
+    const client = new ModernClient(key, this.#parts, facts);
     this.#clients.set(key, client);
-    if (endsIdle) this.#lookLater();
+    if (facts.endsIdle) this.#lookLater();
     return client;
   }
 
   #forgetOldest(): void {
-    let oldest: ModernClient | undefined;
-    for (const client of this.#clients.values()) {
-      if (client.underWay > 0) continue;
-      if (oldest === undefined || client.lastRequest < oldest.lastRequest) oldest = client;
-    }
+    const counts = new OwnerCounts();
+    for (const client of this.#clients.values()) counts.add(limitedAs(client));
+    const places = (client: ModernClient) => counts.of(limitedAs(client));
+    const [oldest] = [...this.#clients.values()]
+      .filter(({ underWay }) => underWay === 0)
+      .toSorted((a, b) => places(b) - places(a) || a.lastRequest - b.lastRequest);
     if (oldest) this.forget(oldest.key);
   }
 

@@ -42,7 +42,7 @@ export class FrontDoor {
   constructor(parts: FrontDoorParts) {
     this.#parts = parts;
     this.#pending = new PendingAuthentications(parts.edge);
-    this.#shares = new ConnectionShares(parts.edge.limits.connections);
+    this.#shares = new ConnectionShares(parts.edge.limits.connections, parts.edge.deadlines);
     this.#refused = new RefusedRequests(parts.edge.clock, parts.edge.inform);
     this.#bodies = new BodyBudget(parts.edge.limits.bodyBytesOfAll);
   }
@@ -55,6 +55,11 @@ export class FrontDoor {
   /** The access of these principals has ended, by id: so do their requests and streams. */
   endAccess(ids: ReadonlySet<string>): void {
     this.#shares.endAccess(ids);
+  }
+
+  /** A response is over. */
+  over(res: ServerResponse): void {
+    this.#shares.over(res);
   }
 
   handle(req: IncomingMessage, res: ServerResponse): void {
@@ -144,7 +149,7 @@ export class FrontDoor {
     }
     const problem = principalProblem(principal);
     if (problem !== undefined) return this.#notAuthenticated(res, new Fault('internal', problem));
-    if (!this.#shares.admits(req.socket, principal)) {
+    if (!this.#shares.admits(res, principal)) {
       return refuseHttp(res, 429, tooManyConnections, lastOfMany);
     }
     if (entry.access === 'operator' && !isOperator(principal)) {

@@ -32,6 +32,8 @@ export interface HttpLimits {
   /** A client that stops reading a large response is disconnected after this long. */
   readonly stallMs: number;
   readonly sessions: number;
+  /** What clients have said to set all legacy sessions up; a remote principal has its share of them. */
+  readonly setupBytesOfAll: number;
   /** A legacy session without requests and without open streams ends after this long. */
   readonly sessionIdleMs: number;
   readonly streamsPerSession: number;
@@ -64,6 +66,7 @@ export const defaultLimits: HttpLimits = {
   streamBytes: 8_388_608,
   stallMs: 30_000,
   sessions: 10_000,
+  setupBytesOfAll: 33_554_432,
   sessionIdleMs: 1_800_000,
   streamsPerSession: 4,
   keptEvents: 256,

@@ -78,8 +78,8 @@ export interface HttpFront {
    */
   drain(): void;
   /**
-   * The access of these principals has ended, by id: their sessions, stored ones included, their
-   * streams and their running requests end.
+   * The access of these principals has ended, by id: their running requests are answered with an error,
+   * their sessions, stored ones included, and their streams end, and what is left of them is closed.
    */
   endAccess(ids: ReadonlySet<string>): void;
   /** Resolves when nothing is open any more. A second call joins the first. */
@@ -190,9 +190,14 @@ class HttpListener implements HttpFront {
   }
 
   endAccess(ids: ReadonlySet<string>): void {
-    this.#door.endAccess(ids);
-    this.#sessions.endAccess(ids);
-    this.#edge.front.accessEnded(ids);
+    try {
+      this.#sessions.endAccess(ids);
+      this.#old.endAccess(ids);
+      this.#edge.front.accessEnded(ids);
+    } finally {
+      // The last: what they wait for has been answered by then.
+      this.#door.endAccess(ids);
+    }
   }
 
   close(): Promise<void> {
@@ -232,7 +237,11 @@ class HttpListener implements HttpFront {
     // Node would drop headers beyond a number in silence, and with them what makes a head ambiguous.
     // Their bytes are bounded above, their number by the front door.
     server.maxHeadersCount = 0;
-    const ended = () => this.#ended();
+    const over = (res: ServerResponse) => this.#over(res);
+    // One for all: it is called with the response as `this`.
+    function ended(this: ServerResponse) {
+      over(this);
+    }
     const asked = (req: IncomingMessage, res: ServerResponse) => {
       this.#underWay += 1;
       res.on('close', ended);
@@ -261,7 +270,8 @@ class HttpListener implements HttpFront {
     this.#door.handle(req, res);
   }
 
-  #ended(): void {
+  #over(res: ServerResponse): void {
+    this.#door.over(res);
     this.#underWay -= 1;
     if (this.#underWay === 0) this.#quiet?.();
   }

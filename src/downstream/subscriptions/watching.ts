@@ -10,13 +10,13 @@ import type { Incoming } from '../incoming.ts';
 import { invalidParams, refuseRequest, textParam } from '../refusals.ts';
 import { lacksTasks } from '../tasks/task-requests.ts';
 import { declaresTasks } from '../tasks/task-results.ts';
-import { watchTasks } from '../tasks/task-watch.ts';
+import { stillFollowed, watchTasks } from '../tasks/task-watch.ts';
 import { noteUnknown } from '../unknown-request.ts';
 import { type ListenedResource, Listening, readWishes } from './listen.ts';
 
 /** Resources, and tasks, that one client may watch, in one session or in one request. */
 export const maxWatched = 1_000;
-/** Requests of one client that stay open to listen. */
+/** Requests of one client, and of one owner on all paths, that stay open to listen. */
 export const maxListenings = 64;
 
 export async function subscribe(
@@ -90,7 +90,7 @@ export function mayWatch(
 export async function listen(gateway: Gateway, incoming: Incoming): Promise<void> {
   const wishes = readWishes(incoming);
   if (!wishes) return incoming.error(invalidParams('notifications must be an object'));
-  const hasRoom = () => gateway.listeningsOf(incoming.client.key) < maxListenings;
+  const hasRoom = () => gateway.listeningsOf(incoming.client) < maxListenings;
   assertRoom(hasRoom(), `${maxListenings} streams`);
   assertRoom(wishes.resourceSubscriptions.length <= maxWatched, `${maxWatched} resources`);
   assertRoom(wishes.taskIds.length <= maxWatched, `${maxWatched} tasks`);
@@ -103,8 +103,9 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
     if (watched) resources.push({ as: uri, watched });
     else if (watched === undefined) unknown.push(uri);
   });
-  const [tasks] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
+  const [begun] = await Promise.all([watchTasks(gateway, incoming, wishes.taskIds), ...watching]);
   // What came first may have been hidden while others were asked.
+  const tasks = stillFollowed(gateway, incoming.principal, begun);
   const isSeen = ({ watched }: ListenedResource) => mayWatch(gateway, incoming.principal, watched);
   for (const one of resources) if (!isSeen(one)) one.watched.stop();
   const seen = resources.filter(isSeen);

@@ -7,6 +7,7 @@ import {
   type ScriptedChild,
   tool,
 } from '../../../test/support/scripted-server.ts';
+import { cutBy } from '../../policy/principal.ts';
 
 const extension = 'io.modelcontextprotocol/tasks';
 const declaring = { extensions: { [extension]: {} } };
@@ -474,6 +475,20 @@ describe('the tasks of modern clients', () => {
     await settled();
     expect(servers.a.heard('tasks/get')[0]?.params).toMatchObject({ taskId: 'x-1' });
     expect(asked.answers).toHaveLength(1);
+  });
+
+  it('are bounded for each owner on all its paths #principal-share', async () => {
+    const roles = { a: { allow: ['a/*'] }, b: { allow: ['a/*'] } };
+    const { modern, host } = newGateway({ a: many() }, { settings: { roles } });
+    const paths = ['a', 'b'].map((name) =>
+      cutBy({ id: 'token:owner', role: 'a' }, { kind: 'role', name }),
+    );
+    for (const principal of paths) {
+      const peer = modern(declaring, { principal, key: principal.id });
+      for (let count = 0; count < 200; count++) peer.call('a__t');
+      await settled();
+    }
+    expect(paths.map(({ id }) => host.tasks.ofClient(id).length)).toEqual([56, 200]);
   });
 });
 

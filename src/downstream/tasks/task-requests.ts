@@ -115,21 +115,15 @@ export function listTasks(gateway: Gateway, incoming: Incoming): void {
   }
   gateway.ownAnswers.count(incoming, {}, async () => {
     const own = gateway.host.tasks.ofClient(incoming.client.key);
-    const { access } = gateway.host;
-    const rest = own.filter(
-      (task) =>
-        task.serial > after &&
-        !task.isLost &&
-        access.isAllowed(incoming.principal, {
-          action: 'task',
-          server: task.server,
-          kind: 'tool',
-          name: task.tool,
-          method: 'tasks/list',
-        }),
-    );
+    const isSeen = ({ server, tool: name }: BegunTask) => {
+      const request = { action: 'task', server, kind: 'tool', name, method: 'tasks/list' } as const;
+      return gateway.host.access.isAllowed(incoming.principal, request);
+    };
+    const rest = own.filter((task) => task.serial > after && !task.isLost && isSeen(task));
     const page = rest.slice(0, pageTasks);
-    const shown = await descriptions(gateway, incoming, page);
+    const described = await descriptions(gateway, incoming, page);
+    // What was seen may have been hidden while the servers were asked.
+    const shown = described.filter(({ task }) => isSeen(task)).map(({ text }) => text);
     const last = page.at(-1);
     const more =
       last && rest.length > page.length
@@ -159,13 +153,23 @@ async function descriptions(
   gateway: Gateway,
   incoming: Incoming,
   tasks: readonly BegunTask[],
-): Promise<readonly Buffer[]> {
-  const found: (Buffer | undefined)[][] = [];
+): Promise<readonly ShownTask[]> {
+  const found: ShownTask[] = [];
+  const find = async (task: BegunTask) => ({
+    task,
+    text: await descriptionOf(gateway, incoming, task),
+  });
   for (let at = 0; at < tasks.length; at += parallel) {
-    const some = tasks.slice(at, at + parallel);
-    found.push(await Promise.all(some.map((task) => descriptionOf(gateway, incoming, task))));
+    for (const { task, text } of await Promise.all(tasks.slice(at, at + parallel).map(find))) {
+      if (text) found.push({ task, text });
+    }
   }
-  return found.flat().flatMap((description) => description ?? []);
+  return found;
+}
+
+interface ShownTask {
+  readonly task: BegunTask;
+  readonly text: Buffer;
 }
 
 /** As it is now; undefined for one that its server no longer knows. */

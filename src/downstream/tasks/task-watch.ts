@@ -55,6 +55,21 @@ export function mayFollow(
   return granted.some((task) => host.access.isAllowed(principal, followRequest(task)));
 }
 
+/** What a principal may still hear of these; a watch of which nothing is left is stopped. */
+export function stillFollowed(
+  { host }: Gateway,
+  principal: Principal,
+  watches: readonly TaskWatch[],
+): readonly TaskWatch[] {
+  const isSeen = (task: WatchedTask) => host.access.isAllowed(principal, followRequest(task));
+  return watches.flatMap(({ granted, stop }) => {
+    const seen = granted.filter(isSeen);
+    if (seen.length > 0) return [{ granted: seen, stop }];
+    stop();
+    return [];
+  });
+}
+
 function followRequest({ server, tool: name }: TaskAddress): AccessRequest {
   return { action: 'task', server, kind: 'tool', name, method: 'subscriptions/listen' };
 }

@@ -213,8 +213,9 @@ export class KnownLists {
     const isBorrowed = caller !== undefined && server.isBorrowedFor(caller);
     const { owner, folder = '' } = caller ? server.slots.aimOf(caller) : {};
     const own = owner ?? folder;
-    const whose = isBorrowed ? `${own} ${classOf(caller.capabilities).key}` : own;
-    const key = whose === '' ? mark : `${mark} ${whose}`;
+    const borrowing = isBorrowed ? [classOf(caller.capabilities).key] : [];
+    const isForAll = own === '' && !isBorrowed;
+    const key = isForAll ? mark : `${mark} ${JSON.stringify([own, ...borrowing])}`;
     const underWay = this.#readings.get(key);
     if (underWay) {
       if (underWay.begunAt === undefined) underWay.askers.push(caller);
@@ -301,7 +302,8 @@ export class KnownLists {
     const isKnown = () => server.offerings.isSharedKnown(server.slots.aimOf(caller));
     if (!server.slots.asks || isKnown()) return;
     const { folder = '' } = server.slots.aimOf(caller);
-    const key = `${markOf(server.name, 'tools')} all ${folder} ${classOf(caller.capabilities).key}`;
+    const { key: clients } = classOf(caller.capabilities);
+    const key = `${markOf(server.name, 'tools')} all ${JSON.stringify([folder, clients])}`;
     if (this.#readings.has(key) || !this.#mayStart(server, key, true)) return;
     const read = async () => {
       using _place = await this.#host.places.enter(server, true);

@@ -113,6 +113,38 @@ describe('a name that a client says', () => {
   });
 });
 
+describe('the names of a principal that may not see everything', () => {
+  it('take a few decisions for each tool, prompt and resource, however many and of however many servers', async () => {
+    const decisionsFor = async (servers: number, count: number): Promise<number> => {
+      const all = Array.from({ length: count }, (_, at) => `n${at}`);
+      const server = {
+        tools: all.map((name) => tool(name)),
+        prompts: all.map((name) => ({ name })),
+        resources: all.map((name) => ({ uri: `x://${name}`, name })),
+      };
+      const others = Array.from({ length: servers - 1 }, (_, at) => [`b${at}`, server]);
+      const world = newGateway({ a: server, ...Object.fromEntries(others) });
+      for (const kind of ['tools', 'prompts', 'resources']) world.legacy().request(`${kind}/list`);
+      await settled();
+      let decisions = 0;
+      world.host.setGuard((principal, of, name) => {
+        if (principal !== localUser) decisions += 1;
+        // What is last in its list makes its server seen: all of it is looked at.
+        const isSeen = principal === localUser || of === 'a' || name === `x://n${count - 1}`;
+        return isSeen ? { allow: true } : { allow: false, reason: 'no' };
+      });
+      const scope = world.gateway.view.of({ id: 'token:x', role: null });
+      expect(scope.tools.exposed({ server: 'a', name: 'n1' })).toBe('a__n1');
+      expect(scope.prompts.exposed({ server: 'b0', name: 'n1' })).toBeUndefined();
+      expect(scope.resources.exposed('a', 'x://n1')).toBe('x://n1');
+      return decisions;
+    };
+    const few = await decisionsFor(3, 20);
+    expect(await decisionsFor(3, 80)).toBeLessThan(4.5 * few);
+    expect(await decisionsFor(12, 20)).toBeLessThan(5.5 * few);
+  });
+});
+
 describe('a name whose server could not be asked what it has', () => {
   const broken = { on: { 'tools/list': () => new ErrorAnswer({ code: -32603, message: 'no' }) } };
 

@@ -64,13 +64,18 @@ export class NameTable {
 
   constructor(parts: NameTableParts) {
     this.#parts = parts;
-    this.#given = new Map([...(parts.given ?? [])].filter(([, owner]) => this.#isSeen(owner)));
+    const { given } = parts;
+    if (given === undefined || given.size === 0) return;
+    const seen = this.#seenNames();
+    this.#given = new Map([...given].filter(([, { server, name }]) => seen.get(server)?.has(name)));
   }
 
-  #isSeen({ server, name }: Owner): boolean {
+  /** By server. Each is decided once, not once for each assigned name. */
+  #seenNames(): ReadonlyMap<string, ReadonlySet<string>> {
     const { sight, kind } = this.#parts;
-    const owner = sight.servers().find((one) => one.name === server);
-    return owner !== undefined && (sight.keys(owner, lists[kind])?.includes(name) ?? false);
+    return new Map(
+      sight.servers().map((server) => [server.name, new Set(sight.keys(server, lists[kind]))]),
+    );
   }
 
   /** The names that are assigned now. */

@@ -112,10 +112,14 @@ async function look(
   const question = readDescribeTool(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
   const asked = { action: 'list', method: 'tools/call' } as const;
-  const { tools } = gateway.view.of(incoming.principal);
-  const route = await tools.find(question.name, incoming, asked);
-  const definition = route && (await gateway.view.toolDefinition(route, incoming));
-  if (!route || !definition) {
+  const { principal } = incoming;
+  const { view } = gateway;
+  const route = await view.of(principal).tools.find(question.name, incoming, asked);
+  const definition = route && (await view.toolDefinition(route, incoming));
+  // It may have been hidden, or its name given to another, while its server was asked.
+  const { tools } = view.of(principal);
+  const isStillMeant = isSameTool(tools.route(question.name, principal, asked), route);
+  if (!route || !definition || !isStillMeant) {
     refuse(incoming, `Unknown tool: ${question.name}`);
     return noteUnknown(gateway, incoming, 'tool', question.name);
   }
@@ -123,13 +127,18 @@ async function look(
   answer(incoming, describedTool(definition.bytes, definition, exposed));
 }
 
+function isSameTool(one: ToolRoute | undefined, other: ToolRoute | undefined): boolean {
+  return one?.server === other?.server && one?.name === other?.name;
+}
+
 async function search(gateway: Gateway, incoming: Incoming): Promise<void> {
   const question = readSearchTools(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
   const { view } = gateway;
-  const { tools } = view.of(incoming.principal);
-  const served = await view.searchable(incoming, question.server);
   const { ToolSearch } = await import('../../catalog/search.ts');
+  // What is seen is decided when the servers were asked; nothing is waited for after that.
+  const served = await view.searchable(incoming, question.server);
+  const { tools } = view.of(incoming.principal);
   const outcome = new ToolSearch(served).search(question.query, question.limit);
   const nameOf = (hit: { server: string; tool: string }) =>
     tools.exposed({ server: hit.server, name: hit.tool }) ?? hit.tool;

@@ -10,6 +10,7 @@ import { type Answer, answerOf, resultBytes } from '../../host/call/answer.ts';
 import type { Caller } from '../../host/connections/caller.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { ListKind } from '../../host/lists/listings.ts';
+import type { Server } from '../../host/servers/server.ts';
 import type { Asked } from '../../policy/access.ts';
 import type { GivenNames } from './given-names.ts';
 import type { KnownLists } from './known-lists.ts';
@@ -40,9 +41,10 @@ export class ResourceView {
     this.#sight = sight;
     this.#known = known;
     this.#kept = kept;
-    this.#uris = new UriOwners(sight.servers().map(({ name }) => name));
+    const names = sight.servers().map(({ name }) => name);
+    this.#uris = new UriOwners(names);
     if (held) this.#uris.recall(held);
-    for (const { name } of sight.servers()) this.#unread.add(name);
+    for (const name of names) this.#unread.add(name);
   }
 
   /** The owners, of what is listed now. */
@@ -50,8 +52,9 @@ export class ResourceView {
     if (this.#unread.size === 0) return this.#uris;
     const unread = [...this.#unread];
     this.#unread.clear();
-    this.#uris.reorder(this.#sight.servers().map(({ name }) => name));
-    for (const name of unread) this.#read(name);
+    const seen = new Map(this.#sight.servers().map((server) => [server.name, server]));
+    this.#uris.reorder([...seen.keys()]);
+    for (const name of unread) this.#read(name, seen.get(name));
     if (this.#isRecalled) this.#keep();
     return this.#uris;
   }
@@ -84,8 +87,7 @@ export class ResourceView {
     this.#unread.add(name);
   }
 
-  #read(name: string): void {
-    const server = this.#sight.servers().find((one) => one.name === name);
+  #read(name: string, server: Server | undefined): void {
     const keys = (kind: ListKind) => server && this.#sight.keys(server, kind);
     const [uris, templates, skills] = (['resources', 'resourceTemplates', 'skills'] as const).map(
       keys,

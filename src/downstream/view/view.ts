@@ -154,8 +154,9 @@ export class View implements Disposable {
       await this.#known.update(this.#visible(principal, kind), kind, client);
     }
     const { access } = this.#host;
-    const whose = `${this.#ownerOfLists(client)} ${classOf(client.capabilities).key}`;
-    const shared = JSON.stringify([kind, access.version, era, access.scopeOf(principal), whose]);
+    const whose = [this.#ownerOfLists(client), classOf(client.capabilities).key];
+    const scope = access.scopeOf(principal);
+    const shared = JSON.stringify([kind, access.version, era, scope, ...whose]);
     // The cursor to its next page is its owner's alone.
     const own = JSON.stringify([shared, principal.id]);
     const kept = this.#composed.get(shared) ?? this.#composed.get(own);

@@ -27,8 +27,11 @@ export interface CallAuditParts extends HostAudit {
   readonly process: string;
   /** The role that decides; that of the local user, too. */
   readonly roleOf: (principal: Principal) => string | null;
-  /** Replaces known secrets in what somebody else has chosen. */
-  readonly redact: (server: string | null, text: string) => string;
+  /**
+   * Replaces known secrets in what somebody else has chosen: those of all servers, so that it takes as long for
+   * what is hidden as for what does not exist. `isCut`: at the end there may be the beginning of one.
+   */
+  readonly redact: (text: string, isCut: boolean) => string;
 }
 
 /** What somebody asked for who may not see it. */
@@ -48,8 +51,8 @@ export interface Refusal {
 const notAudited =
   'the gateway cannot write its audit log now, so the call was not sent; its operator can see why; retry later';
 
-/** Far more than a line has, so that no part of a secret at its end is shown. */
-const longestText = 4_096;
+/** Secrets are looked for in so much of a text: twice what a line has room for. */
+const longestText = 1_024;
 
 export class CallAudit implements CallObserver {
   readonly #parts: CallAuditParts;
@@ -92,7 +95,7 @@ export class CallAudit implements CallObserver {
       const { kind, name } = about ?? operation;
       const request = { server, method, kind, name };
       const why = fault?.message ?? '';
-      return this.denied(principal, () => ({ request, why }));
+      return this.denied(principal, request, () => ({ request, why }));
     }
     const sent = call.attempts > 0 ? 'yes' : 'no';
     const dispatched = fault ? fault.dispatched : sent;
@@ -101,18 +104,26 @@ export class CallAudit implements CallObserver {
   }
 
   /**
-   * What was asked for, and why it was refused, is found out when the line is written: until then the same is done whether it
-   * is hidden or does not exist, and no answer of this moment takes longer for it.
+   * What was asked for, and why it was refused, is found out when the line is written, and only for those that get one: until
+   * then the same is done whether it is hidden or does not exist, and no answer of this moment takes longer for it.
    */
-  denied(principal: Principal, refusal: () => Refusal): void {
+  denied(principal: Principal, wish: RefusedRequest, refusal: () => Refusal): void {
     const { trail, clock } = this.#parts;
     const [at, id] = [clock.wallNow(), this.#newId()];
-    trail.noteDenied(() => {
+    const { server, kind, name, method } = wish;
+    const nameless = this.#asked(principal, { server: null, kind: 'other', name: null, method });
+    const record = () => {
       const { request, why } = refusal();
       const asked = this.#asked(principal, request);
-      const reason = boundedReason(this.#redacted(request.server, why));
-      return { kind: 'denied', at, id, ...asked, reason };
-    });
+      return {
+        kind: 'denied',
+        at,
+        id,
+        ...asked,
+        reason: boundedReason(this.#redacted(why)),
+      } as const;
+    };
+    trail.noteDenied({ at, id, ...nameless, wish: [server, kind, name, method], record });
   }
 
   /** Of the gateway's own tools: nothing is dispatched, and nothing waits. */
@@ -137,9 +148,9 @@ export class CallAudit implements CallObserver {
     return Math.round(clock.wallNow() - (clock.now() - startedAt));
   }
 
-  /** Cut first: a name from outside may have megabytes, and each secret is looked for in all of it. */
-  #redacted(server: string | null, text: string): string {
-    return this.#parts.redact(server, text.slice(0, longestText));
+  /** Cut first: a name from outside may have megabytes, and secrets are looked for in all of it. */
+  #redacted(text: string): string {
+    return this.#parts.redact(text.slice(0, longestText), text.length > longestText);
   }
 
   #asked(principal: Principal, { server, kind, name, method }: RefusedRequest): AuditedCall {
@@ -153,7 +164,7 @@ export class CallAudit implements CallObserver {
       path: cut ? `${cut.kind}/${cut.name}` : null,
       server,
       what: kind,
-      name: name && this.#redacted(server, name),
+      name: name && this.#redacted(name),
       method,
     });
   }

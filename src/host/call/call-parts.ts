@@ -85,6 +85,9 @@ export class Call implements ObservedCall {
   key: unknown;
   /** What it was charged to; undefined: nothing. */
   account: Account | undefined;
+  /** Whether it was charged, and the bytes that were counted for its result. */
+  isCharged = false;
+  chargedBytes = 0;
   /** Of a call with an idempotency key: why its result must not be given out. */
   withheld: Fault | undefined;
   /** Joins its lines in the audit log; null: there are none. */

@@ -26,7 +26,17 @@ import {
 import { callKey } from './call-key.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
-import { assertPaid, chargedOnce, countBytes, countedError, paidError, roomFor } from './charge.ts';
+import {
+  assertPaid,
+  chargeCall,
+  chargedOnce,
+  countBytes,
+  countedError,
+  giveBackDenied,
+  paidError,
+  roomFor,
+  waitedFor,
+} from './charge.ts';
 import { decide, decideAgain, decideOnAnswer, faultToTell } from './decision.ts';
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
@@ -51,16 +61,17 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     while (!isKeyed) {
       const wait = roomFor(parts, call);
       if (wait === undefined) break;
-      await wait;
+      await waitedFor(call, wait);
       decideAgain(parts, call);
       server = usableServer(parts, call);
     }
-    parts.budgets.charge();
-    call.account?.count();
+    chargeCall(parts, call);
     const answer = await (isKeyed
       ? onceByKey(parts, server, call, call.key)
       : cachedOrCarried(parts, server, call));
     const bytes = answer.result.end - answer.result.start;
+    if (!isKeyed) decideOnAnswer(parts, call, 'no');
+    call.chargedBytes = bytes;
     // Both, also if the first is exceeded: they have been received.
     let counted: Promise<void> | undefined;
     try {
@@ -78,6 +89,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     const thrown = await (isKeyed ? paidError : countedError)(parts, call, failure);
     if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
     const fault = namedFault(faultToTell(parts, call, faultFrom(thrown)), call);
+    giveBackDenied(parts, call, fault);
     audit?.settled(call, fault.code, fault);
     observers.ended(call, fault.code, fault);
     throw fault;

@@ -10,10 +10,12 @@ import { Fault } from '../../kernel/fault.ts';
 import type { Action } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
 import type { Account } from '../../policy/role-budgets/account.ts';
-import { RpcAnswer } from './call-faults.ts';
+import { unlessAborted } from '../../upstream/unless-aborted.ts';
+import { cancelledFault, RpcAnswer } from './call-faults.ts';
 import type { Call, CallParts } from './call-parts.ts';
 
 type ChargeParts = Pick<CallParts, 'access' | 'roleBudgets'>;
+type BudgetParts = Pick<CallParts, 'budgets'>;
 
 const counted: ReadonlySet<Action> = new Set(['call', 'complete', 'get', 'read', 'request']);
 /** What gives results of servers. */
@@ -30,6 +32,31 @@ export function roomFor(parts: ChargeParts, call: Call): Promise<unknown> | unde
   if (account instanceof Promise) return account;
   call.account = account;
   return account?.room();
+}
+
+/** Waits for room, as long as the caller does. */
+export async function waitedFor({ request }: Call, wait: Promise<unknown>): Promise<void> {
+  const { signal, server } = request;
+  try {
+    await (signal === undefined ? wait : unlessAborted(signal, wait));
+  } catch (thrown) {
+    throw signal?.aborted ? cancelledFault(server, signal.reason) : thrown;
+  }
+}
+
+/** Charges the call to its scope and, unless its key has to be claimed first, to its role. */
+export function chargeCall({ budgets }: BudgetParts, call: Call): void {
+  budgets.charge();
+  call.account?.count();
+  call.isCharged = true;
+}
+
+/** A call that was denied while it waited, and never sent, is not charged; nor for the answer that it did not get. */
+export function giveBackDenied({ budgets }: BudgetParts, call: Call, fault: Fault): void {
+  if (!call.isCharged || fault.code !== 'denied' || fault.dispatched !== 'no') return;
+  budgets.giveBack(call.chargedBytes);
+  // With a key its role was charged by `chargedOnce`, which gives that back itself.
+  if (call.request.idempotencyKey === undefined) call.account?.giveBack(call.chargedBytes);
 }
 
 /**

@@ -48,12 +48,12 @@ export class Aims {
   audienceOf(caller: Caller): string {
     const { isolation, facts } = this.#parts;
     const { era, clients, folder } = this.aimOf(caller);
-    const where = folder === undefined ? '' : ` in ${folder}`;
-    const own = `${classOf(caller.capabilities).key}${where}`;
-    if (isolation.isApart(era)) return `client ${caller.client.key} ${era} ${own}`;
+    // As JSON: keys, classes and folders may have spaces in them.
+    const told = (...parts: string[]) => JSON.stringify([...parts, folder]);
+    const own = classOf(caller.capabilities).key;
+    if (isolation.isApart(era)) return told('client', caller.client.key, era, own);
     // There each request carries its client's capabilities, whoever shares the connection.
-    if (era === 'modern') return `modern ${own}`;
-    const isAlike = facts().classes === 'alike';
-    return `${isAlike ? 'legacy' : `legacy ${clients.key}`}${where}`;
+    if (era === 'modern') return told('modern', own);
+    return facts().classes === 'alike' ? told('legacy') : told('legacy', clients.key);
   }
 }

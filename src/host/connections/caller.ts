@@ -34,6 +34,11 @@ export interface Client {
   tell(server: string, message: Message, caller: Caller | undefined): void;
 }
 
+/** Whose limits it has: those of its owner over all paths and sessions, or its own for the local user's. */
+export function limitedAs({ key, sharingOwner }: Pick<Client, 'key' | 'sharingOwner'>): string {
+  return sharingOwner ?? key;
+}
+
 /** One call of a client. The object itself is what tells calls apart. */
 export interface Caller {
   readonly principal: Principal;

@@ -53,7 +53,7 @@ export class SharedSlots {
   /** Where clients of this era, with these capabilities and in this folder go. */
   chosen(era: Era, capabilities: string, folder?: string): ConnectionSlot {
     const group = era === 'modern' ? era : classOf(capabilities).key;
-    const key = folder === undefined ? group : `${group} ${folder}`;
+    const key = folder === undefined ? group : JSON.stringify([group, folder]);
     const known = this.#choices.get(key);
     if (known) return known;
     const clients = classOf(capabilities);

@@ -11,7 +11,7 @@ import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import { numberOf } from '../../wire/decode.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Message } from '../../wire/scan.ts';
-import type { Caller, Client } from '../connections/caller.ts';
+import { type Caller, type Client, limitedAs } from '../connections/caller.ts';
 import { type Asker, type Beginning, type BegunTask, isOf, type TaskNews } from './begun-task.ts';
 import { TaskOwners } from './task-owners.ts';
 import {
@@ -111,8 +111,9 @@ export class BegunTasks {
    * oldest is removed. Its handle still names it; only its connection is no longer kept open for
    * it.
    */
-  #makeModernRoom({ key }: Client): void {
-    const isOwn = (task: Entry) => task.era === 'modern' && task.client.key === key;
+  #makeModernRoom(client: Client): void {
+    const limited = limitedAs(client);
+    const isOwn = (task: Entry) => task.era === 'modern' && limitedAs(task.client) === limited;
     if (this.#count('modern', isOwn) >= this.#limits.perClient) return this.#forgetFirst(isOwn);
     if (this.#count('modern') >= this.#limits.inAll)
       this.#forgetFirst(({ era }) => era === 'modern');

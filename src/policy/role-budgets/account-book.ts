@@ -2,14 +2,16 @@
 // for it, in durable records. The records are read once, when the first count is needed. A record belongs
 // to the limits it was counted under: with other limits the count begins at zero. If the records cannot be
 // read, counts begin at zero in memory, nothing that is stored is written over, and calls try again to read
-// them, at most once a second and without waiting. Then what was spent before is added to each count.
+// them, at most once a second and without waiting. Then what was spent before is added to each count. Records
+// that are not read or written in time (count-writer.ts) are no longer waited for.
 
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { Account, type Recorded } from './account.ts';
 import { type MarkedRules, nothingSpent } from './budget-rules.ts';
+import { CountWriter, storeMs } from './count-writer.ts';
 
 export interface AccountBookParts {
   readonly clock: Clock;
@@ -61,11 +63,16 @@ export class AccountBook {
   #failedAt = Number.NEGATIVE_INFINITY;
   #isLoaded: boolean;
   #loading: Promise<void> | undefined;
+  /** Somebody has waited in vain for what is being read. */
+  #isReadLate = false;
+  readonly #writer: CountWriter<StoredCount>;
 
   constructor(parts: AccountBookParts) {
     this.#parts = parts;
     this.#max = parts.maxAccounts ?? maxAccounts;
     this.#isLoaded = parts.records === undefined;
+    const put = (key: string, count: StoredCount) => this.#put(key, count);
+    this.#writer = new CountWriter({ clock: parts.clock, put, max: this.#max });
   }
 
   /** The count of this holder under these limits; a promise only while nothing is known of it. */
@@ -76,8 +83,8 @@ export class AccountBook {
       if (!this.#isLoaded && this.#isDue) this.#load().catch(ignored);
       return account;
     }
-    if (this.#isLoaded || !this.#isDue) return this.#open(key, holder, budget);
-    return this.#load().then(() => {
+    if (this.#isLoaded || !this.#isDue || this.#isReadLate) return this.#open(key, holder, budget);
+    return this.#loadInTime().then(() => {
       const opened = this.#accounts.get(key);
       return opened?.mark === budget.mark ? opened : this.#open(key, holder, budget);
     });
@@ -93,6 +100,35 @@ export class AccountBook {
     for (const [key, account] of this.#accounts) yield { ...holderIn(key), account };
   }
 
+  /**
+   * What is spent of these budgets, by role: of the counts in use, and of those that are only stored. `read` finds
+   * out about the latter.
+   */
+  *known(budgets: ReadonlyMap<string, MarkedRules>): Iterable<Holder & Pick<Account, 'limits'>> {
+    for (const key of new Set([...this.#accounts.keys(), ...this.#counts.keys()])) {
+      const holder = holderIn(key);
+      const budget = budgets.get(holder.role);
+      const marks = [this.#accounts.get(key)?.mark, this.#counts.get(key)?.mark];
+      // What was spent under other limits counts no more.
+      if (budget === undefined || !marks.includes(budget.mark)) continue;
+      yield { ...holder, limits: this.limitsOf(holder, budget) };
+    }
+  }
+
+  /** The same of one holder, who may have made no call yet. No count is put into use by that. */
+  limitsOf(holder: Holder, budget: MarkedRules): Account['limits'] {
+    const key = keyOf(holder);
+    const account = this.#accounts.get(key);
+    if (account?.mark === budget.mark) return account.limits;
+    const spent = this.#storedOf(key, budget.mark);
+    return new Account({ clock: this.#parts.clock, role: holder.role, budget, spent }).limits;
+  }
+
+  /** Finds out what was spent before this process, if that is not known. */
+  async read(): Promise<void> {
+    if (!this.#isLoaded && this.#isDue) await this.#load();
+  }
+
   /** Records exactly what was spent, where a part of a block is left. */
   async close(): Promise<void> {
     const accounts = [...this.#accounts.values()];
@@ -100,10 +136,11 @@ export class AccountBook {
     await Promise.all(accounts.map((account) => account.close()));
   }
 
-  #open(key: string, { role }: Holder, budget: MarkedRules): Account {
+  #open(key: string, holder: Holder, budget: MarkedRules): Account {
+    const { role } = holder;
     const former = this.#accounts.get(key);
     // In this order: what is recorded for the one before comes before what is recorded for this one.
-    former?.close().catch(ignored);
+    if (former !== undefined) this.#replace(key, former);
     const spent = this.#storedOf(key, budget.mark);
     const record = this.#isLoaded ? this.#recordOf(key, budget) : undefined;
     const account = new Account({ clock: this.#parts.clock, role, budget, spent, record });
@@ -125,11 +162,15 @@ export class AccountBook {
     return (spent: Recorded) => this.#record(key, { mark, ...spent });
   }
 
-  async #record(key: string, count: StoredCount): Promise<void> {
-    const { records, caught } = this.#parts;
+  #record(key: string, count: StoredCount): Promise<void> {
     // At the end of the order.
     this.#counts.delete(key);
     this.#counts.set(key, count);
+    return this.#writer.write(key, count);
+  }
+
+  async #put(key: string, count: StoredCount): Promise<void> {
+    const { records, caught } = this.#parts;
     try {
       await Promise.all([records?.put(key, count), this.#forgetOldest()]);
     } catch (error) {
@@ -149,15 +190,28 @@ export class AccountBook {
     if (oldest === undefined) return;
     const [key, account] = oldest;
     this.#accounts.delete(key);
-    account.close().catch(ignored);
+    this.#replace(key, account);
+  }
+
+  /** Calls that were counted by this one may still run: what they add belongs to whichever is in use then. */
+  #replace(key: string, account: Account): void {
+    const successor = () => this.#accounts.get(key) ?? this.#open(key, holderIn(key), account);
+    account.close(successor).catch(ignored);
   }
 
   /** Finds out what was spent before; if that fails, a later call tries again. */
   #load(): Promise<void> {
     this.#loading ??= this.#read().finally(() => {
       this.#loading = undefined;
+      this.#isReadLate = false;
     });
     return this.#loading;
+  }
+
+  async #loadInTime(): Promise<void> {
+    const loading = this.#load();
+    await within(this.#parts.clock, storeMs, loading);
+    if (this.#loading === loading) this.#isReadLate = true;
   }
 
   async #read(): Promise<void> {

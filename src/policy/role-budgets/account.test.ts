@@ -10,6 +10,7 @@ import { StoreError } from '../../store/store-error.ts';
 import { Account, blockOf } from './account.ts';
 import { AccountBook, isStoredCount, readAgainMs } from './account-book.ts';
 import { type BudgetRules, markOf, type Spent } from './budget-rules.ts';
+import { storeMs } from './count-writer.ts';
 
 function budgetOf(limits: Partial<BudgetRules>) {
   const rules = { calls: null, perMinute: null, bytes: null, per: 'principal' as const, ...limits };
@@ -185,6 +186,59 @@ describe('the counts of all principals', () => {
     expect(defects).toEqual([]);
   });
 
+  it('go on in memory while the store hangs, and nobody waits for it but the first, and not for long', async () => {
+    const { book, next, records, clock } = newBook();
+    const budget = budgetOf({ calls: 10 });
+    const put = records.put.bind(records);
+    const hanging: (() => void)[] = [];
+    records.put = (key, value) =>
+      new Promise((resolve, reject) => {
+        hanging.push(() => void put(key, value).then(resolve, reject));
+      });
+    const account = await book.of(ann, budget);
+    const first = callOn(account);
+    await settled();
+    clock.advance(storeMs - 1);
+    await settled();
+    expect(account.spent.calls).toBe(0);
+    clock.advance(1);
+    await first;
+    for (let count = 1; count < 5; count++) await callOn(account);
+    const others = Array.from({ length: 20 }, (_, owner) => ({ role: 'r', owner: `${owner}` }));
+    for (const owner of others) await callOn(await book.of(owner, budget));
+    await book.close();
+    // One write for each count: what came meanwhile is written when the one before has been.
+    expect(hanging.length).toBe(21);
+    while (hanging.length > 0) {
+      hanging.shift()?.();
+      await settled();
+    }
+    expect((await next().of(ann, budget)).spent.calls).toBe(5);
+  });
+
+  it('begin in memory while the records are not read in time, and what was spent is added when they are', async () => {
+    const { book, next, records, clock } = newBook();
+    const budget = budgetOf({ calls: 10 });
+    for (let count = 0; count < 4; count++) await callOn(await book.of(ann, budget));
+    await book.close();
+    const entries = records.entries.bind(records);
+    let read = () => {};
+    records.entries = () =>
+      new Promise((resolve, reject) => {
+        read = () => void entries().then(resolve, reject);
+      });
+    const later = next();
+    const opened = later.of(ann, budget);
+    expect(opened).toBeInstanceOf(Promise);
+    clock.advance(storeMs);
+    const account = await opened;
+    await callOn(account);
+    expect(later.of({ ...ann, owner: 'token:bob' }, budget)).toBeInstanceOf(Account);
+    read();
+    await settled();
+    expect(account).toMatchObject({ spent: { calls: 5 }, isKept: true });
+  });
+
   it('live in memory if what was spent cannot be read, and nothing stored is written over', async () => {
     const { book, next, records } = newBook();
     const budget = budgetOf({ calls: 10 });
@@ -229,6 +283,30 @@ describe('the counts of all principals', () => {
     const afterKill = next();
     expect((await afterKill.of(ann, budget)).spent.calls).toBe(10);
     expect((await afterKill.of({ ...ann, owner: 'token:bob' }, budget)).spent.calls).toBe(2);
+  });
+
+  it('that were closed while a call runs have what it adds in the count that is used now #budgets-kept', async () => {
+    const { book } = newBook({ maxAccounts: 2 });
+    const budget = budgetOf({ calls: 10, bytes: 100 });
+    const evicted = await book.of(ann, budget);
+    await callOn(evicted);
+    await callOn(evicted);
+    for (const owner of ['token:bob', 'token:carol']) {
+      await callOn(await book.of({ ...ann, owner }, budget));
+    }
+    await evicted.countBytes(60);
+    evicted.giveBack();
+    expect((await book.of(ann, budget)).spent).toEqual({ calls: 1, bytes: 60 });
+    expect(() => evicted.countBytes(60)).toThrow(Fault);
+    // Under other limits it began at zero: bytes that arrive count there, the call does not.
+    const changed = budgetOf({ calls: 20, bytes: 100 });
+    const now = await book.of(ann, changed);
+    await evicted.countBytes(30);
+    evicted.giveBack(30);
+    expect([now.spent, (await book.of(ann, changed)) === now]).toEqual([
+      { calls: 0, bytes: 30 },
+      true,
+    ]);
   });
 
   it('are bounded while nothing can be read, too #no-growth', async () => {

@@ -9,6 +9,7 @@ import { ignored } from '../../kernel/contain.ts';
 import { exceeded, exceededForNow } from '../budget.ts';
 import { type CallsOfSecond, MinuteWindow } from '../minute-window.ts';
 import { type BudgetRules, type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
+import type { SpentLimit } from './budget-status.ts';
 
 /** What is recorded. */
 export interface Recorded extends Spent {
@@ -38,6 +39,7 @@ export function blockOf(kind: keyof Spent, limit: number): number {
 export class Account {
   readonly mark: string;
   readonly rules: BudgetRules;
+  readonly #clock: Clock;
   readonly #role: string;
   #record: AccountParts['record'];
   readonly #max: Spent;
@@ -49,11 +51,13 @@ export class Account {
   #reserved: Spent;
   #recording: Promise<void> | undefined;
   #isClosed = false;
+  #successor: (() => Account) | undefined;
 
   constructor({ clock, role, budget, spent = nothingRecorded, record }: AccountParts) {
     const { rules, mark } = budget;
     this.mark = mark;
     this.rules = rules;
+    this.#clock = clock;
     this.#role = role;
     this.#record = record;
     this.#max = { calls: rules.calls ?? none, bytes: rules.bytes ?? none };
@@ -91,6 +95,21 @@ export class Account {
     return { calls: this.#calls, bytes: this.#bytes };
   }
 
+  /** What is spent of each limit that is set. */
+  get limits(): readonly SpentLimit[] {
+    const { calls, perMinute, bytes } = this.rules;
+    const { spent, freesInMs } = this.#minute.use;
+    const freesAt = freesInMs === null ? null : Math.round(this.#clock.wallNow() + freesInMs);
+    const all = [
+      { limit: 'calls', limitValue: calls, spent: this.#calls, freesAt: null },
+      { limit: 'perMinute', limitValue: perMinute, spent, freesAt },
+      { limit: 'bytes', limitValue: bytes, spent: this.#bytes, freesAt: null },
+    ] as const;
+    return all.flatMap(({ limitValue, ...one }) =>
+      limitValue === null ? [] : [{ ...one, limitValue }],
+    );
+  }
+
   /** Whether it outlives the process. */
   get isKept(): boolean {
     return this.#record !== undefined;
@@ -115,9 +134,20 @@ export class Account {
     this.#reserveAhead();
   }
 
-  /** The call was never sent, and may be made again as the same call. The minute stays charged. */
-  giveBack(): void {
-    this.#calls -= 1;
+  /**
+   * The call was never sent: it may be made again as the same call, or was denied, after bytes were counted for it.
+   * The minute stays charged.
+   */
+  giveBack(bytes = 0): void {
+    const next = this.#successor?.();
+    if (next !== undefined) {
+      // Under other limits the count began at zero: this call was never counted there.
+      if (next.mark === this.mark) next.giveBack(bytes);
+      return;
+    }
+    // What it was counted in may have been forgotten.
+    this.#calls = Math.max(0, this.#calls - 1);
+    this.#bytes = Math.max(0, this.#bytes - bytes);
   }
 
   /**
@@ -125,6 +155,8 @@ export class Account {
    * before it has resolved.
    */
   countBytes(count: number): Promise<void> | undefined {
+    const next = this.#successor?.();
+    if (next !== undefined) return next.countBytes(count);
     this.#bytes += count;
     if (this.#bytes > this.#max.bytes) {
       if (this.#record !== undefined) this.#reserve().catch(ignored);
@@ -142,10 +174,14 @@ export class Account {
     }
   }
 
-  /** Another count is used from now on: nothing more is recorded, after exactly what was spent. */
-  async close(): Promise<void> {
+  /**
+   * Nothing more is recorded, after exactly what was spent. What calls that still run add is counted by the
+   * successor: the count that is used from now on.
+   */
+  async close(successor?: () => Account): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#successor = successor;
     const { calls } = this.#minute;
     await this.#record?.(calls.length === 0 ? this.spent : { ...this.spent, minute: calls });
   }

@@ -3,11 +3,13 @@
 // count that lives as long as the client does.
 
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { ownerOf, type Principal } from '../principal.ts';
 import type { Roles } from '../roles/roles.ts';
 import { Account } from './account.ts';
 import { AccountBook, type AccountBookParts } from './account-book.ts';
 import { type MarkedRules, markOf } from './budget-rules.ts';
+import { type BudgetAsker, type BudgetStatus, told } from './budget-status.ts';
 
 /** A budget in use. */
 interface RoleBudget extends MarkedRules {
@@ -35,6 +37,8 @@ export class RoleBudgets {
       next.set(role, now?.mark === mark ? now : { mark, rules, sessions: new WeakMap() });
     }
     this.#budgets = next;
+    // So that `status` can tell soon what was spent before this process; nothing waits for it.
+    if (next.size > 0) this.#book.read().catch(ignored);
   }
 
   /** The count of this principal; undefined: its calls are not counted. `client`: who calls, if known. */
@@ -51,6 +55,23 @@ export class RoleBudgets {
     }
     const owner = rules.per === 'role' ? null : ownerOf(principal).id;
     return this.#book.of({ role, owner }, budget);
+  }
+
+  /** What is spent, as far as whoever asks may know. What is only stored is known soon after a start. */
+  spent({ owner, role, seesAll, isOperator }: BudgetAsker): readonly BudgetStatus[] {
+    const own = role === null ? undefined : this.#budgets.get(role);
+    const found: BudgetStatus[] = [];
+    for (const { limits, ...holder } of seesAll ? this.#book.known(this.#budgets) : []) {
+      const per = this.#budgets.get(holder.role)?.rules.per;
+      if (per !== undefined)
+        found.push({ role: holder.role, per, principal: holder.owner, limits });
+    }
+    if (role === null || own === undefined || own.rules.per === 'session') return told(found);
+    const { per } = own.rules;
+    const principal = per === 'role' ? null : owner;
+    if (found.some((one) => one.role === role && one.principal === principal)) return told(found);
+    const limits = this.#book.limitsOf({ role, owner: principal }, own);
+    return told([...found, { role: isOperator ? role : null, per, principal, limits }]);
   }
 
   /** Records exactly what was spent. */

@@ -3,9 +3,9 @@
 // may not read. Random changes are made to addresses, and the readings are computed here as servers do it.
 
 import { posix } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Dice } from '../../../test/support/dice.ts';
-import { Role } from './role.ts';
+import { longestAddress, Role } from './role.ts';
 
 function reader(allow: readonly string[], deny: readonly string[] = []) {
   const role = new Role('r', { allow, deny, operator: false });
@@ -251,3 +251,42 @@ function decodedText(text: string): string {
     return text;
   }
 }
+
+describe('a long address', () => {
+  const begin = 'file:///pub/';
+  const deny = Array.from({ length: 50 }, (_, at) => `resource:docs/file:///priv${at}/*`);
+  /** One character that folding makes 18 of. */
+  const wide = '\ufdfa';
+
+  it.each([
+    ['of letters', 'a'.repeat(longestAddress)],
+    ['of characters that stand for many', wide.repeat(longestAddress / 16)],
+    ['of a million characters', wide.repeat(1_000_000)],
+  ])('%s is not decided about #roles-deny', (_, rest) => {
+    expect(reader(['resource:docs/*'], deny)(begin + rest)).toBe(false);
+    expect(reader(['resource:docs/*'])(begin + rest)).toBe(false);
+    expect(reader(['*'])(begin + rest)).toBe(true);
+  });
+
+  it('is decided about up to the limit', () => {
+    const longest = begin + 'a'.repeat(longestAddress - begin.length);
+    expect(reader(['resource:docs/*'], deny)(longest)).toBe(true);
+    expect(reader(['*'], [...deny, 'resource:docs/FILE:///PUB/*'])(longest)).toBe(false);
+  });
+
+  it.each([1, 50])('costs the same with %i patterns in deny #no-growth', (patterns) => {
+    const mayRead = reader(['resource:docs/*'], deny.slice(0, patterns));
+    const normalize = vi.spyOn(String.prototype, 'normalize');
+    const made = () =>
+      normalize.mock.results.reduce((sum, { value }) => sum + String(value).length, 0);
+    try {
+      expect(mayRead(begin + wide.repeat(1_000_000))).toBe(false);
+      expect(made()).toBe(0);
+      expect(mayRead(`${begin}%EF%B7%BA?a`)).toBe(true);
+      // Whether it is too long, whether it is ambiguous, and four readings.
+      expect(normalize.mock.calls.length).toBeLessThanOrEqual(6);
+    } finally {
+      normalize.mockRestore();
+    }
+  });
+});

@@ -6,10 +6,23 @@
 import { decoded } from './decoded.ts';
 import { Glob } from './glob.ts';
 
-/** In the order of `readings`. */
-export type Readings = readonly string[];
+export class AddressReadings {
+  /** In the order of `readingsOf`. */
+  readonly texts: readonly string[];
+  #folded: readonly string[] | undefined;
 
-export function readingsOf(address: string): Readings {
+  constructor(address: string) {
+    this.texts = readingsOf(address);
+  }
+
+  /** The different ones among them, for `deny`; computed once, however many patterns are compared with them. */
+  get folded(): readonly string[] {
+    this.#folded ??= [...new Set([...new Set(this.texts)].map(folded))];
+    return this.#folded;
+  }
+}
+
+function readingsOf(address: string): readonly string[] {
   const text = decoded(address) ?? address;
   return [address, text, shortPath(text), shortPath(text.replace(/[?#].*$/su, ''))];
 }
@@ -55,10 +68,7 @@ export class AddressGlob {
   }
 
   /** Whether it matches one of them. */
-  matchesAny(readings: Readings): boolean {
-    return readings.some((reading) => {
-      const text = folded(reading);
-      return this.#denying.some((glob) => glob.matches(text));
-    });
+  matchesAny({ folded }: AddressReadings): boolean {
+    return folded.some((text) => this.#denying.some((glob) => glob.matches(text)));
   }
 }

@@ -5,7 +5,7 @@
 // server, tool or resource exists plays no part here.
 
 import { hashedName, prefixedName } from '../../kernel/prefixed-name.ts';
-import { AddressGlob, type Readings } from './address-readings.ts';
+import { AddressGlob, type AddressReadings } from './address-readings.ts';
 import { Glob } from './glob.ts';
 import { noAliases, type ToolAliases } from './tool-aliases.ts';
 
@@ -75,7 +75,7 @@ export class Pattern {
   }
 
   /** Whether an entry of `deny` matches one of the readings of an address. */
-  deniesAddress(server: string, readings: Readings): boolean {
+  deniesAddress(server: string, readings: AddressReadings): boolean {
     return this.#isOf(server) && (this.#address?.matchesAny(readings) ?? false);
   }
 

@@ -5,7 +5,7 @@
 
 import type { AccessRequest } from '../access.ts';
 import type { BudgetRules } from '../role-budgets/budget-rules.ts';
-import { readingsOf } from './address-readings.ts';
+import { AddressReadings } from './address-readings.ts';
 import { isAmbiguousAddress } from './ambiguous-address.ts';
 import { type Pattern, type PatternKind, patternKinds } from './pattern.ts';
 import { PatternList } from './pattern-list.ts';
@@ -72,11 +72,13 @@ export class Role {
   }
 
   #addressed(server: string, address: string): RoleDenial {
+    // Before anything else: what is computed below can be many times as long as the address.
+    if (isTooLong(address)) return tooLong;
     if (isAmbiguousAddress(address)) return severalReadings;
-    const readings = readingsOf(address);
+    const readings = new AddressReadings(address);
     const against = this.#deny.find(server, (one) => one.deniesAddress(server, readings));
     if (against) return this.#denies(against);
-    const isAllowed = readings.every((reading, at) =>
+    const isAllowed = readings.texts.every((reading, at) =>
       this.#allow.find(server, (one) => one.allowsReading(server, at, reading)),
     );
     return isAllowed ? undefined : this.#unmatched();
@@ -128,6 +130,17 @@ export class Role {
     return `"${text}" in "deny" of the role '${this.#name}' matches it`;
   }
 }
+
+/** In UTF-16 units; templates match no longer ones either (catalog/uri-template.ts). */
+export const longestAddress = 4_096;
+
+/** Also one that is longer once look-alikes are replaced: one character can stand for 18. */
+function isTooLong(address: string): boolean {
+  if (address.length > longestAddress) return true;
+  return address.normalize('NFKC').length > longestAddress;
+}
+
+const tooLong = `its address has more than ${longestAddress} characters: patterns are not compared with longer ones`;
 
 const severalReadings =
   'its address can be read in several ways: only a form that every parser of addresses leaves as it is can be allowed';

@@ -1,10 +1,13 @@
 // The tokens that are valid now, and the principal of each. An incoming secret is compared by its hash, and
 // later, while we run, with secrets that were verified before; both in constant time. The table is read from
-// the stored records, and read again when they have changed. A record that cannot be read for the moment
-// keeps its token as it was; one that is gone or damaged ends it.
+// the stored records, and read again when they have changed. A record that cannot be read for the moment (the
+// machine has a shortage, or its disk fails) keeps its token as it was. One that is gone or damaged ends it, and
+// so does one that was made unreadable: what the next start would not accept is not accepted now.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock.ts';
+import { errnoOf } from '../../../kernel/errno.ts';
+import { shortageOf } from '../../../kernel/shortage.ts';
 import { Turns } from '../../../kernel/turns.ts';
 import { localUser, type Principal, verifiedPrincipal } from '../../../policy/principal.ts';
 import type { Records } from '../../../store/contract/records.ts';

@@ -148,12 +148,14 @@ describe('the tokens', () => {
     async function running() {
       const own = tokenRecords();
       await own.put('a', record('a', 'secret-a'));
-      const state = { unreadable: new Set<string>() };
+      const state = { unreadable: new Set<string>(), code: 'EIO' as string | undefined };
       const closed = changed(own, {
         entries: async () => (await own.entries()).filter(({ key }) => !state.unreadable.has(key)),
         get: async (key) => {
-          if (state.unreadable.has(key)) throw new StoreError('unreadable', 'EIO');
-          return own.get(key);
+          if (!state.unreadable.has(key)) return own.get(key);
+          const { code } = state;
+          const cause = code && Object.assign(new Error(code), { code, errno: 1 });
+          throw new StoreError('unreadable', 'it cannot be read', cause);
         },
         isWhole: async () => state.unreadable.size === 0,
       });
@@ -172,20 +174,38 @@ describe('the tokens', () => {
       expect(tokens.principals.map(({ id }) => id)).toEqual(['token:b']);
     });
 
-    it('stay as they were while they cannot be read, and only then #revoked', async () => {
-      const { own, tokens, state } = await running();
-      await own.put('b', record('b', 'secret-b'));
-      await tokens.read();
-      state.unreadable.add('b');
-      await own.remove('a');
-      expect(await tokens.read()).toBe(false);
-      expect(tokens.verify('secret-a')).toBeUndefined();
-      expect(tokens.verify('secret-b')).toBeDefined();
-      state.unreadable.clear();
-      await own.remove('b');
-      expect(await tokens.read()).toBe(true);
-      expect(tokens.verify('secret-b')).toBeUndefined();
-    });
+    it.each(['EIO', 'EMFILE'])(
+      'stay as they were while they cannot be read (%s), and only then #revoked',
+      async (code) => {
+        const { own, tokens, state } = await running();
+        state.code = code;
+        await own.put('b', record('b', 'secret-b'));
+        await tokens.read();
+        state.unreadable.add('b');
+        await own.remove('a');
+        expect(await tokens.read()).toBe(false);
+        expect(tokens.verify('secret-a')).toBeUndefined();
+        expect(tokens.verify('secret-b')).toBeDefined();
+        state.unreadable.clear();
+        await own.remove('b');
+        expect(await tokens.read()).toBe(true);
+        expect(tokens.verify('secret-b')).toBeUndefined();
+      },
+    );
+
+    it.each(['EACCES', 'EPERM', 'ELOOP', undefined])(
+      'end when they were made unreadable (%s), until they can be read again #revoked',
+      async (code) => {
+        const { tokens, state } = await running();
+        state.code = code;
+        state.unreadable.add('a');
+        expect(await tokens.read()).toBe(false);
+        expect(tokens.verify('secret-a')).toBeUndefined();
+        state.unreadable.clear();
+        expect(await tokens.read()).toBe(true);
+        expect(tokens.verify('secret-a')).toBeDefined();
+      },
+    );
 
     it('still know when they were used', async () => {
       const { tokens } = await running();

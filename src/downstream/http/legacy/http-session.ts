@@ -61,6 +61,8 @@ export class HttpSession implements Outlet {
   opening: SessionOpening | undefined;
   /** What the client has said that a later process needs. */
   readonly setup: ClientSetup;
+  /** The bytes of it that the table of sessions counts. */
+  setupBytes = 0;
   /** When that was stored last; monotonic. */
   storedAt = 0;
   readonly #edge: Edge;
@@ -222,6 +224,12 @@ export class HttpSession implements Outlet {
   /** Memory is short: nothing that was sent can be resumed. */
   forget(): void {
     this.#events?.clear();
+  }
+
+  /** The access of its principal has ended: what it waits for is answered with an error. */
+  endAccess(): void {
+    this.#session.endAccess?.();
+    this.close();
   }
 
   close(): void {

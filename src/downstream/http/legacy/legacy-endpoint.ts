@@ -54,7 +54,7 @@ export class LegacyEndpoint {
       return accept(res);
     }
     const reply = this.#reply(session, 1, false, context);
-    const refusal = session.setup.refusal(message);
+    const refusal = this.#sessions.refusal(session, message);
     if (refusal !== undefined) return refuseSetup(reply, message, refusal);
     reply.taken(session.receive(message, this.#keeping(session, message, reply)));
   }
@@ -97,7 +97,7 @@ export class LegacyEndpoint {
   /** An unexpected error costs this one message: the others of the batch are answered. */
   #oneOfBatch(session: HttpSession, message: Message, reply: Reply | undefined) {
     const own = reply && new ElementReply(reply);
-    const refusal = own && session.setup.refusal(message);
+    const refusal = own && this.#sessions.refusal(session, message);
     if (refusal !== undefined) {
       refuseSetup(own, message, refusal);
       return undefined;
@@ -151,8 +151,9 @@ export class LegacyEndpoint {
   #open(message: Message, res: ServerResponse, principal: Principal): void {
     const refusal = new ClientSetup().refusal(message);
     if (refusal !== undefined) return refuseRpc(res, 400, invalidParams(refusal), message.id);
-    const session = this.#sessions.open(principal);
-    if (session === undefined && !this.#sessions.isWithinShare(principal)) {
+    const bytes = message.params ? message.params.end - message.params.start : 0;
+    const session = this.#sessions.open(principal, bytes);
+    if (session === undefined && !this.#sessions.isWithinShare(principal, bytes)) {
       return refuseHttp(res, 429, tooManySessions, retryLater);
     }
     if (session === undefined) {

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { FakeFront, note } from '../../../../test/support/fake-front.ts';
 import { manualClock } from '../../../../test/support/manual-clock.ts';
 import { Deadlines } from '../../../kernel/deadlines.ts';
-import { localUser } from '../../../policy/principal.ts';
+import { cutBy, localUser, type Principal } from '../../../policy/principal.ts';
+import { scanMessage } from '../../../wire/scan.ts';
 import { OutgoingBudget } from '../../outgoing/outgoing-budget.ts';
 import { defaultLimits, type HttpLimits } from '../http-limits.ts';
 import { Sessions } from './sessions.ts';
@@ -26,7 +27,7 @@ function table(limits: Partial<HttpLimits> = {}) {
     inform: () => {},
   });
   const open = () => {
-    const session = sessions.open(localUser);
+    const session = sessions.open(localUser, 100);
     if (session === undefined) throw new Error('the table is full');
     return { session, core: front.session };
   };
@@ -150,7 +151,7 @@ describe('the table of sessions', () => {
   it('opens no session when all of them are in use', () => {
     const { sessions, open } = table({ sessions: 2 });
     for (const { core } of [open(), open()]) core.inFlight = 1;
-    expect(sessions.open(localUser)).toBeUndefined();
+    expect(sessions.open(localUser, 100)).toBeUndefined();
     expect(sessions.size).toBe(2);
   });
 
@@ -161,5 +162,73 @@ describe('the table of sessions', () => {
     expect(core.isClosed).toBe(true);
     session.send(note('late'));
     expect(sessions.find(session.id, localUser)).toBeUndefined();
+  });
+});
+
+describe('what clients say to set their sessions up', () => {
+  const ann: Principal = { id: 'token:ann', role: 'r' };
+  const bob: Principal = { id: 'token:bob', role: 'r' };
+
+  /** Room for 8,000 bytes, of which one owner may have 6,000. */
+  function small() {
+    const made = table({ setupBytesOfAll: 8_000 });
+    const openAs = (principal: Principal, bytes: number) => {
+      const session = made.sessions.open(principal, bytes);
+      return session && { session, core: made.front.session };
+    };
+    return { ...made, openAs };
+  }
+
+  const said = (method: string, params: object) =>
+    scanMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
+  const subscribe = (uri: string) => said('resources/subscribe', { uri });
+
+  it('is bounded for each owner, over all its paths: its longest idle session ends #no-growth #principal-share', () => {
+    const { sessions, openAs } = small();
+    const other = openAs(bob, 1_000);
+    const mine = [1, 2, 3].map((n) => openAs(cutBy(ann, { kind: 'server', name: `s${n}` }), 2_000));
+    expect(mine.map((one) => one?.core.isClosed)).toEqual([false, false, false]);
+    for (let more = 0; more < 50; more += 1) expect(openAs(ann, 2_000)).toBeDefined();
+    expect(mine.map((one) => one?.core.isClosed)).toEqual([true, true, true]);
+    expect(sessions.size).toBe(4);
+    expect(other?.core.isClosed).toBe(false);
+  });
+
+  it('is bounded where all sessions of the owner are in use: it gets no further one #no-growth', () => {
+    const { sessions, openAs } = small();
+    for (const one of [openAs(ann, 3_000), openAs(ann, 3_000)]) if (one) one.core.inFlight = 1;
+    expect(openAs(ann, 1)).toBeUndefined();
+    expect(sessions.isWithinShare(ann, 1)).toBe(false);
+    expect(openAs(bob, 2_000)).toBeDefined();
+    expect(sessions.isWithinShare(bob, 2_000)).toBe(true);
+  });
+
+  it('is bounded for all together: who has said the most gives way #no-growth', () => {
+    const { sessions, openAs } = small();
+    const [large, mine] = [openAs(ann, 6_000), openAs(bob, 2_000)];
+    expect(openAs(bob, 1_000)).toBeDefined();
+    expect([large?.core.isClosed, mine?.core.isClosed]).toEqual([true, false]);
+    expect(openAs(localUser, 7_000)).toBeDefined();
+    expect([sessions.size, mine?.core.isClosed]).toEqual([2, true]);
+  });
+
+  it('counts what is said later, and no longer when the session has ended #no-growth', async () => {
+    const { sessions, openAs } = small();
+    const one = openAs(ann, 1_000)?.session;
+    if (one === undefined) throw new Error('the table is full');
+    const long = `x://${'a'.repeat(1_900)}`;
+    for (const n of [1, 2]) {
+      expect(sessions.refusal(one, subscribe(`${long}${n}`))).toBeUndefined();
+      await sessions.keep(one, subscribe(`${long}${n}`));
+    }
+    expect(sessions.refusal(one, subscribe(`${long}3`))).toBeUndefined();
+    await sessions.keep(one, said('initialize', { capabilities: { a: 'a'.repeat(1_000) } }));
+    expect(sessions.refusal(one, subscribe(`${long}3`))).toMatch(/end others first/);
+    expect(sessions.refusal(one, said('resources/unsubscribe', { uri: long }))).toBeUndefined();
+    expect(sessions.refusal(one, said('tools/call', { name: long }))).toBeUndefined();
+    await sessions.keep(one, said('resources/unsubscribe', { uri: `${long}1` }));
+    expect(sessions.refusal(one, subscribe(`${long}3`))).toBeUndefined();
+    await sessions.end(one);
+    expect(sessions.isWithinShare(ann, 6_000)).toBe(true);
   });
 });

@@ -9,11 +9,12 @@ import { OwnerCounts, shareOf } from '../../../kernel/owner-counts.ts';
 import { UseOrder } from '../../../kernel/use-order.ts';
 import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.ts';
 import type { Message } from '../../../wire/scan.ts';
-import type { ClientSetup } from '../../clients/client-setup.ts';
+import { ClientSetup } from '../../clients/client-setup.ts';
 import type { Edge } from '../http-context.ts';
 import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';
 import type { KeptSessions } from './kept-sessions.ts';
+import { SetupBytes } from './setup-bytes.ts';
 
 /** A session; undefined: there is none; `unavailable`: that cannot be said now. */
 export type FoundSession = HttpSession | 'unavailable' | undefined;
@@ -39,6 +40,7 @@ export class Sessions implements SessionTable {
   readonly #order = new UseOrder<HttpSession>();
   /** Of both legacy transports. */
   readonly #counts = new OwnerCounts();
+  readonly #setups: SetupBytes;
   readonly #kept: KeptSessions | undefined;
   /** By principal and id, while the store is asked; at most one for each request. */
   readonly #searches = new Map<string, ReturnType<KeptSessions['find']>>();
@@ -54,6 +56,7 @@ export class Sessions implements SessionTable {
   constructor(edge: Edge, kept?: KeptSessions) {
     this.#edge = edge;
     this.#kept = kept;
+    this.#setups = new SetupBytes(edge.limits.setupBytesOfAll);
     this.budget = new ByteBudget(edge.limits.keptBytesOfAll, () => this.#relieve());
     const { budget } = this;
     edge.outgoing.addSavings({
@@ -68,14 +71,20 @@ export class Sessions implements SessionTable {
     return this.#sessions.size;
   }
 
-  /** A new session; undefined if the table is full of sessions in use. */
-  open(principal: Principal): HttpSession | undefined {
-    return this.#add(newSessionId(), principal);
+  /** A new session, which its client sets up with so many bytes; undefined if the table is full of sessions in use. */
+  open(principal: Principal, bytes: number): HttpSession | undefined {
+    return this.#add(newSessionId(), principal, bytes);
   }
 
-  #add(id: string, principal: Principal, former?: ClientSetup): HttpSession | undefined {
-    if (!this.#hasRoomFor(principal)) return undefined;
+  #add(
+    id: string,
+    principal: Principal,
+    bytes: number,
+    former?: ClientSetup,
+  ): HttpSession | undefined {
+    if (!this.#hasRoomFor(principal, bytes)) return undefined;
     const session = new HttpSession(id, principal, this.#edge, this, former);
+    this.#weigh(session, bytes);
     session.lastUsedAt = this.#edge.clock.now();
     session.place = this.#order.add(session);
     this.#sessions.set(session.id, session);
@@ -112,7 +121,7 @@ export class Sessions implements SessionTable {
     if (session) return isSamePrincipal(session.principal, principal) ? session : undefined;
     if (former === undefined || this.#ended.has(id)) return undefined;
     if (former === 'unavailable' || this.#isClosed) return 'unavailable';
-    return this.#add(id, principal, former) ?? 'unavailable';
+    return this.#add(id, principal, former.bytes, former) ?? 'unavailable';
   }
 
   get areKept(): boolean {
@@ -124,7 +133,29 @@ export class Sessions implements SessionTable {
     if (message) session.setup.note(message);
     session.storedAt = this.#edge.clock.now();
     if (session.isClosed) return;
+    this.#weigh(session, session.setup.bytes);
     await this.#kept?.keep(session.id, session.principal, session.setup);
+  }
+
+  #weigh(session: HttpSession, bytes: number): void {
+    this.#setups.add(ownerOf(session.principal).id, bytes - session.setupBytes);
+    session.setupBytes = bytes;
+  }
+
+  /** Why what a request says cannot be kept for its session, in words for its client; undefined: it can. */
+  refusal(session: HttpSession, message: Message): string | undefined {
+    const refusal = session.setup.refusal(message);
+    const { method, params } = message;
+    const isMore = ClientSetup.concerns(method) && method !== 'resources/unsubscribe';
+    if (refusal !== undefined || !isMore || params === undefined) return refusal;
+    return this.#holds(session.principal, params.end - params.start) ? undefined : tooMuchSetup;
+  }
+
+  /** Whether there is room for so many bytes more. */
+  #holds(principal: Principal, bytes: number): boolean {
+    const isOwn = isLocalUser(principal);
+    if (!isOwn && this.#setups.isBeyondShare(ownerOf(principal).id, bytes)) return false;
+    return !this.#setups.isFull(bytes);
   }
 
   used(session: HttpSession): void {
@@ -161,7 +192,9 @@ export class Sessions implements SessionTable {
   endAccess(ids: ReadonlySet<string>): void {
     for (const asking of this.#asking) if (ids.has(asking.owner)) asking.isBarred = true;
     for (const session of [...this.#sessions.values()]) {
-      if (ids.has(ownerOf(session.principal).id)) this.drop(session);
+      if (!ids.has(ownerOf(session.principal).id)) continue;
+      session.endAccess();
+      this.drop(session);
     }
     if (this.#kept === undefined) return;
     for (const id of ids) this.#ending.add(id);
@@ -178,6 +211,7 @@ export class Sessions implements SessionTable {
     if (session.place !== undefined) this.#order.remove(session.place);
     session.place = undefined;
     session.close();
+    this.#weigh(session, 0);
     if (this.#sessions.size === 0) this.#stopTimer();
   }
 
@@ -215,19 +249,24 @@ export class Sessions implements SessionTable {
     this.#expireLater();
   }
 
-  /** Another session of this principal; where there are too many, an idle one is ended. */
-  #hasRoomFor(principal: Principal): boolean {
+  /** Another session of this principal; where there are too many, or they have said too much, idle ones are ended. */
+  #hasRoomFor(principal: Principal, bytes: number): boolean {
     const owner = ownerOf(principal).id;
-    if (!this.isWithinShare(principal) && !this.#giveUpOne(owner)) return false;
-    if (this.#sessions.size < this.#edge.limits.sessions) return true;
+    while (!this.isWithinShare(principal, bytes)) if (!this.#giveUpOne(owner)) return false;
     // First of the one who has the most.
+    while (this.#setups.isFull(bytes)) {
+      if (!this.#giveUpOne(this.#setups.largest()) && !this.#giveUpOne()) return false;
+    }
+    if (this.#sessions.size < this.#edge.limits.sessions) return true;
     return this.#giveUpOne(this.#counts.largest()) || this.#giveUpOne();
   }
 
-  /** Whether this principal may have another session beside its own. */
-  isWithinShare(principal: Principal): boolean {
-    const share = shareOf(this.#edge.limits.sessions);
-    return isLocalUser(principal) || this.#counts.of(ownerOf(principal).id) < share;
+  /** Whether this principal may have another session beside its own, which is set up with so many bytes. */
+  isWithinShare(principal: Principal, bytes: number): boolean {
+    if (isLocalUser(principal)) return true;
+    const owner = ownerOf(principal).id;
+    if (this.#setups.isBeyondShare(owner, bytes)) return false;
+    return this.#counts.of(owner) < shareOf(this.#edge.limits.sessions);
   }
 
   /** Makes room by ending the session, of this owner if one is given, that has been idle longest. */
@@ -274,6 +313,9 @@ export class Sessions implements SessionTable {
     this.#timer = undefined;
   }
 }
+
+const tooMuchSetup =
+  'the sessions of this principal, or all together, have said as much as is kept for them; end others first';
 
 /** 144 random bits, in letters that every header and query can carry. */
 export function newSessionId(): string {

@@ -3,7 +3,7 @@
 // the session: when it ends, so does the client.
 
 import type { ServerResponse } from 'node:http';
-import type { Principal } from '../../../policy/principal.ts';
+import { ownerOf, type Principal } from '../../../policy/principal.ts';
 import type { Frame } from '../../../wire/frames.ts';
 import { type Message, scanMessage } from '../../../wire/scan.ts';
 import { WireError } from '../../../wire/wire-error.ts';
@@ -35,7 +35,7 @@ export class OldTransport {
     if (!readsEvents(req.headers.accept)) {
       return refuseHttp(res, 406, 'Not Acceptable: /sse is answered with text/event-stream');
     }
-    if (!this.#others.isWithinShare(principal)) return refuseHttp(res, 429, tooManySessions);
+    if (!this.#others.isWithinShare(principal, 0)) return refuseHttp(res, 429, tooManySessions);
     if (this.#clients.size + this.#others.size >= this.#edge.limits.sessions) {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use');
     }
@@ -60,6 +60,13 @@ export class OldTransport {
     if (message instanceof WireError) return refuseWire(res, message, message.id);
     client.receive(message);
     accept(res);
+  }
+
+  /** The access of these principals has ended, by id. */
+  endAccess(ids: ReadonlySet<string>): void {
+    for (const client of [...this.#clients.values()]) {
+      if (ids.has(ownerOf(client.principal).id)) client.endAccess();
+    }
   }
 
   endAll(): void {
@@ -104,6 +111,11 @@ class OldClient implements Outlet, Reply {
 
   answer(frame: Frame): void {
     this.#stream.message(frame);
+  }
+
+  endAccess(): void {
+    this.#session.endAccess?.();
+    this.end();
   }
 
   end(): void {

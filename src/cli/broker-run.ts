@@ -5,7 +5,7 @@
 import { CredentialTable } from '../broker/credentials/credential-table.ts';
 import { Hub } from '../broker/hub/hub.ts';
 import { type HubServer, startHubServer } from '../broker/socket/hub-server.ts';
-import { stateOfFiles } from '../config/file-state.ts';
+import { stateOfFiles, stateOfFilesIn } from '../config/file-state.ts';
 import {
   addressText,
   type ListenAddress,
@@ -63,6 +63,7 @@ export async function runBroker(
       tokens: table,
       uses: undefined,
       stateOfFolders: () => stateOfFiles([place.credentials]),
+      stateOfRecords: () => stateOfFilesIn([place.credentials]),
       ended: () => hub.credentialsChanged(),
       caught,
     });

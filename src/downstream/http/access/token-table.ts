@@ -6,8 +6,6 @@
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock.ts';
-import { errnoOf } from '../../../kernel/errno.ts';
-import { shortageOf } from '../../../kernel/shortage.ts';
 import { Turns } from '../../../kernel/turns.ts';
 import { localUser, type Principal, verifiedPrincipal } from '../../../policy/principal.ts';
 import type { Records } from '../../../store/contract/records.ts';

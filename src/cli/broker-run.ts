@@ -31,6 +31,7 @@ import { assertPrivateTokens } from './gateway/safe-start.ts';
 import { TokenWatch } from './gateway/token-watch.ts';
 import type { Invocation } from './invocation.ts';
 import { complain, remark, type Shell } from './shell.ts';
+import { shellWord } from './shell-word.ts';
 
 export interface BrokerOptions extends TlsOptions {
   readonly listen: string;
@@ -72,7 +73,7 @@ export async function runBroker(
     if (isJson) out.json({ url, listen: addressText(listen), pid: process.pid });
     else {
       out.line(`The broker listens on ${url} and keeps its letters in ${place.folder}`);
-      if (table.principals.length === 0) out.line(shell.steps(noCredentials));
+      if (table.principals.length === 0) out.line(shell.steps(noCredentials(options.dir)));
     }
     await interrupt.arrived;
     await hub.close();
@@ -83,8 +84,10 @@ export async function runBroker(
   }
 }
 
-const noCredentials =
-  'Nobody can connect yet. Make credentials with: holdfast token add --orchestrator NAME, and holdfast token add --worker NAME --role ROLE --to ORCHESTRATOR';
+function noCredentials(dir: string | undefined): string {
+  const where = dir === undefined ? '' : ` --dir ${shellWord(dir)}`;
+  return `Nobody can connect yet. Make credentials with: holdfast token add --orchestrator NAME${where}, and holdfast token add --worker NAME --role ROLE --to ORCHESTRATOR${where}`;
+}
 
 async function lockedFolder({ clock }: Shell, { folder, credentials }: BrokerPlace) {
   try {

@@ -1,7 +1,8 @@
 // The command `holdfast broker` with its real database passes the suite of brokers, with kill -9 as a restart; how
 // it begins and ends, and what it does with credentials that change while it runs.
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Link } from '../../src/broker/contract.ts';
@@ -138,5 +139,35 @@ describe('a broker that cannot start', () => {
     expect([code, stdout]).toEqual([3, '']);
     expect(stderr).toContain('the broker cannot start, because');
     expect(stderr).toContain(`${database} cannot be used`);
+  });
+});
+
+describe('a broker with TLS', () => {
+  it('listens on every address; who does not trust its certificate gets no link, for good', async () => {
+    await using broker = await BrokerProcess.prepared();
+    const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(broker.dir, name));
+    execFileSync(
+      'openssl',
+      // biome-ignore format: one option with its value each
+      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost',
+        '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-out', cert ?? '', '-keyout', key ?? ''],
+      { stdio: 'ignore' },
+    );
+    await broker.launch([
+      '--listen',
+      '0.0.0.0:0',
+      '--tls-cert',
+      cert ?? '',
+      '--tls-key',
+      key ?? '',
+    ]);
+    expect(broker.url).toMatch(/^wss:\/\/127\.0\.0\.1:\d+\/$/);
+    const ca = readFileSync(cert ?? '');
+    const ann = await broker.linkBy(broker.secretOf('ann'), 'seat', { ca });
+    await ann.deliver(letter('sealed'));
+    const error = await broker.link('ann').catch((why: unknown) => why);
+    expect(error).toMatchObject({ reason: 'unsupported', isPermanent: true });
+    const plain = { url: broker.url.replace('wss:', 'ws:') };
+    await expect(broker.linkBy(broker.secretOf('ann'), 'seat', plain)).rejects.toThrow();
   });
 });

@@ -2,7 +2,7 @@
 // and started again on the same port with the same directory.
 
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '../../src/broker/contract.ts';
@@ -41,14 +41,22 @@ export class BrokerProcess implements BrokerSubject {
 
   /** In a directory of its own, with a credential for each member of the suite. */
   static async start(): Promise<BrokerProcess> {
+    const broker = await BrokerProcess.prepared();
+    await broker.launch();
+    return broker;
+  }
+
+  /** The same, not started yet. `make` makes its directory something special before anything is in it. */
+  static async prepared(make: (dir: string) => void = () => {}): Promise<BrokerProcess> {
     const root = await mkdtemp(join(tmpdir(), 'holdfast-broker-'));
     const broker = new BrokerProcess(await commandLine(), root);
+    await mkdir(broker.dir, { mode: 0o700 });
+    make(broker.dir);
     for (const [name, member] of Object.entries(members)) {
       // A worker of the command line always has a role.
       const role = member.kind === 'worker' ? (member.role ?? 'any') : null;
       await broker.admit(name, { ...member, role });
     }
-    await broker.launch();
     return broker;
   }
 
@@ -85,9 +93,9 @@ export class BrokerProcess implements BrokerSubject {
   }
 
   /** On the port of before, if there was one. */
-  async launch(): Promise<void> {
+  async launch(more: readonly string[] = []): Promise<void> {
     const listen = this.#told?.listen ?? '127.0.0.1:0';
-    const words = ['broker', '--dir', this.dir, '--listen', listen, '--json'];
+    const words = ['broker', '--dir', this.dir, '--listen', listen, '--json', ...more];
     this.#started = this.#line.start(words);
     await this.#started.printed('\n');
     this.#told = JSON.parse(this.#started.stdout) as BrokerStart;
@@ -107,9 +115,13 @@ export class BrokerProcess implements BrokerSubject {
     return this.linkBy(this.secretOf(member), seat);
   }
 
-  linkBy(secret: string, seat: string = randomUUID().slice(0, 8)): Promise<Link> {
+  linkBy(
+    secret: string,
+    seat: string = randomUUID().slice(0, 8),
+    more: { readonly ca?: Buffer; readonly url?: string } = {},
+  ): Promise<Link> {
     const never = new AbortController().signal;
-    return openSocketLink({ url: this.url, secret, seat, clock: systemClock }, never);
+    return openSocketLink({ url: this.url, secret, seat, clock: systemClock, ...more }, never);
   }
 
   strangersLink(): Promise<Link> {
@@ -122,7 +134,7 @@ export class BrokerProcess implements BrokerSubject {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.kill('SIGKILL');
+    if (this.#started !== undefined) await this.kill('SIGKILL');
     await this.#line[Symbol.asyncDispose]();
     await rm(this.#root, { recursive: true, force: true, maxRetries: 5 });
   }

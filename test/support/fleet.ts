@@ -1,4 +1,4 @@
-// A small fleet of real processes: a broker (the embedded one in this process, or a real nats-server), an
+// A small fleet of real processes: a broker (the embedded one, in this process or as a command, or a real nats-server), an
 // orchestrator (`holdfast serve --broker`) and workers (`holdfast proxy`) with the official client. The servers of
 // the orchestrator are those of its config; the role `reader` of the worker ann is one of its roles.
 
@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { natsCredentialText } from '../../src/broker/nats-credential.ts';
+import { BrokerProcess } from './broker-process.ts';
 import { type MemberName, members } from './broker-suite/subject.ts';
 import { mainProgram } from './build.ts';
 import { startEmbeddedBroker } from './embedded-broker.ts';
@@ -26,6 +27,10 @@ export const fleetBrokers = {
   embedded: async (): Promise<FleetBroker> => {
     const broker = await startEmbeddedBroker();
     return Object.assign(broker, { credential: (member: MemberName) => member });
+  },
+  command: async (): Promise<FleetBroker> => {
+    const broker = await BrokerProcess.start();
+    return Object.assign(broker, { credential: (member: MemberName) => broker.secretOf(member) });
   },
   nats: async (): Promise<FleetBroker> => {
     const server = await NatsServer.start();

@@ -1,0 +1,86 @@
+// npm run fleet: a fleet whose parts are killed in turn under load, on both brokers. docs/proof.md says what it shows.
+
+import { parseArgs } from 'node:util';
+import { asked, wholeNumber } from '../proof/asked.ts';
+import { atMost, conclude, exactly, type Figure, fact } from '../proof/report.ts';
+import { type KillFindings, killParts } from './kills.ts';
+
+const brokers = ['command', 'nats'] as const;
+type BrokerName = (typeof brokers)[number];
+
+const help = `npm run fleet -- [--kills N] [--workers N] [--only BROKER] [--json FILE]
+
+Kills broker, orchestrator and workers in turn, under load, and compares what callers were told with what the
+servers have written down. Exit code 1 if a goal is missed.
+  --kills N      on each broker (50)
+  --workers N    with four callers each (3)
+  --only BROKER  ${brokers.join(' | ')}
+  --json FILE    writes the report there
+Example: npm run fleet -- --only nats --kills 6`;
+
+interface Wish {
+  readonly kills: number;
+  readonly workers: number;
+  readonly chosen: readonly BrokerName[];
+  readonly jsonFile: string | undefined;
+}
+
+const recoveryMs = 3_000;
+const names: Readonly<Record<BrokerName, string>> = {
+  command: 'embedded broker',
+  nats: 'NATS',
+};
+
+const wish = asked('fleet', readWish);
+if (wish !== undefined) {
+  const figures: Figure[] = [];
+  const findings: string[] = [];
+  for (const broker of wish.chosen) {
+    const progress = (text: string) => console.error(`fleet: ${names[broker]}: ${text}`);
+    const found = await killParts({ ...wish, broker, progress });
+    figures.push(...figuresOf(names[broker], found, wish.kills));
+    findings.push(...found.hung, ...found.lost, ...found.twice);
+  }
+  conclude({ title: 'Fleet', figures, findings }, wish.jsonFile);
+}
+
+function figuresOf(name: string, found: KillFindings, kills: number): readonly Figure[] {
+  return [
+    fact(`${name}: kills`, kills),
+    fact(`${name}: calls`, found.calls),
+    fact(`${name}: answered`, found.answered),
+    fact(`${name}: refused, not sent`, found.refused),
+    fact(`${name}: outcome unknown`, found.unknown),
+    exactly(`${name}: answered and lost`, found.lost.length, 0),
+    exactly(`${name}: effects twice`, found.twice.length, 0),
+    exactly(`${name}: callers that waited too long`, found.hung.length, 0),
+    atMost(
+      `${name}: slowest next answer, ms`,
+      Math.round(found.recoveriesMs.reduce((most, one) => Math.max(most, one), 0)),
+      recoveryMs,
+    ),
+  ];
+}
+
+function readWish(): Wish | string {
+  const { values } = parseArgs({
+    options: {
+      kills: { type: 'string', default: '50' },
+      workers: { type: 'string', default: '3' },
+      only: { type: 'string' },
+      json: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return help;
+  const { only } = values;
+  if (only !== undefined && !brokers.some((one) => one === only)) {
+    throw new Error(`--only ${only} is unknown: ${brokers.join(', ')}`);
+  }
+  return {
+    kills: wholeNumber('kills', values.kills),
+    workers: wholeNumber('workers', values.workers),
+    chosen: brokers.filter((one) => only === undefined || one === only),
+    jsonFile: values.json,
+  };
+}

@@ -2400,8 +2400,10 @@ export const patches: readonly Patch[] = [
     promise: 'revoked',
     rules: ['afterRevocation'],
     edits: [
-      { find: 'this.#door.endAccess(ids);', replace: '' },
+      { find: 'this.#sessions.endAccess(ids);', replace: '' },
       { find: 'this.#old.endAccess(ids);', replace: '' },
+      { find: 'this.#edge.front.accessEnded(ids);', replace: '' },
+      { find: 'this.#door.endAccess(ids);', replace: '' },
     ],
   },
   {

@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
+import { RepeatedLines } from '../../kernel/repeated-lines.ts';
 import type { Cut, Principal } from '../../policy/principal.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { GatewayForTransports } from '../contract.ts';
@@ -51,7 +52,7 @@ export interface HttpOptions {
   readonly authenticator?: Authenticator | undefined;
   /** Who we say we are at /healthz. */
   readonly identity: { readonly name: string; readonly version: string };
-  /** One line for the operator. */
+  /** One line for the operator; of equal ones at most one a minute. */
   readonly report: (line: string) => void;
   /** The same for what is no trouble, such as a refused request; absent: it is only counted. */
   readonly inform?: (line: string) => void;
@@ -128,7 +129,9 @@ class HttpListener implements HttpFront {
   #address: ListenAddress = { host: '', port: 0 };
 
   constructor(options: HttpOptions, host: string) {
-    const { front, clock, report, inform = () => {}, config, identity } = options;
+    const { front, clock, inform = () => {}, config, identity } = options;
+    const lines = new RepeatedLines(clock, options.report);
+    const report = (line: string) => lines.say(line);
     const limits = { ...defaultLimits, ...options.limits };
     const authenticator = config.auth === 'none' ? everyoneIsLocal : options.authenticator;
     if (authenticator === undefined) throw new TypeError('no authenticator was given');

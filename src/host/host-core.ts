@@ -27,6 +27,7 @@ import type { CallAudit } from './call/call-audit.ts';
 import { unknownTool } from './call/call-faults.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
+import { mayReceive } from './call/charge.ts';
 import type { CallResult } from './call-result.ts';
 import { Calling } from './calling.ts';
 import type { HostForCommands } from './command-face.ts';
@@ -303,6 +304,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   get traffic(): Traffic {
     return this.parts.traffic;
+  }
+
+  mayReceive(principal: Principal, client: object, bytes: number): boolean {
+    return mayReceive(this.parts, principal, client, bytes);
   }
 
   trafficOf({ id }: Principal): Traffic {

@@ -7,7 +7,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
-import { RepeatedLines } from '../../kernel/repeated-lines.ts';
 import type { Cut, Principal } from '../../policy/principal.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { GatewayForTransports } from '../contract.ts';
@@ -52,7 +51,7 @@ export interface HttpOptions {
   readonly authenticator?: Authenticator | undefined;
   /** Who we say we are at /healthz. */
   readonly identity: { readonly name: string; readonly version: string };
-  /** One line for the operator; of equal ones at most one a minute. */
+  /** One line for the operator. */
   readonly report: (line: string) => void;
   /** The same for what is no trouble, such as a refused request; absent: it is only counted. */
   readonly inform?: (line: string) => void;
@@ -129,9 +128,7 @@ class HttpListener implements HttpFront {
   #address: ListenAddress = { host: '', port: 0 };
 
   constructor(options: HttpOptions, host: string) {
-    const { front, clock, inform = () => {}, config, identity } = options;
-    const lines = new RepeatedLines(clock, options.report);
-    const report = (line: string) => lines.say(line);
+    const { front, clock, report, inform = () => {}, config, identity } = options;
     const limits = { ...defaultLimits, ...options.limits };
     const authenticator = config.auth === 'none' ? everyoneIsLocal : options.authenticator;
     if (authenticator === undefined) throw new TypeError('no authenticator was given');

@@ -2892,4 +2892,28 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'uncut-and-open',
+    breaks: 'A file of the audit log whose unfinished line cannot be cut off is never closed.',
+    file: 'src/audit/track.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/audit/audit-trail.test.ts'],
+    edits: [
+      {
+        find: `await this.#close();
+      throw errnoOf(error)`,
+        replace: 'throw errnoOf(error)',
+      },
+    ],
+  },
+  {
+    id: 'one-track-for-ever',
+    breaks: 'A file of the audit log that can only be appended to stops the log for good.',
+    file: 'src/audit/track.ts',
+    foundBy: 'tests',
+    promise: 'audit',
+    tests: ['src/audit/audit-trail.test.ts'],
+    edits: [{ find: `errnoOf(error) === 'EPERM' ? new`, replace: `errnoOf(error) === '' ? new` }],
+  },
 ];

@@ -69,7 +69,7 @@ export class Track {
 
   /** Resolves when the records are in the file; and on the disk, if that is asked for. */
   async append(records: readonly AuditRecord[], isSynced: boolean): Promise<void> {
-    if (this.#open && !this.#open.file.isAsLeft(this.#open.size)) await this.#close();
+    if (this.#open && !(await this.#open.file.isAsLeft(this.#open.size))) await this.#close();
     const had = this.#end;
     const written = await this.#withRoom(this.#open ?? (await this.#reopen()));
     const hasGap = this.#hasStarted && this.#end.n < had.n;
@@ -77,7 +77,7 @@ export class Track {
     try {
       await written.file.append(bytes);
       if (isSynced) await written.file.sync();
-      if (isSynced && !written.file.isInPlace()) throw new MovedFile(moved);
+      if (isSynced && !(await written.file.isInPlace())) throw new MovedFile(moved);
     } catch (error) {
       // The error is what its caller wants to know; what the file is like is seen when it is opened.
       await written.file.cut(written.size).catch(ignored);

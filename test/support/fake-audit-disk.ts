@@ -55,8 +55,8 @@ export class FakeAuditDisk implements AuditDisk {
         if (this.appendOnly.has(path)) throw systemError('EPERM');
         if (this.files.has(path)) this.files.set(path, this.#bytes(path).subarray(0, size));
       },
-      isInPlace: () => this.files.has(path),
-      isAsLeft: (size) => this.files.get(path)?.length === size,
+      isInPlace: async () => this.files.has(path),
+      isAsLeft: async (size) => this.files.get(path)?.length === size,
       close: async () => {
         this.opened -= 1;
       },

@@ -2916,4 +2916,13 @@ export const patches: readonly Patch[] = [
     tests: ['src/audit/audit-trail.test.ts'],
     edits: [{ find: `errnoOf(error) === 'EPERM' ? new`, replace: `errnoOf(error) === '' ? new` }],
   },
+  {
+    id: 'denied-folder-is-read',
+    breaks: 'A role that denies all that is in a folder may read the folder, which lists it.',
+    file: 'src/policy/roles/address-readings.ts',
+    foundBy: 'tests',
+    promise: 'roles-deny',
+    tests: ['src/policy/roles/address-readings.test.ts'],
+    edits: [{ find: '.flatMap(withFolder)', replace: '.filter((text) => withFolder(text))' }],
+  },
 ];

@@ -178,7 +178,7 @@ describe('a legacy session', () => {
     expect(gate.reports).toEqual([line]);
     clock.advance(60_000);
     await gate.initialize();
-    expect(gate.reports).toEqual([line, `${line} (and 19 times since the line before)`]);
+    expect(gate.reports).toEqual([line, `${line}; 19 more since the line before`]);
   });
 
   it('that its client did not wait for ends at once', async () => {

@@ -7,6 +7,7 @@
 import type { TokenTable } from '../../downstream/http/access/token-table.ts';
 import type { TokenUses } from '../../downstream/http/access/token-uses.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 
 export interface TokenWatchParts {
   readonly clock: Clock;
@@ -38,7 +39,11 @@ export class TokenWatch implements Disposable {
   #settledAt = 0;
   /** When to read once more what could not be read. */
   #againAt = Number.POSITIVE_INFINITY;
-  #isLooking = false;
+  #isReading = false;
+  /** The one that is under way, or the last one. */
+  #reading: Promise<void> = Promise.resolve();
+  /** The one after it, if somebody waits for it. */
+  #nextLook: Promise<void> | undefined;
   #isOver = false;
   #timer: Disposable;
 
@@ -46,6 +51,16 @@ export class TokenWatch implements Disposable {
     this.#parts = parts;
     this.#valid = rolesOf(parts.tokens);
     this.#timer = this.#lookLater();
+  }
+
+  /**
+   * Resolves when what was changed before this call has been read. Those who ask while one reading is under way
+   * share the next; it never rejects.
+   */
+  lookNow(): Promise<void> {
+    const next = this.#nextLook ?? this.#reading.then(() => this.#readOnce());
+    this.#nextLook = next;
+    return next;
   }
 
   [Symbol.dispose](): void {
@@ -59,21 +74,27 @@ export class TokenWatch implements Disposable {
 
   #look(): void {
     this.#timer = this.#lookLater();
-    const { tokens, uses, caught } = this.#parts;
+    const { tokens, uses } = this.#parts;
     // A disk that hangs does not keep an expired token alive.
     this.#compare();
     uses?.keep(tokens.uses);
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const done = () => {
-      this.#isLooking = false;
+    if (!this.#isReading) this.lookNow().catch(ignored);
+  }
+
+  /** Never rejects. */
+  #readOnce(): Promise<void> {
+    this.#nextLook = undefined;
+    this.#isReading = true;
+    const failed = (error: unknown) => {
+      // The stores are closed after the end.
+      if (!this.#isOver) this.#parts.caught(error);
     };
-    this.#readChanges()
-      .finally(done)
-      .catch((error: unknown) => {
-        // The stores are closed after the end.
-        if (!this.#isOver) caught(error);
+    this.#reading = this.#readChanges()
+      .catch(failed)
+      .finally(() => {
+        this.#isReading = false;
       });
+    return this.#reading;
   }
 
   async #readChanges(): Promise<void> {

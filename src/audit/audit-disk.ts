@@ -1,8 +1,9 @@
 // The disk operations of the audit log, and their implementation: files that are only appended to, for
 // this user only (0600 in folders of 0700). A symbolic link is not followed, a pipe not waited for. System
-// errors are passed on unchanged, with their code.
+// errors are passed on unchanged, with their code. Nothing here is done by this thread: the disk may be one of
+// the network, which hangs.
 
-import { constants, fstatSync, lstatSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { lstat, open, readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readOwnFile } from '../kernel/bounded-file.ts';
@@ -15,9 +16,9 @@ export interface AuditFile {
   sync(): Promise<void>;
   cut(size: number): Promise<void>;
   /** Whether it is still the file at its path: not moved, removed or replaced. */
-  isInPlace(): boolean;
+  isInPlace(): Promise<boolean>;
   /** The same, and whether it has this size. */
-  isAsLeft(size: number): boolean;
+  isAsLeft(size: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -49,7 +50,7 @@ export const nodeAuditDisk: AuditDisk = {
   async readEnd(path, maxBytes) {
     const handle = await open(path, constants.O_RDONLY | careful);
     try {
-      const { size } = fstatSync(handle.fd);
+      const { size } = await handle.stat();
       const length = Math.min(size, maxBytes);
       const read = await handle.read(Buffer.alloc(length), 0, length, size - length);
       return { size, end: read.buffer.subarray(0, read.bytesRead) };
@@ -64,7 +65,7 @@ export const nodeAuditDisk: AuditDisk = {
     const flags = constants.O_CREAT | constants.O_APPEND | constants.O_RDWR;
     const handle = await open(path, flags | careful, 0o600);
     try {
-      if (!fstatSync(handle.fd).isFile()) {
+      if (!(await handle.stat()).isFile()) {
         throw Object.assign(new Error(`${path} is not a file`), { errno: -1, code: 'EISDIR' });
       }
       if (isNew) await syncFolders(folder);
@@ -72,10 +73,11 @@ export const nodeAuditDisk: AuditDisk = {
       await handle.close();
       throw error;
     }
-    const isInPlace = () => {
-      const { dev, ino, nlink } = fstatSync(handle.fd);
-      const there = lstatSync(path, { throwIfNoEntry: false });
-      return nlink > 0 && there?.ino === ino && there.dev === dev;
+    /** Its size; undefined if it is not at its path any more. */
+    const sizeInPlace = async () => {
+      const { dev, ino, nlink, size } = await handle.stat();
+      const there = await lstat(path).catch(ifGone);
+      return nlink > 0 && there?.ino === ino && there.dev === dev ? size : undefined;
     };
     return {
       async append(bytes) {
@@ -83,8 +85,8 @@ export const nodeAuditDisk: AuditDisk = {
       },
       sync: () => handle.datasync(),
       cut: (size) => handle.truncate(size),
-      isInPlace,
-      isAsLeft: (size) => isInPlace() && fstatSync(handle.fd).size === size,
+      isInPlace: async () => (await sizeInPlace()) !== undefined,
+      isAsLeft: async (size) => (await sizeInPlace()) === size,
       close: () => handle.close(),
     };
   },
@@ -93,6 +95,11 @@ export const nodeAuditDisk: AuditDisk = {
 function ifAbsent(error: unknown): true {
   if (errnoOf(error) === 'ENOENT') return true;
   throw error;
+}
+
+function ifGone(error: unknown): undefined {
+  const code = errnoOf(error);
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
 }
 
 /** The file's folder and the two above it, which may be new as well. */

@@ -270,6 +270,61 @@ describe('a process', () => {
     expect(reports[0]).toContain('is left as it is');
   });
 
+  it('leaves no file open while what a crash has left cannot be cut off #audit #no-growth', async () => {
+    const disk = await wholeLog(1);
+    const [path = ''] = disk.files.keys();
+    const torn = Buffer.concat([disk.files.get(path) ?? Buffer.alloc(0), Buffer.from('{"v":1')]);
+    disk.files.set(path, torn);
+    disk.failing = 'EIO';
+    const { trail } = auditTrail({ disk, process: 'p2' });
+    for (let time = 1; time <= 5; time += 1) {
+      await expect(trail.keep(beginRecord(time))).rejects.toThrow('EIO');
+      expect(disk.opened).toBe(0);
+    }
+    disk.failing = undefined;
+    await trail.keep(beginRecord(6));
+    await trail[Symbol.asyncDispose]();
+    expect([await faultsOf(disk), disk.opened]).toEqual([[], 0]);
+  });
+
+  it('uses another track where a file can only be appended to, and says so #audit', async () => {
+    const disk = await wholeLog(1);
+    const [path = ''] = disk.files.keys();
+    const torn = Buffer.concat([disk.files.get(path) ?? Buffer.alloc(0), Buffer.from('{"v":1')]);
+    disk.files.set(path, torn);
+    disk.appendOnly.add(path);
+    const { trail, reports } = auditTrail({ disk, process: 'p2' });
+    await trail.keep(beginRecord(1));
+    expect(kindsIn(disk, '2')).toEqual(['start', 'begin']);
+    expect(disk.files.get(path)).toEqual(torn);
+    expect(reports).toHaveLength(1);
+    expect(reports[0]).toContain('can only be appended to (chattr +a), and is left as it is');
+    expect(disk.opened).toBe(1);
+  });
+
+  it('does the same when that happens while it writes, also if the next track fails at first #audit', async () => {
+    const { trail, disk, reports } = auditTrail();
+    await trail.keep(beginRecord(1));
+    const [path = ''] = disk.files.keys();
+    disk.appendOnly.add(path);
+    disk.failing = 'ENOSPC';
+    disk.tornBytes = 10;
+    for (let time = 1; time <= 70; time += 1) {
+      await expect(trail.keep(beginRecord(2))).rejects.toThrow('ENOSPC');
+    }
+    disk.failing = undefined;
+    await trail.keep(beginRecord(3));
+    await trail.keep(beginRecord(4));
+    await trail[Symbol.asyncDispose]();
+    expect(kindsIn(disk, '2')).toEqual(['start', 'lost', 'begin', 'begin', 'stop']);
+    expect(disk.opened).toBe(0);
+    expect(reports.filter((line) => line.includes('chattr +a'))).toHaveLength(1);
+    // What is left of the line is all that `verify` finds.
+    expect((await faultsOf(disk)).map(({ text }) => text)).toEqual([
+      expect.stringContaining('not complete (10 bytes)'),
+    ]);
+  });
+
   it('continues a file that was begun when the disk was full', async () => {
     const options = { maxFileBytes: 600 };
     const { trail, disk } = auditTrail(options);

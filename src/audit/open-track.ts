@@ -1,7 +1,7 @@
 // Chooses the track that a process writes. Several processes of one config write at once (an instance, a
 // gateway on stdio, a command without an instance), and each needs a chain of its own: a process takes the
-// first track that nobody has, and the next process continues it. A track whose end cannot be read is left
-// as it is, for `verify` to report, and another one is used. At its start a process writes down where the
+// first track that nobody has, and the next process continues it. A track that cannot be continued is left
+// as it is, for `verify` to report, and another one is used: also while the log is written. At its start a process writes down where the
 // other tracks end, so that what is removed from them later is missed.
 
 import { join } from 'node:path';
@@ -42,20 +42,58 @@ const mostTracks = 64;
 
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditSink> {
   const key = await options.key();
+  const left = new LeftTracks(options);
+  let own = await firstTrack(options, left, key);
+  return {
+    async append(records, isSynced) {
+      try {
+        await own.track.append(records, isSynced);
+      } catch (error) {
+        if (!(error instanceof DamagedTrack)) throw error;
+        // Nothing was written.
+        left.add(own.name, error);
+        const next = await firstTrack(options, left, key);
+        await own.claim.release();
+        own = next;
+        await own.track.append(records, isSynced);
+      }
+    },
+    close: (last) => own.track.close(last).finally(() => own.claim.release()),
+  };
+}
+
+/** Tracks that this process cannot continue; each is reported once. */
+class LeftTracks {
+  readonly #report: (line: string) => void;
+  /** By name; at most `mostTracks`. */
+  readonly #names = new Set<string>();
+
+  constructor({ report }: AuditLogOptions) {
+    this.#report = report;
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  add(name: string, { message }: DamagedTrack): void {
+    if (this.#names.has(name)) return;
+    this.#names.add(name);
+    this.#report(`${message}, and is left as it is; see: holdfast audit verify`);
+  }
+}
+
+/** The first track that nobody has and that can be continued. */
+async function firstTrack(options: AuditLogOptions, left: LeftTracks, key: Buffer | null) {
   for (const name of trackNames(options)) {
-    const claim = await claimed(options, name);
+    const claim = left.has(name) ? undefined : await claimed(options, name);
     if (claim === undefined) continue;
     try {
-      const track = await openTrack(options, name, key);
-      return {
-        append: (records, isSynced) => track.append(records, isSynced),
-        close: (last) => track.close(last).finally(() => claim.release()),
-      };
+      return { name, claim, track: await openTrack(options, name, key) };
     } catch (error) {
       await claim.release();
       if (!(error instanceof DamagedTrack)) throw error;
-      const told = `${error.message} does not end in a line of the audit log of this version, and is left as it is`;
-      options.report(`${told}; see: holdfast audit verify`);
+      left.add(name, error);
     }
   }
   throw new Error(`${mostTracks} processes write it already, or its files are damaged`);

@@ -6,6 +6,7 @@
 
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
+import { errnoOf } from '../kernel/errno.ts';
 import type { AuditDisk, AuditFile } from './audit-disk.ts';
 import {
   type ChainEnd,
@@ -20,7 +21,11 @@ import type { AuditRecord, StartRecord } from './audit-record.ts';
 import { fileFrom, filesOf, maxFileBytes } from './track-files.ts';
 
 /** The track cannot be continued; another one is used. */
-export class DamagedTrack extends Error {}
+export class DamagedTrack extends Error {
+  constructor(path: string, why = 'does not end in a line of the audit log of this version') {
+    super(`${path} ${why}`);
+  }
+}
 
 /** Somebody has taken the file away in the moment in which it was written: what it has does not count. */
 export class MovedFile extends Error {}
@@ -64,7 +69,7 @@ export class Track {
 
   /** Resolves when the records are in the file; and on the disk, if that is asked for. */
   async append(records: readonly AuditRecord[], isSynced: boolean): Promise<void> {
-    if (this.#open && !this.#open.file.isAsLeft(this.#open.size)) await this.#close();
+    if (this.#open && !(await this.#open.file.isAsLeft(this.#open.size))) await this.#close();
     const had = this.#end;
     const written = await this.#withRoom(this.#open ?? (await this.#reopen()));
     const hasGap = this.#hasStarted && this.#end.n < had.n;
@@ -72,7 +77,7 @@ export class Track {
     try {
       await written.file.append(bytes);
       if (isSynced) await written.file.sync();
-      if (isSynced && !written.file.isInPlace()) throw new MovedFile(moved);
+      if (isSynced && !(await written.file.isInPlace())) throw new MovedFile(moved);
     } catch (error) {
       // The error is what its caller wants to know; what the file is like is seen when it is opened.
       await written.file.cut(written.size).catch(ignored);
@@ -167,7 +172,12 @@ export class Track {
     const open = await this.#openFile(newest.first, wholeBytes);
     if (rest.length === 0) return open;
     const cut = { bytes: rest.length, hash: hashOf(rest) };
-    await open.file.cut(wholeBytes);
+    try {
+      await open.file.cut(wholeBytes);
+    } catch (error) {
+      await this.#close();
+      throw errnoOf(error) === 'EPERM' ? new DamagedTrack(newest.path, uncut) : error;
+    }
     if (!this.#hasStarted) this.#cut = cut;
     return open;
   }
@@ -181,6 +191,10 @@ export class Track {
     this.#end = end;
   }
 }
+
+/** Not even its owner may: a file that only can be appended to is the one case of it. */
+const uncut =
+  'ends in an unfinished line that cannot be cut off (EPERM), because the file can only be appended to (chattr +a)';
 
 const moved = 'its newest file was moved away or removed while it was written; put it back';
 

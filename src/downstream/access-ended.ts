@@ -1,10 +1,10 @@
 // The last answer to a request whose principal has lost its access, because its token was revoked or has expired:
-// a JSON-RPC error in place of what its server may still say. It never claims that the request was not sent unless
-// that is certain.
+// a JSON-RPC error in place of what its server may still say, with the code of the refusal that its next request
+// gets. It has no fault record, because how far the request came is not known at that moment; only the words tell,
+// and they say that it was not sent only if that is certain.
 
-import { Fault, OwnTrouble } from '../kernel/fault.ts';
+import { rpcCodes } from '../wire/eras.ts';
 import type { Incoming } from './incoming.ts';
-import { faultError } from './refusals.ts';
 
 /** Those that leave us by the relay and in no other way. */
 const relayed: ReadonlySet<string | undefined> = new Set([
@@ -17,16 +17,14 @@ const relayed: ReadonlySet<string | undefined> = new Set([
 /** Answers the request, and cancels it at its server. */
 export function endAccess(incoming: Incoming): void {
   if (incoming.isOver) return;
-  incoming.error(faultError(accessEnded(incoming), incoming.principal));
+  const { isCarried, message } = incoming;
+  const then = !isCarried && relayed.has(message.method) ? unsent : mayHaveRun;
+  incoming.error({
+    code: rpcCodes.refusedByHttp,
+    message: `Unauthorized: the access of this credential has ended; ${then}`,
+  });
   incoming.cancelSignal.abort();
 }
 
-function accessEnded({ isCarried, message }: Incoming): Fault {
-  const isUnsent = !isCarried && relayed.has(message.method);
-  const then = isUnsent
-    ? 'the request was not sent to its server'
-    : 'the request was cancelled, and may have run; check its effect';
-  const detail = `Unauthorized: the access of this credential has ended; ${then}`;
-  const dispatched = isUnsent ? 'no' : 'maybe';
-  return new Fault('denied', detail, { dispatched }, new OwnTrouble(detail));
-}
+const unsent = 'the request was not sent to its server';
+const mayHaveRun = 'the request was cancelled, and may have run: check its effect';

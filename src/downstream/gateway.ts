@@ -158,6 +158,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       closed: (own) => this.#closed(own),
       caught: (error) => this.caught(error),
       mayHear: (server, message, caller, own) => this.#hearing.may(own, server, message, caller),
+      mayReceive: (message, own) => this.#hearing.mayReceive(own.principal, own, message),
       tasks: (server, own) => knownTasks(this, server, own.key),
       firstQuestion,
       folder,

@@ -263,14 +263,83 @@ describe('the budget of a role', () => {
     expect(endOf(reply)).toEqual(spent({ limit: 'bytes', dispatched: 'yes' }));
   });
 
+  it.each(['legacy', 'modern'] as const)(
+    'counts the bytes of log messages for a %s client, and gives out no more than it allows #budgets-kept',
+    async (era) => {
+      const { legacy, modern, servers, done, host } = await world({ bytes: 2_000 });
+      const on = {
+        'tools/call': (_: Heard, child: ScriptedChild) => {
+          const data = 'x'.repeat(600);
+          // What its client does not want to hear is not counted.
+          for (let count = 0; count < 20; count++)
+            child.note('notifications/message', { level: 'debug', data });
+          for (let count = 0; count < 20; count++)
+            child.note('notifications/message', { level: 'error', data });
+          return text('done');
+        },
+      };
+      servers.s.script = { ...scripts.s, on: { ...scripts.s.on, ...on } };
+      const call = { name: 's__put', arguments: {} };
+      const client = legacy({}, ann);
+      if (era === 'legacy') await done(client.request('logging/setLevel', { level: 'warning' }));
+      const options = { principal: ann, key: ann.id, logLevel: 'warning' };
+      const reply = await done(
+        era === 'legacy'
+          ? client.request('tools/call', call)
+          : modern({}, options).request('tools/call', call),
+      );
+      expect(reply.sent.length).toBe(3);
+      expect(endOf(reply)).toEqual(spent({ limit: 'bytes', dispatched: 'yes' }));
+      expect(spentIn(host).bytes).toBeGreaterThan(2_000);
+    },
+  );
+
+  it('counts the bytes of questions, and asks none beyond it #budgets-kept', async () => {
+    const { legacy, servers, done } = await world({ bytes: 2_000 });
+    const on = {
+      'tools/call': (_: Heard, child: ScriptedChild) => {
+        const params = { message: 'x'.repeat(900), requestedSchema: { type: 'object' } };
+        for (let count = 0; count < 4; count++)
+          child.ask(`q${count}`, 'elicitation/create', params);
+        return undefined;
+      },
+    };
+    servers.s.script = { ...scripts.s, on: { ...scripts.s.on, ...on } };
+    const unable = legacy({}, ann).request('tools/call', { name: 's__put', arguments: {} });
+    await done(undefined);
+    // It cannot be asked, and is not charged.
+    expect(unable.sent).toEqual([]);
+    const able = legacy({ elicitation: {} }, ann);
+    const reply = await done(able.request('tools/call', { name: 's__put', arguments: {} }));
+    expect(reply.sent.length).toBe(2);
+    expect(reply.sent.every((frame) => frame.includes('elicitation/create'))).toBe(true);
+  });
+
+  it('counts the bytes of questions that a modern client is shown in a result #budgets-kept', async () => {
+    const { modern, servers, done } = await world({ bytes: 2_000 });
+    const on = {
+      'tools/call': (_: Heard, child: ScriptedChild) => {
+        const params = { message: 'x'.repeat(900), requestedSchema: { type: 'object' } };
+        for (let count = 0; count < 4; count++)
+          child.ask(`q${count}`, 'elicitation/create', params);
+        return undefined;
+      },
+    };
+    servers.s.script = { ...scripts.s, on: { ...scripts.s.on, ...on } };
+    const options = { principal: ann, key: ann.id };
+    const reply = await done(modern({ elicitation: {} }, options).call('s__put'));
+    const { inputRequests } = reply.result as { inputRequests: object };
+    expect(Object.keys(inputRequests)).toHaveLength(2);
+  });
+
   it('counts the bytes of every round of a call whose client is asked for more #budgets-kept', async () => {
     const { roundsOf } = askingWorld({ bytes: 400 });
     // A question of about 200 bytes fits; the result of the last round does not.
     expect(await roundsOf(300)).toEqual([spent({ limit: 'bytes', dispatched: 'yes' }), 2]);
     const roomy = askingWorld({ bytes: 4_000 });
     expect(await roomy.roundsOf(300)).toEqual(['ok', 2]);
-    const { calls, bytes } = spentIn(roomy.host);
-    expect([calls, bytes > 500]).toEqual([1, true]);
+    // Its question was counted with the result that it came in, and not once more.
+    expect(spentIn(roomy.host)).toEqual({ calls: 1, bytes: roomy.answeredBytes() });
   });
 
   it('counts the bytes of what a task gives, which is no further call #budgets-kept', async () => {
@@ -383,10 +452,15 @@ function askingWorld(budget: BudgetInput) {
     method: 'elicitation/create',
     params: { mode: 'form', message: '?', requestedSchema: { type: 'object', properties: {} } },
   };
-  const answer = () =>
-    ++count === 1
-      ? { resultType: 'input_required', inputRequests: { a: elicitation }, requestState: 's' }
-      : { resultType: 'complete', ...text('x'.repeat(length)) };
+  let bytes = 0;
+  const answer = () => {
+    const result =
+      ++count === 1
+        ? { resultType: 'input_required', inputRequests: { a: elicitation }, requestState: 's' }
+        : { resultType: 'complete', ...text('x'.repeat(length)) };
+    bytes += Buffer.byteLength(JSON.stringify(result));
+    return result;
+  };
   const asking = { era: 'modern', tools: [tool('put')], on: { 'tools/call': answer } } as const;
   const gateway = newGateway({ s: asking }, { settings: { roles: rolesWith(budget) } });
   const roundsOf = async (resultLength: number) => {
@@ -398,7 +472,7 @@ function askingWorld(budget: BudgetInput) {
     await settled();
     return [endOf(reply), gateway.servers.s.heard('tools/call').length];
   };
-  return { ...gateway, roundsOf };
+  return { ...gateway, roundsOf, answeredBytes: () => bytes };
 }
 
 /** What is counted for ann. */

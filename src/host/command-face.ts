@@ -4,7 +4,7 @@
 
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ConfigPlan } from '../config/plan.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config, ServerConfig } from '../config/schema.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { HostEvent } from '../observe/events.ts';
 import type { OutputPage } from '../observe/server-output.ts';
@@ -41,6 +41,8 @@ export interface HostForCommands extends Host {
   capabilitiesBehind(server: string, tool: string): readonly string[];
   /** The names of its tools, now or as stored; undefined if there is no list. Starts nothing. Throws as `requireServer` does. */
   knownTools(server: string): Promise<readonly string[] | undefined>;
+  /** What the config has for its tools, without those that the local user's role hides. Throws as `requireServer` does. */
+  shownEntry(server: string): Pick<ServerConfig, 'tools' | 'trusted'>;
   /** What its processes have written that is not MCP, from this place on; for operators. Throws as `requireServer` does. */
   output(server: string, place: number): OutputPage;
   /** The state of one server. Throws as `requireServer` does. */

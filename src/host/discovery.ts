@@ -81,7 +81,7 @@ export async function toolDefinitions(
   const { kept = false } = options;
   const principal = givenPrincipal(options.principal);
   parts.access.authorize(principal, serverRequest('list', name));
-  const server = parts.find(name);
+  const server = parts.find(name, principal);
   const reading = kept
     ? keptTools(parts, server, principal).then((read) => read.tools)
     : toolsOf(parts, server, principal);

@@ -50,6 +50,12 @@ export interface HostForGateway {
   /** Changes that clients are notified of. */
   readonly news: HostNews;
 
+  /**
+   * Counts what a server says to a client by itself, by the budget of the client's role. False: it exceeds the
+   * budget, and must not be given out.
+   */
+  mayReceive(principal: Principal, client: object, bytes: number): boolean;
+
   // --- state and records -------------------------------------------------------------------
 
   readonly clock: Clock;

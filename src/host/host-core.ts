@@ -6,7 +6,7 @@
 import type { CacheStats } from '../cache/cache.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ConfigPlan } from '../config/plan.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config, ServerConfig } from '../config/schema.ts';
 import { shortSpec } from '../config/spec-hash.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Fault } from '../kernel/fault.ts';
@@ -24,9 +24,10 @@ import type { AppliedConfig } from './apply.ts';
 import type { Answer } from './call/answer.ts';
 import { carryCall } from './call/call.ts';
 import type { CallAudit } from './call/call-audit.ts';
-import { unknownTool } from './call/call-faults.ts';
+import { toolsShownTo, unknownTool } from './call/call-faults.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
+import { mayReceive } from './call/charge.ts';
 import type { CallResult } from './call-result.ts';
 import { Calling } from './calling.ts';
 import type { HostForCommands } from './command-face.ts';
@@ -202,11 +203,6 @@ export class HostCore implements HostForCommands, HostForGateway {
     return this.find(name);
   }
 
-  #isShown(server: string, name: string): boolean {
-    const entry = { action: 'list', server, kind: 'tool', name, method: null } as const;
-    return this.parts.access.isAllowed(localUser, entry);
-  }
-
   get places(): StartPlaces {
     return this.parts.places;
   }
@@ -234,16 +230,30 @@ export class HostCore implements HostForCommands, HostForGateway {
   async unknownTool(name: string, tool: string): Promise<Fault> {
     const server = this.#seen(name);
     await server.recall();
-    return unknownTool(server, tool, server.catalogue, (other) => this.#isShown(name, other));
+    const isShown = toolsShownTo(this.access, localUser, server);
+    return unknownTool(server, tool, server.catalogue, isShown);
   }
 
-  capabilitiesBehind(server: string, tool: string): readonly string[] {
-    return capabilitiesBehind(this.#seen(server), tool);
+  capabilitiesBehind(name: string, tool: string): readonly string[] {
+    const server = this.#seen(name);
+    const isShown = toolsShownTo(this.access, localUser, server);
+    return isShown(tool) ? capabilitiesBehind(server, tool) : [];
   }
 
   async knownTools(name: string): Promise<readonly string[] | undefined> {
-    const names = await knownToolNames(this.#seen(name));
-    return names?.filter((tool) => this.#isShown(name, tool));
+    const server = this.#seen(name);
+    const names = await knownToolNames(server);
+    return names?.filter(toolsShownTo(this.access, localUser, server));
+  }
+
+  shownEntry(name: string): Pick<ServerConfig, 'tools' | 'trusted'> {
+    const server = this.#seen(name);
+    const { tools, trusted } = server.config;
+    const isShown = toolsShownTo(this.access, localUser, server);
+    return {
+      tools: Object.fromEntries(Object.entries(tools).filter(([tool]) => isShown(tool))),
+      trusted,
+    };
   }
 
   /** The fingerprint of the entry that a server has now; undefined if there is no such server. */
@@ -303,6 +313,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   get traffic(): Traffic {
     return this.parts.traffic;
+  }
+
+  mayReceive(principal: Principal, client: object, bytes: number): boolean {
+    return mayReceive(this.parts, principal, client, bytes);
   }
 
   trafficOf({ id }: Principal): Traffic {

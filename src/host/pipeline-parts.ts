@@ -12,11 +12,11 @@ import type { Defects } from '../observe/defects.ts';
 import { ServerOutputs } from '../observe/server-output.ts';
 import { Traffic } from '../observe/traffic.ts';
 import { TrafficByPrincipal } from '../observe/traffic-by-principal.ts';
-import { Access } from '../policy/access.ts';
+import { Access, serverRequest } from '../policy/access.ts';
 import { Budgets } from '../policy/budget.ts';
 import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
-import type { Principal } from '../policy/principal.ts';
+import { localUser, type Principal } from '../policy/principal.ts';
 import { RoleBudgets } from '../policy/role-budgets/role-budgets.ts';
 import { LiveConfig } from './apply.ts';
 import { CallAudit } from './call/call-audit.ts';
@@ -161,9 +161,14 @@ export class PipelineParts implements CallParts {
     };
   }
 
-  find(name: string): Server {
+  find(name: string, principal: Principal = localUser): Server {
     this.assertOpen(name);
-    return this.registry.find(name);
+    return this.registry.find(name, this.namesFor(principal));
+  }
+
+  /** Which names of servers this principal may be told. */
+  namesFor(principal: Principal): (server: string) => boolean {
+    return (server) => this.access.isAllowed(principal, serverRequest('list', server));
   }
 
   /** Throws `draining` once the host is ending. */

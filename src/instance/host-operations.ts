@@ -2,7 +2,6 @@
 
 import type { ReadConfig } from '../config/load.ts';
 import type { HostForCommands } from '../host/command-face.ts';
-import { ownValue } from '../kernel/own-value.ts';
 import type { InstanceFacts, InstanceOperations, Operations } from './operations.ts';
 
 export function hostOperations(host: HostForCommands): Operations {
@@ -10,9 +9,7 @@ export function hostOperations(host: HostForCommands): Operations {
     call: (server, tool, { args, ...options }) => host.callRaw(server, tool, args, options),
     tools: async (server, options) => {
       const definitions = await host.tools(server, options);
-      const config = ownValue(host.config.mcpServers, server);
-      const entry = config && { tools: config.tools, trusted: config.trusted };
-      return { definitions, mark: host.keptMark(server), entry };
+      return { definitions, mark: host.keptMark(server), entry: host.shownEntry(server) };
     },
     discover: (options) => host.discover(options),
     search: (words, options) => host.search(words, options),

@@ -127,6 +127,17 @@ describe('the folders of src', () => {
   });
 });
 
+describe('the audit log', () => {
+  it('waits for no disk in the thread that serves the clients', () => {
+    const files = readdirSync(join(src, 'audit')).filter((file) => !file.endsWith('.test.ts'));
+    const waiting = files.filter((file) =>
+      /\b[a-z]+Sync\b/.test(readFileSync(join(src, 'audit', file), 'utf8')),
+    );
+    expect(files).toContain('audit-disk.ts');
+    expect(waiting).toEqual([]);
+  });
+});
+
 describe('the reading of import lines', () => {
   it.each([
     "import { a } from './a.ts';",

@@ -142,7 +142,7 @@ describe('a token', () => {
       'the calls to arrive',
     );
     expect((await home.run(['token', 'revoke', 'reader'])).code).toBe(0);
-    const error = { code: -32603, data: { code: 'denied', dispatched: 'maybe' } };
+    const error = { code: -32000, message: expect.stringContaining('may have run') };
     for (const answer of answers) expect((await answer).json).toMatchObject({ error });
     await events.ended();
     expect(JSON.parse(events.events.at(-1)?.data ?? '')).toMatchObject({ id: 'old', error });

@@ -170,6 +170,17 @@ describe('a legacy session', () => {
     expect(answer.headers['retry-after']).toBeDefined();
   });
 
+  it('that is ended to make room is told to the operator once a minute, with a count #no-growth', async () => {
+    const clock = manualClock();
+    const gate = await httpFront({ clock, limits: { sessions: 4 } });
+    for (let count = 0; count < 24; count += 1) await gate.initialize();
+    const line = 'http: 4 sessions are open; the one idle longest was ended to make room';
+    expect(gate.reports).toEqual([line]);
+    clock.advance(60_000);
+    await gate.initialize();
+    expect(gate.reports).toEqual([line, `${line}; 19 more since the line before`]);
+  });
+
   it('that its client did not wait for ends at once', async () => {
     const gate = await httpFront();
     const { openSession } = gate.front;

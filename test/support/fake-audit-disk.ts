@@ -13,6 +13,10 @@ export class FakeAuditDisk implements AuditDisk {
   held: Promise<void> | undefined;
   /** The file that somebody takes away after the next write; nothing afterwards. */
   moveAfterWrite: string | undefined;
+  /** Files that can only be appended to. */
+  readonly appendOnly = new Set<string>();
+  /** How many files are open. */
+  opened = 0;
   syncs = 0;
   writes = 0;
 
@@ -32,6 +36,7 @@ export class FakeAuditDisk implements AuditDisk {
 
   async open(path: string): Promise<AuditFile> {
     if (!this.files.has(path)) this.files.set(path, Buffer.alloc(0));
+    this.opened += 1;
     return {
       append: async (bytes) => {
         await this.held;
@@ -47,11 +52,14 @@ export class FakeAuditDisk implements AuditDisk {
       },
       cut: async (size) => {
         if (this.failing === 'EIO') this.#fail();
+        if (this.appendOnly.has(path)) throw systemError('EPERM');
         if (this.files.has(path)) this.files.set(path, this.#bytes(path).subarray(0, size));
       },
-      isInPlace: () => this.files.has(path),
-      isAsLeft: (size) => this.files.get(path)?.length === size,
-      close: async () => {},
+      isInPlace: async () => this.files.has(path),
+      isAsLeft: async (size) => this.files.get(path)?.length === size,
+      close: async () => {
+        this.opened -= 1;
+      },
     };
   }
 

@@ -20,7 +20,7 @@ import { loadedConfig, orInterrupted, withHostOf } from '../standalone.ts';
 const help = `
 Every tool, prompt, resource, template and skill whose list is known is shown, with the reason for each
 that the role may not use. No server is started unless --wait allows it: lists that were never read are named at
-the end; --wait reads and keeps them.
+the end; --wait reads and keeps them. A pattern in "deny" that ends in /* denies the folder itself, too.
 With --json: {"role", "everything", "operator", "budget", "things": [{"server", "list", "name", "allowed", "reason"}],
 "unknown": [{"server", "lists"}]}; "list" is tools, prompts, resources, resourceTemplates or skills, "reason" is
 null if it is allowed. Without a name: {"roles": [{"name", "everything", "operator", "allow", "deny"}]}.

@@ -4,6 +4,7 @@ import { stateOfFiles, stateOfFilesIn } from '../../config/file-state.ts';
 import { isTokenRecord } from '../../downstream/http/access/token-record.ts';
 import { TokenUses } from '../../downstream/http/access/token-uses.ts';
 import { type OpenedTokens, openTokens } from '../../downstream/http/access/tokens.ts';
+import { within } from '../../kernel/clock.ts';
 import { listedTokens } from '../token-book.ts';
 import { ownTokenStore, ownTokensIn, tokenFolders, withTokenRecords } from '../token-records.ts';
 import { assertMeantOpen, assertPrivateTokens } from './safe-start.ts';
@@ -12,9 +13,14 @@ import { TokenWatch } from './token-watch.ts';
 
 export interface HttpAccess extends AsyncDisposable {
   readonly opened: OpenedTokens;
+  /** Resolves when tokens that were added before this call are known, or the disk takes too long. */
+  lookNow(): Promise<void> | undefined;
   /** From now on `ended` is called with the ids of principals whose access has ended. */
   follow(ended: (ids: ReadonlySet<string>) => void): Disposable;
 }
+
+/** A disk that hangs does not hold up a refusal for longer. */
+const lookMs = 500;
 
 /** Without authentication. Throws a Fault where that cannot be meant. */
 export async function assertOpenAccess({ loaded, invocation, host }: Served): Promise<void> {
@@ -39,10 +45,12 @@ export async function openAccess({ host, loaded, invocation }: Served): Promise<
   const records = store && ownTokensIn(store);
   const isOperator = (role: string | null) => access.roles.isOperator(role);
   const opened = await openTokens({ local, own: records?.own, isOperator }, clock);
+  let watch: TokenWatch | undefined;
   return {
     opened,
-    follow: (ended) =>
-      new TokenWatch({
+    lookNow: () => watch && within(clock, lookMs, watch.lookNow()),
+    follow: (ended) => {
+      watch = new TokenWatch({
         clock,
         tokens: opened.tokens,
         uses: records && new TokenUses(records.uses),
@@ -50,7 +58,9 @@ export async function openAccess({ host, loaded, invocation }: Served): Promise<
         stateOfRecords: () => stateOfFilesIn(folders?.tokens ?? []),
         ended,
         caught: (error) => void host.defects.caught('the tokens', error),
-      }),
+      });
+      return watch;
+    },
     [Symbol.asyncDispose]: async () => await store?.close(),
   };
 }

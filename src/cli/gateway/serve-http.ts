@@ -42,7 +42,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     front: gateway,
     config: http,
     clock,
-    authenticator: opened && tokenAuthenticator(opened.tokens),
+    authenticator: opened && tokenAuthenticator(opened.tokens, access.lookNow),
     identity: ownIdentity(),
     report: (line) => remark(shell, line),
     inform: (line) => shell.logs('info') && complain(shell, line),

@@ -75,6 +75,27 @@ describe('tokens that are followed', () => {
     expect(world.ended).toHaveLength(1);
   });
 
+  it('are looked for at once when somebody shows one that is not known, once for all who ask #tokens', async () => {
+    const { clock, watch, world } = watched();
+    await clock.advanceAsync(10_000);
+    world.stored = [bob];
+    world.state = 'second';
+    const { looks } = world;
+    await Promise.all(Array.from({ length: 100 }, () => watch.lookNow()));
+    expect(world.ended).toEqual([['token:ann']]);
+    expect(world.looks - looks).toBeLessThan(3);
+    // A change while one look is under way is seen by the next.
+    const first = watch.lookNow();
+    world.stored = [];
+    world.state = 'third';
+    await Promise.all([first, watch.lookNow()]);
+    expect(world.ended).toEqual([['token:ann'], ['token:bob']]);
+    world.fails = new Error('no disk');
+    world.state = 'fourth';
+    await watch.lookNow();
+    expect(world.errors).toHaveLength(1);
+  });
+
   it('end within a second of a change inside their records #revoked', async () => {
     const { clock, world } = watched();
     await clock.advanceAsync(10_000);

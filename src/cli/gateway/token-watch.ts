@@ -6,6 +6,7 @@
 
 import type { TokenUses } from '../../downstream/http/access/token-uses.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 
 /** A table of tokens, as far as it is followed. */
 export interface FollowedTokens {
@@ -47,7 +48,11 @@ export class TokenWatch implements Disposable {
   #settledAt = 0;
   /** When to read once more what could not be read. */
   #againAt = Number.POSITIVE_INFINITY;
-  #isLooking = false;
+  #isReading = false;
+  /** The one that is under way, or the last one. */
+  #reading: Promise<void> = Promise.resolve();
+  /** The one after it, if somebody waits for it. */
+  #nextLook: Promise<void> | undefined;
   #isOver = false;
   #timer: Disposable;
 
@@ -55,6 +60,16 @@ export class TokenWatch implements Disposable {
     this.#parts = parts;
     this.#valid = rolesOf(parts.tokens);
     this.#timer = this.#lookLater();
+  }
+
+  /**
+   * Resolves when what was changed before this call has been read. Those who ask while one reading is under way
+   * share the next; it never rejects.
+   */
+  lookNow(): Promise<void> {
+    const next = this.#nextLook ?? this.#reading.then(() => this.#readOnce());
+    this.#nextLook = next;
+    return next;
   }
 
   [Symbol.dispose](): void {
@@ -68,21 +83,27 @@ export class TokenWatch implements Disposable {
 
   #look(): void {
     this.#timer = this.#lookLater();
-    const { tokens, uses, caught } = this.#parts;
+    const { tokens, uses } = this.#parts;
     // A disk that hangs does not keep an expired token alive.
     this.#compare();
     if (tokens.uses !== undefined) uses?.keep(tokens.uses);
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const done = () => {
-      this.#isLooking = false;
+    if (!this.#isReading) this.lookNow().catch(ignored);
+  }
+
+  /** Never rejects. */
+  #readOnce(): Promise<void> {
+    this.#nextLook = undefined;
+    this.#isReading = true;
+    const failed = (error: unknown) => {
+      // The stores are closed after the end.
+      if (!this.#isOver) this.#parts.caught(error);
     };
-    this.#readChanges()
-      .finally(done)
-      .catch((error: unknown) => {
-        // The stores are closed after the end.
-        if (!this.#isOver) caught(error);
+    this.#reading = this.#readChanges()
+      .catch(failed)
+      .finally(() => {
+        this.#isReading = false;
       });
+    return this.#reading;
   }
 
   async #readChanges(): Promise<void> {

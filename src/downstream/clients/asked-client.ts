@@ -27,6 +27,14 @@ interface Pending {
 /** Pending requests of one client; further ones are refused. */
 export const maxPending = 256;
 
+/** Whether a client may be asked something. */
+export interface AskingRules {
+  /** At any time until it is answered: whether the server may ask this. */
+  readonly mayHear: () => boolean;
+  /** Called once, when nothing else is in the way: whether its budget allows it, toward which it is counted. */
+  readonly mayReceive: () => boolean;
+}
+
 export class AskedClient {
   readonly #say: (frame: Frame, caller: Caller | undefined) => void;
   /** By our id, until answered or withdrawn; at most `maxPending`. */
@@ -39,16 +47,15 @@ export class AskedClient {
     this.#nextId = firstId;
   }
 
-  /** `mayHear` says, at any time until it is answered, whether the server may ask this. */
   ask(
     question: Question,
     capabilities: ClientCapabilities,
-    mayHear: () => boolean,
+    { mayHear, mayReceive }: AskingRules,
   ): Promise<ClientAnswer> {
     const { bytes, params: span, method = '', paramsObject, meta } = question.message;
     const params = span ? oneLine(bytes.subarray(span.start, span.end)) : undefined;
     const isFull = (this.#pending?.size ?? 0) >= maxPending;
-    if (isFull || !capabilities.allows(method, params)) {
+    if (isFull || !capabilities.allows(method, params) || !mayReceive()) {
       return Promise.resolve(cannotBeAsked(method));
     }
     const token = paramsObject && meta?.find('progressToken');

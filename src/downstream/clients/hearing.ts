@@ -1,7 +1,7 @@
 // Whether a client may hear what a server says. It may while its principal sees what the message belongs to:
 // the tool, prompt or resource of a running call, the tool of a task, or else the server as a whole. A call is
 // authorized once, when it begins; a change of the policy makes silent what it hides, and the answer of a call
-// that runs is the last that comes of it.
+// that runs is the last that comes of it. What it hears counts toward its budget, and is not given out beyond that.
 
 import type { Caller } from '../../host/connections/caller.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
@@ -36,6 +36,12 @@ export class Hearing {
     }
     if (caller instanceof Incoming && caller.about?.server === server) return this.ofCall(caller);
     return seesServer(this.#host, principal, server);
+  }
+
+  /** A client of this principal is about to get this message: it is counted. False: its budget is exceeded. */
+  mayReceive(principal: Principal, client: object, { params }: Message): boolean {
+    const bytes = params === undefined ? 0 : params.end - params.start;
+    return this.#host.mayReceive(principal, client, bytes);
   }
 
   /** Whether what belongs to this call may still be heard. */

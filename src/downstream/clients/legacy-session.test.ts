@@ -28,6 +28,7 @@ function newSession(
         caught: (error) => caught.push(error),
         closed: (own) => closed.push(own),
         mayHear: () => true,
+        mayReceive: () => true,
         tasks: () => ({ handleOf: () => undefined, idOf: () => undefined }),
       });
       return session;

@@ -50,6 +50,8 @@ export interface SessionHost {
     caller: Caller | undefined,
     session: LegacySession,
   ): boolean;
+  /** The same by its budget, toward which the message is counted. */
+  mayReceive(message: Message, session: LegacySession): boolean;
   /** How ids of the server's tasks become this client's handles, and back. */
   tasks(server: string, session: LegacySession): KnownTasks;
 }
@@ -251,7 +253,10 @@ export class LegacySession implements Session, Client {
     }
     const { handleOf, idOf } = this.#host.tasks(question.server, this);
     const message = asTheClientKnowsIt(question.message, handleOf);
-    const asking = this.#asked.ask({ ...question, message }, this.#capabilities, mayHear);
+    const asking = this.#asked.ask({ ...question, message }, this.#capabilities, {
+      mayHear,
+      mayReceive: () => !question.isMessage || this.#host.mayReceive(own, this),
+    });
     return asking.then(({ kind, json }) => ({ kind, json: asTheServerKnowsIt(json, idOf) }));
   }
 
@@ -262,6 +267,7 @@ export class LegacySession implements Session, Client {
   tell(server: string, message: Message, caller: Caller | undefined): void {
     if (!this.#mayHear(server, message, caller)) return;
     if (message.method === 'notifications/message' && !this.#hears(message)) return;
+    if (!this.#host.mayReceive(message, this)) return;
     const { handleOf } = this.#host.tasks(server, this);
     this.say(carriedFrame(asTheClientKnowsIt(message, handleOf)), caller);
   }

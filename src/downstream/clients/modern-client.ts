@@ -20,7 +20,7 @@ import type { Hearing } from './hearing.ts';
 export interface ModernClientParts {
   readonly clock: Clock;
   readonly parking: Parking;
-  readonly hearing: Pick<Hearing, 'may'>;
+  readonly hearing: Pick<Hearing, 'may' | 'mayReceive'>;
 }
 
 export interface ModernClientFacts {
@@ -50,7 +50,7 @@ export class ModernClient implements Client {
   underWay = 0;
   isGone = false;
   readonly #parking: Parking;
-  readonly #hearing: Pick<Hearing, 'may'>;
+  readonly #hearing: Pick<Hearing, 'may' | 'mayReceive'>;
   readonly #roots: CallRootsQuestions;
 
   constructor(
@@ -87,6 +87,9 @@ export class ModernClient implements Client {
     if (!isPossible || !capabilitiesOf(caller).allows(method, embedded)) {
       return Promise.resolve(cannotBeAsked(method));
     }
+    if (question.isMessage && !this.#mayReceive(message, caller)) {
+      return Promise.resolve(cannotBeAsked(method));
+    }
     return this.#parking.ask(caller, question);
   }
 
@@ -95,9 +98,14 @@ export class ModernClient implements Client {
     return this.#hearing.may({ key, principal: caller.principal }, server, message, caller);
   }
 
+  #mayReceive(message: Message, { principal }: Incoming): boolean {
+    return this.#hearing.mayReceive(principal, this, message);
+  }
+
   tell(server: string, message: Message, caller: Caller | undefined): void {
     if (!(caller instanceof Incoming) || !this.#mayHear(server, message, caller)) return;
     if (message.method === 'notifications/message' && !hears(caller, message)) return;
+    if (!this.#mayReceive(message, caller)) return;
     // It follows no task of a legacy server: messages about one belong to its call.
     caller.send(carriedFrame(asTheClientKnowsIt(message, () => undefined)));
   }

@@ -10,7 +10,7 @@ function known() {
   const clients = new ModernClients({
     clock,
     parking: {} as Parking,
-    hearing: { may: () => true },
+    hearing: { may: () => true, mayReceive: () => true },
     isAwaited: (key) => awaited.includes(key),
     gone: (key) => void gone.push(key),
   });

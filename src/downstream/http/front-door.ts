@@ -6,6 +6,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Fault } from '../../kernel/fault.ts';
+import { RareLine } from '../../kernel/rare-line.ts';
 import { principalProblem } from '../../policy/given-principal.ts';
 import { isOperator, type Principal, sharingOwnerOf } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
@@ -37,6 +38,8 @@ export class FrontDoor {
   readonly #pending: PendingAuthentications;
   readonly #shares: ConnectionShares;
   readonly #refused: RefusedRequests;
+  readonly #failures: RareLine;
+  readonly #defects: RareLine;
   readonly #bodies: BodyBudget;
 
   constructor(parts: FrontDoorParts) {
@@ -44,6 +47,8 @@ export class FrontDoor {
     this.#pending = new PendingAuthentications(parts.edge);
     this.#shares = new ConnectionShares(parts.edge.limits.connections, parts.edge.deadlines);
     this.#refused = new RefusedRequests(parts.edge.clock, parts.edge.inform);
+    this.#failures = new RareLine(parts.edge.clock, parts.edge.report);
+    this.#defects = new RareLine(parts.edge.clock, parts.edge.report);
     this.#bodies = new BodyBudget(parts.edge.limits.bodyBytesOfAll);
   }
 
@@ -190,22 +195,21 @@ export class FrontDoor {
 
   /** The authenticator has failed: access is not granted, and it may work again soon. */
   #notAuthenticated(res: ServerResponse, error: unknown): void {
-    this.#report('a failure of the authenticator', error);
+    this.#report(this.#failures, 'a failure of the authenticator', error);
     refuseHttp(res, 503, 'Service Unavailable: the credential could not be checked', retryLater);
   }
 
   #defect(res: ServerResponse, error: unknown): void {
-    this.#report('a defect while serving a request', error);
+    this.#report(this.#defects, 'a defect while serving a request', error);
     if (res.headersSent) res.destroy();
     else refuseRpc(res, 500, { code: rpcCodes.internalError, message: 'Internal error' });
   }
 
-  #report(what: string, error: unknown): void {
+  #report(line: RareLine, what: string, error: unknown): void {
     const detail =
       error instanceof Error ? (error.stack ?? error.message) : `threw ${typeof error}`;
-    const { edge } = this.#parts;
-    edge.front.caught(error);
-    edge.report(`http: ${what}: ${detail}`);
+    this.#parts.edge.front.caught(error);
+    line.say(() => `http: ${what}: ${detail}`);
   }
 }
 

@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
+import { RareLine } from '../../kernel/rare-line.ts';
 import type { Cut, Principal } from '../../policy/principal.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { GatewayForTransports } from '../contract.ts';
@@ -120,6 +121,7 @@ class HttpListener implements HttpFront {
   readonly #old: OldTransport;
   /** Connections beyond the limit, each until it has been answered. */
   readonly #beyond = new Set<Socket>();
+  readonly #full: RareLine;
   #connections = 0;
   #underWay = 0;
   #quiet: (() => void) | undefined;
@@ -135,6 +137,7 @@ class HttpListener implements HttpFront {
     const { outgoing = new OutgoingBudget(clock, report) } = options;
     const deadlines = new Deadlines(clock);
     this.#edge = { front, limits, clock, report, inform, deadlines, outgoing };
+    this.#full = new RareLine(clock, report);
     const { sessions: records } = options;
     const caught = (error: unknown) => front.caught(error);
     const idleMs = limits.sessionIdleMs;
@@ -280,9 +283,7 @@ class HttpListener implements HttpFront {
     const { connections } = this.#edge.limits;
     this.#connections += 1;
     if (this.#connections > connections) {
-      if (this.#beyond.size === 0) {
-        this.#edge.report(`http: ${connections} connections are open; further ones are refused`);
-      }
+      this.#full.say(() => `http: ${connections} connections are open; further ones are refused`);
       this.#beyond.add(socket);
     }
     socket.on('close', () => {

@@ -22,6 +22,7 @@ import {
   overAllAttempts,
   rpcFault,
   timeoutFault,
+  toolsShownTo,
   unknownOutcome,
   unknownTool,
 } from './call-faults.ts';
@@ -261,7 +262,9 @@ export class Attempts implements DeadlineListener {
     await this.#unlessTaken(reading);
     const offered = catalogue.find(name);
     if (offered === undefined && catalogue.offered !== undefined) {
-      throw unknownTool(this.#server, name, catalogue);
+      const { principal } = this.#call.request;
+      const isShown = toolsShownTo(this.#parts.access, principal, this.#server);
+      throw unknownTool(this.#server, name, catalogue, isShown);
     }
     return offered;
   }

@@ -5,6 +5,8 @@
 import { nearestNames } from '../../catalog/nearest-names.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { isRecord } from '../../kernel/json-values.ts';
+import type { Access } from '../../policy/access.ts';
+import type { Principal } from '../../policy/principal.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import { valueOf as parsed } from '../../wire/decode.ts';
 import type { Message } from '../../wire/scan.ts';
@@ -73,12 +75,22 @@ export function noResultFault(server: string): Fault {
   });
 }
 
+/** Which names of tools of this server a principal may be told. */
+export function toolsShownTo(
+  access: Access,
+  principal: Principal,
+  { name: server }: Server,
+): (tool: string) => boolean {
+  const asked = { action: 'list', server, kind: 'tool', method: null } as const;
+  return (name) => access.isAllowed(principal, { ...asked, name });
+}
+
 /** `catalogue`: what its caller is offered; `isShown`: which names it may be told. */
 export function unknownTool(
   server: Server,
   tool: string,
-  catalogue = server.catalogue,
-  isShown: (name: string) => boolean = () => true,
+  catalogue: Catalogue,
+  isShown: (name: string) => boolean,
 ): Fault {
   const detail = `Unknown tool: ${server.name} has no tool '${tool}'`;
   const facts = { server: server.name, tool };

@@ -129,5 +129,5 @@ export interface CallParts {
   readonly tasks: BegunTasks;
   readonly news: HostNews;
   /** Throws `not_found` for a name that is not registered. */
-  find(server: string): Server;
+  find(server: string, principal?: Principal): Server;
 }

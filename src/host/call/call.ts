@@ -21,6 +21,7 @@ import {
   namedFault,
   noResultFault,
   overAllAttempts,
+  toolsShownTo,
   unknownTool,
 } from './call-faults.ts';
 import { callKey } from './call-key.ts';
@@ -99,7 +100,7 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
 /** A name that leads nowhere: only an operator is told what there is instead, and why. */
 function foundFor(parts: CallParts, { server, principal }: CallRequest): Server {
   try {
-    return parts.find(server);
+    return parts.find(server, principal);
   } catch (thrown) {
     const isHere = !(thrown instanceof Fault) || !absentCodes.has(thrown.code);
     if (isHere || isOperatorOf(principal, '')) throw thrown;
@@ -112,17 +113,18 @@ const absentCodes: ReadonlySet<string> = new Set(['not_found', 'invalid_request'
 /** The server, if its caller may use it for this. */
 function usableServer(parts: CallParts, call: Call): Server {
   const server = foundFor(parts, call.request);
-  refuseHidden(server, call);
+  refuseHidden(parts, server, call);
   // Before a stored answer could be given to somebody who cannot use the server.
   const refusal = server.slots.refusalOf(call.request.caller);
   if (refusal) throw refusal;
   return server;
 }
 
-function refuseHidden(server: Server, { request }: Call): void {
+function refuseHidden({ access }: CallParts, server: Server, { request }: Call): void {
   const { kind, name } = request.operation;
   if (kind !== 'tool' || name === null || !server.toolConfig(name)?.hidden) return;
-  throw unknownTool(server, name, server.catalogueFor(request.caller));
+  const isShown = toolsShownTo(access, request.principal, server);
+  throw unknownTool(server, name, server.catalogueFor(request.caller), isShown);
 }
 
 /** With a key the call belongs to all callers that use the key: no single caller can cancel it. */

@@ -3,12 +3,14 @@
 // completions and methods that MCP does not define. Lists, subscriptions and the gateway's own tools do not
 // count. What follows a task or continues a call that was charged is no further call, but its bytes count. Of
 // calls with the same idempotency key only the one that runs is charged, for its result too. An error that a
-// server answers with counts as a result does, and so does the progress that its caller is told.
+// server answers with counts as a result does, and so do the progress that its caller is told and what a server says
+// or asks by itself.
 
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Action } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
+import type { Principal } from '../../policy/principal.ts';
 import type { Account } from '../../policy/role-budgets/account.ts';
 import { unlessAborted } from '../../upstream/unless-aborted.ts';
 import { cancelledFault, RpcAnswer } from './call-faults.ts';
@@ -134,8 +136,32 @@ export async function paidError(parts: ChargeParts, call: Call, thrown: unknown)
  * recorded: it would come after the result.
  */
 export function mayHearProgress(parts: ChargeParts, call: Call, bytes: number): boolean {
+  return isWithin(() => countBytes(parts, call, bytes));
+}
+
+/**
+ * A log line, question or other message of a server is about to be given to a client of this principal. False: it
+ * exceeds the limit and must not be. Nothing waits here, either.
+ */
+export function mayReceive(
+  { access, roleBudgets }: ChargeParts,
+  principal: Principal,
+  client: object,
+  bytes: number,
+): boolean {
+  const role = access.roleOf(principal);
+  if (role === null) return true;
+  const account = roleBudgets.accountOf(principal, role, client);
+  return isWithin(() =>
+    account instanceof Promise
+      ? account.then((opened) => opened.countBytes(bytes))
+      : account?.countBytes(bytes),
+  );
+}
+
+function isWithin(count: () => Promise<void> | undefined): boolean {
   try {
-    countBytes(parts, call, bytes)?.catch(ignored);
+    count()?.catch(ignored);
     return true;
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;

@@ -69,6 +69,8 @@ export interface Question {
   readonly caller: Caller | undefined;
   /** The server no longer needs the answer. */
   readonly withdrawn: Signal;
+  /** It came as a message of its own, and not in a result, whose bytes were counted. */
+  readonly isMessage?: boolean;
   /** Carries a notification of the client about this question to the server. */
   readonly tellServer: (message: Message) => void;
 }

@@ -111,7 +111,14 @@ export class OpenQuestions {
     };
     const ask = async () => {
       try {
-        const answer = await asked({ server, message, caller, withdrawn, tellServer });
+        const answer = await asked({
+          server,
+          message,
+          caller,
+          withdrawn,
+          tellServer,
+          isMessage: true,
+        });
         await before;
         return answer;
       } finally {

@@ -217,13 +217,13 @@ export class Registry {
     await Promise.all(all.map(({ slots }) => slots.endAll()));
   }
 
-  /** The server of this name, for a call; throws `not_found`, or why it cannot be used. */
-  find(name: string): Server {
+  /** The server of this name, for a call; throws `not_found`, or why it cannot be used. `isShown`: which names may be told. */
+  find(name: string, isShown: IsShown): Server {
     const server = this.#servers.get(name);
     if (server) return server;
     this.#refuseDisabled(name);
     const place = this.#parts.configFile ?? 'the config';
-    throw this.#notFound(name, `is registered in ${place}`);
+    throw this.#notFound(name, `is registered in ${place}`, isShown);
   }
 
   #refuseDisabled(name: string): void {
@@ -233,22 +233,22 @@ export class Registry {
   }
 
   /** The server of this name, for an operator. Throws as `find` does. */
-  hosted(name: string): Server {
+  hosted(name: string, isShown: IsShown): Server {
     const server = this.#servers.get(name);
     if (server) return server;
     this.#refuseDisabled(name);
-    throw this.#notFound(name, 'is registered');
+    throw this.#notFound(name, 'is registered', isShown);
   }
 
-  #notFound(name: string, what: string): Fault {
-    const detail = `no server named '${name}' ${what}${this.#closest(name)}`;
+  #notFound(name: string, what: string, isShown: IsShown): Fault {
+    const detail = `no server named '${name}' ${what}${this.#closest(name, isShown)}`;
     return new Fault('not_found', detail, { server: name });
   }
 
-  #closest(name: string): string {
+  #closest(name: string, isShown: IsShown): string {
     const { configFile } = this.#parts;
     const disabled = this.#disabled;
-    const all = [...this.#servers.keys(), ...disabled.keys()];
+    const all = [...this.#servers.keys(), ...disabled.keys()].filter(isShown);
     const shown = (one: string) => (disabled.has(one) ? `${one} (disabled)` : one);
     const known = nearestNames(name, all);
     if (known.length > 0) return `; did you mean ${known.map(shown).join(' or ')}?`;
@@ -256,6 +256,8 @@ export class Registry {
     return `; there are: ${all.sort().map(shown).join(', ')}`;
   }
 }
+
+type IsShown = (server: string) => boolean;
 
 /** Are those that are in both in another order? */
 function inOtherOrder(before: readonly Server[], after: readonly Server[]): boolean {

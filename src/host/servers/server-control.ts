@@ -52,14 +52,14 @@ export class ServerControl {
 
   async stop(name: string): Promise<void> {
     this.#parts.access.authorize(localUser, serverRequest('stop', name));
-    const server = this.#parts.registry.hosted(name);
+    const server = this.#parts.registry.hosted(name, this.#parts.namesFor(localUser));
     this.#parts.cache.invalidate(name);
     await Promise.all([...server.slots.all()].map(({ supervisor }) => supervisor.stop()));
   }
 
   async reload(name: string): Promise<void> {
     this.#parts.access.authorize(localUser, serverRequest('reload', name));
-    const server = this.#parts.registry.hosted(name);
+    const server = this.#parts.registry.hosted(name, this.#parts.namesFor(localUser));
     this.#parts.cache.invalidate(name);
     server.offerings.forget();
     server.keepAgain();

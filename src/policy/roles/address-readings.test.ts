@@ -74,6 +74,30 @@ describe('a role that decides by address', () => {
     expect(read('file:///public/a')).toBe(true);
   });
 
+  it.each([
+    ...[
+      'file:///secret',
+      'file:///secret/',
+      'file:///SECRET',
+      'file:///secret?x',
+      'file:///secret#x',
+    ],
+    ...[
+      'file:///%73ecret',
+      'file:////secret',
+      'file:///secret//',
+      'https://h.example/',
+      'mem://box',
+    ],
+  ])('denies the folder %s with all that is in it, and allows no folder so #roles-deny', (uri) => {
+    const folders = ['file:///secret/*', 'https://h.example/**', 'mem://box/*'];
+    const patterns = folders.map((one) => `resource:docs/${one}`);
+    const read = reader(['resource:docs/*'], patterns);
+    expect(read(uri)).toBe(false);
+    expect(['file:///secrets', 'file:///', 'mem://boxes'].map(read)).toEqual([true, true, true]);
+    expect(reader(patterns)(uri.replace(/[/?#]+x?$/, ''))).toBe(false);
+  });
+
   it('allows by a part of the address only if what is left without it is allowed #roles-deny', () => {
     const read = reader(['resource:docs/file:///pub/*.txt', 'resource:docs/mem://find?kind=*']);
     expect(read('file:///pub/a.txt')).toBe(true);

@@ -1,7 +1,8 @@
 // The ways in which servers read one address: as it is written, with its escapes decoded, with the slashes of
 // its path made single, and without query and fragment. A pattern is read in the same ways. A role allows an
 // address only if it allows every reading of it, and denies it if it denies one of them. Hosts and some file
-// systems take letters of different case for the same, so `deny` does, too.
+// systems take letters of different case for the same, so `deny` does, too. What is in a folder can be listed by
+// reading the folder: a `deny` of all that is in one is a `deny` of the folder itself.
 
 import { decoded } from './decoded.ts';
 import { Glob } from './glob.ts';
@@ -47,6 +48,12 @@ function folded(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
 
+/** `file:///a/*` is about `file:///a`, too. */
+function withFolder(pattern: string): readonly string[] {
+  const folder = pattern.replace(/\/\*+$/, '');
+  return folder === pattern ? [pattern] : [pattern, folder];
+}
+
 /** The part of a pattern that is about the address. */
 export class AddressGlob {
   /** One for each reading. */
@@ -57,9 +64,11 @@ export class AddressGlob {
     const readings = readingsOf(pattern);
     this.#allowing = readings.map((text) => new Glob(text));
     // Without its query a pattern would deny more than it says.
-    this.#denying = [...new Set(readings.slice(0, howMany - 1).map(folded))].map(
-      (text) => new Glob(text),
-    );
+    const denied = readings
+      .slice(0, howMany - 1)
+      .map(folded)
+      .flatMap(withFolder);
+    this.#denying = [...new Set(denied)].map((text) => new Glob(text));
   }
 
   /** Whether it matches the reading with this place in the row. */

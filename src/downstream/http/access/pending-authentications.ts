@@ -5,6 +5,7 @@
 // that clients can cause there is bounded whether they wait for it or not.
 
 import type { ServerResponse } from 'node:http';
+import { RareLine } from '../../../kernel/rare-line.ts';
 import type { Edge } from '../http-context.ts';
 import type { Authentication } from './authenticator.ts';
 
@@ -17,25 +18,23 @@ export interface AuthenticationListener {
 export class PendingAuthentications {
   readonly #edge: Edge;
   #count = 0;
-  #isReported = false;
+  readonly #full: RareLine;
 
   constructor(edge: Edge) {
     this.#edge = edge;
+    this.#full = new RareLine(edge.clock, edge.report);
   }
 
-  /**
-   * Whether all places are taken. Reported to the operator once, until a request has found room
-   * again.
-   */
+  /** Whether all places are taken. */
   get isFull(): boolean {
-    const { limits, report } = this.#edge;
-    const isFull = this.#count >= limits.authentications;
-    if (isFull && !this.#isReported) {
-      report(
-        `http: ${limits.authentications} requests wait for the authenticator; further ones are refused`,
+    const { authentications } = this.#edge.limits;
+    const isFull = this.#count >= authentications;
+    if (isFull) {
+      this.#full.say(
+        () =>
+          `http: ${authentications} requests wait for the authenticator; further ones are refused`,
       );
     }
-    this.#isReported = isFull;
     return isFull;
   }
 

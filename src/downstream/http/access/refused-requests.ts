@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../kernel/clock.ts';
 import { printableLine } from '../../../kernel/printable.ts';
+import { RareLine } from '../../../kernel/rare-line.ts';
 import { cutText } from '../../../kernel/text-cut.ts';
 
 export interface RefusedCounts {
@@ -14,20 +15,15 @@ export interface RefusedCounts {
   readonly notFound: number;
 }
 
-const betweenMs = 60_000;
 const longestPath = 80;
 
 export class RefusedRequests {
-  readonly #clock: Clock;
-  readonly #report: (line: string) => void;
+  readonly #line: RareLine;
   #unauthorized = 0;
   #notFound = 0;
-  #toldAt = Number.NEGATIVE_INFINITY;
-  #untold = 0;
 
   constructor(clock: Clock, report: (line: string) => void) {
-    this.#clock = clock;
-    this.#report = report;
+    this.#line = new RareLine(clock, report);
   }
 
   get counts(): RefusedCounts {
@@ -37,15 +33,7 @@ export class RefusedRequests {
   add(status: 401 | 404, req: IncomingMessage): void {
     if (status === 401) this.#unauthorized += 1;
     else this.#notFound += 1;
-    const now = this.#clock.now();
-    if (now - this.#toldAt < betweenMs) {
-      this.#untold += 1;
-      return;
-    }
-    const more = this.#untold === 0 ? '' : `; ${this.#untold} more since the line before`;
-    this.#toldAt = now;
-    this.#untold = 0;
-    this.#report(printableLine(`http: refused ${requestText(req)} with ${status}${more}`));
+    this.#line.say(() => printableLine(`http: refused ${requestText(req)} with ${status}`));
   }
 }
 

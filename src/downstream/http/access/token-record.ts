@@ -26,6 +26,11 @@ export function isTokenName(name: string): boolean {
   return word.test(name);
 }
 
+/** What no token of ours can look like need not be looked for. */
+export function isSecretOfToken(secret: string): boolean {
+  return /^hf_[A-Za-z0-9_-]{43}$/.test(secret);
+}
+
 export interface NewToken {
   readonly record: TokenRecord;
   /** It can be shown only now. */

@@ -62,6 +62,27 @@ describe('the tokens', () => {
     }
   });
 
+  it('that were added just now are looked for before they are refused #tokens', async () => {
+    const own = tokenRecords();
+    const { tokens } = await openTokens(tokenRecords(), clock, own);
+    const secret = `hf_${'a'.repeat(43)}`;
+    let looks = 0;
+    const authenticator = tokenAuthenticator(tokens, async () => {
+      looks += 1;
+      await tokens.read();
+    });
+    const said = (token: string) => authenticator.authenticate({ token, remoteAddress: undefined });
+    await own.put('n', record('n', secret));
+    expect(await said(secret)).toMatchObject({ principal: { id: 'token:n' } });
+    await said(secret);
+    expect(looks).toBe(1);
+    expect(await said(`hf_${'b'.repeat(43)}`)).toMatchObject({ challenge: { status: 401 } });
+    expect(looks).toBe(2);
+    // What no token can look like is refused at once.
+    expect(said('something')).toMatchObject({ challenge: { status: 401 } });
+    expect(looks).toBe(2);
+  });
+
   it('are none until the first can be shown', async () => {
     const kept = tokenRecords();
     const { principals, makeFirst } = await open({ local: kept, isOperator: () => false }, clock);

@@ -15,18 +15,35 @@ import {
   bearerChallenge,
   tokenExpired,
 } from './authenticator.ts';
-import { isTokenRecord, localTokenId, newToken, type TokenRecord } from './token-record.ts';
+import {
+  isSecretOfToken,
+  isTokenRecord,
+  localTokenId,
+  newToken,
+  type TokenRecord,
+} from './token-record.ts';
 import { type TokenSources, type Tokens, TokenTable } from './token-table.ts';
 
-/** Every request shows a token, and is made as its holder. */
-export function tokenAuthenticator(tokens: Tokens): Authenticator {
+/**
+ * Every request shows a token, and is made as its holder. One that is not known may have been added just now:
+ * `lookNow` reads what has changed, before it is refused.
+ */
+export function tokenAuthenticator(
+  tokens: Tokens,
+  lookNow?: () => Promise<void> | undefined,
+): Authenticator {
+  const known = (token: string): Authentication | undefined => {
+    const principal = tokens.verify(token);
+    if (principal !== undefined) return { principal };
+    return tokens.hasExpired(token) ? tokenExpired : undefined;
+  };
   return {
-    authenticate({ token }): Authentication {
-      const principal = token === undefined ? undefined : tokens.verify(token);
-      if (principal !== undefined) return { principal };
-      return token !== undefined && tokens.hasExpired(token)
-        ? tokenExpired
-        : bearerChallenge(token);
+    authenticate({ token }): Authentication | Promise<Authentication> {
+      if (token === undefined) return bearerChallenge(token);
+      const found = known(token);
+      if (found !== undefined) return found;
+      const looked = isSecretOfToken(token) ? lookNow?.() : undefined;
+      return looked?.then(() => known(token) ?? bearerChallenge(token)) ?? bearerChallenge(token);
     },
   };
 }

@@ -148,6 +148,16 @@ describe('the table of sessions', () => {
     expect(first.core.isClosed).toBe(true);
   });
 
+  it('says so at once, and then once a minute, however many are given up #no-growth', () => {
+    const { clock, reports, open } = table({ sessions: 3 });
+    for (let n = 0; n < 503; n += 1) open();
+    expect(reports).toHaveLength(1);
+    clock.advance(minute);
+    open();
+    expect(reports).toHaveLength(2);
+    expect(reports[1]).toContain('499 more since the line before');
+  });
+
   it('opens no session when all of them are in use', () => {
     const { sessions, open } = table({ sessions: 2 });
     for (const { core } of [open(), open()]) core.inFlight = 1;

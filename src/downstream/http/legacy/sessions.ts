@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { ignored } from '../../../kernel/contain.ts';
 import { OwnerCounts, shareOf } from '../../../kernel/owner-counts.ts';
+import { RareLine } from '../../../kernel/rare-line.ts';
 import { UseOrder } from '../../../kernel/use-order.ts';
 import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.ts';
 import type { Message } from '../../../wire/scan.ts';
@@ -41,6 +42,7 @@ export class Sessions implements SessionTable {
   /** Of both legacy transports. */
   readonly #counts = new OwnerCounts();
   readonly #setups: SetupBytes;
+  readonly #given: RareLine;
   readonly #kept: KeptSessions | undefined;
   /** By principal and id, while the store is asked; at most one for each request. */
   readonly #searches = new Map<string, ReturnType<KeptSessions['find']>>();
@@ -56,6 +58,7 @@ export class Sessions implements SessionTable {
   constructor(edge: Edge, kept?: KeptSessions) {
     this.#edge = edge;
     this.#kept = kept;
+    this.#given = new RareLine(edge.clock, edge.report);
     this.#setups = new SetupBytes(edge.limits.setupBytesOfAll);
     this.budget = new ByteBudget(edge.limits.keptBytesOfAll, () => this.#relieve());
     const { budget } = this;
@@ -274,8 +277,9 @@ export class Sessions implements SessionTable {
     for (const session of this.#order) {
       if (session.isBusy) continue;
       if (owner !== undefined && ownerOf(session.principal).id !== owner) continue;
-      this.#edge.report(
-        `http: ${this.#sessions.size} sessions are open; the one idle longest was ended to make room`,
+      const { size } = this.#sessions;
+      this.#given.say(
+        () => `http: ${size} sessions are open; the one idle longest was ended to make room`,
       );
       this.drop(session);
       return true;

@@ -12,7 +12,7 @@ const behaviours = [
   ...numbered('R', 1, 18),
   ...numbered('L', 1, 14),
   ...numbered('P', 1, 24),
-  ...numbered('B', 6, 8),
+  ...numbered('B', 1, 27),
   ...['XH5', 'XH6', 'C11', 'C14'],
 ];
 

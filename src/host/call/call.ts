@@ -57,7 +57,8 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       decideAgain(parts, call);
     }
     let server = usableServer(parts, call);
-    call.key ??= callKey(server, request);
+    // A key that is null is refused, not replaced.
+    if (call.key === undefined) call.key = callKey(server, request);
     const isKeyed = call.key !== undefined;
     while (!isKeyed) {
       const wait = roomFor(parts, call);

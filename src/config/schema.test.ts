@@ -34,6 +34,7 @@ describe('the config schema', () => {
     expect(configSchema.parse({})).toEqual({
       mcpServers: {},
       store: 'sqlite',
+      broker: null,
       audit: 'off',
       roles: {},
       local: { role: null },

@@ -34,6 +34,8 @@ const reasons: Readonly<Record<string, string>> = {
   'test/crash/kills.ts': 'the moment of a kill is drawn by dice',
   'test/crash/orphans.ts': 'two seconds are what is promised',
   'test/fuzz/raw-socket.ts': 'a socket that stays silent is a finding',
+  'test/fleet/callers.ts': load,
+  'test/fleet/kills.ts': sample,
   'test/chaos/client.ts': load,
   'test/chaos/client-http.ts': load,
   'test/chaos/client-stdio.ts': load,

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { BrokerOptions } from '../broker-run.ts';
 import type { Perform } from '../invocation.ts';
+import { addNatsConfig } from './nats-config.ts';
 
 const help = `
 Workers on other machines reach an orchestrator through it. What it confirms is on the disk: letters survive a
@@ -19,7 +20,7 @@ Examples:
   holdfast broker --listen 0.0.0.0:4200 --dir /var/lib/broker --tls-cert cert.pem --tls-key key.pem`;
 
 export function addBroker(program: Command, perform: Perform): void {
-  program
+  const broker = program
     .command('broker')
     .summary('run the broker that connects workers with orchestrators')
     .description('Run the embedded broker: durable mailboxes for workers and orchestrators.')
@@ -34,4 +35,5 @@ export function addBroker(program: Command, perform: Perform): void {
         return await runBroker(invocation, options);
       }),
     );
+  addNatsConfig(broker, perform);
 }

@@ -15,7 +15,8 @@ const decided: readonly EnvelopeKey[] = [
 const byFolded: ReadonlyMap<string, string> = new Map(decided.map((key) => [folded(key), key]));
 
 /** In bytes: one character for each of the longest key, each written as two escapes. Folding makes no text shorter. */
-const longestLookAlike = Math.max(...decided.map(({ length }) => length)) * '\\ud835\\udc5b'.length;
+const longestLookAlike =
+  decided.reduce((longest, { length }) => Math.max(longest, length), 0) * '\\ud835\\udc5b'.length;
 
 /** Throws if some reader could take one member of the object for another. */
 export function assertOneReading(bytes: Buffer, object: ObjectSpan | undefined): void {

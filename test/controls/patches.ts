@@ -2799,7 +2799,8 @@ export const patches: readonly Patch[] = [
   },
   {
     id: 'denied-calls-charged',
-    breaks: 'A call that is denied while it waits, and is never sent, is charged to the budget of its role.',
+    breaks:
+      'A call that is denied while it waits, and is never sent, is charged to the budget of its role.',
     file: 'src/host/call/call.ts',
     foundBy: 'tests',
     promise: 'budgets-kept',

@@ -64,7 +64,7 @@ interface Entry {
 const gatherMs = 20;
 const retryMs = 1_000;
 const maxBatch = 1_000;
-/** A disk that hangs is as good as one that fails. */
+/** A disk that has not written in this time counts as one that fails. */
 const keepMs = 10_000;
 
 export class AuditTrail implements AsyncDisposable {

@@ -317,7 +317,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       .catch((error: unknown) => this.caught(error));
   }
 
-  /** What is hidden from a client now is silent: it asks nothing, and is not watched for that client. */
+  /** Of what is hidden from a client now nothing more is sent to it: it asks nothing, and is not watched for that client. */
   #policyChanged(): void {
     this.#parking.policyChanged((call) => this.#hearing.ofCall(call));
     for (const session of this.#sessions) {
